@@ -37,8 +37,8 @@ type LockNode struct {
 // the identity of locks or all locks.
 type Limits struct {
 	// CallPaths bounds the number of call paths. Beyond it, Call of a new path returns the cursor
-	// that it was given. The caller must not pass that cursor to Call or Return until the call has
-	// returned.
+	// that it was given. A caller that gets its own cursor back must skip Call and Return within
+	// that call, and Return at its end.
 	CallPaths int
 
 	// LockPaths bounds the number of paths of held locks. Beyond it, Acquire puts OtherLock in the

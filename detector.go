@@ -115,7 +115,7 @@ func (t *tee) Skip(events uint64) {
 }
 
 // LockUse implements LockUser. It returns the LockUse of the detectors if all have the same, and
-// otherwise LockEvents.
+// otherwise LocksAsEvents.
 func (t *tee) LockUse() LockUse {
 	use := LocksAsEvents
 	for i, d := range t.detectors {
@@ -140,41 +140,76 @@ func (t *tee) Flush() error {
 }
 
 // Filter returns a Detector that forwards to d the events for which keep returns true. A nil keep
-// keeps every event; a nil d discards what it is given.
+// keeps every event; a nil d discards what it is given. If d is a [Skipper], it learns how many events
+// were left out, so that positions stay those of the whole stream. If d is a [LockUser], so is the
+// result.
 //
 // A filter that drops synchronization events (see Op.IsSync) makes happens-before detectors behind
-// it report false races.
+// it report false races. Another filter may stand before this one. A tree.Filter drops an access of a
+// thread because the thread has accessed the same bytes before; keep must then keep both accesses or
+// neither, as it does if it decides by threads or by whole variables. A filter of NewFilter, unlike
+// one of NewSpanFilter, drops an access only because of others at the same site and by the same op,
+// so keep may also decide by these.
 func Filter(d Detector, keep func(Event) bool) Detector {
 	if d == nil || keep == nil {
 		return Tee(d)
 	}
-	return &filter{Detector: d, keep: keep, handle: handlerOf(d)}
+	f := &filter{Detector: d, keep: keep, handle: handlerOf(d)}
+	f.skipper, _ = d.(Skipper)
+	return f
 }
 
 type filter struct {
 	Detector
-	keep   func(Event) bool
-	handle func([]Record)
+	keep    func(Event) bool
+	handle  func([]Record)
+	skipper Skipper // nil if the detector is none
+	skipped uint64  // events left out since the last one that was forwarded
 }
 
 func (f *filter) Handle(e Event) {
-	if f.keep(e) {
-		f.Detector.Handle(e)
+	if !f.keep(e) {
+		f.skipped++
+		return
 	}
+	f.reportSkipped()
+	f.Detector.Handle(e)
 }
 
 // HandleRecords forwards maximal runs of kept records without copying them.
 func (f *filter) HandleRecords(batch []Record) {
-	start := 0
+	start := 0 // of the run
+	forward := func(end int) {
+		if start < end {
+			f.reportSkipped()
+			f.handle(batch[start:end])
+		}
+	}
 	for i := range batch {
 		if !f.keep(batch[i].Event()) {
-			if start < i {
-				f.handle(batch[start:i])
-			}
+			forward(i)
+			f.skipped++
 			start = i + 1
 		}
 	}
-	if start < len(batch) {
-		f.handle(batch[start:])
+	forward(len(batch))
+}
+
+// reportSkipped tells the detector what was left out before the event that comes next.
+func (f *filter) reportSkipped() {
+	if f.skipped > 0 && f.skipper != nil {
+		f.skipper.Skip(f.skipped)
 	}
+	f.skipped = 0
+}
+
+// Skip implements Skipper, for a filter in front of this one.
+func (f *filter) Skip(events uint64) { f.skipped += events }
+
+// LockUse implements LockUser. It returns the LockUse of the detector.
+func (f *filter) LockUse() LockUse {
+	if u, ok := f.Detector.(LockUser); ok {
+		return u.LockUse()
+	}
+	return LocksAsEvents
 }

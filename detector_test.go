@@ -93,6 +93,61 @@ func TestFilterHandsOnRuns(t *testing.T) {
 	}
 }
 
+// positions is a detector that notes the position of each event in the stream, as those do that are
+// Skippers.
+type positions struct {
+	at  uint64
+	got []uint64
+}
+
+func (p *positions) Handle(Event) {
+	p.at++
+	p.got = append(p.got, p.at)
+}
+
+func (p *positions) Skip(events uint64) { p.at += events }
+
+func (p *positions) Flush() error { return nil }
+
+// TestFilterKeepsPositions checks that a detector behind any number of filters knows the position of
+// each event in the whole stream, one event at a time and in batches.
+func TestFilterKeepsPositions(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		stream := sites(rapid.IntRange(0, 50).Draw(t, "events"))
+		d := &positions{}
+		filtered := Detector(d)
+		keeps := func(Site) bool { return true }
+		for range rapid.IntRange(1, 3).Draw(t, "filters") {
+			kept := rapid.SliceOfN(rapid.Bool(), len(stream), len(stream)).Draw(t, "kept")
+			keep, inner := func(s Site) bool { return kept[s-1] }, keeps
+			keeps = func(s Site) bool { return keep(s) && inner(s) }
+			filtered = Filter(filtered, func(e Event) bool { return keep(e.Site()) })
+			if rapid.Bool().Draw(t, "tee") {
+				filtered = Tee(filtered)
+			}
+		}
+		var want []uint64
+		for i, r := range stream {
+			if keeps(r.Site) {
+				want = append(want, uint64(i+1))
+			}
+		}
+		for rest := stream; len(rest) > 0; {
+			n := rapid.IntRange(0, len(rest)).Draw(t, "batch")
+			if n == 0 {
+				n = 1
+				filtered.Handle(rest[0].Event())
+			} else {
+				filtered.(RecordHandler).HandleRecords(rest[:n])
+			}
+			rest = rest[n:]
+		}
+		if !slices.Equal(d.got, want) {
+			t.Fatalf("the detector got positions %v, want %v", d.got, want)
+		}
+	})
+}
+
 // recorder keeps the events it gets, by whichever way.
 type recorder struct{ got []Record }
 
@@ -169,7 +224,8 @@ type capable struct {
 
 func (c capable) LockUse() LockUse { return c.use }
 
-// TestTeeLockUse checks that detectors that differ get all lock operations.
+// TestTeeLockUse checks that detectors that differ get all lock operations, and that a Filter has the
+// LockUse of its detector.
 func TestTeeLockUse(t *testing.T) {
 	order, sets := capable{use: LocksAsOrder}, capable{use: LocksAsSets}
 	var mute struct{ Detector }
@@ -187,6 +243,10 @@ func TestTeeLockUse(t *testing.T) {
 		tee := Tee(test.detectors...)
 		if use := tee.(LockUser).LockUse(); use != test.use {
 			t.Errorf("%d detectors: locks are %d, want %d", len(test.detectors), use, test.use)
+		}
+		filter := Filter(tee, func(Event) bool { return true })
+		if use := filter.(LockUser).LockUse(); use != test.use {
+			t.Errorf("a filter in front of %d detectors: locks are %d, want %d", len(test.detectors), use, test.use)
 		}
 	}
 }
@@ -213,14 +273,18 @@ func TestNilDetectors(t *testing.T) {
 		t.Error(err)
 	}
 	got.got = nil
-	//lint:ignore SA1012 a nil context must not panic
-	if events, err := Run(nil, Slice(batch), nil, &got); err != nil || events != 3 || len(got.got) != 3 {
+	if events, err := Run(context.Background(), Slice(batch), nil, &got); err != nil || events != 3 || len(got.got) != 3 {
 		t.Errorf("Run: %d events, error %v", events, err)
+	}
+	flushed := &flushCounter{}
+	//lint:ignore SA1012 a nil context must not panic
+	if events, err := Run(nil, Slice(batch), flushed); !errors.Is(err, ErrOption) || events != 0 || flushed.flushed != 1 {
+		t.Errorf("Run without a context: %d events, error %v, flushed %d times", events, err, flushed.flushed)
 	}
 	if events, err := Run(context.Background(), Slice(nil), nil); err != nil || events != 0 {
 		t.Errorf("Run of nothing: %d events, error %v", events, err)
 	}
-	if _, err := Run(context.Background(), nil, &got); !errors.Is(err, ErrSource) {
+	if _, err := Run(context.Background(), nil, &got); !errors.Is(err, ErrOption) {
 		t.Errorf("Run without a source: error %v", err)
 	}
 }

@@ -16,6 +16,18 @@
 //
 // The package example is a program that reports the races of a recorded trace.
 //
+// # Nil, zero values and errors
+//
+// These rules hold in all packages. Nil in the place of a context, reader, writer, source, function
+// or other required argument is an error that wraps [ErrOption] and names the argument; where nil
+// has a meaning, as for a Sink or Symbols, the documentation states it. A method of a nil pointer,
+// or of a zero value that its documentation does not call ready to use, does nothing: it returns
+// zero values, and an error that wraps [ErrZero] if it returns an error. Only Close returns nil
+// then, so that it can be deferred before the constructor's error is checked. Two exceptions: an
+// Event or *Record is never nil, because there are millions of them; and the goroutines and objects
+// of racefuzz models panic, because wrong use of them is a bug of the modeled program. Texts of
+// errors name the place of the fault, such as a file and a line, and never a package.
+//
 // # Reading map
 //
 // These are all packages of the module. A package imports only packages of the groups before its
@@ -80,6 +92,7 @@
 //   - internal/recorder: the recorder that is injected into programs, and the receiver of its
 //     events.
 //   - internal/infer: proposes atomic sections from Go source.
+//   - internal/processes: ends commands with everything that they have started.
 //   - internal/build: builds programs with the recorder inside, with the stock go command.
 //   - internal/confirm: runs programs again under a strategy to reproduce suspected bugs.
 //   - internal/cli: subcommands, flags, exit statuses and what the command prints.

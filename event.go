@@ -6,8 +6,9 @@ import "math"
 // the first thread of the program. A trace uses no number twice.
 type Thread uint32
 
-// Object is what an event concerns: a variable, lock, message, transaction or thread. In recordings
-// of real programs, variables and synchronization objects are addresses. Other sources choose
+// Object is what an event concerns: a variable, lock, message, transaction or thread. The object of a
+// Fork or Join is the number of the thread that it starts or waits for. In recordings of real
+// programs, variables and synchronization objects are addresses. Other sources choose
 // numbers freely; multiples of 8 keep the detectors' shadow memory small, because a variable then
 // has an 8-byte word to itself.
 type Object uint64
@@ -19,10 +20,11 @@ func (o Object) Thread() Thread { return Thread(o) }
 // unknown location.
 type Site uint32
 
-// Context is the position of a thread apart from its site: the calls that it is in and the locks
-// that it holds. It is an index into the source's Symbols. Equal contexts mean equal call stacks
-// and equal held locks. 0 is the empty context. If the records of a stream all have context 0, reports
-// of races in it show neither callers nor held locks; Symbols.Context makes contexts.
+// Context is the calls that a thread is in and the locks that it holds, as a number: an index into
+// the source's Symbols. Equal contexts mean equal call stacks and equal held locks. 0 is the empty
+// context: a thread that is in no call and holds no lock, or of which nothing is known. If the
+// records of a stream all have context 0, reports of races in it show neither callers nor held
+// locks; Symbols.Context makes contexts.
 type Context uint32
 
 // Event is one step of an execution. Sources deliver events that Record.Event makes; a detector
@@ -66,7 +68,7 @@ type Record struct {
 	Thread  Thread  // which thread did it
 	Site    Site    // where in the program
 	Context Context // calls and held locks just before the event took effect
-	Len     uint16  // bytes touched by an access; 0 means 1
+	Len     uint16  // bytes touched by an access; 0 means 1, see above
 	Op      Op      // what happened
 	Flags   Flags
 }

@@ -76,12 +76,13 @@ func AccessOf(r *Record, index uint64) Access {
 // findings with their stacks.
 type Finding struct {
 	Detector string   // name of the detector, as the command's -detect flag has it
-	Kind     Kind     // kind of bug
+	Kind     Kind     // kind of bug: a constant above, or a custom detector's own word; not empty
 	Object   Object   // the variable, lock or section that the bug is about
 	Message  string   // what is wrong, in one line without places, such as "write races with earlier read"
 	Accesses []Access // in the order of the stream, the later last; of a deadlock, see its detector
 	Locks    []Object // further locks that matter, besides those held at the accesses; see the detector
 	Witness  []Record // a schedule that shows the bug, if the detector has one
+	Last     int      // number of records at the end of Witness that are next at the same time; in a deadlock they wait
 	Before   uint64   // number of events of the stream that precede the Witness, in the order of the stream
 }
 
@@ -130,6 +131,9 @@ func (f Finding) String() string {
 //   - the access is in a function literal, and a function literal above it in the same function is
 //     added or removed.
 func (f *Finding) Fingerprint(symbols *Symbols) string {
+	if f == nil {
+		return ""
+	}
 	places := make([]string, len(f.Accesses))
 	for i, a := range f.Accesses {
 		place := fmt.Sprintf("site %d", a.Site)

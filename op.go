@@ -84,9 +84,9 @@ const (
 	Exit
 
 	// Hide enters hidden code: code that is not traced. A Hide and the Reveal that ends it are a
-	// BarrierPair (TREE and RDIT, section 4.2). The object o names the call, and the set of objects
-	// with the number Record.Reach is the pair's set: what the hidden code may access or
-	// synchronize on. Pairs nest. Traced events of t between the two, as in a callback, belong to
+	// BarrierPair (TREE and RDIT, section 4.2). The object o names the call. Record.Reach is the
+	// number of the pair's set: the objects that the hidden code may access or synchronize on.
+	// Pairs nest. Traced events of t between the two, as in a callback, belong to
 	// the pair, and so do the Hide and the Reveal. Alloc and Free events belong to no pair.
 	//
 	// What hidden code does is unknown. It may have waited for any earlier event that concerns an
@@ -127,10 +127,9 @@ const (
 	Free
 
 	// Change alters the state of the synchronization object o, such as which elements a channel
-	// holds or the count of a WaitGroup. It is for detectors that predict other executions. In
-	// every execution of the program that has the same events, a Receive or Observe of o comes
-	// after the same Sends and Changes of o as in the trace, and a Send of o comes after the same
-	// Changes.
+	// holds or the count of a WaitGroup. It orders nothing; it is for detectors that predict other
+	// executions. A detector that reorders events must keep a Receive or Observe of o after the
+	// same Sends and Changes of o as in the trace, and a Send of o after the same Changes.
 	Change
 	// Observe says that what t does next depends on the state of the synchronization object o, as
 	// when a select statement takes its default case. See Change.

@@ -2,6 +2,13 @@ package heisen
 
 import "errors"
 
-// ErrOption is wrapped by the error of every constructor that was given a wrong option: a value out
-// of bounds, options that contradict each other, or a nil option.
-var ErrOption = errors.New("wrong option")
+var (
+	// ErrOption is wrapped by the error of every function that was called with a wrong option or
+	// argument: a value out of bounds, options that contradict each other, a nil option, or nil in
+	// the place of an argument that must not be nil. The error names the function and the argument.
+	ErrOption = errors.New("wrong option")
+
+	// ErrZero is wrapped by the error of every method whose receiver is a nil pointer, or a zero
+	// value where that is not ready to use.
+	ErrZero = errors.New("receiver is nil or was not made by its constructor")
+)

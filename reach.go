@@ -7,7 +7,7 @@ import (
 	"sort"
 )
 
-// Reach is the number of a set of objects that code may touch which is not traced. A [Hide] record
+// Reach is the number of a set of objects: those that untraced code may touch. A [Hide] record
 // carries it as its Value, and Symbols.Reach returns the set. The zero Reach is the set of all
 // objects, which is the safe answer of a source that knows nothing about the code.
 type Reach uint32
@@ -49,8 +49,8 @@ func (o Object) AsThread() (t Thread, ok bool) {
 // and then compared: docs/design/reach.md has the measurements.
 type Objects []Span
 
-// MaxSpans is the largest number of spans of a set that gets a number of its own. AddReach takes a
-// larger set for the set of all objects.
+// MaxSpans is the largest number of spans of a set that gets a number of its own. AddReach treats a
+// set of more than MaxSpans spans as the set of all objects.
 const MaxSpans = 1 << 16
 
 // everything is the set with the number 0.

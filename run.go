@@ -11,7 +11,7 @@ import (
 type Source interface {
 	// Next writes the next events of the stream to the start of batch and returns their number. It
 	// waits until there is at least one. At the end of the stream the error is io.EOF itself. Any
-	// other error, also one that wraps io.EOF, says where the stream is damaged. The records
+	// other error, including one that wraps io.EOF, says where the stream is damaged. The records
 	// counted by the result are valid whatever the error is.
 	Next(batch []Record) (int, error)
 }
@@ -25,9 +25,14 @@ type BatchSource interface {
 	NextBatch() ([]Record, error)
 }
 
-// ErrSource is wrapped by the error of [Run] if its source is nil or violates the contract of
-// [Source].
-var ErrSource = errors.New("heisen: source is at fault")
+// ErrSource is wrapped by the error of [Run] if its source violates the contract of [Source]: it
+// counts fewer than 0 records or more than there is room for, or returns neither records nor an
+// error time and again.
+var ErrSource = errors.New("source is at fault")
+
+// maxEmpty is how often in a row a source may return neither records nor an error, as a Reader of
+// package io may return no bytes.
+const maxEmpty = 100
 
 // batchSize is the number of records that Run reads at a time: 32 KiB, which stay in the
 // first-level cache while each detector has its turn.
@@ -38,36 +43,48 @@ const batchSize = 1024
 // every detector, so that no finding is lost. Nil detectors are left out.
 //
 // Run returns the number of events delivered, and the error of the stream or of ctx joined with
-// those of the detectors. The regular end of a stream is no error.
+// those of the detectors. The regular end of a stream is no error. If ctx or source is nil, the
+// error wraps [ErrOption].
 func Run(ctx context.Context, source Source, detectors ...Detector) (events uint64, err error) {
-	if ctx == nil {
-		ctx = context.Background()
-	}
 	all := Tee(detectors...)
-	handle := handlerOf(all)
-	next := nextOf(source)
-	for err == nil {
-		if err = ctx.Err(); err != nil {
-			break
-		}
-		var batch []Record
-		if batch, err = next(); len(batch) > 0 {
-			handle(batch)
-			events += uint64(len(batch))
-		}
-	}
-	if err == io.EOF { // not errors.Is: a wrapped io.EOF is damage
-		err = nil
+	switch {
+	case ctx == nil:
+		err = fmt.Errorf("heisen.Run: %w: the context is nil", ErrOption)
+	case source == nil:
+		err = fmt.Errorf("heisen.Run: %w: the source is nil", ErrOption)
+	default:
+		events, err = deliver(ctx, source, handlerOf(all))
 	}
 	return events, errors.Join(err, all.Flush())
 }
 
+// deliver hands the events of source to handle until its end, its first error or that of ctx.
+func deliver(ctx context.Context, source Source, handle func([]Record)) (events uint64, err error) {
+	next := nextOf(source)
+	for empty := 0; ; {
+		if err := ctx.Err(); err != nil {
+			return events, err
+		}
+		batch, err := next()
+		if len(batch) > 0 {
+			handle(batch)
+			events += uint64(len(batch))
+			empty = 0
+		} else if empty++; err == nil && empty == maxEmpty {
+			err = fmt.Errorf("%w: it returned neither records nor an error %d times", ErrSource, empty)
+		}
+		switch {
+		case err == io.EOF: // not errors.Is: a wrapped io.EOF is damage
+			return events, nil
+		case err != nil:
+			return events, err
+		}
+	}
+}
+
 // nextOf returns the fastest way to get batches from source.
 func nextOf(source Source) func() ([]Record, error) {
-	switch s := source.(type) {
-	case nil:
-		return func() ([]Record, error) { return nil, fmt.Errorf("%w: it is nil", ErrSource) }
-	case BatchSource:
+	if s, ok := source.(BatchSource); ok {
 		return s.NextBatch
 	}
 	batch := make([]Record, batchSize)

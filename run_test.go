@@ -31,6 +31,15 @@ func (s *script) Next(batch []Record) (int, error) {
 	return step.n, step.err
 }
 
+// batchScript is a script that keeps its records.
+type batchScript struct{ *script }
+
+func (s *batchScript) NextBatch() ([]Record, error) {
+	batch := make([]Record, batchSize)
+	n, err := s.Next(batch)
+	return batch[:n], err
+}
+
 // flushCounter counts what Run does to a detector.
 type flushCounter struct {
 	recorder
@@ -108,6 +117,28 @@ func TestRunStopsWithItsContext(t *testing.T) {
 	}
 	if d.flushed != 1 {
 		t.Errorf("flushed %d times", d.flushed)
+	}
+}
+
+// TestRunEndsWithASourceThatHasNothing checks that Run does not ask for ever a source that returns
+// neither records nor an error, and that a few such answers are no error.
+func TestRunEndsWithASourceThatHasNothing(t *testing.T) {
+	stalled := func(answers int) *script {
+		s := &script{steps: []step{{n: 10}}}
+		for range answers {
+			s.steps = append(s.steps, step{})
+		}
+		s.steps = append(s.steps, step{n: 5}, step{err: io.EOF})
+		return s
+	}
+	for answers, want := range map[int]error{1: nil, maxEmpty - 1: nil, maxEmpty: ErrSource} {
+		for name, source := range map[string]Source{"source": stalled(answers), "batch source": &batchScript{stalled(answers)}} {
+			d := &flushCounter{}
+			events, err := Run(context.Background(), source, d)
+			if !errors.Is(err, want) || want == nil && (err != nil || events != 15) || events < 10 || d.flushed != 1 {
+				t.Errorf("%s, %d empty answers: %d events, error %v, want %v", name, answers, events, err, want)
+			}
+		}
 	}
 }
 

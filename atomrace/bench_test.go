@@ -17,7 +17,7 @@ const benchSites = 200
 
 // benchSections returns benchSites sections on the lines from first on, each from a read to a
 // write three lines on.
-func benchSections(first int) atomrace.Option {
+func benchSections(first int) atomrace.DetectorOption {
 	var sections []section.Section
 	for i := range benchSites {
 		s := sectionAt(first+i, section.Reads, first+i+3, section.Writes)
@@ -37,13 +37,13 @@ func BenchmarkDetector(b *testing.B) {
 		}
 		for _, variant := range []struct {
 			name    string
-			options []atomrace.Option
+			options []atomrace.DetectorOption
 		}{
 			{"slots=many/sections=none", nil},
-			{"slots=many/sections=elsewhere", []atomrace.Option{benchSections(1000)}},
-			{"slots=many/sections=everywhere", []atomrace.Option{benchSections(1)}},
-			{"slots=single/sections=none", []atomrace.Option{atomrace.WithSingleSlot()}},
-			{"slots=single/sections=everywhere", []atomrace.Option{atomrace.WithSingleSlot(), benchSections(1)}},
+			{"slots=many/sections=elsewhere", []atomrace.DetectorOption{benchSections(1000)}},
+			{"slots=many/sections=everywhere", []atomrace.DetectorOption{benchSections(1)}},
+			{"slots=single/sections=none", []atomrace.DetectorOption{atomrace.WithSingleSlot()}},
+			{"slots=single/sections=everywhere", []atomrace.DetectorOption{atomrace.WithSingleSlot(), benchSections(1)}},
 		} {
 			b.Run("workload="+w.Name+"/"+variant.name, func(b *testing.B) {
 				findings := 0

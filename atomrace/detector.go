@@ -21,14 +21,15 @@ import (
 // A finding of Kind heisen.Race has two accesses: the one that was pending, then the one that came. A
 // finding of Kind heisen.Atomicity has the access at the section's entry; the first read or the first
 // write by others that the end does not allow, or both in their order; and the access at the
-// section's end. Accesses have contexts if the stream's records have. An access has an Index if it was
-// pending when the finding was made, and Index 0 otherwise.
+// section's end. In a stream, accesses have the contexts of the records, and an access has an Index if it
+// was pending when the finding was made; otherwise its Index is 0. If the threads of a program drive
+// the Detector, all accesses have context 0 and Index 0.
 //
 // A Detector takes about 1.6 MB, and 1.2 KB for each thread that it knows. An event of a stream takes
 // some tens of nanoseconds. A pair of BeforeAccess and AfterAccess takes as long, and longer if
 // processors contend for a variable. In steady state nothing is allocated.
 //
-// The zero Detector is one without sink, sections and noise. A nil Detector ignores all calls.
+// The zero Detector is ready to use, without sink, sections and noise.
 type Detector struct {
 	core     atomic.Pointer[atomrace.Table] // nil in a zero Detector that nothing was asked of; see table
 	sections *sectionTable                  // nil if there are none
@@ -51,7 +52,7 @@ type Detector struct {
 }
 
 // NewDetector returns a detector. Without WithSink it discards its findings.
-func NewDetector(opts ...Option) (*Detector, error) {
+func NewDetector(opts ...DetectorOption) (*Detector, error) {
 	const name = "atomrace.NewDetector"
 	c := config{dedup: defaultDedup}
 	if err := option.Apply(name, &c, opts); err != nil {
@@ -86,9 +87,11 @@ func (d *Detector) table() *atomrace.Table {
 // AfterAccess or the thread's next BeforeAccess.
 //
 // A finding is a true race only if the thread does not synchronize between BeforeAccess and
-// AfterAccess, except by the access itself if that is atomic. The caller must keep two atomic
-// operations of one variable from being between BeforeAccess and AfterAccess at the same time, for
-// example by a lock around both calls.
+// AfterAccess, except by the access itself if that is atomic. Two atomic operations of one variable
+// must not be between BeforeAccess and AfterAccess at the same time: the second one may observe what
+// the first one did, so that it is ordered while the first one still counts as pending, and a plain
+// access that follows it would be reported although the first one happened before. A lock around both
+// calls keeps them apart.
 //
 // BeforeAccess may be called from many goroutines at the same time, but from one goroutine at a time
 // for each thread number. In findings, sites from 2^29 on are reported as 0.
@@ -168,9 +171,9 @@ func (d *Detector) endThread(th *thread, latest *heisen.Access) {
 // Missed counts what a Detector could not follow because a bound was reached. That is no error: the
 // detector does not claim to find everything.
 type Missed struct {
-	// Unseen counts accesses that were compared with the pending accesses of others, but that later
-	// accesses were not compared with: other threads had three accesses near the variable pending.
-	// An access of up to four words counts once for each such word.
+	// Unseen counts accesses that could not be announced because three accesses of other threads
+	// near the variable were pending: they were checked against those, but no later access was
+	// checked against them. An access of up to four words counts once for each such word.
 	Unseen uint64
 	// Partial counts accesses of more than 512 bytes. Only their first 512 bytes were compared with
 	// shorter accesses.

@@ -30,9 +30,9 @@ func brief(f heisen.Finding) string {
 	return string(f.Kind) + " " + strings.Join(sides, " ")
 }
 
-func newDetector(t testing.TB, sink heisen.Sink, options ...atomrace.Option) *atomrace.Detector {
+func newDetector(t testing.TB, sink heisen.Sink, options ...atomrace.DetectorOption) *atomrace.Detector {
 	t.Helper()
-	d, err := atomrace.NewDetector(append([]atomrace.Option{atomrace.WithSink(sink)}, options...)...)
+	d, err := atomrace.NewDetector(append([]atomrace.DetectorOption{atomrace.WithSink(sink)}, options...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func events(calls []call) (records []heisen.Record) {
 
 // bothWays returns the findings of calls, and requires that they are those of the
 // stream.
-func bothWays(t *testing.T, calls []call, options ...atomrace.Option) []string {
+func bothWays(t *testing.T, calls []call, options ...atomrace.DetectorOption) []string {
 	t.Helper()
 	var direct, streamed []string
 	d := newDetector(t, func(f heisen.Finding) { direct = append(direct, brief(f)) }, options...)
@@ -311,7 +311,7 @@ func TestNames(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	ok := []section.Section{sectionAt(1, section.Reads, 2, section.Writes)}
-	for name, option := range map[string]atomrace.Option{
+	for name, option := range map[string]atomrace.DetectorOption{
 		"option 1 is nil":                   nil,
 		"noise is nil":                      atomrace.WithNoise(nil),
 		"-1 findings":                       atomrace.WithDedup(-1),

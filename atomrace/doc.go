@@ -34,8 +34,9 @@
 //     except by the access itself if that is atomic.
 //   - Every atomicity violation that is reported is one of a given section. If the accesses to the
 //     variable are made under a lock or are atomic, the reported access really happened between the
-//     entry and the end. Otherwise it may have overlapped one of them instead. Then either order was
-//     possible, and if the two accesses conflict they are a data race besides.
+//     entry and the end. Otherwise the reported access may have overlapped the access at the entry or
+//     at the end. Then either order was possible, and if the two accesses conflict they are a data
+//     race besides.
 //   - A stream of events satisfies the condition: an access of a stream is pending until the next
 //     event of its thread at most.
 //

@@ -149,7 +149,7 @@ func OneOf[T comparable](values ...T) func(T) bool {
 	return func(x T) bool { return set[x] }
 }
 
-// NoiseOption configures a Heuristic; see NewRandomNoise.
+// NoiseOption is an option of NewRandomNoise, NewVariableNoise and NewLocationNoise.
 type NoiseOption func(*noiseConfig) error
 
 type noiseConfig struct {

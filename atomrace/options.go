@@ -6,8 +6,8 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// Option configures a Detector; see NewDetector.
-type Option func(*config) error
+// DetectorOption is an option of NewDetector.
+type DetectorOption func(*config) error
 
 type config struct {
 	sink       heisen.Sink
@@ -23,8 +23,8 @@ const defaultDedup = 4096
 
 // WithSink sets the function that receives the findings, one at a time. If the detector is driven by
 // the threads of a program, the sink is called on the thread whose call found something. It must not
-// call the detector. The default, and a nil sink, discard all findings.
-func WithSink(sink heisen.Sink) Option {
+// call the detector, except for Missed. The default, and a nil sink, discard all findings.
+func WithSink(sink heisen.Sink) DetectorOption {
 	return func(c *config) error {
 		c.sink = sink
 		return nil
@@ -33,13 +33,13 @@ func WithSink(sink heisen.Sink) Option {
 
 // WithSections makes the detector look for violations of the given sections, which it copies. The
 // locator translates sites into the places that sections name; section.LocateIn returns one for
-// sites with symbols. The detector calls the locator while a site is new, from any of the goroutines
-// that drive it, one call at a time.
+// sites with symbols. The detector calls the locator when it meets a site for the first time, perhaps
+// more than once, from any of the goroutines that drive it, one call at a time.
 //
 // The error wraps section.ErrInvalid if section.NewIndex refuses the sections, or if there are more
 // than the detector has room for: 4096 sections, 4096 places, 8192 ends. Giving the option twice is
 // an error.
-func WithSections(sections []section.Section, locator section.Locator) Option {
+func WithSections(sections []section.Section, locator section.Locator) DetectorOption {
 	return func(c *config) error {
 		if c.locator != nil {
 			return option.Errorf("WithSections: sections are given twice")
@@ -52,7 +52,7 @@ func WithSections(sections []section.Section, locator section.Locator) Option {
 // WithNoise makes BeforeAccess wait as noise decides, while the access is pending. Streams are not
 // disturbed, because their events are over when the detector sees them. A nil noise is an error:
 // leave the option out instead.
-func WithNoise(noise Noise) Option {
+func WithNoise(noise Noise) DetectorOption {
 	return func(c *config) error {
 		if noise == nil {
 			return option.Errorf("WithNoise: noise is nil")
@@ -66,7 +66,7 @@ func WithNoise(noise Noise) Option {
 // that have an access to a variable pending, or are in a section on it, only the first is followed.
 // That costs less memory traffic where many threads read the same variable. The price is that races
 // with any but the first thread are not found.
-func WithSingleSlot() Option {
+func WithSingleSlot() DetectorOption {
 	return func(c *config) error {
 		c.singleSlot = true
 		return nil
@@ -77,7 +77,7 @@ func WithSingleSlot() Option {
 // Findings are the same if their kind, sites and ops are. A remembered finding takes about 60 bytes.
 // At the bound the detector forgets all of them, and may report them again. The default is 4096. 0
 // reports every overlap and every violation.
-func WithDedup(findings int) Option {
+func WithDedup(findings int) DetectorOption {
 	return func(c *config) error {
 		if findings < 0 {
 			return option.Errorf("WithDedup: %d findings, want at least 0", findings)

@@ -40,7 +40,7 @@ func (d *Detector) Skip(events uint64) {
 // and variables than the detector has room for; some violations may then be missing.
 func (d *Detector) Flush() error {
 	if d == nil {
-		return nil
+		return heisen.ErrZero
 	}
 	for len(d.active) > 0 {
 		th := d.active[len(d.active)-1]

@@ -31,10 +31,14 @@ func TestZero(t *testing.T) {
 			d.Skip(1)
 			d.Handle(race[0].Event())
 			d.HandleRecords(race)
-			if err := d.Flush(); err != nil || d.Missed() != (atomrace.Missed{}) {
+			var want error
+			if d == nil {
+				want = heisen.ErrZero
+			}
+			if err := d.Flush(); !errors.Is(err, want) || d.Missed() != (atomrace.Missed{}) {
 				t.Errorf("error %v, missed %+v", err, d.Missed())
 			}
-			if _, err := heisen.Run(ctx, heisen.Slice(race), d); err != nil {
+			if _, err := heisen.Run(ctx, heisen.Slice(race), d); !errors.Is(err, want) {
 				t.Error(err)
 			}
 		})

@@ -21,35 +21,35 @@ const (
 )
 
 // all has a constructor for every detector of the module, with the options of the TREE filter that
-// may stand in front of it. Without options there is no filter for the detector: atomrace and mcm
-// need all events.
+// may be in front of it. Without options there is no filter for the detector: atomrace and mcm need
+// all events.
 var all = []struct {
 	name    string
 	precise bool // reports races and nothing else
 	events  int
 	make    func(heisen.Sink) (heisen.Detector, error)
-	filter  []tree.Option
+	filter  []tree.FilterOption
 }{
 	{"fasttrack", true, events,
 		func(s heisen.Sink) (heisen.Detector, error) { return vclock.NewFastTrack(vclock.WithSink(s)) },
-		[]tree.Option{tree.WithDetectorCost(14 * time.Nanosecond)}},
+		[]tree.FilterOption{tree.WithDetectorCost(14 * time.Nanosecond)}},
 	{"hb", true, events,
 		func(s heisen.Sink) (heisen.Detector, error) { return vclock.NewHappensBefore(vclock.WithSink(s)) },
-		[]tree.Option{tree.WithoutBypass()}},
+		[]tree.FilterOption{tree.WithoutBypass()}},
 	{"eraser", false, events,
 		func(s heisen.Sink) (heisen.Detector, error) { return lockset.NewEraser(lockset.WithSink(s)) },
-		[]tree.Option{tree.WithMessageOrder(), tree.WithDetectorCost(11 * time.Nanosecond)}},
+		[]tree.FilterOption{tree.WithMessageOrder(), tree.WithDetectorCost(11 * time.Nanosecond)}},
 	{"eraser-by-object", false, events,
 		func(s heisen.Sink) (heisen.Detector, error) {
 			return lockset.NewEraser(lockset.WithSink(s), lockset.WithObjectGranularity())
 		},
-		[]tree.Option{tree.WithMessageOrder(), tree.WithDetectorCost(11 * time.Nanosecond)}},
+		[]tree.FilterOption{tree.WithMessageOrder(), tree.WithDetectorCost(11 * time.Nanosecond)}},
 	{"hybrid", false, events,
 		func(s heisen.Sink) (heisen.Detector, error) { return lockset.NewHybrid(lockset.WithSink(s)) },
-		[]tree.Option{tree.WithMessageOrder(), tree.WithDetectorCost(18 * time.Nanosecond)}},
+		[]tree.FilterOption{tree.WithMessageOrder(), tree.WithDetectorCost(18 * time.Nanosecond)}},
 	{"lockorder", false, events,
 		func(s heisen.Sink) (heisen.Detector, error) { return lockset.NewLockOrder(lockset.WithSink(s)) },
-		[]tree.Option{tree.WithoutBypass()}},
+		[]tree.FilterOption{tree.WithoutBypass()}},
 	{"atomrace", true, events,
 		func(s heisen.Sink) (heisen.Detector, error) { return atomrace.NewDetector(atomrace.WithSink(s)) }, nil},
 	{"mcm", true, predictedEvents,

@@ -11,8 +11,10 @@ import (
 	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/report"
+	"github.com/heisen-go/heisen/section"
 	"github.com/heisen-go/heisen/trace"
 	"github.com/heisen-go/heisen/tree"
+	"github.com/heisen-go/heisen/vclock"
 )
 
 // The functions of this file are the Go code of the guides. TestCode compares the two.
@@ -43,23 +45,46 @@ func analyze(file string) error {
 	return err
 }
 
-// live tells a detector of the accesses of four goroutines while they happen.
-func live() error {
+// live tells a detector of the accesses of four goroutines while they happen. It makes no accesses
+// itself, so that it can run under Go's race detector.
+func live(sink heisen.Sink) error {
+	const balance = heisen.Object(0x1000) // any multiple of 8 that stands for the variable
 	symbols := heisen.NewSymbols()
-	detector, err := atomrace.NewDetector(atomrace.WithSink(func(f heisen.Finding) {
-		fmt.Println(f.Message)
-	}))
+	symbols.SetName(balance, "balance")
+	load := symbols.AddSite(heisen.SiteInfo{Text: "bank.go:31"}) // once for each place
+	store := symbols.AddSite(heisen.SiteInfo{Text: "bank.go:33"})
+
+	deposit := section.Section{ // others may only read the balance in between
+		Entry: section.Location{File: "bank.go", Line: 31, Mode: section.Reads},
+		Ends: []section.End{{
+			At:    section.Location{File: "bank.go", Line: 33, Mode: section.Writes},
+			Allow: section.Reads,
+		}},
+	}
+	noise, err := atomrace.NewRandomNoise(atomrace.WithStrength(atomrace.MaxStrength))
 	if err != nil {
 		return err
 	}
-	const balance = heisen.Object(0x1000) // any number that stands for the variable
+	detector, err := atomrace.NewDetector(
+		atomrace.WithSink(sink),
+		atomrace.WithNoise(noise),
+		atomrace.WithSections([]section.Section{deposit}, section.LocateIn(symbols, "")),
+	)
+	if err != nil {
+		return err
+	}
 	var goroutines sync.WaitGroup
 	for t := range heisen.Thread(4) {
 		goroutines.Go(func() {
-			site := symbols.AddSite(heisen.SiteInfo{Text: "bank.go:31"})
-			detector.BeforeAccess(t, balance, site, heisen.Read)
-			// ... the access itself ...
-			detector.AfterAccess(t)
+			defer detector.EndThread(t)
+			for range 100 {
+				detector.BeforeAccess(t, balance, load, heisen.Read)
+				// ... read the balance ...
+				detector.AfterAccess(t)
+				detector.BeforeAccess(t, balance, store, heisen.Write)
+				// ... write the balance ...
+				detector.AfterAccess(t)
+			}
 		})
 	}
 	goroutines.Wait()
@@ -89,11 +114,14 @@ func filtered(source heisen.Source, detector heisen.Detector) error {
 	return err
 }
 
+// Example_live has four goroutines that all write a variable in the same atomic section.
 func Example_live() {
-	if err := live(); err != nil {
+	kinds := map[heisen.Kind]bool{}
+	if err := live(func(f heisen.Finding) { kinds[f.Kind] = true }); err != nil {
 		fmt.Println(err)
 	}
-	// Output:
+	fmt.Println(kinds)
+	// Output: map[atomicity:true race:true]
 }
 
 func Example_analyze() {
@@ -103,7 +131,7 @@ func Example_analyze() {
 	// Output:
 	// ==================
 	// WARNING: LOCKING DISCIPLINE
-	// read without the lock that was held at all accesses since it is shared
+	// read without the lock that was held at all accesses since it became shared
 	// Found by eraser, fingerprint 48b94a35713d3161
 	// Held until then: account1
 	//
@@ -162,15 +190,34 @@ func Example_analyze() {
 }
 
 func Example_filtered() {
+	detector, err := vclock.NewFastTrack(vclock.WithSink(func(f heisen.Finding) {
+		fmt.Println(f.Accesses[1])
+	}))
+	if err != nil {
+		fmt.Println(err)
+	}
+	stream := heisen.Slice([]heisen.Record{
+		{Op: heisen.Fork, Thread: 0, Object: 1},
+		{Op: heisen.Write, Thread: 0, Object: 8, Site: 1},
+		{Op: heisen.Write, Thread: 0, Object: 8, Site: 1},
+		{Op: heisen.Write, Thread: 1, Object: 8, Site: 2},
+	})
+	if err := filtered(stream, detector); err != nil {
+		fmt.Println(err)
+	}
+	// Output: write by thread 1 at site 2, event 4
+}
+
+func Example_counter() {
 	writes := counter{}
 	stream := heisen.Slice([]heisen.Record{
 		{Op: heisen.Write, Thread: 0, Object: 8, Site: 1},
 		{Op: heisen.Write, Thread: 0, Object: 8, Site: 1},
 		{Op: heisen.Write, Thread: 0, Object: 16, Site: 2},
 	})
-	if err := filtered(stream, writes); err != nil {
+	if _, err := heisen.Run(context.Background(), stream, writes); err != nil {
 		fmt.Println(err)
 	}
 	fmt.Println(writes)
-	// Output: map[8:1 16:1]
+	// Output: map[8:2 16:1]
 }

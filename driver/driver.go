@@ -1,15 +1,18 @@
-// Package driver is the heisen command for the main functions of other tools. Such a tool has every
-// subcommand and flag of heisen, and detectors of its own beside heisen's.
+// Package driver runs the heisen command from another program, which can add detectors. Such a program
+// has every subcommand and flag of heisen, and detectors of its own in addition to heisen's.
 //
 //	func main() { os.Exit(driver.Main(driver.WithDetector(mine))) }
 //
-// Main runs the command with the arguments and the streams of the process. Run takes them as arguments.
-// The command heisen is Main without options. The package example is a complete tool that analyzes a
-// trace, and examples/handoff is a tool with a detector for running programs.
+// Main runs the command with the arguments and the streams of the process. Run takes them as
+// arguments. The command heisen is Main without options. The package example is a complete tool
+// that analyzes a trace, and examples/handoff is a tool with a detector for running programs.
 //
-// The flags, the exit statuses and the JSON form of findings are stable. The text for people may change.
+// The flags, the exit statuses and the JSON form of findings are stable. The text for people may
+// change.
 //
 // Several Runs may go on at the same time. Each handles interrupts of the process while it works.
+// The exception is a Run with the flag -C: until it returns, the working directory of the process
+// is another one.
 package driver
 
 import (
@@ -28,10 +31,10 @@ import (
 
 // Exit statuses of the command. A program's own failure is passed on.
 const (
-	Clean    = cli.Clean    // 0: nothing found
-	Failed   = cli.Failed   // 1: anything that went wrong, even if there are findings before it
-	Misused  = cli.Misused  // 2: unknown flags or arguments
-	Findings = cli.Findings // 66: something was found, as with go test -race
+	Clean    = 0  // nothing found
+	Failed   = 1  // anything that went wrong, even if there are findings before it
+	Misused  = 2  // unknown flags or arguments
+	Findings = 66 // something was found, as with go test -race
 )
 
 // Detector describes a detector that the tool's -detect flag can name.
@@ -39,16 +42,16 @@ type Detector struct {
 	// Name is its name in the -detect flag: lower-case letters, digits and dashes, beginning with
 	// a letter. Findings without a Detector get it.
 	Name string
-	// Promise says on one line what the detector finds, for the help text.
+	// Promise says on one line what the detector finds, for the help text. It must not be empty.
 	Promise string
-	// Unrepeated is set if the detector finds the same without repeated accesses. An access is
-	// repeated if it has the same goroutine, instruction, kind and bytes as an earlier one, and
-	// nothing that the goroutine did in between has become known to other goroutines.
+	// Unrepeated is set if leaving out repeated accesses does not change the detector's findings. An
+	// access is repeated if it has the same goroutine, instruction, kind and bytes as an earlier one,
+	// and the goroutine has published nothing in between.
 	//
 	// If all detectors that run are Unrepeated, such accesses are left out unless the user gives
-	// -filter none. Mostly the program itself leaves them out, which costs far less than
-	// recording them. A detector that counts accesses, or depends on their order within a
-	// goroutine, needs all of them. heisen's detectors that follow happens-before do not.
+	// -filter none. Usually the program itself leaves them out, which costs far less than recording
+	// them. A detector that counts accesses, or depends on their order within a goroutine, needs
+	// all of them. heisen's detectors that follow happens-before do not.
 	Unrepeated bool
 	// Flags defines flags of the detector, which users give as -name.flag. It is called once in
 	// each run of the command, before New. It may be nil.
@@ -57,11 +60,12 @@ type Detector struct {
 	// several streams at the same time, each on its own goroutine, so the detectors must not
 	// share state. The detector calls sink with its findings, on the goroutine that handles the
 	// events. symbols resolves the numbers in events. It grows while the stream is read, and may
-	// be used only during calls of the detector. An error ends the analysis of the stream.
+	// be used only during calls of the detector. An error ends the analysis of the stream. New must
+	// not be nil.
 	New func(symbols *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error)
 }
 
-// Option changes the command. Wrong options are errors of Run that wrap heisen.ErrOption.
+// Option is an option of Main and Run.
 type Option func(*config) error
 
 type config struct{ tool cli.Tool }
@@ -97,10 +101,13 @@ func WithDetector(d Detector) Option {
 	}
 }
 
-// WithDefault sets the detectors that run without the -detect flag. The default is fasttrack. Names that
-// WithDetector adds must come from an earlier option.
+// WithDefault sets the detectors that run without the -detect flag, at least one. The default is
+// fasttrack. Names that WithDetector adds must come from an earlier option.
 func WithDefault(names ...string) Option {
 	return func(c *config) error {
+		if len(names) == 0 {
+			return option.Errorf("WithDefault: no detectors, want at least one")
+		}
 		known := c.detectors()
 		for _, name := range names {
 			if !slices.Contains(known, name) {
@@ -112,8 +119,8 @@ func WithDefault(names ...string) Option {
 	}
 }
 
-// WithName sets the name of the command in its messages. It consists of lower-case letters, digits and
-// dashes, and begins with a letter. The default is "heisen".
+// WithName sets the name of the command in its messages. It consists of lower-case letters, digits
+// and dashes, and begins with a letter. The default is "heisen".
 func WithName(name string) Option {
 	return func(c *config) error {
 		if !isName(name) {
@@ -124,7 +131,8 @@ func WithName(name string) Option {
 	}
 }
 
-// isName reports whether s consists of lower-case letters, digits and dashes, and begins with a letter.
+// isName reports whether s consists of lower-case letters, digits and dashes, and begins with a
+// letter.
 func isName(s string) bool {
 	for i, r := range s {
 		letter := 'a' <= r && r <= 'z'
@@ -135,8 +143,8 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// Main runs the command with the arguments and standard streams of the process, and returns the status to
-// exit with. It prints a wrong option and returns Misused.
+// Main runs the command with the arguments and standard streams of the process, and returns the
+// status to exit with. It prints a wrong option and returns Misused.
 func Main(options ...Option) int {
 	status, err := Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, options...)
 	if err != nil {
@@ -146,13 +154,16 @@ func Main(options ...Option) int {
 	return status
 }
 
-// Run runs the command with the given arguments, the first of which is a subcommand, and returns its exit
-// status. It prints to the given streams only, and programs that it starts get the same streams. A nil
-// stream is empty or discards. Run returns when all goroutines and programs that it has started have
-// ended. While a program runs it handles interrupts and requests to terminate like the command does. Run
-// stops early when ctx ends. An error is about a wrong option and wraps heisen.ErrOption; the command has
-// not run then.
+// Run runs the command with the given arguments, the first of which is a subcommand, and returns
+// its exit status. It prints to the given streams only, and programs that it starts get the same
+// streams. A nil stream is empty or discards. Run returns when all goroutines and programs that it
+// has started have ended. While a program runs it handles interrupts and requests to terminate like
+// the command does. Run stops early when ctx ends. An error is about a wrong option or a nil ctx and
+// wraps heisen.ErrOption; the command has not run then.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, options ...Option) (status int, err error) {
+	if ctx == nil {
+		return Misused, fmt.Errorf("driver.Run: %w", option.Errorf("the context is nil"))
+	}
 	var c config
 	if err := option.Apply("driver.Run", &c, options); err != nil {
 		return Misused, err

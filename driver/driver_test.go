@@ -12,6 +12,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/driver"
+	"github.com/heisen-go/heisen/internal/cli"
 )
 
 // newNothing makes a detector without findings.
@@ -37,12 +38,22 @@ func TestBadOptions(t *testing.T) {
 		"unknown default": {driver.WithDefault("mine"), driver.WithDetector(ok)},
 		"empty tool name": {driver.WithName("")},
 		"tool name":       {driver.WithName("my tool")},
+		"no default":      {driver.WithDefault()},
 		"nil option":      {nil},
 	} {
 		var out bytes.Buffer
 		status, err := driver.Run(context.Background(), []string{"version"}, nil, &out, &out, options...)
 		if !errors.Is(err, heisen.ErrOption) || status != driver.Misused || out.Len() > 0 {
 			t.Errorf("%s: status %d, error %v, output %q", name, status, err, &out)
+		}
+	}
+}
+
+// TestStatuses checks that the constants are the statuses of the command.
+func TestStatuses(t *testing.T) {
+	for status, want := range map[int]int{driver.Clean: cli.Clean, driver.Failed: cli.Failed, driver.Misused: cli.Misused, driver.Findings: cli.Findings} {
+		if status != want {
+			t.Errorf("status %d, the command has %d", status, want)
 		}
 	}
 }
@@ -76,7 +87,7 @@ func TestNilStreams(t *testing.T) {
 	}
 }
 
-// lastWriter reports who wrote each variable last.
+// lastWriter reports the last write to each variable.
 type lastWriter struct {
 	symbols *heisen.Symbols
 	sink    heisen.Sink
@@ -134,7 +145,6 @@ func Example() {
 	//
 	// Write by T0 at balance:
 	//   2
-	//   holding no locks
 	// ==================
 	// Found 1 last-write finding(s)
 	// exit status 66 <nil>

@@ -9,10 +9,10 @@ import (
 )
 
 // Eraser reports variables that threads share and write without a common lock, by the algorithm of
-// Savage et al. (TOCS 1997). Its name in findings is "eraser", and their Kind heisen.Discipline. A
+// Savage et al. (TOCS 1997). Its findings have Detector "eraser" and Kind heisen.Discipline. A
 // finding is a violation of the locking discipline and no proof of a race: the program may order
-// the accesses by messages, which Eraser does not look at. The zero Eraser is usable and discards
-// its findings. A nil *Eraser ignores all calls.
+// the accesses by messages, which Eraser does not look at. The zero Eraser is ready to use and
+// discards its findings.
 //
 // # The discipline
 //
@@ -49,9 +49,9 @@ import (
 // # Findings
 //
 // A finding has two accesses: the reported one, complete, and the last earlier one by another
-// thread, of which the index is unknown and the size is 1. Locks has the last candidates, if there
-// ever were some but not all: a lock that would have protected the variable if the access had held
-// it. There is one finding per variable and allocation epoch. Bytes that every access so far
+// thread, of which the index is unknown and the size is 1. Locks is the last candidate set that was
+// neither empty nor the set of all locks, if there was one: a lock in it would have protected the
+// variable if the access had held it. There is one finding per variable and allocation epoch. Bytes that every access so far
 // touched together are one variable. Neighboring variables that one access violates in the same
 // way have one finding.
 //
@@ -131,8 +131,13 @@ func (d *Eraser) Skip(events uint64) {
 // LockUse implements heisen.LockUser.
 func (*Eraser) LockUse() heisen.LockUse { return heisen.LocksAsSets }
 
-// Flush implements heisen.Detector. The error is always nil.
-func (d *Eraser) Flush() error { return nil }
+// Flush implements heisen.Detector. The error is nil unless d is.
+func (d *Eraser) Flush() error {
+	if d == nil {
+		return heisen.ErrZero
+	}
+	return nil
+}
 
 // Violations returns the number of findings.
 func (d *Eraser) Violations() uint64 {
@@ -303,11 +308,11 @@ func (w *violation) message(op heisen.Op, locks int, atomically bool) string {
 	case w.readOnly:
 		return fmt.Sprintf("%v of a variable that was shared without a common lock", op)
 	case locks == 1:
-		return fmt.Sprintf("%v without the lock that was held at all accesses since it is shared", op)
+		return fmt.Sprintf("%v without the lock that was held at all accesses since it became shared", op)
 	case locks > 1:
-		return fmt.Sprintf("%v without any of the %d locks that were held at all accesses since it is shared", op, locks)
+		return fmt.Sprintf("%v without any of the %d locks that were held at all accesses since it became shared", op, locks)
 	case atomically:
-		return fmt.Sprintf("plain %v of a variable that was accessed atomically since it is shared", op)
+		return fmt.Sprintf("plain %v of a variable that was accessed atomically since it became shared", op)
 	}
 	return fmt.Sprintf("%v by a second thread without a lock", op)
 }

@@ -37,7 +37,7 @@ func Example() {
 		fmt.Println(err)
 	}
 	// Output:
-	// eraser: write without the lock that was held at all accesses since it is shared
+	// eraser: write without the lock that was held at all accesses since it became shared
 	// hybrid: write may race with write
 }
 
@@ -53,7 +53,7 @@ func ExampleEraser() {
 	if _, err := heisen.Run(context.Background(), heisen.Slice(twoLocks), detector); err != nil {
 		fmt.Println(err)
 	}
-	// Output: site 20: write without the lock that was held at all accesses since it is shared: [0x2000]
+	// Output: site 20: write without the lock that was held at all accesses since it became shared: [0x2000]
 }
 
 func ExampleHybrid() {

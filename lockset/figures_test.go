@@ -122,9 +122,9 @@ const (
 func TestEraserStates(t *testing.T) {
 	const (
 		second    = " by a second thread without a lock"
-		without   = " without the lock that was held at all accesses since it is shared"
+		without   = " without the lock that was held at all accesses since it became shared"
 		unlocked  = " of a variable that was shared without a common lock"
-		notAtomic = " of a variable that was accessed atomically since it is shared"
+		notAtomic = " of a variable that was accessed atomically since it became shared"
 	)
 	for _, test := range []struct {
 		name  string
@@ -140,7 +140,7 @@ func TestEraserStates(t *testing.T) {
 		{"reads take candidates away without a report", []waiter{{1, wr, "", ""}, {2, rd, "l", ""}, {3, rd, "m", ""}, {1, wr, "l m", "write" + unlocked}}, []heisen.Object{l}},
 		{"one lock protects", []waiter{{1, wr, "", ""}, {2, wr, "l m", ""}, {1, rd, "m", ""}, {2, wr, "m", ""}, {1, wr, "l m", ""}}, nil},
 		{"the last lock goes", []waiter{{1, wr, "", ""}, {2, wr, "l m", ""}, {1, rd, "m", ""}, {2, wr, "l", "write" + without}}, []heisen.Object{m}},
-		{"the last two locks go", []waiter{{1, wr, "", ""}, {2, wr, "l m", ""}, {1, rd, "", "read without any of the 2 locks that were held at all accesses since it is shared"}}, []heisen.Object{l, m}},
+		{"the last two locks go", []waiter{{1, wr, "", ""}, {2, wr, "l m", ""}, {1, rd, "", "read without any of the 2 locks that were held at all accesses since it became shared"}}, []heisen.Object{l, m}},
 		{"once is enough", []waiter{{1, wr, "", ""}, {2, wr, "", "write" + second}, {1, wr, "", ""}, {2, wr, "", ""}}, nil},
 		{"a read needs a read lock", []waiter{{1, wr, "", ""}, {2, wr, "l", ""}, {1, rd, "l/r", ""}, {2, rd, "l/r", ""}, {1, wr, "l", ""}}, nil},
 		{"a write needs more than a read lock", []waiter{{1, wr, "", ""}, {2, rd, "l/r", ""}, {1, wr, "l/r", "write" + without}}, []heisen.Object{l}},

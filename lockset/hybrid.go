@@ -12,7 +12,7 @@ import (
 
 // ErrEvicted is wrapped by the error of Hybrid.Flush if accesses were evicted, so that pairs may be
 // missing. See WithMaxAccesses.
-var ErrEvicted = errors.New("lockset: accesses were evicted")
+var ErrEvicted = errors.New("accesses were evicted")
 
 const (
 	// maxGroups bounds the groups of a variable.
@@ -25,9 +25,8 @@ const (
 
 // Hybrid reports pairs of sites whose accesses may race in another schedule: the combination of
 // locksets and happens-before of O'Callahan and Choi (PPoPP 2003), as the first phase of RaceFuzzer
-// (Sen, PLDI 2008, section 2.2) states it. Its name in findings is "hybrid", and their Kind
-// heisen.PotentialRace. The zero Hybrid is usable and discards its findings. A nil *Hybrid
-// ignores all calls.
+// (Sen, PLDI 2008, section 2.2) states it. Its findings have Detector "hybrid" and Kind
+// heisen.PotentialRace. The zero Hybrid is ready to use and discards its findings.
 //
 // Two accesses are a potential race if
 //   - they touch a common byte in the same allocation epoch;
@@ -188,7 +187,7 @@ func (*Hybrid) LockUse() heisen.LockUse { return heisen.LocksAsSets }
 // vclock.ErrEndedThread or vclock.ErrTooManyThreads if pairs may be missing.
 func (d *Hybrid) Flush() error {
 	if d == nil {
-		return nil
+		return heisen.ErrZero
 	}
 	d.ensureInit()
 	var err error

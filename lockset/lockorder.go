@@ -12,9 +12,8 @@ import (
 // LockOrder reports potential deadlocks: lock-order cycles, in which threads take locks in orders
 // that in another schedule make them wait for each other forever. It is the Goodlock algorithm
 // (Havelund, SPIN 2000; Bensalem and Havelund, PADTAD 2005) for cycles of any length, for
-// read-write locks, and for streams of any length. Its name in findings is "lockorder", and their
-// Kind heisen.Deadlock. The zero LockOrder is usable and discards its findings. A nil *LockOrder ignores
-// all calls.
+// read-write locks, and for streams of any length. Its findings have Detector "lockorder" and Kind
+// heisen.Deadlock. The zero LockOrder is ready to use and discards its findings.
 //
 // # Algorithm
 //
@@ -109,7 +108,7 @@ type LockOrder struct {
 // ErrLimit is wrapped by the error of LockOrder.Flush if there were more dependencies than
 // WithMaxDependencies permits, or if searches for cycles ran out of budget. Potential deadlocks may
 // be missing.
-var ErrLimit = errors.New("lockset: the lock-order graph is incomplete")
+var ErrLimit = errors.New("the lock-order graph is incomplete")
 
 // NewLockOrder returns a LockOrder detector for one stream. The error wraps heisen.ErrOption.
 func NewLockOrder(opts ...LockOrderOption) (*LockOrder, error) {
@@ -144,7 +143,7 @@ func (d *LockOrder) ensureInit() {
 // vclock.ErrEndedThread or vclock.ErrTooManyThreads if potential deadlocks may be missing.
 func (d *LockOrder) Flush() error {
 	if d == nil {
-		return nil
+		return heisen.ErrZero
 	}
 	d.ensureInit()
 	err := d.order.Err()

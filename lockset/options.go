@@ -104,9 +104,9 @@ func WithAtomicOrder() HybridOption {
 	})
 }
 
-// WithMaxAccesses bounds how many accesses of a variable a Hybrid stores. They have at most 512
-// combinations of site, op and locks. The default is 512, and 0 is no bound. If a variable needs
-// more, the Hybrid evicts accesses, counts them (see Hybrid.Evicted), and Flush returns an error
+// WithMaxAccesses bounds how many accesses of a variable a Hybrid stores, and their combinations of
+// site, op and locks to 512. The default is 512. With 0 neither has a bound. If a variable needs more,
+// the Hybrid evicts accesses, counts them (see Hybrid.Evicted), and Flush returns an error
 // that wraps ErrEvicted. Pairs that are reported are still right.
 func WithMaxAccesses(n int) HybridOption {
 	return hybridOption(func(c *hybridConfig) error {

@@ -18,10 +18,9 @@ import (
 
 const corpus = "../trace/testdata/corpus"
 
-// TestCorpus compares with what independent analysers say of the corpus: the races
-// found include the first happens-before race of each trace, and every site that
-// has a sync-preserving race is the later access of a predicted one. Its origin is
-// in the corpus's README.
+// TestCorpus compares predictions with the results of independent analyzers on the corpus, whose README
+// has its origin. The first happens-before race of each trace must be predicted. Each site that has a
+// sync-preserving race must be one of the accesses of a predicted race.
 func TestCorpus(t *testing.T) {
 	table, err := os.ReadFile(filepath.Join(corpus, "verdicts.tsv"))
 	if err != nil {
@@ -37,17 +36,17 @@ func TestCorpus(t *testing.T) {
 		records, symbols := readTrace(t, filepath.Join(corpus, "std", field[0]))
 		found := predict(t, symbols, records)
 		races += len(found)
-		later := map[string]bool{}
+		racy := map[string]bool{}
 		for _, f := range found {
 			if f.Kind == heisen.Race {
-				later[symbols.Site(f.Accesses[1].Site).String()] = true
-				later[symbols.Site(f.Accesses[0].Site).String()] = true
+				racy[symbols.Site(f.Accesses[1].Site).String()] = true
+				racy[symbols.Site(f.Accesses[0].Site).String()] = true
 			}
 		}
 		for _, site := range strings.FieldsFunc(field[3], func(r rune) bool { return r == ',' }) {
 			preserving++
-			if !later[site] {
-				t.Errorf("%s: no race at site %s, which has a sync-preserving one", field[0], site)
+			if !racy[site] {
+				t.Errorf("%s: no race is predicted at site %s, which has a sync-preserving one", field[0], site)
 			}
 		}
 		if f, ok := firstRace(t, records); ok {
@@ -64,7 +63,7 @@ func TestCorpus(t *testing.T) {
 	t.Logf("%d traces, %d sync-preserving sites, %d findings", traces, preserving, races)
 }
 
-func predict(t *testing.T, symbols *heisen.Symbols, records []heisen.Record, options ...mcm.Option) (found []heisen.Finding) {
+func predict(t *testing.T, symbols *heisen.Symbols, records []heisen.Record, options ...mcm.DetectorOption) (found []heisen.Finding) {
 	t.Helper()
 	d, err := mcm.NewDetector(append(options, mcm.WithSymbols(symbols), mcm.WithSink(func(f heisen.Finding) { found = append(found, f) }))...)
 	if err != nil {
@@ -76,7 +75,7 @@ func predict(t *testing.T, symbols *heisen.Symbols, records []heisen.Record, opt
 	return found
 }
 
-// firstRace returns the race of the observed order whose later access comes first.
+// firstRace returns the happens-before race whose second access comes first.
 func firstRace(t *testing.T, records []heisen.Record) (first heisen.Finding, ok bool) {
 	t.Helper()
 	d := must.Make(vclock.NewHappensBefore(vclock.WithSink(func(f heisen.Finding) {
@@ -109,7 +108,7 @@ func readTrace(t *testing.T, file string) ([]heisen.Record, *heisen.Symbols) {
 	return readAll(t, r)
 }
 
-// source is a reader of traces.
+// source is a trace reader.
 type source interface {
 	heisen.Source
 	Symbols() *heisen.Symbols

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/option"
 	"github.com/heisen-go/heisen/mcm/internal/candidate"
 	"github.com/heisen-go/heisen/mcm/internal/model"
 	"github.com/heisen-go/heisen/mcm/internal/window"
@@ -80,7 +81,7 @@ type DetectorStats struct {
 const group = 16
 
 // NewDetector returns a detector.
-func NewDetector(opts ...Option) (*Detector, error) {
+func NewDetector(opts ...DetectorOption) (*Detector, error) {
 	d := &Detector{
 		config: defaults(), held: window.NewLocks(), hidden: map[heisen.Thread][]heisen.Record{}, known: map[finding]bool{},
 	}
@@ -92,7 +93,7 @@ func NewDetector(opts ...Option) (*Detector, error) {
 		d.tracker, err = section.NewTracker(d.config.sections, d.config.locator,
 			func(p section.Execution) { d.executions = append(d.executions, p) })
 		if err != nil {
-			return nil, fmt.Errorf("mcm.NewDetector: %w", err)
+			return nil, fmt.Errorf("mcm.NewDetector: %w", option.Errorf("WithSections: %w", err))
 		}
 	}
 	return d, nil
@@ -141,7 +142,7 @@ func (d *Detector) handle(r *heisen.Record) {
 // windows that could not be solved; their predictions are missing.
 func (d *Detector) Flush() error {
 	if d.zero() {
-		return ErrZero
+		return heisen.ErrZero
 	}
 	if d.fresh > 0 {
 		step := d.config.step()
@@ -171,7 +172,7 @@ func (d *Detector) solve(windows int) {
 			Records: d.records[start:end], Index: d.index[start:end],
 			Held: d.held.List(), Hidden: d.open(),
 		}
-		jobs[k].window.Passages = d.executionsIn(d.index[start:end])
+		jobs[k].window.Executions = d.executionsIn(d.index[start:end])
 		for next := min(start+d.config.step(), len(d.records)); start < next; start++ {
 			d.pass(&d.records[start])
 		}
@@ -202,7 +203,7 @@ func (d *Detector) solve(windows int) {
 
 // executionsIn returns the executions of sections in the window whose records have the given positions.
 // It drops those that end before the window.
-func (d *Detector) executionsIn(index []uint64) (list []window.Passage) {
+func (d *Detector) executionsIn(index []uint64) (list []window.Execution) {
 	if len(index) == 0 {
 		return nil
 	}
@@ -213,7 +214,7 @@ func (d *Detector) executionsIn(index []uint64) (list []window.Passage) {
 		}
 		entry, _ := slices.BinarySearch(index, x.Entry.Index)
 		end, _ := slices.BinarySearch(index, x.End.Index)
-		list = append(list, window.Passage{Section: x.Section, Entry: entry, End: end, Allow: x.Allow})
+		list = append(list, window.Execution{Section: x.Section, Entry: entry, End: end, Allow: x.Allow})
 	}
 	return list
 }
@@ -324,7 +325,11 @@ func (j *job) solve(d *Detector) {
 
 // describe makes a prediction a finding.
 func (p *prediction) describe(w *window.Window) heisen.Finding {
-	f := heisen.Finding{Detector: "mcm", Kind: p.kind, Witness: (*window.Witness)(p.witness).Records(w.Records), Before: w.Position(0) - 1}
+	f := heisen.Finding{
+		Detector: "mcm", Kind: p.kind,
+		Witness: (*window.Witness)(p.witness).Records(w.Records), Last: p.witness.Last,
+		Before: w.Position(0) - 1,
+	}
 	for _, i := range p.at {
 		r := &w.Records[i]
 		a := heisen.AccessOf(r, w.Position(int(i)))

@@ -18,8 +18,8 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// TestParallel: what is found and its order do not depend on how many windows are
-// solved at a time, nor on how the stream comes.
+// TestParallel checks that the findings and their order do not depend on the number of windows that are
+// solved at the same time, nor on how the stream is delivered.
 func TestParallel(t *testing.T) {
 	records := workload.Mixed(workload.Params{Threads: 5, Events: 12000, Seed: 3})
 	var want []heisen.Finding
@@ -49,14 +49,13 @@ func TestParallel(t *testing.T) {
 			}
 		}
 		if !reflect.DeepEqual(found, want) {
-			t.Errorf("%d windows at a time: other findings", n)
+			t.Errorf("%d windows at a time: the findings differ", n)
 		}
 	}
 }
 
-// TestWindows: a detector with windows finds nothing that one window with everything
-// does not show, and each witness replays in it once what came before its window has
-// happened.
+// TestWindows checks that each race that a detector finds in a window is possible in the whole stream,
+// and that its witness ends with the accesses of the race.
 func TestWindows(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 8))
@@ -80,7 +79,7 @@ func TestWindows(t *testing.T) {
 			}
 			truth[p] = verdict == mcm.Possible
 			if !truth[p] {
-				t.Errorf("seed %d: %v is found in a window, and %v in the whole", seed, p, verdict)
+				t.Errorf("seed %d: %v is possible in a window, and %v in the whole stream", seed, p, verdict)
 			}
 			last := f.Witness[len(f.Witness)-2:]
 			if last[0].Site != f.Accesses[0].Site || last[1].Site != f.Accesses[1].Site {
@@ -90,8 +89,8 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestSections: what could come into a section is reported once for each set of places,
-// whichever windows show it, and not if the section allows it.
+// TestSections checks that an access that can come into a section is reported once for each set of
+// places, in windows of any size, and is not reported if the section allows it.
 func TestSections(t *testing.T) {
 	const round = `T1|acq(l)|f.go:1 T1|r(x)|f.go:2 T1|rel(l)|f.go:3 T1|acq(l)|f.go:4 T1|w(x)|f.go:5 T1|rel(l)|f.go:6
 		T2|acq(l)|f.go:11 T2|w(x)|f.go:12 T2|rel(l)|f.go:13 T2|acq(l)|f.go:14 T2|r(x)|f.go:15 T2|rel(l)|f.go:16`
@@ -110,7 +109,7 @@ func TestSections(t *testing.T) {
 		{2000, 1000, 0, []string{"f.go:2 f.go:12 f.go:5", "f.go:2 f.go:15 f.go:5"}},
 		{40, 20, 0, []string{"f.go:2 f.go:12 f.go:5", "f.go:2 f.go:15 f.go:5"}},
 		{40, 20, section.Reads, []string{"f.go:2 f.go:12 f.go:5"}},
-		{4, 0, 0, nil}, // too small
+		{4, 0, 0, nil}, // the section does not fit
 	} {
 		for _, parallel := range []int{1, 3} {
 			var got []string
@@ -140,13 +139,13 @@ func TestSections(t *testing.T) {
 		t.Error("no error without a locator")
 	}
 	if _, err := mcm.NewModel(mcm.Window{Records: records, Executions: []mcm.Execution{{Entry: 1, End: 7}}}); err == nil {
-		t.Error("no error of a passage by two threads")
+		t.Error("no error for an execution by two threads")
 	}
 }
 
-// TestOptions: what makes no sense is an error.
+// TestOptions checks that invalid options are errors.
 func TestOptions(t *testing.T) {
-	for _, option := range []mcm.Option{
+	for _, option := range []mcm.DetectorOption{
 		mcm.WithWindows(0, 0), mcm.WithWindows(10, 10), mcm.WithWindows(10, -1), mcm.WithWindows(1<<30, 0),
 		mcm.WithParallel(0), mcm.WithBudget(0, 1), mcm.WithBudget(1, 0), mcm.WithOccurrences(0, 1), mcm.WithOccurrences(1, 0), nil,
 	} {
@@ -161,20 +160,20 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestZero: values that no constructor has made, and nil ones, are errors and not crashes.
+// TestZero checks that methods of nil and zero values return errors instead of panicking.
 func TestZero(t *testing.T) {
 	ctx := context.Background()
 	for _, m := range []*mcm.Model{nil, {}} {
-		if _, _, err := m.Race(ctx, 0, 1); !errors.Is(err, mcm.ErrZero) {
+		if _, _, err := m.Race(ctx, 0, 1); !errors.Is(err, heisen.ErrZero) {
 			t.Errorf("Race: %v", err)
 		}
-		if _, _, err := m.Deadlock(ctx, 0, 1); !errors.Is(err, mcm.ErrZero) {
+		if _, _, err := m.Deadlock(ctx, 0, 1); !errors.Is(err, heisen.ErrZero) {
 			t.Errorf("Deadlock: %v", err)
 		}
-		if _, _, err := m.Between(ctx, 0, 1, 2); !errors.Is(err, mcm.ErrZero) {
+		if _, _, err := m.Between(ctx, 0, 1, 2); !errors.Is(err, heisen.ErrZero) {
 			t.Errorf("Between: %v", err)
 		}
-		if err := m.WriteSMTLIB(io.Discard, 0, 1); !errors.Is(err, mcm.ErrZero) {
+		if err := m.WriteSMTLIB(io.Discard, 0, 1); !errors.Is(err, heisen.ErrZero) {
 			t.Errorf("WriteSMTLIB: %v", err)
 		}
 		for range m.Pairs() {
@@ -187,15 +186,39 @@ func TestZero(t *testing.T) {
 	for _, d := range []*mcm.Detector{nil, {}} {
 		d.HandleRecords([]heisen.Record{{Op: heisen.Write}})
 		d.Skip(1)
-		if err := d.Flush(); !errors.Is(err, mcm.ErrZero) {
+		if err := d.Flush(); !errors.Is(err, heisen.ErrZero) {
 			t.Errorf("Flush: %v", err)
 		}
 		if s := d.Stats(); s != (mcm.DetectorStats{}) {
 			t.Errorf("%+v", s)
 		}
 	}
-	if err := (*mcm.Window)(nil).Replay(nil); !errors.Is(err, mcm.ErrReplay) {
+	if err := (*mcm.Window)(nil).Replay(&mcm.Witness{}); !errors.Is(err, heisen.ErrZero) {
 		t.Errorf("Replay: %v", err)
+	}
+	w := mcm.Window{Records: []heisen.Record{{Op: heisen.Write}}}
+	if err := w.Replay(nil); !errors.Is(err, heisen.ErrOption) {
+		t.Errorf("Replay: %v", err)
+	}
+	for _, x := range []*mcm.Witness{nil, {Order: []int{1}}, {Order: []int{0, -1}}} {
+		if records := x.Records(&w); records != nil {
+			t.Errorf("witness %v has the records %v", x, records)
+		}
+	}
+	x := mcm.Witness{Order: []int{0}}
+	if x.Records(nil) != nil || len(x.Records(&w)) != 1 {
+		t.Errorf("witness %v has the records %v", x, x.Records(&w))
+	}
+	for _, w := range []mcm.Window{
+		{Records: make([]heisen.Record, 3), Index: []uint64{1}},
+		{Records: make([]heisen.Record, 3), Executions: []mcm.Execution{{Entry: 1, End: 3}}},
+	} {
+		if _, err := mcm.NewModel(w); !errors.Is(err, heisen.ErrOption) {
+			t.Errorf("NewModel: %v", err)
+		}
+	}
+	if _, err := mcm.NewDetector(mcm.WithSections(make([]section.Section, 1), section.Locator{})); !errors.Is(err, heisen.ErrOption) || !errors.Is(err, section.ErrInvalid) {
+		t.Errorf("WithSections: %v", err)
 	}
 	if d, err := mcm.NewDetector(mcm.WithSink(nil), mcm.WithSymbols(nil)); err != nil {
 		t.Error(err)
@@ -204,7 +227,7 @@ func TestZero(t *testing.T) {
 	}
 }
 
-// TestContext: a query ends with its context, and can be made again.
+// TestContext checks that a query ends with its context, and can be repeated.
 func TestContext(t *testing.T) {
 	records := workload.Hot(workload.Params{Threads: 8, Events: 2000, Seed: 1})
 	m, err := mcm.NewModel(mcm.Window{Records: records}, mcm.WithBudget(1<<20, 1<<30))
@@ -246,8 +269,8 @@ func TestContext(t *testing.T) {
 	t.Logf("%d of %d queries were ended", late, asked-1)
 }
 
-// TestQuestions: so are questions that make none.
-func TestQuestions(t *testing.T) {
+// TestInvalidQueries checks that invalid queries are errors, and do not impair later queries.
+func TestInvalidQueries(t *testing.T) {
 	records, _ := parse(t, `T1|w(x) T1|r(x) T2|r(x) T2|w(y) T2|acq(l) T2|rel(l) T1|acq(l) T1|rel(l)`)
 	m, err := mcm.NewModel(mcm.Window{Records: records})
 	if err != nil {
@@ -266,21 +289,21 @@ func TestQuestions(t *testing.T) {
 		func() (mcm.Verdict, *mcm.Witness, error) { return m.Between(context.Background(), 0, 3, 1) },
 	} {
 		if verdict, w, err := ask(); !errors.Is(err, mcm.ErrQuery) || verdict != mcm.Unknown || w != nil {
-			t.Errorf("question %d: %v, %v, %v", i, verdict, w, err)
+			t.Errorf("query %d: %v, %v, %v", i, verdict, w, err)
 		}
 	}
 	if verdict, w, err := m.Race(context.Background(), 0, 2); err != nil || verdict != mcm.Possible || fmt.Sprint(w.Order) != "[0 2]" {
 		t.Errorf("%v, %v, %v", verdict, w, err)
 	}
 	if _, err := mcm.NewModel(mcm.Window{Records: records, Index: []uint64{1}}); err == nil {
-		t.Error("positions of other records are taken")
+		t.Error("no error for an index of the wrong length")
 	}
 }
 
-// TestBudget: a question that costs more than it may is left open, and counted.
+// TestBudget checks that queries over their budget are unknown, and are counted.
 func TestBudget(t *testing.T) {
 	records := workload.Hot(workload.Params{Threads: 4, Events: 400, Seed: 1})
-	var open, found int
+	var unknown, found int
 	for _, conflicts := range []int{1, 1 << 20} {
 		d, err := mcm.NewDetector(mcm.WithBudget(conflicts, 2000*conflicts), mcm.WithOccurrences(3, 300))
 		if err != nil {
@@ -291,14 +314,14 @@ func TestBudget(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s := d.Stats(); conflicts == 1 {
-			open, found = s.Unknown, s.Races
-		} else if open == 0 || s.Unknown > 0 || s.Races < found {
-			t.Errorf("%d open, %d races; then %+v", open, found, s)
+			unknown, found = s.Unknown, s.Races
+		} else if unknown == 0 || s.Unknown > 0 || s.Races < found {
+			t.Errorf("%d unknown, %d races; then %+v", unknown, found, s)
 		}
 	}
 }
 
-// TestHandover: a lock that another thread releases is a message.
+// TestHandover checks that a release by another thread orders the accesses before and after it.
 func TestHandover(t *testing.T) {
 	records, symbols := parse(t, `T0|acq(l) T0|fork(T1) T1|w(a) T1|rel(l) T0|acq(l) T0|r(a)`)
 	if found := predict(t, symbols, records); len(found) > 0 {

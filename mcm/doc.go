@@ -24,7 +24,8 @@
 //     free. If a thread releases a lock that another thread acquired, which a sync.Mutex permits,
 //     then any release frees the lock, and no deadlock is predicted for it.
 //   - Messages: a Receive comes after the same Sends of its object as in the trace, and after no
-//     others. The same holds for Observe and Change, the events of states that order nothing.
+//     others. The same holds for Observe and Change, which tell of the state of an object and order
+//     nothing.
 //   - Reads: a read sees the write that it saw. If the trace has values, it may see any write of the
 //     same value. Atomic operations are reads and writes that always see the same write.
 //   - Memory: accesses stay in the allocation epoch (between Alloc and Free) in which they were.
@@ -38,7 +39,7 @@
 // [WithControlFlow] relaxes the rule for reads, as the paper does: only reads on which a later Branch
 // of the same thread depends must see the same value.
 //
-// A query is about an instant R in the order, its goal. For a race, both accesses are the next events
+// A query asks for a feasible reordering that reaches an instant R, the goal of the query. For a race, both accesses are the next events
 // of their threads at R. For a deadlock, so are the acquisitions of the cycle. Events after R do not
 // matter, and no constraint on them decides a query. In this the model differs from Algorithm 9 of
 // the thesis, which orders all critical sections of the trace and therefore loses races.
@@ -58,9 +59,11 @@
 // real program deviate from a witness.
 //
 // Within a window the model is maximal: the verdict Impossible means that no feasible reordering
-// shows the bug. A race of the observed happens-before order is missing only if a feasible reordering
-// cannot bring the two accesses together. An example is a read between them that saw a write. The
-// first race of an execution is never missing for that reason. Bugs whose events are in no common
+// shows the bug. A race of the observed happens-before order is missing only if no feasible reordering
+// brings the two accesses together. For example, one thread writes x and then, without
+// synchronization, a flag; another thread reads the flag, sees that value, and then reads x. The read
+// of the flag must see the same value, so that it keeps the two accesses to x apart. The first race of
+// an execution is never missing for that reason. Bugs whose events are in no common
 // window are not found.
 //
 // Budgets count states, conflicts and propagations, never time. So the findings are the same on every

@@ -14,8 +14,8 @@ import (
 	"github.com/heisen-go/heisen/mcm/internal/windowtest"
 )
 
-// askTruth asks a model of w whether two records race, and ends the test if the answer is not
-// that of the enumeration of all orders.
+// askTruth returns a model's answer to the query whether two records of w race. It ends the test if
+// the verdict differs from that of the enumeration.
 func askTruth(t *testing.T, where string, m *Model, w *window.Window, truth *windowtest.Enumeration, p [2]int) (Verdict, *Witness) {
 	t.Helper()
 	verdict, x, err := race(m, p[0], p[1])
@@ -32,16 +32,16 @@ func askTruth(t *testing.T, where string, m *Model, w *window.Window, truth *win
 	return verdict, x
 }
 
-// TestExact compares all ways to an answer with the enumeration of all orders.
+// TestExact compares the verdicts of all modes with the enumeration of all feasible reorderings.
 func TestExact(t *testing.T) {
 	n := windowtest.Count(t, 3000)
 	possible, impossible := 0, 0
-	var stats, held, gridded, ahead, swept Stats
+	var stats, heldBack, gridded, delayed, swept Stats
 	for seed := range n {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		s := windowtest.RandomShape(rng, 14)
 		w, symbols := windowtest.RandomWindow(rng, s)
-		options := []Option{WithSymbols(symbols), WithBudget(1<<20, 1<<30)}
+		options := []DetectorOption{WithSymbols(symbols), WithBudget(1<<20, 1<<30)}
 		if s.Branches {
 			options = append(options, WithControlFlow())
 		}
@@ -61,7 +61,7 @@ func TestExact(t *testing.T) {
 					g, a, b := m.cascade.Grid, m.causal.Node[p[0]], m.causal.Node[p[1]]
 					if a != model.None && b != model.None && g.Covers(a, b) &&
 						(g.Refutes(a, b) != (verdict == Impossible) || (g.Witness(a, b) == nil) != (verdict == Impossible)) {
-						t.Fatalf("%s: %v is %v, but never in the grid: %v\n%s", where, p, verdict, g.Refutes(a, b), show(w))
+						t.Fatalf("%s: %v is %v, the grid refutes it: %v\n%s", where, p, verdict, g.Refutes(a, b), show(w))
 					}
 				}
 				if verdict == Possible {
@@ -78,34 +78,34 @@ func TestExact(t *testing.T) {
 			}
 			switch mode.name {
 			case "a thread held back, solver":
-				held.Add(m.Stats())
+				heldBack.Add(m.Stats())
 			case "a grid, solver":
 				gridded.Add(m.Stats())
 			case "delayed threads, solver":
-				ahead.Add(m.Stats())
+				delayed.Add(m.Stats())
 			case "a sweep, solver":
 				swept.Add(m.Stats())
 			}
 		}
 	}
-	if n > 100 && (held.Exhausted == 0 || held.Explored == 0) {
-		t.Errorf("with a thread held back: %+v", held)
+	if n > 100 && (heldBack.Exhausted == 0 || heldBack.Explored == 0) {
+		t.Errorf("with a thread held back: %+v", heldBack)
 	}
 	if n > 100 && (gridded.Exhausted == 0 || gridded.Explored == 0) {
 		t.Errorf("with a grid: %+v", gridded)
 	}
-	if n > 100 && ahead.Explored < ahead.Solved {
-		t.Errorf("with courses: %+v", ahead)
+	if n > 100 && delayed.Explored < delayed.Solved {
+		t.Errorf("with delayed threads: %+v", delayed)
 	}
 	if n > 100 && (swept.Exhausted == 0 || swept.Explored == 0) {
 		t.Errorf("with a sweep: %+v", swept)
 	}
-	t.Logf("%d windows, %d possible, %d impossible; %+v; with a thread held back %+v; with a grid %+v; with courses %+v; with a sweep %+v", n, possible, impossible, stats, held, gridded, ahead, swept)
+	t.Logf("%d windows, %d possible, %d impossible; %+v; with a thread held back %+v; with a grid %+v; with delayed threads %+v; with a sweep %+v",
+		n, possible, impossible, stats, heldBack, gridded, delayed, swept)
 }
 
-// TestControlFlowExact compares all ways to an answer with the enumeration of all orders
-// where only those values matter that decisions depend on. That gives more answers than
-// if all of them mattered, or if it had to be the very writes.
+// TestControlFlowExact compares the verdicts of all modes with ControlFlow with the enumeration. There
+// must be more races than without ControlFlow, and more than if reads had to see the observed writes.
 func TestControlFlowExact(t *testing.T) {
 	more := map[string]int{}
 	for seed := range windowtest.Count(t, 600) {
@@ -118,7 +118,7 @@ func TestControlFlowExact(t *testing.T) {
 		for i := range unvalued.Records {
 			unvalued.Records[i].Flags &^= heisen.HasValue
 		}
-		verdict := func(w *window.Window, i, j int, options ...Option) Verdict {
+		verdict := func(w *window.Window, i, j int, options ...DetectorOption) Verdict {
 			m, err := testModel(*w, options...)
 			if err != nil {
 				t.Fatal(err)
@@ -136,14 +136,14 @@ func TestControlFlowExact(t *testing.T) {
 				want = Possible
 			}
 			for _, mode := range modes {
-				options := append([]Option{WithControlFlow(), WithBudget(1<<20, 1<<30)}, mode.options...)
+				options := append([]DetectorOption{WithControlFlow(), WithBudget(1<<20, 1<<30)}, mode.options...)
 				if got := verdict(w, p[0], p[1], options...); got != want {
 					t.Fatalf("seed %d, %s: %v is %v, want %v\n%s", seed, mode.name, p, got, want, show(w))
 				}
 			}
 			for what, got := range map[string]Verdict{
-				"values that nothing depends on": verdict(w, p[0], p[1]),
-				"other writes of the value":      verdict(&unvalued, p[0], p[1], WithControlFlow()),
+				"control flow":              verdict(w, p[0], p[1]),
+				"other writes of the value": verdict(&unvalued, p[0], p[1], WithControlFlow()),
 			} {
 				switch {
 				case got == Possible && want != Possible:
@@ -155,13 +155,13 @@ func TestControlFlowExact(t *testing.T) {
 		}
 	}
 	if len(more) < 2 {
-		t.Errorf("no more answers than otherwise: %v", more)
+		t.Errorf("no additional races: %v", more)
 	}
-	t.Logf("more races than without: %v", more)
+	t.Logf("races that are missing without: %v", more)
 }
 
-// TestAgree compares the ways to an answer with each other, on windows of which not
-// all orders can be looked at.
+// TestAgree compares the verdicts of all modes with each other, on windows that are too large for an
+// enumeration.
 func TestAgree(t *testing.T) {
 	n := windowtest.Count(t, 60)
 	verdicts := map[Verdict]int{}
@@ -169,7 +169,7 @@ func TestAgree(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 4))
 		name := []string{"hot", "hot", "mixed", "locky"}[seed%4]
 		w := &window.Window{Records: windowtest.Profiles[name](workload.Params{Threads: 2 + rng.IntN(4), Events: 60 + rng.IntN(150), Seed: uint64(seed)})}
-		options := []Option{WithBudget(500, 500_000)}
+		options := []DetectorOption{WithBudget(500, 500_000)}
 		pairs := windowtest.RacyPairs(w)
 		rng.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
 		pairs = pairs[:min(len(pairs), 12)]
@@ -196,12 +196,12 @@ func TestAgree(t *testing.T) {
 		}
 	}
 	if n > 10 && (verdicts[Possible] == 0 || verdicts[Impossible] == 0) {
-		t.Fatalf("answers are all alike: %v", verdicts)
+		t.Fatalf("not both verdicts occur: %v", verdicts)
 	}
 	t.Logf("%d windows: %v", n, verdicts)
 }
 
-// show prints a window.
+// show returns a window as text.
 func show(w *window.Window) string {
 	var b strings.Builder
 	for _, h := range w.Held {

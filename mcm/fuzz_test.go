@@ -8,8 +8,8 @@ import (
 	"github.com/heisen-go/heisen/mcm/internal/windowtest"
 )
 
-// decode makes a window of any bytes, three for each event. It need not be one that
-// an execution can have shown.
+// decode returns the window that some bytes stand for, three for each event. It need not be a window
+// that an execution can show.
 func decode(data []byte) (*window.Window, *heisen.Symbols) {
 	ops := []heisen.Op{
 		heisen.Read, heisen.Write, heisen.Read, heisen.Write, heisen.Acquire, heisen.Release,
@@ -54,7 +54,7 @@ func decode(data []byte) (*window.Window, *heisen.Symbols) {
 	return w, symbols
 }
 
-// FuzzExact compares the answers about any window with the enumeration of all orders.
+// FuzzExact compares the verdicts on any window with the enumeration of all feasible reorderings.
 func FuzzExact(f *testing.F) {
 	f.Add([]byte{11, 0, 1, 1, 0, 0, 4, 0, 1, 5, 0, 1, 4, 1, 1, 5, 1, 1, 1, 1, 0})
 	f.Add([]byte{19, 0, 0, 1, 0, 0, 20, 0, 0, 19, 1, 0, 20, 1, 0, 0, 1, 0})
@@ -62,7 +62,7 @@ func FuzzExact(f *testing.F) {
 	f.Add([]byte{24, 1, 8, 1, 1, 0, 25, 2, 8, 22, 0, 0, 13, 0, 0, 14, 1, 0, 8, 1, 4})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		w, symbols := decode(data)
-		options := []Option{WithSymbols(symbols), WithBudget(1<<20, 1<<30)}
+		options := []DetectorOption{WithSymbols(symbols), WithBudget(1<<20, 1<<30)}
 		if len(data)%5 == 0 {
 			options = append(options, WithControlFlow())
 		}

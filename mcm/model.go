@@ -19,14 +19,11 @@ import (
 
 // ErrQuery is wrapped by the errors of invalid queries: a record does not exist, or it is not an
 // event of the kind that the query is about.
-var ErrQuery = errors.New("mcm: no such query")
+var ErrQuery = errors.New("no such query")
 
-// ErrZero means that a Model or a Detector is nil or was not made by its constructor.
-var ErrZero = errors.New("mcm: not made by NewModel or NewDetector")
-
-// Model is the maximal causal model of a window: all orders of a part of its events that every
-// program that can show the window can show as well. The queries are Race, Deadlock and Between:
-// each asks whether one of these orders leads to a bug. Results of one query make later ones cheaper.
+// Model is the maximal causal model of a window: the feasible reorderings of the window, which the
+// package documentation defines. The queries are Race, Deadlock and Between:
+// each asks whether one of these reorderings leads to a bug. Results of one query make later ones cheaper.
 // A Model belongs to one goroutine at a time.
 type Model struct {
 	causal   *model.Model
@@ -36,13 +33,19 @@ type Model struct {
 }
 
 // NewModel returns the model of a window. It takes time in proportion to the events times the
-// threads. The window's slices must not change afterwards.
+// threads. The window's slices must not change afterwards. The error wraps heisen.ErrOption, for an
+// option as for a window whose Index has not one position for each record, or whose Executions do not
+// begin and end with accesses of one thread.
 func NewModel(w Window, opts ...ModelOption) (*Model, error) {
 	c := defaults()
 	if err := applyOptions("mcm.NewModel", &c, opts); err != nil {
 		return nil, err
 	}
-	return newModel(w.internal(), &c)
+	m, err := newModel(w.internal(), &c)
+	if err != nil {
+		return nil, fmt.Errorf("mcm.NewModel: %w: the window has %w", heisen.ErrOption, err)
+	}
+	return m, nil
 }
 
 func newModel(w *window.Window, c *config) (*Model, error) {
@@ -56,9 +59,13 @@ func newModel(w *window.Window, c *config) (*Model, error) {
 // Race asks whether the records i and j of the window, conflicting accesses by different threads, can
 // race: whether a feasible reordering leads to a point at which each of them is the next event of its
 // thread. i and j are indices of Window.Records, from 0, in any order. If the verdict is Possible,
-// Race returns such an order; otherwise the witness is nil. The error wraps ErrQuery if the records
+// Race returns such an order, of which the two records are the tail (see Witness.Last); otherwise the
+// witness is nil. If the context is nil, the error wraps heisen.ErrOption; it wraps ErrQuery if the records
 // are not such accesses. Race stops when the context ends, with the context's error.
 func (m *Model) Race(ctx context.Context, i, j int) (Verdict, *Witness, error) {
+	if err := m.askable(ctx, "Race"); err != nil {
+		return Unknown, nil, err
+	}
 	if err := m.conflicting(i, j); err != nil {
 		return Unknown, nil, err
 	}
@@ -91,10 +98,14 @@ func (m *Model) conflicting(i, j int) error {
 // Deadlock asks whether threads can wait for each other in a cycle: whether the records,
 // acquisitions by different threads, can all be next at the same time. Each record acquires a lock
 // that the thread of the following record holds there; the last record, a lock that the thread of the
-// first one holds. If the verdict is Possible, Deadlock returns an order that leads there. The records are
+// first one holds. If the verdict is Possible, Deadlock returns an order that leads there, of which the
+// records are the tail; they wait for each other and never happen (see Witness.Last). The records are
 // indices of Window.Records, from 0, at least two. The error wraps ErrQuery if they are not such
 // acquisitions. Deadlock stops when the context ends, with the context's error.
 func (m *Model) Deadlock(ctx context.Context, records ...int) (Verdict, *Witness, error) {
+	if err := m.askable(ctx, "Deadlock"); err != nil {
+		return Unknown, nil, err
+	}
 	q := model.Query{}
 	if len(records) < 2 {
 		return Unknown, nil, fmt.Errorf("%w: a deadlock of %d threads", ErrQuery, len(records))
@@ -133,11 +144,15 @@ func (m *Model) Deadlock(ctx context.Context, records ...int) (Verdict, *Witness
 
 // Between asks whether record j, of one thread, can come between the records i and k of another
 // thread, i before k. That is so if a feasible reordering contains i and then j, and k is next; or
-// if j and k can be next at the same time. If the verdict is Possible, Between returns such an order. i, j
+// if j and k can be next at the same time. If the verdict is Possible, Between returns such an order. The
+// records that are next in it, k or both j and k, are its tail (see Witness.Last). i, j
 // and k are indices of Window.Records, from 0. The error wraps ErrQuery unless all three records
 // access the same memory and the interleaving is unserializable. Between stops when the context ends,
 // with the context's error.
 func (m *Model) Between(ctx context.Context, i, j, k int) (Verdict, *Witness, error) {
+	if err := m.askable(ctx, "Between"); err != nil {
+		return Unknown, nil, err
+	}
 	for _, at := range [3]int{i, j, k} {
 		if n, err := m.at(at); err != nil {
 			return Unknown, nil, err
@@ -157,11 +172,22 @@ func (m *Model) Between(ctx context.Context, i, j, k int) (Verdict, *Witness, er
 	})
 }
 
+// zero reports whether m was not made by NewModel.
+func (m *Model) zero() bool { return m == nil || m.causal == nil }
+
+// askable returns the error of a query without a model or a context.
+func (m *Model) askable(ctx context.Context, method string) error {
+	switch {
+	case m.zero():
+		return heisen.ErrZero
+	case ctx == nil:
+		return fmt.Errorf("mcm.Model.%s: %w: the context is nil", method, heisen.ErrOption)
+	}
+	return nil
+}
+
 // at returns the node of the i-th record, or an error.
 func (m *Model) at(i int) (order.Node, error) {
-	if m == nil || m.causal == nil {
-		return model.None, ErrZero
-	}
 	if i < 0 || i >= len(m.causal.Records) {
 		return model.None, fmt.Errorf("%w: record %d of %d", ErrQuery, i, len(m.causal.Records))
 	}
@@ -194,7 +220,7 @@ func (m *Model) ask(ctx context.Context, c candidate.Candidate) (Verdict, *Witne
 		m.replayer = replay.New(m.causal.Window, m.causal.Rules)
 	}
 	if err := m.replayer.Replay(x); err != nil {
-		return Unknown, nil, fmt.Errorf("mcm: a witness does not replay: %w", err)
+		return Unknown, nil, fmt.Errorf("checking a witness: %w", err)
 	}
 	return Possible, (*Witness)(x), nil
 }
@@ -213,10 +239,10 @@ func (m *Model) witness(nodes []order.Node, last []int) *window.Witness {
 
 // Pairs yields the pairs of records for which Race may answer Possible, the earlier record first.
 // They are conflicting accesses by different threads to common bytes. No common lock excludes
-// them, and no edge that every feasible reordering has orders them.
+// them, and every edge common to all feasible reorderings leaves them unordered.
 func (m *Model) Pairs() iter.Seq2[int, int] {
 	return func(yield func(int, int) bool) {
-		if m == nil || m.causal == nil {
+		if m.zero() {
 			return
 		}
 		on := true
@@ -228,7 +254,7 @@ func (m *Model) Pairs() iter.Seq2[int, int] {
 
 // Stats returns how the queries so far were answered.
 func (m *Model) Stats() Stats {
-	if m == nil || m.cascade == nil {
+	if m.zero() {
 		return Stats{}
 	}
 	return Stats(m.cascade.Stats)
@@ -238,8 +264,15 @@ func (m *Model) Stats() Stats {
 // another solver: sat means Possible. It follows TREE and RDIT, section 4.4.4, made maximal, and
 // is written from the window's records by the definitions. It shares nothing with the constraints
 // that Race gives its own solver. O<i> is the place of record i in the order; R is the instant at
-// which both accesses are next. The size of the text is cubic in the accesses to one variable.
+// which both accesses are next. The size of the text is cubic in the accesses to one variable. The
+// error is that of w, or wraps ErrQuery as for Race, or heisen.ErrOption if w is nil.
 func (m *Model) WriteSMTLIB(w io.Writer, i, j int) error {
+	switch {
+	case m.zero():
+		return heisen.ErrZero
+	case w == nil:
+		return fmt.Errorf("mcm.Model.WriteSMTLIB: %w: the writer is nil", heisen.ErrOption)
+	}
 	if err := m.conflicting(i, j); err != nil {
 		return err
 	}
@@ -250,15 +283,20 @@ func (m *Model) WriteSMTLIB(w io.Writer, i, j int) error {
 // the rules. It executes one event after the other, and shares no code with the model's constraints
 // or with any search. The error wraps ErrReplay and says which event breaks which rule.
 //
+// If x is nil, the error wraps heisen.ErrOption.
+//
 // Replay takes time proportional to the number of events. An allocation, a BarrierPair, or an object
 // that is used in several ways costs time proportional to the events that moved across it.
-func (w *Window) Replay(x *Witness, opts ...ReplayOption) error {
+func (w *Window) Replay(x *Witness, opts ...Option) error {
+	if w == nil {
+		return heisen.ErrZero
+	}
 	c := defaults()
-	if err := applyOptions("mcm.Replay", &c, opts); err != nil {
+	if err := applyOptions("mcm.Window.Replay", &c, opts); err != nil {
 		return err
 	}
-	if w == nil || x == nil {
-		return fmt.Errorf("%w: no window or no witness", ErrReplay)
+	if x == nil {
+		return fmt.Errorf("mcm.Window.Replay: %w: the witness is nil", heisen.ErrOption)
 	}
 	return replay.New(w.internal(), c.rules).Replay((*window.Witness)(x))
 }

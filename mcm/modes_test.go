@@ -12,10 +12,10 @@ import (
 	"github.com/heisen-go/heisen/mcm/internal/windowtest"
 )
 
-// mode is a way to the same answer.
+// mode is a configuration with which a model must give the same verdicts.
 type mode struct {
 	name    string
-	options []Option
+	options []DetectorOption
 }
 
 const (
@@ -23,14 +23,15 @@ const (
 	heldBackName  = "one thread held back"
 )
 
-// modes are ways to the same answer: the first has all stages, others have a list of their own.
+// modes are the configurations that tests compare. The first one is the default; the others run some
+// stages only, mostly one and then the solver.
 var modes = func() []mode {
-	first := func(s ...cascade.Stage) Option {
+	before := func(s ...cascade.Stage) DetectorOption { // these stages before the solver
 		return withStages(func(_ *model.Model, conflicts, propagations int) []cascade.Stage {
-			return append(s[:len(s):len(s)], onlySolver(conflicts, propagations))
+			return append(s[:len(s):len(s)], solverStage(conflicts, propagations))
 		})
 	}
-	asked := func(s solve.Style) Option {
+	withStyle := func(s solve.Style) DetectorOption {
 		return detectorOption(func(c *config) error {
 			c.cascade.Style = s
 			return nil
@@ -40,47 +41,47 @@ var modes = func() []mode {
 	states := cascade.Stage{Name: allStatesName, Budget: cascade.Budget{States: 1 << 20, Total: cascade.Unlimited}, Run: cascade.AllStates}
 	return []mode{
 		{"all stages", nil},
-		{"all stages, schedules first", []Option{withStages(func(m *model.Model, conflicts, propagations int) []cascade.Stage {
+		{"all stages, schedules first", []DetectorOption{withStages(func(m *model.Model, conflicts, propagations int) []cascade.Stage {
 			list := cascade.DefaultStages(m, conflicts, propagations)
 			if m.HasChoices {
 				list = append(list[:quickStages:quickStages], cascade.SearchStages(true, conflicts, propagations)...)
 			}
 			return list
 		})}},
-		{"schedules", []Option{first(edges, states)}},
-		{"closure, schedules", []Option{first(edges, closure, states)}},
-		{"a thread held back, solver", []Option{heldBackFirst(1<<20, false)}},
-		{"a grid, solver", []Option{first(cascade.Stage{Name: "grid", Budget: cascade.Budget{States: cascade.PointsPerState * cascade.QueriesPerModel * cascade.StatesPerConflict << 20}, Run: cascade.Grid})}},
-		{"delayed threads, solver", []Option{first(cascade.Stage{Name: "delayed thread", Budget: cascade.Budget{States: 1 << 10, Total: cascade.Unlimited}, Run: cascade.Delays})}},
-		{"a sweep, solver", []Option{first(cascade.Stage{Name: "sweep", Budget: cascade.Budget{States: 1 << 20, Rounds: 1}, Run: cascade.Sweep(sweep.ExhaustiveRound)})}},
-		{"solver, shared, lazy", []Option{first()}},
-		{"solver, shared, eager", []Option{first(), asked(solve.Style{Eager: true})}},
-		{"solver, fresh, lazy", []Option{first(), asked(solve.Style{Fresh: true})}},
-		{"solver, fresh, eager", []Option{first(), asked(solve.Style{Fresh: true, Eager: true})}},
+		{"schedules", []DetectorOption{before(edges, states)}},
+		{"closure, schedules", []DetectorOption{before(edges, closure, states)}},
+		{"a thread held back, solver", []DetectorOption{heldBackFirst(1<<20, false)}},
+		{"a grid, solver", []DetectorOption{before(cascade.Stage{Name: "grid", Budget: cascade.Budget{States: cascade.PointsPerState * cascade.QueriesPerModel * cascade.StatesPerConflict << 20}, Run: cascade.Grid})}},
+		{"delayed threads, solver", []DetectorOption{before(cascade.Stage{Name: "delayed thread", Budget: cascade.Budget{States: 1 << 10, Total: cascade.Unlimited}, Run: cascade.Delays})}},
+		{"a sweep, solver", []DetectorOption{before(cascade.Stage{Name: "sweep", Budget: cascade.Budget{States: 1 << 20, Rounds: 1}, Run: cascade.Sweep(sweep.ExhaustiveRound)})}},
+		{"solver, shared, lazy", []DetectorOption{before()}},
+		{"solver, shared, eager", []DetectorOption{before(), withStyle(solve.Style{Eager: true})}},
+		{"solver, fresh, lazy", []DetectorOption{before(), withStyle(solve.Style{Fresh: true})}},
+		{"solver, fresh, eager", []DetectorOption{before(), withStyle(solve.Style{Fresh: true, Eager: true})}},
 	}
 }()
 
-// quickStages is how many stages look at one schedule at most.
+// quickStages is the number of stages of package quick, and Known.
 const quickStages = 5
 
 // withStages sets the stages of models.
-func withStages(list func(m *model.Model, conflicts, propagations int) []cascade.Stage) Option {
+func withStages(list func(m *model.Model, conflicts, propagations int) []cascade.Stage) DetectorOption {
 	return detectorOption(func(c *config) error {
 		c.cascade.Stages = list
 		return nil
 	})
 }
 
-// onlySolver is the stage that asks the solver.
-func onlySolver(conflicts, propagations int) cascade.Stage {
+// solverStage returns the stage that asks the solver.
+func solverStage(conflicts, propagations int) cascade.Stage {
 	return cascade.Stage{Name: "solver", Budget: cascade.Budget{Conflicts: conflicts, Propagations: propagations, Queries: cascade.QueriesPerModel}, Run: cascade.Solver}
 }
 
-// heldBackFirst has models first search so many states with a thread held back, and then go through
-// all stages or ask the solver.
-func heldBackFirst(states int, all bool) Option {
+// heldBackFirst makes models first search a number of states with one thread held back, and then run
+// all stages or only the solver.
+func heldBackFirst(states int, all bool) DetectorOption {
 	return withStages(func(m *model.Model, conflicts, propagations int) []cascade.Stage {
-		list := []cascade.Stage{onlySolver(conflicts, propagations)}
+		list := []cascade.Stage{solverStage(conflicts, propagations)}
 		if all {
 			list = cascade.DefaultStages(m, conflicts, propagations)
 		}
@@ -88,18 +89,18 @@ func heldBackFirst(states int, all bool) Option {
 	})
 }
 
-// literally has models be as in Algorithm 9, to the letter, and ask the solver only.
-func literally() Option {
+// literally makes models follow Algorithm 9 to the letter, and ask the solver only.
+func literally() DetectorOption {
 	return detectorOption(func(c *config) error {
 		c.rules.Literal = true
 		c.cascade.Stages = func(_ *model.Model, conflicts, propagations int) []cascade.Stage {
-			return []cascade.Stage{onlySolver(conflicts, propagations)}
+			return []cascade.Stage{solverStage(conflicts, propagations)}
 		}
 		return nil
 	})
 }
 
-// limit bounds the states of some of a model's stages.
+// limit bounds the states of some stages, unless the model has all stages.
 func limit(m *Model, states int, names ...string) {
 	for i := range m.cascade.Stages {
 		for _, name := range names {
@@ -110,7 +111,7 @@ func limit(m *Model, states int, names ...string) {
 	}
 }
 
-func configOf(options []Option) *config {
+func configOf(options []DetectorOption) *config {
 	c := defaults()
 	if err := applyOptions("test", &c, options); err != nil {
 		panic(err)
@@ -118,24 +119,24 @@ func configOf(options []Option) *config {
 	return &c
 }
 
-// testModel returns the model of a window, with any options.
-func testModel(w window.Window, options ...Option) (*Model, error) {
+// testModel returns the model of a window, also with options that only detectors have.
+func testModel(w window.Window, options ...DetectorOption) (*Model, error) {
 	return newModel(&w, configOf(options))
 }
 
-// race asks a model about a race.
+// race asks whether two records race.
 func race(m *Model, i, j int) (Verdict, *Witness, error) { return m.Race(context.Background(), i, j) }
 
-func enumerate(w *window.Window, options ...Option) *windowtest.Enumeration {
+func enumerate(w *window.Window, options ...DetectorOption) *windowtest.Enumeration {
 	return windowtest.Enumerate(w, configOf(options).rules)
 }
 
-// enumerateWithout leaves out the steps that never says are not taken.
-func enumerateWithout(w *window.Window, never func(done []bool, i int) bool, options ...Option) *windowtest.Enumeration {
+// enumerateWithout is enumerate without the steps for which never returns true.
+func enumerateWithout(w *window.Window, never func(done []bool, i int) bool, options ...DetectorOption) *windowtest.Enumeration {
 	return windowtest.EnumerateWithout(w, configOf(options).rules, never)
 }
 
 // replayIn replays a witness in a window.
-func replayIn(w *window.Window, x *window.Witness, options ...Option) error {
+func replayIn(w *window.Window, x *window.Witness, options ...DetectorOption) error {
 	return replay.New(w, configOf(options).rules).Replay(x)
 }

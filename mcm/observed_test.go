@@ -14,10 +14,9 @@ import (
 	"github.com/heisen-go/heisen/vclock"
 )
 
-// TestFirstObservedRace: of each stream the first race of the observed order is
-// possible: nothing races before it, so that all that comes before one of its
-// accesses can happen as it did. (Not so where memory changes hands: the order of lives
-// is kept, which is more than happens-before.)
+// TestFirstObservedRace checks that the first happens-before race of each stream is possible. No race
+// comes before it, so all events before one of its accesses can happen as observed. The streams have
+// no allocations: the model keeps the order of allocation epochs, and happens-before does not.
 func TestFirstObservedRace(t *testing.T) {
 	races := 0
 	for seed := range uint64(3000) {
@@ -36,7 +35,7 @@ func TestFirstObservedRace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The reference numbers the later access only; sites are unlike each other.
+		// Only the second access has an index in the stream, but each record has a site of its own.
 		i, j := int(f.Accesses[0].Site)-1, int(f.Accesses[1].Site)-1
 		mustBePossible(t, seed, m, records, i, j)
 	}
@@ -45,8 +44,7 @@ func TestFirstObservedRace(t *testing.T) {
 	}
 }
 
-// mustBePossible ends the test if two records that race in the observed order don't race in
-// its model.
+// mustBePossible ends the test unless two records that race by happens-before race in the model.
 func mustBePossible(t *testing.T, seed uint64, m *mcm.Model, records []heisen.Record, i, j int) {
 	t.Helper()
 	verdict, _, err := m.Race(context.Background(), i, j)
@@ -57,16 +55,16 @@ func mustBePossible(t *testing.T, seed uint64, m *mcm.Model, records []heisen.Re
 		for k, r := range records {
 			t.Logf("%2d T%d %v(%d,%d) %d", k, r.Thread, r.Op, r.Object, r.Len, r.Value)
 		}
-		t.Fatalf("seed %d: records %d and %d race in the observed order, and it is %v", seed, i, j, verdict)
+		t.Fatalf("seed %d: records %d and %d race by happens-before, and the verdict is %v", seed, i, j, verdict)
 	}
 }
 
-// TestObservedRaces: two accesses that happens-before does not order, with BarrierPairs or
-// without, are a race of the model, too, if what happens before them, and nothing else,
-// shows their reads what they saw. There is no other reason why happens-before should have
-// a race of a window that the model has not.
+// TestObservedRaces checks that each happens-before race of a window is a race of the model, if the
+// events that happen before its accesses include the observed writes of all reads among them. So a
+// read of another write is the only reason why the model lacks a happens-before race. This holds with
+// and without BarrierPairs.
 func TestObservedRaces(t *testing.T) {
-	races, lost, paired := 0, 0, 0
+	races, missing, withPairs := 0, 0, 0
 	for seed := range uint64(4000) {
 		rng := rand.New(rand.NewPCG(seed, 11))
 		shape := workload.Small{
@@ -91,46 +89,46 @@ func TestObservedRaces(t *testing.T) {
 				}
 				past := func(k int) bool { return before[i][k] || before[j][k] }
 				if !showsReads(records[:j], past) {
-					lost++
+					missing++
 					continue
 				}
 				races++
 				if shape.Hidden != nil {
-					paired++
+					withPairs++
 				}
 				mustBePossible(t, seed, m, records, i, j)
 			}
 		}
 	}
-	t.Logf("%d races, of them %d with BarrierPairs; of %d more a read is in the way", races, paired, lost)
-	if paired < 1000 || races-paired < 1000 || lost < 1000 {
-		t.Error("that says little")
+	t.Logf("%d races, of them %d with BarrierPairs; %d more have a read in the way", races, withPairs, missing)
+	if withPairs < 1000 || races-withPairs < 1000 || missing < 1000 {
+		t.Error("too few races")
 	}
 }
 
-// What happens-before has of a window with BarrierPairs and the model has not, reason by
-// reason: with is where it is in the way, without the same without it.
+// reasons are the reasons why the model lacks a race that happens-before has in the same window. In the
+// trace with, the reason applies; without is the same trace without it.
 var reasons = []struct {
 	name          string
 	with, without string
-	race          string // that is lost, as pairs of events
-	others        string // that is found all the same
+	race          string // the race that is missing, as a pair of events
+	others        string // a race that is not missing
 }{
 	{
-		// T2 writes after it has read what T1 wrote. The first race of a variable is never lost.
+		// T2 writes after it has read what T1 wrote. The first race on a variable is never missing.
 		name:    "a read between",
 		with:    "T1|hide(a)=o(x) T1|reveal(a) T1|w(v) T2|hide(b)=o(y) T2|reveal(b) T2|r(v) T2|w(v)",
 		without: "T1|hide(a)=o(x) T1|reveal(a) T1|w(v) T2|hide(b)=o(y) T2|reveal(b) T2|r(u) T2|w(v)",
 		race:    "3-7", others: "3-6",
 	},
 	{
-		name:    "what a thread learns of a state, such as which elements a channel has",
+		name:    "a state that a thread has observed, such as the elements of a channel",
 		with:    "T1|w(v) T1|change(c) T1|hide(a)=o(x) T1|reveal(a) T2|observe(c) T2|w(v)",
 		without: "T1|w(v) T1|change(c) T1|hide(a)=o(x) T1|reveal(a) T2|observe(d) T2|w(v)",
 		race:    "1-6",
 	},
 	{
-		name:    "the life of an object",
+		name:    "an allocation",
 		with:    "T1|w(v) T1|alloc(u,8) T1|hide(a)=o(x) T1|reveal(a) T2|w(u) T2|w(v)",
 		without: "T1|w(v) T1|alloc(u,8) T1|hide(a)=o(x) T1|reveal(a) T2|w(y) T2|w(v)",
 		race:    "1-6",
@@ -150,7 +148,7 @@ func TestReasons(t *testing.T) {
 				records, symbols := parse(t, text)
 				observed := sites(symbols, observe(t, symbols, records))
 				if !slices.Contains(observed, r.race) {
-					t.Errorf("%s: happens-before has %v, not %s", text, observed, r.race)
+					t.Errorf("%s: happens-before races %v, without %s", text, observed, r.race)
 				}
 				predicted := sites(symbols, predict(t, symbols, records))
 				if slices.Contains(predicted, r.race) == lost {
@@ -163,7 +161,7 @@ func TestReasons(t *testing.T) {
 		})
 	}
 
-	// With control flow it is known whether T2 would write after it had read something else.
+	// ControlFlow shows whether T2 also writes after it has read another value.
 	for text, want := range map[string][]string{
 		reasons[0].with: {"3-6", "3-7"},
 		strings.Replace(reasons[0].with, "T2|w(v)", "T2|branch T2|w(v)", 1): {"3-6"},
@@ -178,7 +176,7 @@ func TestReasons(t *testing.T) {
 	apart := "T1|w(v) T1|hide(a)=o(x) T1|reveal(a) T2|hide(b)=o(y) T2|reveal(b) T2|w(v)"
 	records, symbols := parse(t, apart)
 	if got := sites(symbols, observe(t, symbols, records)); !slices.Equal(got, []string{"1-6"}) {
-		t.Errorf("%s: happens-before has %v", apart, got)
+		t.Errorf("%s: happens-before races %v", apart, got)
 	}
 	for window, want := range map[int][]string{5: nil, 6: {"1-6"}} {
 		if got := sites(symbols, predict(t, symbols, records, mcm.WithWindows(window, window-1))); !slices.Equal(got, want) {
@@ -187,7 +185,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// observe returns the races of happens-before with BarrierPairs.
+// observe returns the happens-before races, with BarrierPairs.
 func observe(t *testing.T, symbols *heisen.Symbols, records []heisen.Record) (found []heisen.Finding) {
 	t.Helper()
 	d := must.Make(vclock.NewHappensBefore(vclock.WithSink(func(f heisen.Finding) { found = append(found, f) }), vclock.WithBarrierPairs(symbols)))
@@ -197,8 +195,8 @@ func observe(t *testing.T, symbols *heisen.Symbols, records []heisen.Record) (fo
 	return found
 }
 
-// distinguish gives messages and locks objects that nothing else has: what is used in
-// several ways keeps its order, which is more than happens-before.
+// distinguish gives messages and locks objects of their own. An object that is used in several ways
+// keeps the order of its events in the model, and not in happens-before.
 func distinguish(records []heisen.Record) {
 	for k := range records {
 		switch r := &records[k]; r.Op {
@@ -206,13 +204,13 @@ func distinguish(records []heisen.Record) {
 			r.Object |= 1 << 50
 		case heisen.Acquire, heisen.Release, heisen.AcquireShared, heisen.ReleaseShared:
 			r.Object |= 1 << 51
-		case heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate: // that overlap have one address
+		case heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate: // atomic variables do not overlap in part
 			r.Len = 0
 		}
 	}
 }
 
-// distinct adds these objects to sets.
+// distinct adds the objects that distinguish makes to the reaches of hidden code.
 func distinct(sets *heisen.Symbols) *heisen.Symbols {
 	more := heisen.NewSymbols()
 	for n := 1; n < sets.NumReaches(); n++ {
@@ -228,9 +226,9 @@ func distinct(sets *heisen.Symbols) *heisen.Symbols {
 	return more
 }
 
-// happensBefore returns for each record which ones happen before it.
+// happensBefore returns, by record, which records happen before it.
 func happensBefore(records []heisen.Record, hidden *heisen.Symbols) (before [][]bool) {
-	var options []vclock.OrderOption
+	var options []vclock.Option
 	if hidden != nil {
 		options = append(options, vclock.WithBarrierPairs(hidden))
 	}
@@ -250,8 +248,8 @@ func happensBefore(records []heisen.Record, hidden *heisen.Symbols) (before [][]
 	return before
 }
 
-// showsReads reports whether the reads among some of the records see the same writes
-// without the others.
+// showsReads reports whether the reads among the records for which in returns true see the observed
+// writes if only these records are executed.
 func showsReads(records []heisen.Record, in func(int) bool) bool {
 	last := map[heisen.Object]int{}
 	for i := range records {

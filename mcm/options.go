@@ -8,20 +8,21 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// Option is an option of NewDetector. Each ModelOption and each ReplayOption is one as well.
-type Option interface {
+// DetectorOption is an option of NewDetector.
+type DetectorOption interface {
 	apply(*config) error
 	forDetectors()
 }
 
-// ModelOption is an option of NewModel. Each ReplayOption is one as well.
+// ModelOption is an option of NewModel and of NewDetector.
 type ModelOption interface {
-	Option
+	DetectorOption
 	forModels()
 }
 
-// ReplayOption is an option of Window.Replay: it says what the events of a window mean.
-type ReplayOption interface {
+// Option is an option of NewDetector, NewModel and Window.Replay: it says what the events of a window
+// mean.
+type Option interface {
 	ModelOption
 	forReplays()
 }
@@ -80,7 +81,7 @@ func defaults() config {
 func (c *config) step() int { return c.window - c.overlap }
 
 // applyOptions applies the options of a constructor.
-func applyOptions[O Option](constructor string, c *config, opts []O) error {
+func applyOptions[O DetectorOption](constructor string, c *config, opts []O) error {
 	list := make([]func(*config) error, len(opts))
 	for i, o := range opts {
 		if any(o) != nil {
@@ -93,9 +94,9 @@ func applyOptions[O Option](constructor string, c *config, opts []O) error {
 // WithControlFlow lets reads see other values if no decision depends on them. A read must see its
 // value only if a Branch event of the same thread follows it before the query's instant, or if
 // such a read depends on it through memory. More orders are feasible then. The option is sound
-// only for streams that have a Branch event for every decision, the choice of an address from a
-// value among them. Atomic reads and updates count as decisions.
-func WithControlFlow() ReplayOption {
+// only for streams that have a Branch event for every decision, including the choice of an address
+// from a value. Atomic reads and updates count as decisions.
+func WithControlFlow() Option {
 	return replayOption(func(c *config) error {
 		c.rules.ControlFlow = true
 		return nil
@@ -104,7 +105,7 @@ func WithControlFlow() ReplayOption {
 
 // WithSymbols sets the symbols of the stream. They contain the objects that the hidden code of a Hide
 // event may touch. Without them it may touch everything.
-func WithSymbols(symbols *heisen.Symbols) ReplayOption {
+func WithSymbols(symbols *heisen.Symbols) Option {
 	return replayOption(func(c *config) error {
 		c.rules.Reach = func(r *heisen.Record) heisen.Objects { return symbols.Reach(r.Reach()) }
 		return nil
@@ -126,7 +127,7 @@ func WithBudget(conflicts, propagations int) ModelOption {
 }
 
 // WithSink sets where findings go. Without it they are discarded.
-func WithSink(sink heisen.Sink) Option {
+func WithSink(sink heisen.Sink) DetectorOption {
 	return detectorOption(func(c *config) error {
 		if sink != nil {
 			c.sink = sink
@@ -138,7 +139,7 @@ func WithSink(sink heisen.Sink) Option {
 // WithWindows sets how many events the windows have, and how many of these are in the next window
 // as well. Windows have from 1 to 1048576 events, and the overlap is from 0 to events-1. The defaults
 // are 2000 and 1000. Events that do not constrain orders, such as calls, do not count.
-func WithWindows(events, overlap int) Option {
+func WithWindows(events, overlap int) DetectorOption {
 	return detectorOption(func(c *config) error {
 		if events < 1 || events > 1<<20 || overlap < 0 || overlap >= events {
 			return option.Errorf("WithWindows: %d events with an overlap of %d, want 1 to %d events and an overlap below that", events, overlap, 1<<20)
@@ -150,7 +151,7 @@ func WithWindows(events, overlap int) Option {
 
 // WithParallel sets how many windows are solved at the same time, at least 1. The default is 1. The
 // findings do not depend on it.
-func WithParallel(n int) Option {
+func WithParallel(n int) DetectorOption {
 	return detectorOption(func(c *config) error {
 		if n < 1 {
 			return option.Errorf("WithParallel: %d windows at a time, want at least 1", n)
@@ -162,7 +163,7 @@ func WithParallel(n int) Option {
 
 // WithSections adds predictions of accesses by other threads that can come between the entry and the
 // end of an atomic section. For the locator, and the errors of NewDetector, see section.NewTracker.
-func WithSections(sections []section.Section, locator section.Locator) Option {
+func WithSections(sections []section.Section, locator section.Locator) DetectorOption {
 	return detectorOption(func(c *config) error {
 		c.sections, c.locator = sections, locator
 		return nil
@@ -172,7 +173,7 @@ func WithSections(sections []section.Section, locator section.Locator) Option {
 // WithOccurrences bounds the number of queries about the same places in a window, and the number of
 // all queries in a window. A place pair whose verdict is Possible is not queried again. Both bounds are at least 1. The defaults are 8
 // and 2000.
-func WithOccurrences(same, all int) Option {
+func WithOccurrences(same, all int) DetectorOption {
 	return detectorOption(func(c *config) error {
 		if same < 1 || all < 1 {
 			return option.Errorf("WithOccurrences: %d queries about the same places, %d in all, want at least 1 of each", same, all)

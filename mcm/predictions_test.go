@@ -13,8 +13,8 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// TestDeadlocksExact compares predicted deadlocks with the enumeration of all
-// orders.
+// TestDeadlocksExact compares the verdicts on deadlocks with the enumeration of all feasible
+// reorderings.
 func TestDeadlocksExact(t *testing.T) {
 	possible, impossible := 0, 0
 	for seed := range windowtest.Count(t, 4000) {
@@ -51,13 +51,13 @@ func TestDeadlocksExact(t *testing.T) {
 		})
 	}
 	if possible == 0 {
-		t.Fatalf("none of %d is possible", impossible)
+		t.Fatalf("none of %d deadlocks is possible", impossible)
 	}
 	t.Logf("%d possible, %d impossible", possible, impossible)
 }
 
-// TestDeadlockCandidates: every state in which threads wait for each other's locks in
-// a circle of two is a candidate.
+// TestDeadlockCandidates checks that a deadlock of two threads is predicted if and only if the
+// enumeration has a state in which the two threads wait for each other.
 func TestDeadlockCandidates(t *testing.T) {
 	found := 0
 	for seed := range windowtest.Count(t, 3000) {
@@ -67,13 +67,13 @@ func TestDeadlockCandidates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		any := false
+		predicted := false
 		candidate.Deadlocks(m.causal, func(candidate.Places) bool { return true }, func(c candidate.Candidate) {
 			verdict, _, err := m.ask(context.Background(), c)
 			if err != nil {
 				t.Fatal(err)
 			}
-			any = any || verdict == Possible
+			predicted = predicted || verdict == Possible
 		})
 		truth := enumerate(w)
 		want := false
@@ -81,8 +81,8 @@ func TestDeadlockCandidates(t *testing.T) {
 			truth.Enter(s)
 			want = want || stuck(truth.Replayer)
 		}
-		if any != want {
-			t.Fatalf("seed %d: a deadlock: %v, want %v\n%s", seed, any, want, show(w))
+		if predicted != want {
+			t.Fatalf("seed %d: a deadlock: %v, want %v\n%s", seed, predicted, want, show(w))
 		}
 		if want {
 			found++
@@ -93,8 +93,7 @@ func TestDeadlockCandidates(t *testing.T) {
 	}
 }
 
-// stuck reports whether each of the two threads is next to take a lock, other than
-// one that it holds, that the other holds.
+// stuck reports whether the next event of each of two threads acquires a lock that the other one holds.
 func stuck(p *replay.Replayer) bool {
 	waits := 0
 	for t, list := range p.Steps {
@@ -106,16 +105,16 @@ func stuck(p *replay.Replayer) bool {
 		if r.Op != heisen.Acquire || p.Ready(i) != nil {
 			return false
 		}
-		grips := p.Held[r.Object]
-		if len(grips) == 1 && grips[0].Thread != r.Thread {
+		holders := p.Held[r.Object]
+		if len(holders) == 1 && holders[0].Thread != r.Thread {
 			waits++
 		}
 	}
 	return waits == 2
 }
 
-// TestBetweenExact compares predicted violations with the enumeration of all orders
-// in which the remote access does not come before the first.
+// TestBetweenExact compares the verdicts on violated transactions with the enumeration of the feasible
+// reorderings in which the remote access does not come before the first access.
 func TestBetweenExact(t *testing.T) {
 	possible, impossible := 0, 0
 	for seed := range windowtest.Count(t, 3000) {
@@ -154,20 +153,20 @@ func TestBetweenExact(t *testing.T) {
 	t.Logf("%d possible, %d impossible", possible, impossible)
 }
 
-// TestIntrusionsExact compares predicted violations of atomic sections with the
-// enumeration of all orders in which the remote access does not come before the entry.
-func TestIntrusionsExact(t *testing.T) {
+// TestSectionViolationsExact compares the verdicts on violated atomic sections with the enumeration of
+// the feasible reorderings in which the remote access does not come before the entry.
+func TestSectionViolationsExact(t *testing.T) {
 	possible, impossible := 0, 0
 	for seed := range windowtest.Count(t, 1000) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 8))
 		s := windowtest.Shape{Threads: 2 + rng.IntN(2), Events: 10, Vars: 1, Locks: 1, Values: rng.IntN(2) == 0, Atomics: rng.IntN(3) == 0,
-			Messages: rng.IntN(3) == 0, Ranges: rng.IntN(4) == 0, Lives: rng.IntN(6) == 0}
+			Messages: rng.IntN(3) == 0, Ranges: rng.IntN(4) == 0, Allocations: rng.IntN(6) == 0}
 		w, _ := windowtest.RandomWindow(rng, s)
 		for i := range w.Records {
 			for k := range w.Records {
 				a, b := &w.Records[i], &w.Records[k]
 				if i < k && a.Thread == b.Thread && a.Op.IsAccess() && b.Op.IsAccess() && a.Object == b.Object && w.SameAllocation(i, k) && rng.IntN(2) == 0 {
-					w.Passages = append(w.Passages, window.Passage{Section: len(w.Passages), Entry: i, End: k, Allow: section.Modes(rng.IntN(3))})
+					w.Executions = append(w.Executions, window.Execution{Section: len(w.Executions), Entry: i, End: k, Allow: section.Modes(rng.IntN(3))})
 				}
 			}
 		}
@@ -183,7 +182,7 @@ func TestIntrusionsExact(t *testing.T) {
 			if err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, show(w))
 			}
-			want := intrudes(w, i, j, k)
+			want := violates(w, i, j, k)
 			if verdict != want {
 				t.Fatalf("seed %d: %v is %v, want %v\n%s", seed, c.Records, verdict, want, show(w))
 			}
@@ -196,13 +195,13 @@ func TestIntrusionsExact(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		for _, p := range w.Passages { // what is not asked is not possible
+		for _, p := range w.Executions { // violations that are no candidates are impossible
 			for j := range w.Records {
 				r := &w.Records[j]
 				if r.Op.IsAccess() && r.Thread != w.Records[p.Entry].Thread && !p.Allows(r.Op) && (r.Op.IsWrite() || written(w, p)) &&
 					(heisen.Objects{window.Extent(r)}).Meets(window.Extent(&w.Records[p.Entry]).Start, 1) && w.SameAllocation(p.Entry, j) && w.SameAllocation(j, p.End) &&
-					!asked[[4]int{p.Section, p.Entry, j, p.End}] && intrudes(w, p.Entry, j, p.End) == Possible {
-					t.Fatalf("seed %d: %+v and %d are not asked about\n%s", seed, p, j, show(w))
+					!asked[[4]int{p.Section, p.Entry, j, p.End}] && violates(w, p.Entry, j, p.End) == Possible {
+					t.Fatalf("seed %d: %+v and %d are no candidate\n%s", seed, p, j, show(w))
 				}
 			}
 		}
@@ -213,13 +212,14 @@ func TestIntrusionsExact(t *testing.T) {
 	t.Logf("%d possible, %d impossible", possible, impossible)
 }
 
-// written reports whether an access of a passage is a write.
-func written(w *window.Window, p window.Passage) bool {
+// written reports whether the entry or the end of an execution is a write.
+func written(w *window.Window, p window.Execution) bool {
 	return w.Records[p.Entry].Op.IsWrite() || w.Records[p.End].Op.IsWrite()
 }
 
-// intrudes looks for record j between i and k of another thread in all orders.
-func intrudes(w *window.Window, i, j, k int) Verdict {
+// violates returns whether record j can come between the records i and k of another thread, by
+// enumeration.
+func violates(w *window.Window, i, j, k int) Verdict {
 	truth := enumerateWithout(w, func(done []bool, at int) bool { return at == j && !done[i] })
 	if truth.Together(nil, j, k) || truth.Together(func() bool { return truth.Replayer.Done[j] }, k) {
 		return Possible
@@ -227,16 +227,16 @@ func intrudes(w *window.Window, i, j, k int) Verdict {
 	return Impossible
 }
 
-// TestLiteral shows a race that Algorithm 9 to the letter loses: it puts critical
-// sections in order that come after the race and that no order allows.
+// TestLiteral shows that Algorithm 9 to the letter loses races: it also orders critical sections that
+// come after the race, even if no order of them exists.
 func TestLiteral(t *testing.T) {
 	op := func(thread heisen.Thread, code heisen.Op, o heisen.Object) heisen.Record {
 		return heisen.Record{Thread: thread, Op: code, Object: o}
 	}
 	const x, a, b = 8, 100, 200
-	// T1 reads x and then takes a and b; T2 takes b and a, and writes x in between. In
-	// the observed order T1 is first. For the race T2 has to hold b and a when T1 has
-	// taken nothing; what comes later does not matter.
+	// T1 acquires a, writes x and acquires b. T2 acquires b, writes x and acquires a. T1 was observed
+	// first. In the race, T1 holds a and T2 holds b. Then neither can acquire its second lock, which
+	// does not matter, because it comes after the race.
 	w := window.Window{Records: []heisen.Record{
 		op(1, heisen.Acquire, a), op(1, heisen.Write, x), op(1, heisen.Acquire, b),
 		op(1, heisen.Release, b), op(1, heisen.Release, a),
@@ -251,7 +251,6 @@ func TestLiteral(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Both are in their first critical section: whichever goes on cannot end.
 	if verdict, witness, err := race(maximal, 1, 6); err != nil || verdict != Possible || len(witness.Order) != 4 {
 		t.Errorf("the maximal form: %v, %v", verdict, err)
 	}
@@ -285,12 +284,12 @@ func TestLiteral(t *testing.T) {
 			case full == Possible:
 				lost++
 			case part == Possible:
-				t.Fatalf("seed %d, %v: only Algorithm 9 to the letter finds it\n%s", seed, p, show(w))
+				t.Fatalf("seed %d, %v: only Algorithm 9 to the letter has the race\n%s", seed, p, show(w))
 			}
 		}
 	}
 	if lost == 0 || found == 0 {
 		t.Errorf("lost %d, found %d", lost, found)
 	}
-	t.Logf("%d races found to the letter, %d lost", found, lost)
+	t.Logf("Algorithm 9 to the letter has %d races and loses %d", found, lost)
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/heisen-go/heisen"
@@ -16,187 +15,14 @@ import (
 	"github.com/heisen-go/heisen/racefuzz"
 )
 
-// A random program: goroutines with a few steps each. Package racefuzz makes all of
-// its executions, and so knows which of its accesses race.
-type program [][]statement
-
-type statement struct {
-	do    string
-	which int
-	value int
-	if1   bool // only if what was read last is not 0
-	place string
-}
-
-// kinds are what programs are made of.
-var kinds = []struct {
-	name       string
-	operations []string
-}{
-	{"channels", []string{"send", "send", "receive", "receive", "close"}},
-	{"polls", []string{"send", "send", "receive", "try", "try", "any", "close"}},
-	{"wait groups", []string{"add", "done", "done", "wait"}},
-	{"atomics", []string{"load", "load", "store", "increase", "swap", "swap"}},
-	{"locks", []string{"section", "section", "shared section"}},
-	{"nested locks", []string{"section", "nested sections"}},
-	{"all", []string{"send", "receive", "try", "any", "close", "add", "done", "wait", "load", "store", "increase", "swap", "section", "shared section"}},
-}
-
-// randomProgram makes one of the operations named, with accesses in between. Small ones
-// have few executions.
-func randomProgram(rng *rand.Rand, operations []string, small bool) program {
-	goroutines := 2 + rng.IntN(2)
-	size := 9 - 2*goroutines
-	if small {
-		size -= 2
-	}
-	p := make(program, goroutines)
-	for i := range p {
-		var steps []statement
-		add := func(s statement) {
-			s.place = fmt.Sprintf("%d.%d", i, len(steps))
-			steps = append(steps, s)
-		}
-		access := func() {
-			s := statement{do: []string{"read", "write", "write"}[rng.IntN(3)], which: rng.IntN(2), value: 1 + rng.IntN(2)}
-			s.if1 = len(steps) > 0 && rng.IntN(4) == 0
-			add(s)
-		}
-		for room := size + rng.IntN(2); room > 0; room-- {
-			if rng.IntN(5) < 2 {
-				access()
-				continue
-			}
-			s := statement{do: operations[rng.IntN(len(operations))], which: rng.IntN(2), value: 1 + rng.IntN(2)}
-			section, shared := "lock", "rlock"
-			switch s.do {
-			case "section":
-				if rng.IntN(4) == 0 {
-					section = "wlock"
-				}
-				add(statement{do: section, which: s.which})
-				access()
-				if rng.IntN(2) == 0 {
-					access()
-				}
-				add(statement{do: strings.Replace(section, "lock", "unlock", 1), which: s.which})
-				room--
-			case "nested sections":
-				add(statement{do: "lock", which: s.which})
-				add(statement{do: "lock", which: 1 - s.which})
-				access()
-				add(statement{do: "unlock", which: s.which})
-				add(statement{do: "unlock", which: 1 - s.which})
-				room -= 2
-			case "shared section":
-				add(statement{do: shared})
-				access()
-				add(statement{do: "runlock"})
-				room--
-			default:
-				add(s)
-			}
-		}
-		p[i] = steps
-	}
-	return p
-}
-
-// main is the program as a model. Channel 0 has no buffer, channel 1 a place or two.
-func (p program) main(main *racefuzz.G) {
-	vars := []*racefuzz.Var{main.NewVar("x"), main.NewVar("y")}
-	flags := []*racefuzz.Var{main.NewVar("f"), main.NewVar("g")}
-	locks := []*racefuzz.Mutex{main.NewMutex("L"), main.NewMutex("M")}
-	rw := main.NewRWMutex("R")
-	channels := []*racefuzz.Chan{main.NewChan("c", 0), main.NewChan("d", 1+len(p)%2)}
-	group := main.NewWaitGroup("w")
-	for i, steps := range p {
-		main.Go(fmt.Sprint(i), func(g *racefuzz.G) {
-			read := 0
-			for _, s := range steps {
-				if s.if1 && read == 0 {
-					continue
-				}
-				g.At(s.place)
-				switch s.do {
-				case "read":
-					read = vars[s.which].Read(g)
-				case "write":
-					vars[s.which].Write(g, s.value)
-				case "load":
-					read = flags[s.which].Load(g)
-				case "store":
-					flags[s.which].Store(g, s.value)
-				case "increase":
-					read = flags[s.which].Add(g, 1) - 1
-				case "swap":
-					read = 0
-					if flags[s.which].CompareAndSwap(g, s.value-1, s.value) {
-						read = 1
-					}
-				case "lock":
-					locks[s.which].Lock(g)
-				case "unlock":
-					locks[s.which].Unlock(g)
-				case "rlock":
-					rw.RLock(g)
-				case "runlock":
-					rw.RUnlock(g)
-				case "wlock":
-					rw.Lock(g)
-				case "wunlock":
-					rw.Unlock(g)
-				case "send":
-					channels[s.which].Send(g, i)
-				case "receive":
-					read, _ = channels[s.which].Receive(g)
-				case "try":
-					_, _, received := channels[s.which].TryReceive(g)
-					if read = 0; received {
-						read = 1
-					}
-				case "any":
-					read, _, _ = g.ReceiveAny(channels...)
-				case "close":
-					channels[s.which].Close(g)
-				case "add":
-					group.Add(g, s.value)
-				case "done":
-					group.Done(g)
-				case "wait":
-					group.Wait(g)
-				default:
-					panic(s.do)
-				}
-			}
-		})
-	}
-}
-
-// String lists the steps of each goroutine.
-func (p program) String() string {
-	var b strings.Builder
-	for i, steps := range p {
-		fmt.Fprintf(&b, "goroutine %d:", i)
-		for _, s := range steps {
-			fmt.Fprintf(&b, " %s(%d,%d)", s.do, s.which, s.value)
-			if s.if1 {
-				b.WriteString("?")
-			}
-		}
-		b.WriteString("\n")
-	}
-	return b.String()
-}
-
-// execution is what an execution shows: its events, and of each which of its
-// goroutine's steps it is of, from 1.
+// execution records one execution of a program: the events, and for each event the number of the step
+// of its goroutine that it belongs to, from 1.
 type execution struct {
 	racefuzz.Strategy
 	result *racefuzz.Result
 	events []heisen.Record
-	step   []int
-	steps  map[heisen.Thread]int
+	step   []int                 // by event
+	steps  map[heisen.Thread]int // how many steps each goroutine has made
 }
 
 func (x *execution) Handle(e heisen.Event) {
@@ -224,12 +50,12 @@ func (p program) execute(t *testing.T, s racefuzz.Strategy, seed uint64, options
 	return x
 }
 
-// isStep reports whether events with an op are, or are part of, steps of their own.
+// isStep reports whether events of an op belong to steps of a goroutine's statements.
 func isStep(op heisen.Op) bool { return op != heisen.Begin && op != heisen.End && op != heisen.Branch }
 
-// decided returns the execution with a Branch event for each time that a goroutine has
-// looked whether to make a statement.
-func (x *execution) decided(p program) *execution {
+// withBranches returns the execution with a Branch event for each conditional statement that a
+// goroutine has reached.
+func (x *execution) withBranches(p program) *execution {
 	y := &execution{result: x.result}
 	add := func(r heisen.Record, step int) {
 		y.events = append(y.events, r)
@@ -250,7 +76,7 @@ func (x *execution) decided(p program) *execution {
 	return y
 }
 
-// places returns where each goroutine has made its steps.
+// places returns the places of the steps of each goroutine.
 func (x *execution) places() map[heisen.Thread][]string {
 	places := map[heisen.Thread][]string{}
 	for i, r := range x.events {
@@ -261,8 +87,9 @@ func (x *execution) places() map[heisen.Thread][]string {
 	return places
 }
 
-// passages returns one between any two successive accesses of a goroutine to a variable.
-func (x *execution) passages() (list []window.Passage) {
+// sectionExecutions returns an execution of a section for each two successive accesses of a goroutine to
+// a variable.
+func (x *execution) sectionExecutions() (list []window.Execution) {
 	type key struct {
 		thread heisen.Thread
 		object heisen.Object
@@ -274,28 +101,28 @@ func (x *execution) passages() (list []window.Passage) {
 		}
 		k := key{r.Thread, r.Object}
 		if entry, ok := last[k]; ok {
-			list = append(list, window.Passage{Section: len(list), Entry: entry, End: i})
+			list = append(list, window.Execution{Section: len(list), Entry: entry, End: i})
 		}
 		last[k] = i
 	}
 	return list
 }
 
-// script returns who makes the steps of a witness. A step is made when it changes a
-// state; else in the middle of its events.
+// script returns the goroutines that make the steps of a witness, in order. A step takes effect at its
+// Change event if it has one, and in the middle of its events otherwise.
 func (x *execution) script(w *Witness) (script []uint32) {
 	type step struct {
 		thread heisen.Thread
 		number int
 	}
-	events := map[step][]int{} // of the whole execution
+	events := map[step][]int{} // of the whole execution, not only of the witness
 	for i, r := range x.events {
 		if isStep(r.Op) {
 			s := step{r.Thread, x.step[i]}
 			events[s] = append(events[s], i)
 		}
 	}
-	made := map[int]bool{}
+	effect := map[int]bool{} // by event: its step takes effect
 	for _, list := range events {
 		at := list[len(list)/2]
 		for _, i := range list {
@@ -303,25 +130,24 @@ func (x *execution) script(w *Witness) (script []uint32) {
 				at = i
 			}
 		}
-		made[at] = true
+		effect[at] = true
 	}
 	for _, i := range w.Order[:len(w.Order)-w.Last] {
-		if made[i] {
+		if effect[i] {
 			script = append(script, uint32(x.events[i].Thread))
 		}
 	}
 	return script
 }
 
-// scripted is a strategy that lets those make the next step that a script says, and
-// then the goroutines that last names, in this order. What it chooses at random is said
-// by bits.
+// scripted is a strategy that runs goroutines in the order of a script, and then those of last. It takes
+// random choices from bits.
 type scripted struct {
 	script []uint32
 	last   []uint32
 	bits   uint64
 	failed bool
-	ready  []uint32 // who could go on when it was last asked
+	ready  []uint32 // the goroutines that could continue at the last choice
 }
 
 func (s *scripted) Start(uint64)   {}
@@ -352,9 +178,9 @@ func (s *scripted) Next(tasks []racefuzz.Task, _ uint32) int {
 	return max(i, 0)
 }
 
-// shows reports whether there is an execution in which the steps of a witness are made
-// in its order, and then the last ones; or, if these wait for each other, none of them.
-func (p program) shows(t *testing.T, x *execution, w *Witness, waits bool) bool {
+// shows reports whether the program has an execution with the steps of a witness in its order, and then
+// the pending ones; in a deadlock, the pending ones must all be blocked.
+func (p program) shows(t *testing.T, x *execution, w *Witness, deadlock bool) bool {
 	want := x.places()
 	script := x.script(w)
 	var last []uint32
@@ -364,12 +190,12 @@ func (p program) shows(t *testing.T, x *execution, w *Witness, waits bool) bool 
 	for bits := range uint64(16) {
 		s := &scripted{script: script, last: last, bits: bits}
 		steps := len(script) + len(last)
-		if waits {
-			s.last, steps = nil, len(script)+1 // to see who can go on
+		if deadlock {
+			s.last, steps = nil, len(script)+1 // one more choice, to see which goroutines can continue
 		}
 		y := p.execute(t, s, 0, racefuzz.WithStepLimit(uint64(steps)))
 		good := !s.failed && len(s.script)+len(s.last) == 0
-		if waits && y.result.Outcome != racefuzz.Deadlocked {
+		if deadlock && y.result.Outcome != racefuzz.Deadlocked {
 			good = good && !slices.ContainsFunc(s.ready, func(id uint32) bool { return slices.Contains(last, id) })
 		}
 		for thread, places := range y.places() {
@@ -382,8 +208,7 @@ func (p program) shows(t *testing.T, x *execution, w *Witness, waits bool) bool 
 	return false
 }
 
-// races returns the pairs of places whose accesses conflict and come right after each
-// other.
+// races returns the pairs of places with conflicting accesses that come one right after the other.
 func (x *execution) races() map[[2]string]bool {
 	pairs := map[[2]string]bool{}
 	var list []*heisen.Record
@@ -400,12 +225,13 @@ func (x *execution) races() map[[2]string]bool {
 	return pairs
 }
 
+// pair returns the places of two accesses, sorted.
 func (x *execution) pair(a, b *heisen.Record) [2]string {
 	p, q := x.result.Symbols.Site(a.Site).String(), x.result.Symbols.Site(b.Site).String()
 	return [2]string{min(p, q), max(p, q)}
 }
 
-// races returns those of all executions. ok is false if there are too many of them.
+// races returns the races of all executions. ok is false if there are more than most executions.
 func (p program) races(t *testing.T, most int) (pairs map[[2]string]bool, ok bool) {
 	pairs = map[[2]string]bool{}
 	e := racefuzz.NewExhaustive()
@@ -421,88 +247,107 @@ func (p program) races(t *testing.T, most int) (pairs map[[2]string]bool, ok boo
 	return pairs, true
 }
 
-// TestPromise predicts from executions of random programs. Each witness has to be what
-// the program does, and each race one of all of its executions.
+// promiseCounts counts what TestPromise has compared.
+type promiseCounts struct {
+	races     int // predicted races
+	distant   int // those whose accesses were not observed next to each other
+	deadlocks int // predicted deadlocks
+	sections  int // predicted violations of sections
+}
+
+// promise checks the predictions from one execution of a program.
+type promise struct {
+	*testing.T
+	program
+	name   string             // of the execution
+	real   map[[2]string]bool // the races of all executions; nil if not known
+	counts *promiseCounts
+}
+
+// check predicts from an execution and checks the witnesses. It returns the number of races.
+func (p *promise) check(x *execution, options ...DetectorOption) (races int) {
+	p.Helper()
+	w := window.Window{Records: x.events, Executions: x.sectionExecutions()}
+	m, err := testModel(w, options...)
+	if err != nil {
+		p.Fatal(err)
+	}
+	observed := x.races()
+	for i, j := range m.Pairs() {
+		verdict, witness, err := race(m, i, j)
+		if err != nil {
+			p.Fatalf("%s: %v", p.name, err)
+		}
+		if verdict != Possible {
+			continue
+		}
+		at := x.pair(&x.events[i], &x.events[j])
+		if p.real != nil && !p.real[at] {
+			p.Fatalf("%s: %v is predicted (%v), and no execution has it\n%v%s", p.name, at, witness.Order, p.program, show(&w))
+		}
+		if !p.shows(p.T, x, witness, false) {
+			p.Fatalf("%s: %v is predicted, and the program cannot execute %v\n%v%s", p.name, at, witness.Order, p.program, show(&w))
+		}
+		if races++; !observed[at] {
+			p.counts.distant++
+		}
+	}
+	p.counts.races += races
+	others := func(deadlock bool, count *int) func(candidate.Candidate) {
+		return func(c candidate.Candidate) {
+			verdict, witness, err := m.ask(context.Background(), c)
+			switch {
+			case err != nil:
+				p.Fatalf("%s: %v", p.name, err)
+			case verdict != Possible:
+			case !p.shows(p.T, x, witness, deadlock):
+				p.Fatalf("%s: %v is predicted, and the program cannot execute %v\n%v%s", p.name, c.Records, witness.Order, p.program, show(&w))
+			default:
+				*count++
+			}
+		}
+	}
+	candidate.Deadlocks(m.causal, func(candidate.Places) bool { return true }, others(true, &p.counts.deadlocks))
+	left := 10
+	candidate.SectionViolations(m.causal, func(candidate.Places) bool { left--; return left > 0 }, others(false, &p.counts.sections))
+	return races
+}
+
+// TestPromise predicts bugs from executions of random programs. The program must be able to execute
+// each witness, and each predicted race must be a race of some execution.
 func TestPromise(t *testing.T) {
 	for k, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			programs, predicted, hidden, enumerated, decided := 0, 0, 0, 0, 0
-			cycles, between := 0, 0
+			var counts promiseCounts
+			programs, enumerated, more := 0, 0, 0
 			for seed := range uint64(windowtest.Count(t, 60)) {
 				rng := rand.New(rand.NewPCG(seed, uint64(k)))
 				small := seed%3 == 0
-				p := randomProgram(rng, kind.operations, small)
+				p := &promise{T: t, program: randomProgram(rng, kind.operations, small), counts: &counts}
 				programs++
-				var real map[[2]string]bool
-				all := false
 				if small {
-					if real, all = p.races(t, 1000); all {
+					var all bool
+					if p.real, all = p.races(t, 1000); all {
 						enumerated++
 					}
 				}
 				for try := range uint64(3) {
+					p.name = fmt.Sprintf("seed %d, %d", seed, try)
 					x := p.execute(t, racefuzz.RandomWalk(), 10*seed+try)
-					check := func(x *execution, options ...Option) (races int) {
-						w := window.Window{Records: x.events, Passages: x.passages()}
-						m, err := testModel(w, options...)
-						if err != nil {
-							t.Fatal(err)
-						}
-						seen := x.races()
-						for i, j := range m.Pairs() {
-							verdict, witness, err := race(m, i, j)
-							if err != nil {
-								t.Fatalf("seed %d: %v", seed, err)
-							}
-							if verdict != Possible {
-								continue
-							}
-							at := x.pair(&x.events[i], &x.events[j])
-							if all && !real[at] {
-								t.Fatalf("seed %d, %d: %v is predicted (%v), and no execution has it\n%v%s", seed, try, at, witness.Order, p, show(&w))
-							}
-							if !p.shows(t, x, witness, false) {
-								t.Fatalf("seed %d, %d: %v is predicted, and %v cannot be\n%v%s", seed, try, at, witness.Order, p, show(&w))
-							}
-							if races++; !seen[at] {
-								hidden++
-							}
-						}
-						predicted += races
-						others := func(waits bool) func(candidate.Candidate) {
-							return func(c candidate.Candidate) {
-								switch verdict, witness, err := m.ask(context.Background(), c); {
-								case err != nil:
-									t.Fatalf("seed %d: %v", seed, err)
-								case verdict != Possible:
-								case !p.shows(t, x, witness, waits):
-									t.Fatalf("seed %d, %d: %v is predicted, and %v cannot be\n%v%s", seed, try, c.Records, witness.Order, p, show(&w))
-								case waits:
-									cycles++
-								default:
-									between++
-								}
-							}
-						}
-						candidate.Deadlocks(m.causal, func(candidate.Places) bool { return true }, others(true))
-						left := 10
-						candidate.SectionViolations(m.causal, func(candidate.Places) bool { left--; return left > 0 }, others(false))
-						return races
-					}
-					without := check(x)
-					switch with := check(x.decided(p), WithControlFlow()); {
+					without := p.check(x)
+					switch with := p.check(x.withBranches(p.program), WithControlFlow()); {
 					case with < without:
-						t.Fatalf("seed %d, %d: %d races are predicted with control flow, %d without\n%v", seed, try, with, without, p)
+						t.Fatalf("%s: %d races are predicted with control flow, %d without\n%v", p.name, with, without, p.program)
 					case with > without:
-						decided++
+						more++
 					}
 				}
 			}
-			t.Logf("%d programs, of %d all executions; %d races predicted, %d of them not next to each other as observed; %d executions have more with control flow; %d deadlocks; %d times somebody came in between",
-				programs, enumerated, predicted, hidden, decided, cycles, between)
-			if programs >= 60 && (hidden == 0 || enumerated == 0) || programs >= 100 && decided == 0 {
-				t.Error("that says nothing")
+			t.Logf("%d programs, %d of them with all executions; %+v; %d executions have more races with control flow",
+				programs, enumerated, counts, more)
+			if programs >= 60 && (counts.distant == 0 || enumerated == 0) || programs >= 100 && more == 0 {
+				t.Error("too few predictions")
 			}
 		})
 	}

@@ -12,18 +12,18 @@ import (
 	"github.com/heisen-go/heisen/mcm/internal/windowtest"
 )
 
-// TestLastReleasedByAnother: a lock that a thread holds twice and gives back once, and that
-// another thread gives back the last time, is held until both have come, in either order.
-// All ways to an answer are compared with the enumeration of all orders.
+// TestLastReleasedByAnother is about locks that a thread acquires twice and releases once, before
+// another thread releases them. Such a lock is held until both releases have happened, in either
+// order. The verdicts of all modes are compared with the enumeration.
 func TestLastReleasedByAnother(t *testing.T) {
 	twice := 0
 	for seed := range uint64(windowtest.Count(t, 20_000)) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		s := windowtest.Shape{Threads: 3, Events: 8 + rng.IntN(5), Vars: 1 + rng.IntN(2), Locks: 1, Shared: rng.IntN(3) == 0,
-			Held: rng.IntN(4) == 0, Again: true}
+			Held: rng.IntN(4) == 0, Reacquired: true}
 		w, _ := windowtest.RandomWindow(rng, s)
 		for i, mode := range modes {
-			m, err := testModel(*w, append([]Option{WithBudget(1<<20, 1<<30)}, mode.options...)...)
+			m, err := testModel(*w, append([]DetectorOption{WithBudget(1<<20, 1<<30)}, mode.options...)...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,14 +51,14 @@ func TestLastReleasedByAnother(t *testing.T) {
 	}
 	t.Logf("%d windows have such a lock", twice)
 
-	// A witness of this one could not be replayed.
+	// A witness of this window once failed to replay.
 	rng := rand.New(rand.NewPCG(294, 4))
 	s := windowtest.RandomShape(rng, 60)
 	s.Events, s.Threads = 40+rng.IntN(40), 3+rng.IntN(2)
 	s.Values, s.Branches = true, false
 	w, symbols := windowtest.RandomWindow(rng, s)
 	for _, mode := range modes {
-		m, err := testModel(*w, append([]Option{WithSymbols(symbols), WithBudget(200, 200_000)}, mode.options...)...)
+		m, err := testModel(*w, append([]DetectorOption{WithSymbols(symbols), WithBudget(200, 200_000)}, mode.options...)...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,10 +71,10 @@ func TestLastReleasedByAnother(t *testing.T) {
 	}
 }
 
-// TestLocksWithoutOwner: whoever unlocks a mutex of Go ends whichever hold there is. All
-// ways to an answer are compared with the enumeration of all orders, and that with a
-// machine that knows of a mutex only whether it is locked.
-func TestLocksWithoutOwner(t *testing.T) {
+// TestUnownedLocks is about locks that any thread may release, as a sync.Mutex. The verdicts of all
+// modes are compared with the enumeration, and the enumeration with a machine that knows of each lock
+// only how many readers and writers hold it.
+func TestUnownedLocks(t *testing.T) {
 	windows, more := 0, 0
 	var stats Stats
 	for seed := range uint64(windowtest.Count(t, 6000)) {
@@ -83,20 +83,20 @@ func TestLocksWithoutOwner(t *testing.T) {
 			Shared: rng.IntN(3) == 0, Held: rng.IntN(4) == 0, Foreign: true, Values: rng.IntN(4) == 0, Ranges: rng.IntN(6) == 0,
 			Messages: rng.IntN(6) == 0, Barriers: rng.IntN(8) == 0, Branches: rng.IntN(4) == 0}
 		w, symbols := windowtest.RandomWindow(rng, s)
-		options := []Option{WithSymbols(symbols), WithBudget(1<<20, 1<<30)}
+		options := []DetectorOption{WithSymbols(symbols), WithBudget(1<<20, 1<<30)}
 		if s.Branches {
 			options = append(options, WithControlFlow())
 		}
-		if !hasGate(t, w, options) {
+		if !hasUnowned(t, w, options) {
 			continue
 		}
 		windows++
 		truth := enumerate(w, options...)
 		for _, state := range truth.States {
 			truth.Enter(state)
-			checkGates(t, seed, w, truth.Replayer)
+			checkUnowned(t, seed, w, truth.Replayer)
 		}
-		owned := enumerateWithout(w, func(done []bool, i int) bool { return !inOwnHold(truth.Replayer, done, i) }, options...)
+		owned := enumerateWithout(w, func(done []bool, i int) bool { return !endsObservedHold(truth.Replayer, done, i) }, options...)
 		for k, mode := range modes {
 			m, err := testModel(*w, append(options, mode.options...)...)
 			if err != nil {
@@ -113,20 +113,20 @@ func TestLocksWithoutOwner(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d windows, %+v; %d races if nobody ended a hold but that which he ended", windows, stats, more)
+	t.Logf("%d windows, %+v; %d races exist only because releases may end other holds than observed", windows, stats, more)
 	if windows < 500 || more == 0 {
-		t.Error("that says little")
+		t.Error("too few windows or races")
 	}
 }
 
-// hasGate reports whether a window has a lock without an owner.
-func hasGate(t *testing.T, w *window.Window, options []Option) bool {
+// hasUnowned reports whether a window has an unowned lock.
+func hasUnowned(t *testing.T, w *window.Window, options []DetectorOption) bool {
 	t.Helper()
 	return len(replay.NewFacts(w, configOf(options).rules).Unowned) > 0
 }
 
-// checkGates compares what can come next with the rules of Go's locks.
-func checkGates(t *testing.T, seed uint64, w *window.Window, p *replay.Replayer) {
+// checkUnowned compares the lock operations that a replayer allows next with the rules of Go's locks.
+func checkUnowned(t *testing.T, seed uint64, w *window.Window, p *replay.Replayer) {
 	t.Helper()
 	for lock := range p.Unowned {
 		writers, readers := 0, 0
@@ -164,11 +164,11 @@ func checkGates(t *testing.T, seed uint64, w *window.Window, p *replay.Replayer)
 			}
 			switch can := p.Can(i) == nil; r.Op {
 			case heisen.Acquire:
-				if can != (writers == 0 && readers == 0) && len(p.EndedByOthers[i]) == 0 && len(p.Clashes[p.From[i]]) == 0 {
+				if can != (writers == 0 && readers == 0) && len(p.EndedByOthers[i]) == 0 && len(p.LockWords[p.From[i]]) == 0 {
 					t.Fatalf("seed %d: record %d: %v\n%s", seed, i, can, show(w))
 				}
 			case heisen.Release:
-				if can != (writers == 1) && len(p.Clashes[p.From[i]]) == 0 {
+				if can != (writers == 1) && len(p.LockWords[p.From[i]]) == 0 {
 					t.Fatalf("seed %d: record %d: %v\n%s", seed, i, can, show(w))
 				}
 			}
@@ -176,9 +176,9 @@ func checkGates(t *testing.T, seed uint64, w *window.Window, p *replay.Replayer)
 	}
 }
 
-// inOwnHold reports whether a step is none that gives a lock back which somebody else holds
-// than it was observed.
-func inOwnHold(p *replay.Replayer, done []bool, i int) bool {
+// endsObservedHold reports whether a step is no exclusive release of an unowned lock, or ends the hold
+// of the thread whose hold it was observed to end.
+func endsObservedHold(p *replay.Replayer, done []bool, i int) bool {
 	r := &p.Window.Records[i]
 	if r.Op != heisen.Release || !p.Unowned[r.Object] {
 		return true
@@ -208,8 +208,8 @@ func inOwnHold(p *replay.Replayer, done []bool, i int) bool {
 	return holder == p.Owner[i]
 }
 
-// holdsTwice reports whether a thread has a section within another of the same lock, which
-// another thread ends, perhaps before.
+// holdsTwice reports whether a thread has a critical section inside another one of the same lock, such
+// that another thread ends the outer one and may do so before the inner one ends.
 func holdsTwice(m *Model) bool {
 	for _, l := range m.causal.Locks {
 		for _, i := range l.Sections {

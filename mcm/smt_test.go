@@ -16,21 +16,20 @@ import (
 	"github.com/heisen-go/heisen/mcm/internal/windowtest"
 )
 
-var update = flag.Bool("update", false, "write the verdicts of z3 to testdata")
+var update = flag.Bool("update", false, "write the answers of z3 to testdata")
 
-// askZ3 is z3Says in a test.
-func askZ3(t *testing.T, z3 string, m *Model, i, j int) string {
+// mustAskZ3 is askZ3 with three seconds, in a test.
+func mustAskZ3(t *testing.T, z3 string, m *Model, i, j int) string {
 	t.Helper()
-	answer, err := z3Says(z3, 3, m, i, j)
+	answer, err := askZ3(z3, 3, m, i, j)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return answer
 }
 
-// z3Says returns what z3 says of a question, "" if it has no answer in so many
-// seconds.
-func z3Says(z3 string, seconds int, m *Model, i, j int) (string, error) {
+// askZ3 returns the answer of z3 to a query, or "" if there is none in the given number of seconds.
+func askZ3(z3 string, seconds int, m *Model, i, j int) (string, error) {
 	var text bytes.Buffer
 	if err := m.WriteSMTLIB(&text, i, j); err != nil {
 		return "", err
@@ -51,8 +50,8 @@ func z3Says(z3 string, seconds int, m *Model, i, j int) (string, error) {
 
 var verdictOf = map[string]Verdict{"sat": Possible, "unsat": Impossible}
 
-// TestSMTSmall compares what is written for other solvers with the enumeration of
-// all orders, for windows with everything in them.
+// TestSMTSmall compares the answers of z3 to the script of WriteSMTLIB with the enumeration, for small
+// windows with all kinds of events.
 func TestSMTSmall(t *testing.T) {
 	z3, err := exec.LookPath("z3")
 	if err != nil {
@@ -63,7 +62,7 @@ func TestSMTSmall(t *testing.T) {
 		s := windowtest.RandomShape(rng, 14)
 		s.Foreign = seed%4 == 3
 		w, symbols := windowtest.RandomWindow(rng, s)
-		options := []Option{WithSymbols(symbols)}
+		options := []DetectorOption{WithSymbols(symbols)}
 		if s.Branches {
 			options = append(options, WithControlFlow())
 		}
@@ -76,7 +75,7 @@ func TestSMTSmall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, want := Impossible, verdictOf[askZ3(t, z3, m, p[0], p[1])]
+		got, want := Impossible, verdictOf[mustAskZ3(t, z3, m, p[0], p[1])]
 		if enumerate(w, options...).Together(nil, p[0], p[1]) {
 			got = Possible
 		}
@@ -86,7 +85,7 @@ func TestSMTSmall(t *testing.T) {
 	}
 }
 
-// TestSMT compares larger windows with what z3 says, or has said.
+// TestSMT compares verdicts on larger windows with the answers of z3, or with its stored answers.
 func TestSMT(t *testing.T) {
 	z3, missing := exec.LookPath("z3")
 	file := filepath.Join("testdata", "z3.tsv")
@@ -101,14 +100,14 @@ func TestSMT(t *testing.T) {
 		}
 	}
 	if missing != nil {
-		t.Logf("z3 is not installed: %d stored answers are compared with", len(known))
+		t.Logf("z3 is not installed, the test uses %d stored answers", len(known))
 	}
 	var lines strings.Builder
 	n := windowtest.Count(t, 24)
 	if *update {
 		n = max(n, 90)
 	}
-	asked, open := 0, 0
+	compared, unknown := 0, 0
 	for k := range n {
 		rng := rand.New(rand.NewPCG(uint64(k), 3))
 		name := []string{"mixed", "hot", "locky"}[k%3]
@@ -132,26 +131,26 @@ func TestSMT(t *testing.T) {
 			key := fmt.Sprintf("%d %s %d %d-%d", k, name, events, p[0], p[1])
 			answer := known[key]
 			if missing == nil && (answer == "" || *update) {
-				answer = askZ3(t, z3, m, p[0], p[1])
+				answer = mustAskZ3(t, z3, m, p[0], p[1])
 			}
 			if answer == "" {
-				open++
+				unknown++
 				continue
 			}
-			asked++
+			compared++
 			fmt.Fprintf(&lines, "%s\t%s\n", key, answer)
 			got, _, err := race(m, p[0], p[1])
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got == Unknown {
-				open++
+				unknown++
 			} else if got != verdictOf[answer] {
 				t.Errorf("%s: %v, z3 says %s", key, got, answer)
 			}
 		}
 	}
-	t.Logf("%d questions about %d windows, %d left open", asked, n, open)
+	t.Logf("%d queries about %d windows have an answer of z3, %d are unknown to z3 or mcm", compared, n, unknown)
 	if *update {
 		if err := os.WriteFile(file, []byte(lines.String()), 0o644); err != nil {
 			t.Fatal(err)

@@ -27,21 +27,30 @@ type Execution struct {
 	Allow      section.Modes // what other threads may do to the variable in between
 }
 
-// Witness is a feasible reordering that shows a bug: a prefix of each thread's records, in an order
-// that every program that can show the window can show as well. As a trace, it is the result of Records
+// Witness is a feasible reordering of the window that shows a bug: a prefix of each thread's records,
+// in a new order. As a trace, it is the result of Records
 // after the events before the window. Package racefuzz turns it into a script for a scheduler
 // (Result.Turns for models, Turns for other hosts).
 type Witness struct {
 	Order []int // indices of the window's records
-	Last  int   // the number of records at the end of Order that are next at the same time
+	Last  int   // the number of records at the end of Order that are next at the same time: those of the query
 }
 
 // ErrReplay is wrapped by the errors of Window.Replay: the witness is not a feasible order of the
 // window's events.
 var ErrReplay = replay.ErrReplay
 
-// Records returns the records of the window in the witness's order.
+// Records returns the records of the window in the witness's order. The result is nil if the witness
+// has an index that the window does not have, so that it cannot be of this window.
 func (x *Witness) Records(w *Window) []heisen.Record {
+	if x == nil || w == nil {
+		return nil
+	}
+	for _, i := range x.Order {
+		if i < 0 || i >= len(w.Records) {
+			return nil
+		}
+	}
 	return (*window.Witness)(x).Records(w.Records)
 }
 
@@ -49,7 +58,7 @@ func (x *Witness) Records(w *Window) []heisen.Record {
 func (w *Window) internal() *window.Window {
 	in := &window.Window{Records: w.Records, Index: w.Index, Held: w.Held, Hidden: w.Hidden}
 	for _, x := range w.Executions {
-		in.Passages = append(in.Passages, window.Passage(x))
+		in.Executions = append(in.Executions, window.Execution(x))
 	}
 	return in
 }

@@ -21,9 +21,8 @@ import (
 	"github.com/heisen-go/heisen/mcm/internal/windowtest"
 )
 
-// windowCase is a window of 100 to 1,000 events about which z3 is asked. How hard
-// a question is for it grows steeply with how many writes a read may see, so windows
-// of the profile hot, one of five, are mostly smaller than others.
+// windowCase returns the k-th random window of 100 to 1000 events. The time of z3 grows steeply with the
+// number of writes that a read may see, so windows of the profile hot, one in five, are mostly smaller.
 func windowCase(k int) (name string, p workload.Params, rng *rand.Rand) {
 	rng = rand.New(rand.NewPCG(uint64(k), 5))
 	p = workload.Params{Threads: 2 + rng.IntN(7), Seed: uint64(k)}
@@ -38,10 +37,9 @@ func windowCase(k int) (name string, p workload.Params, rng *rand.Rand) {
 	return name, p, rng
 }
 
-// windowQuestions are the pairs of a window that are asked about: one of all pairs
-// that conflict, one of those that no quick look excludes, or, of larger windows,
-// either.
-func windowQuestions(m *Model, k int, rng *rand.Rand) (pairs [][2]int) {
+// windowQueries returns the pairs of a window that are queried: one of all conflicting pairs and one of
+// the candidates; for larger windows only one of them.
+func windowQueries(m *Model, k int, rng *rand.Rand) (pairs [][2]int) {
 	large := 600
 	if k >= 850 {
 		large = 250
@@ -56,7 +54,7 @@ func windowQuestions(m *Model, k int, rng *rand.Rand) (pairs [][2]int) {
 	return pairs
 }
 
-// storedAnswers are answers of z3, by window and question.
+// storedAnswers are answers of z3, by window and query.
 type storedAnswers map[string]string
 
 const (
@@ -99,130 +97,160 @@ func (a storedAnswers) write(t *testing.T) {
 	}
 }
 
-// TestSMTWindows compares verdicts on windows of 100 to 1,000 events with those of
-// z3 and, for every eighth, those of all ways to an answer with each other. The
-// environment variable HEISEN_MCM_WINDOWS says how many windows; for storedWindows z3
-// was asked and its answers are stored. With -update z3 is asked what is not stored,
-// five seconds at most; a question that it does not answer compares nothing with it.
-func TestSMTWindows(t *testing.T) {
-	var z3 string
-	if *update {
-		var err error
-		if z3, err = exec.LookPath("z3"); err != nil {
-			t.Fatal(err)
-		}
+// comparison compares verdicts on windows with answers of z3. Several goroutines share it.
+type comparison struct {
+	*testing.T
+	z3 string // the command; "" to use stored answers only
+
+	mu      sync.Mutex // guards the rest
+	stored  storedAnswers
+	answers map[string]int // how often z3 gave each answer
+	windows int            // windows with an answer of z3
+	sizes   [9]int         // these windows, by hundreds of events
+	profile map[string]int // these windows, by profile
+	unknown map[string]int // unknown verdicts, by mode
+	stats   Stats
+}
+
+// compare compares the verdicts on the k-th window.
+func (c *comparison) compare(k int) error {
+	name, params, rng := windowCase(k)
+	w := window.Window{Records: windowtest.Profiles[name](params)}
+	m, err := testModel(w, WithBudget(1<<20, 1<<30))
+	if err != nil {
+		return err
 	}
-	stored := readAnswers(t)
-	n := windowtest.Amount(t, "HEISEN_MCM_WINDOWS", 100)
-	var (
-		next    atomic.Int64
-		mu      sync.Mutex // guards what follows, and stored
-		answers = map[string]int{}
-		windows int    // with an answer
-		sizes   [9]int // of these, by hundreds of events
-		profile = map[string]int{}
-		unknown = map[string]int{} // by mode
-		stats   Stats
-		all     sync.WaitGroup
-	)
-	one := func(k int) error {
-		name, params, rng := windowCase(k)
-		w := window.Window{Records: windowtest.Profiles[name](params)}
-		m, err := testModel(w, WithBudget(1<<20, 1<<30))
+	answered := false
+	for _, p := range windowQueries(m, k, rng) {
+		got, _, err := race(m, p[0], p[1])
 		if err != nil {
 			return err
 		}
-		answered := false
-		for _, p := range windowQuestions(m, k, rng) {
-			got, _, err := race(m, p[0], p[1])
-			if err != nil {
-				return err
+		if c.z3 == "" && k%8 == 0 { // the other modes take long
+			large := name == "hot" && params.Events > 300
+			if err := c.compareModes(w, large, p, got); err != nil {
+				return fmt.Errorf("%s %+v: %w", name, params, err)
 			}
-			for _, mode := range modes[1:] {
-				if z3 != "" || k%8 != 0 {
-					break // they take longer than all else
-				}
-				if name == "hot" && params.Events > 300 && strings.Contains(mode.name, "eager") {
-					continue // a million clauses
-				}
-				options := append([]Option{WithBudget(500, 5_000_000)}, mode.options...)
-				other, err := testModel(w, options...)
-				if err != nil {
-					return err
-				}
-				limit(other, 50_000, allStatesName)
-				v, _, err := race(other, p[0], p[1])
-				if err != nil {
-					return err
-				}
-				if v == Unknown {
-					mu.Lock()
-					unknown[mode.name]++
-					mu.Unlock()
-				} else if got != Unknown && v != got {
-					return fmt.Errorf("%s %+v, pair %v: %v with %s, %v with %s", name, params, p, got, modes[0].name, v, mode.name)
-				}
-			}
-			key := fmt.Sprintf("%d %s %dx%d %d-%d", k, name, params.Events, params.Threads, p[0], p[1])
-			mu.Lock()
-			answer := stored[key]
-			mu.Unlock()
-			if answer == "" && z3 != "" {
-				if answer, err = z3Says(z3, 5, m, p[0], p[1]); err != nil {
-					return err
-				}
-			}
-			mu.Lock()
-			if answer != "" {
-				stored[key] = answer
-				answered = true
-			}
-			if answers[answer]++; got == Unknown {
-				unknown[modes[0].name]++
-			} else if answer != "" && got != verdictOf[answer] {
-				t.Errorf("%s: %v, z3 says %s", key, got, answer)
-			}
-			mu.Unlock()
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		stats.Add(m.Stats())
-		if answered {
-			windows++
-			profile[name]++
-			sizes[min((len(w.Records)-100)/100, 8)]++
+		key := fmt.Sprintf("%d %s %dx%d %d-%d", k, name, params.Events, params.Threads, p[0], p[1])
+		answer, err := c.answer(key, m, p)
+		if err != nil {
+			return err
 		}
-		return nil
+		answered = answered || answer != ""
+		c.count(modes[0].name, got)
+		if got != Unknown && answer != "" && got != verdictOf[answer] {
+			c.Errorf("%s: %v, z3 says %s", key, got, answer)
+		}
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stats.Add(m.Stats())
+	if answered {
+		c.windows++
+		c.profile[name]++
+		c.sizes[min((len(w.Records)-100)/100, 8)]++
+	}
+	return nil
+}
+
+// compareModes compares the verdicts of all other modes on a pair with that of the default mode. Eager
+// modes are left out for large windows, where they make a million clauses.
+func (c *comparison) compareModes(w window.Window, large bool, p [2]int, want Verdict) error {
+	for _, mode := range modes[1:] {
+		if large && strings.Contains(mode.name, "eager") {
+			continue
+		}
+		m, err := testModel(w, append([]DetectorOption{WithBudget(500, 5_000_000)}, mode.options...)...)
+		if err != nil {
+			return err
+		}
+		limit(m, 50_000, allStatesName)
+		got, _, err := race(m, p[0], p[1])
+		if err != nil {
+			return err
+		}
+		c.count(mode.name, got)
+		if got != Unknown && want != Unknown && got != want {
+			return fmt.Errorf("pair %v: %v with %s, %v with %s", p, want, modes[0].name, got, mode.name)
+		}
+	}
+	return nil
+}
+
+// count counts unknown verdicts.
+func (c *comparison) count(mode string, v Verdict) {
+	if v != Unknown {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unknown[mode]++
+}
+
+// answer returns the stored answer of z3 to a query, or asks z3.
+func (c *comparison) answer(key string, m *Model, p [2]int) (answer string, err error) {
+	c.mu.Lock()
+	answer = c.stored[key]
+	c.mu.Unlock()
+	if answer == "" && c.z3 != "" {
+		if answer, err = askZ3(c.z3, 5, m, p[0], p[1]); err != nil {
+			return "", err
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if answer != "" {
+		c.stored[key] = answer
+	}
+	c.answers[answer]++
+	return answer, nil
+}
+
+// TestSMTWindows compares verdicts on windows of 100 to 1000 events with answers of z3, and, for every
+// eighth window, the verdicts of all modes with each other. The environment variable
+// HEISEN_MCM_WINDOWS sets the number of windows. The answers for the first storedWindows are stored.
+// With -update, the test asks z3 for at most five seconds for each answer that is not stored.
+func TestSMTWindows(t *testing.T) {
+	c := &comparison{T: t, stored: readAnswers(t), answers: map[string]int{}, profile: map[string]int{}, unknown: map[string]int{}}
+	if *update {
+		var err error
+		if c.z3, err = exec.LookPath("z3"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := windowtest.Amount(t, "HEISEN_MCM_WINDOWS", 100)
+	var next atomic.Int64
+	var workers sync.WaitGroup
 	start := time.Now()
 	for range runtime.GOMAXPROCS(0) {
-		all.Go(func() {
+		workers.Go(func() {
 			for {
 				k := int(next.Add(1) - 1)
 				if k >= n {
 					return
 				}
-				if err := one(k); err != nil {
+				if err := c.compare(k); err != nil {
 					t.Errorf("window %d: %v", k, err)
 				}
-				if z3 != "" && k%50 == 49 {
-					mu.Lock()
-					fmt.Printf("%d windows in %v, %d answered: %v\n", k+1, time.Since(start).Round(time.Second), windows, answers)
-					stored.write(t)
-					mu.Unlock()
+				if c.z3 != "" && k%50 == 49 {
+					c.mu.Lock()
+					fmt.Printf("%d windows in %v, %d answered: %v\n", k+1, time.Since(start).Round(time.Second), c.windows, c.answers)
+					c.stored.write(t)
+					c.mu.Unlock()
 				}
 			}
 		})
 	}
-	all.Wait()
+	workers.Wait()
 	if *update {
-		stored.write(t)
-	} else if n <= storedWindows && windows < n*6/10 {
-		t.Errorf("answers to %d of %d windows are stored", windows, n)
+		c.stored.write(t)
+	} else if n <= storedWindows && c.windows < n*6/10 {
+		t.Errorf("answers are stored for only %d of %d windows", c.windows, n)
 	}
-	t.Logf("%d of %d windows with an answer of z3: %v, by hundreds of events %v", windows, n, profile, sizes)
-	t.Logf("questions: %d sat, %d unsat, %d not answered; unknown here: %v", answers["sat"], answers["unsat"], answers[""], unknown)
-	t.Logf("%+v", stats)
+	t.Logf("%d of %d windows with an answer of z3: %v, by hundreds of events %v", c.windows, n, c.profile, c.sizes)
+	t.Logf("answers of z3: %d sat, %d unsat, %d missing; unknown verdicts: %v", c.answers["sat"], c.answers["unsat"], c.answers[""], c.unknown)
+	t.Logf("%+v", c.stats)
 }
 
 func pairsOf(m *Model) (pairs [][2]int) {

@@ -1,10 +1,14 @@
 package racefuzz
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/heisen-go/heisen"
+)
 
 // ErrNondeterministic is the error of an Exhaustive whose program behaved differently in two
 // executions with the same choices.
-var ErrNondeterministic = errors.New("racefuzz: the program depends on more than the choices")
+var ErrNondeterministic = errors.New("the program depends on more than the choices")
 
 // Exhaustive is a Strategy that enumerates all executions of a program, depth first, each once. It
 // ignores the seed, and it also enumerates the random numbers that the program draws.
@@ -60,7 +64,7 @@ func (e *Exhaustive) lastOpen() int {
 // Err returns ErrNondeterministic if More returned false for that reason, else nil.
 func (e *Exhaustive) Err() error {
 	if e == nil {
-		return nil
+		return heisen.ErrZero
 	}
 	return e.err
 }

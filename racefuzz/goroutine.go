@@ -33,6 +33,11 @@ type G struct {
 // unwound is the value that a goroutine panics with when its execution is cut off.
 type unwound struct{}
 
+// Error implements error.
+func (unwound) Error() string {
+	return "racefuzz: the execution has ended, and its goroutines are unwound"
+}
+
 // body is the coroutine of the goroutine.
 func (g *G) body(yield func(struct{}) bool) {
 	g.yield = yield
@@ -75,6 +80,9 @@ func (g *G) operate(x op) {
 func (g *G) check() {
 	if g == nil || g.run == nil {
 		panic("racefuzz: a G that comes neither from Run nor from G.Go")
+	}
+	if g.run.over {
+		panic("racefuzz: goroutine " + g.name + " is used after its execution")
 	}
 }
 

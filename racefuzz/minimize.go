@@ -12,7 +12,7 @@ import (
 
 // ErrNotReproduced is the error of Minimize if the given choices do not have the effect that is to
 // be preserved.
-var ErrNotReproduced = errors.New("racefuzz: the choices to minimize do not reproduce the failure")
+var ErrNotReproduced = errors.New("the choices to minimize do not reproduce the failure")
 
 // Minimized is the result of Minimize.
 type Minimized struct {
@@ -68,10 +68,10 @@ func WithProgress(f func(attempts, left int)) MinimizeOption {
 // choices reproduced the failure, the result has the best list so far also if there is an error.
 func Minimize(ctx context.Context, choices []Choice, same func(context.Context, []Choice) (bool, error), opts ...MinimizeOption) (Minimized, error) {
 	if ctx == nil {
-		return Minimized{}, fmt.Errorf("racefuzz.Minimize: %w: nil context", heisen.ErrOption)
+		return Minimized{}, fmt.Errorf("racefuzz.Minimize: %w: the context is nil", heisen.ErrOption)
 	}
 	if same == nil {
-		return Minimized{}, fmt.Errorf("racefuzz.Minimize: %w: nil function", heisen.ErrOption)
+		return Minimized{}, fmt.Errorf("racefuzz.Minimize: %w: the function is nil", heisen.ErrOption)
 	}
 	c := minimizeConfig{limit: 1000}
 	if err := option.Apply("racefuzz.Minimize", &c, opts); err != nil {

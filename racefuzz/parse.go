@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/heisen-go/heisen"
 )
 
 // UnmarshalText implements encoding.TextUnmarshaler. It ignores blank lines, blanks around lines,
@@ -13,10 +15,13 @@ import (
 // unchanged.
 func (s *Schedule) UnmarshalText(text []byte) error {
 	if s == nil {
-		return &ScheduleError{Line: 1, Err: fmt.Errorf("%w: nil", ErrSchedule)}
+		return &ScheduleError{Line: 1, Err: heisen.ErrZero}
 	}
-	p := parser{rest: string(text)}
+	p := parser{text: string(text), rest: string(text)}
 	schedule, err := p.schedule()
+	if err != nil && p.cutOff() && !errors.Is(err, ErrTruncated) && !errors.Is(err, ErrNoSchedule) && !errors.Is(err, ErrVersion) {
+		err = fmt.Errorf("%w: %w", ErrTruncated, err)
+	}
 	if err != nil {
 		return &ScheduleError{Line: p.number, Err: err}
 	}
@@ -26,10 +31,15 @@ func (s *Schedule) UnmarshalText(text []byte) error {
 
 // parser reads a schedule line by line.
 type parser struct {
-	rest   string
-	number int // of the line
+	text   string
+	rest   string // what comes after the line
+	number int    // of the line
 	line   string
 }
+
+// cutOff reports whether the line is the last one of the text and has no end. It may then be the first
+// part of another line.
+func (p *parser) cutOff() bool { return p.rest == "" && !strings.HasSuffix(p.text, "\n") }
 
 // next advances to the next line that is not blank.
 func (p *parser) next() bool {
@@ -45,8 +55,8 @@ func (p *parser) next() bool {
 }
 
 func (p *parser) schedule() (s Schedule, err error) {
-	if !p.next() {
-		return s, ErrNoSchedule
+	if !p.next() || strings.HasPrefix(scheduleHeader, p.line) {
+		return s, fmt.Errorf("%w: %w", ErrTruncated, ErrNoSchedule)
 	}
 	version, ok := strings.CutPrefix(p.line, scheduleHeader+" ")
 	if !ok {

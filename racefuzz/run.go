@@ -71,7 +71,7 @@ func WithRoles(roles Roles, places ...string) RunOption {
 func WithDetector(d heisen.Detector) RunOption {
 	return func(c *runConfig) error {
 		if d == nil {
-			return option.Errorf("WithDetector: nil detector")
+			return option.Errorf("WithDetector: the detector is nil")
 		}
 		c.detector = d
 		return nil
@@ -93,13 +93,13 @@ func WithDetector(d heisen.Detector) RunOption {
 // nil context, program or strategy, or ErrStrategy.
 func Run(ctx context.Context, program Program, strategy Strategy, seed uint64, opts ...RunOption) (*Result, error) {
 	if ctx == nil {
-		return nil, fmt.Errorf("racefuzz.Run: %w: nil context", heisen.ErrOption)
+		return nil, fmt.Errorf("racefuzz.Run: %w: the context is nil", heisen.ErrOption)
 	}
 	if program == nil {
-		return nil, fmt.Errorf("racefuzz.Run: %w: nil program", heisen.ErrOption)
+		return nil, fmt.Errorf("racefuzz.Run: %w: the program is nil", heisen.ErrOption)
 	}
 	if strategy == nil {
-		return nil, fmt.Errorf("racefuzz.Run: %w: nil strategy", heisen.ErrOption)
+		return nil, fmt.Errorf("racefuzz.Run: %w: the strategy is nil", heisen.ErrOption)
 	}
 	c := runConfig{limit: DefaultStepLimit}
 	if err := option.Apply("racefuzz.Run", &c, opts); err != nil {
@@ -146,6 +146,7 @@ type run struct {
 	sites   map[string]heisen.Site
 	roles   []Roles // by site
 	objects heisen.Object
+	over    bool
 }
 
 // step has the strategy choose a goroutine, makes its operation and runs it to the next one.
@@ -254,6 +255,7 @@ func (r *run) unwind() {
 		g.unwinding = true
 		g.stop()
 	}
+	r.over = true
 }
 
 // site returns the number of the place with a name.

@@ -420,18 +420,50 @@ func TestZero(t *testing.T) {
 		t.Errorf("the zero Exhaustive: %v", r.Outcome)
 	}
 	var e *racefuzz.Exhaustive
-	if _, err := racefuzz.Run(t.Context(), func(g *racefuzz.G) { g.Yield() }, e, 0); e.More() || e.Err() != nil || !errors.Is(err, racefuzz.ErrStrategy) {
+	if _, err := racefuzz.Run(t.Context(), func(g *racefuzz.G) { g.Yield() }, e, 0); e.More() || !errors.Is(e.Err(), heisen.ErrZero) || !errors.Is(err, racefuzz.ErrStrategy) {
 		t.Errorf("no Exhaustive: %v", err)
 	}
 	var r *racefuzz.Result
-	if turns, err := r.Turns(nil, 0); r.Place(1) != "?" || (&racefuzz.Result{}).Place(1) != "?" || len(turns) != 0 || err != nil {
+	if turns, err := r.Turns(nil, 0); r.Place(1) != "?" || (&racefuzz.Result{}).Place(1) != "?" || len(turns) != 0 || !errors.Is(err, heisen.ErrZero) {
 		t.Errorf("no Result: %v, %v", turns, err)
 	}
 	var s *racefuzz.Schedule
 	var bad *racefuzz.ScheduleError
-	text, err := s.MarshalText()
-	if err != nil || !errors.As(s.UnmarshalText(text), &bad) {
+	if _, err := s.MarshalText(); !errors.Is(err, heisen.ErrZero) {
 		t.Errorf("no Schedule: %v", err)
+	}
+	if err := s.UnmarshalText(nil); !errors.As(err, &bad) || !errors.Is(err, heisen.ErrZero) {
+		t.Errorf("no Schedule: %v", err)
+	}
+}
+
+// TestAfterItsExecution checks that a goroutine or an object of a model that is used after the
+// execution panics with a sentence, whether the goroutine had returned or was unwound.
+func TestAfterItsExecution(t *testing.T) {
+	for name, program := range map[string]func(g *racefuzz.G, m *racefuzz.Mutex){
+		"returned": func(*racefuzz.G, *racefuzz.Mutex) {},
+		"unwound":  func(g *racefuzz.G, m *racefuzz.Mutex) { m.Lock(g); m.Lock(g) },
+	} {
+		var g *racefuzz.G
+		var m *racefuzz.Mutex
+		run(t, func(main *racefuzz.G) {
+			g, m = main, main.NewMutex("m")
+			program(g, m)
+		}, racefuzz.RandomWalk(), 0)
+		for use, f := range map[string]func(){
+			"Yield": g.Yield, "Lock": func() { m.Lock(g) }, "At": func() { g.At("here") },
+			"NewVar": func() { g.NewVar("x") }, "Random": func() { g.Random(2) }, "Assert": func() { g.Assert(true, "") },
+		} {
+			func() {
+				defer func() {
+					const want = "racefuzz: goroutine main is used after its execution"
+					if got := recover(); got != want {
+						t.Errorf("%s, %s: panic %v, want %q", name, use, got, want)
+					}
+				}()
+				f()
+			}()
+		}
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/heisen-go/heisen"
 )
 
 // Schedule is the text form of an execution of a program and its outcome. It can be pasted into a
@@ -91,21 +93,32 @@ type ScheduleError struct {
 }
 
 // Error implements error.
-func (e *ScheduleError) Error() string { return fmt.Sprintf("schedule, line %d: %v", e.Line, e.Err) }
+func (e *ScheduleError) Error() string {
+	if e == nil {
+		return ""
+	}
+	return fmt.Sprintf("schedule, line %d: %v", e.Line, e.Err)
+}
 
 // Unwrap returns the error without the line.
-func (e *ScheduleError) Unwrap() error { return e.Err }
+func (e *ScheduleError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
 
 // Errors that the methods of Schedule wrap.
 var (
 	// ErrSchedule means that MarshalText cannot write a schedule: the steps of its choices do not
 	// ascend, it has more than MaxChoices choices or turns, or another field has a wrong value.
-	ErrSchedule = errors.New("racefuzz: invalid schedule")
+	ErrSchedule = errors.New("invalid schedule")
 	// ErrNoSchedule means that a text does not start as a schedule does.
 	ErrNoSchedule = errors.New("not a heisen schedule")
 	// ErrVersion means that a schedule has a version that this package does not know.
 	ErrVersion = errors.New("unknown version of schedules")
-	// ErrTruncated means that a schedule ends too early.
+	// ErrTruncated means that a schedule ends too early: the text lacks the line "end". Every part
+	// that a schedule begins with has this error.
 	ErrTruncated = errors.New("the schedule is truncated")
 	// ErrTooManyChoices means that a schedule has more choices or turns than its text announces or
 	// than MaxChoices.
@@ -125,7 +138,7 @@ const MaxChoices = 1 << 22
 // MarshalText implements encoding.TextMarshaler. The error wraps ErrSchedule.
 func (s *Schedule) MarshalText() ([]byte, error) {
 	if s == nil {
-		s = &Schedule{}
+		return nil, heisen.ErrZero
 	}
 	var b bytes.Buffer
 	version := scheduleVersion

@@ -119,6 +119,38 @@ func TestScheduleRoundTrip(t *testing.T) {
 	}
 }
 
+// TestScheduleCutOff checks that every proper prefix of a schedule is recognized as one that ends too
+// early.
+func TestScheduleCutOff(t *testing.T) {
+	s := racefuzz.Schedule{
+		Go: "go1.26.1", Platform: "linux/amd64", Command: "test", Program: "./my bank", Args: []string{"-a", ""},
+		Tags: []string{"t"}, Packages: []string{"./..."}, Procs: 4, Strategy: "pct depth=3 steps=100", Seed: 12,
+		Targets: []racefuzz.Target{{Roles: racefuzz.Entry, Mode: "read", Place: "bank.go:31", Func: "f", Above: 2}},
+		Outcome: "panic", Message: "negative \"balance\"", Steps: 31, Hash: 0x9f01c2437ab0de55,
+		Turns:   []racefuzz.Turn{{ID: 1, Until: 3<<32 | 4}, {ID: 0, Until: 17 << 32}},
+		Choices: []racefuzz.Choice{{Step: 17, ID: 3}, {Step: 120, ID: racefuzz.NoTask}, {Step: 121, ID: 2}, {Step: 122, ID: 2}},
+	}
+	text, err := s.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	complete := strings.TrimSuffix(string(text), "\n") // the end of the last line is not needed
+	for n := range len(complete) {
+		var back racefuzz.Schedule
+		if err := back.UnmarshalText(text[:n]); !errors.Is(err, racefuzz.ErrTruncated) {
+			t.Errorf("%q: error %v", text[:n], err)
+		}
+	}
+	if err := new(racefuzz.Schedule).UnmarshalText([]byte(complete)); err != nil {
+		t.Error(err)
+	}
+	for _, text := range []string{"hello", "heisen sections", "heisen schedule 3"} {
+		if err := new(racefuzz.Schedule).UnmarshalText([]byte(text)); err == nil || errors.Is(err, racefuzz.ErrTruncated) {
+			t.Errorf("%q: error %v", text, err)
+		}
+	}
+}
+
 func TestScheduleErrors(t *testing.T) {
 	const head, head2 = "heisen schedule 1\n", "heisen schedule 2\n"
 	for _, c := range []struct {

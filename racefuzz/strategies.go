@@ -20,8 +20,8 @@ func RandomWalk() Strategy {
 // PCT returns a strategy for probabilistic concurrency testing (Burckhardt, Kothari, Musuvathi,
 // Nagarakatte, ASPLOS 2010, section 3). Tasks have random priorities. The runnable task with the
 // highest priority continues. At depth-1 steps, drawn at random from the first steps, the task that
-// would continue drops below all tasks that have not dropped yet. depth is from 1 to 16, steps from
-// 1 to 1<<32.
+// would continue drops below all tasks that have not dropped yet; the tasks that have dropped are in a
+// random order. depth is from 1 to 16, steps from 1 to 1<<32.
 //
 // Guarantee: a bug of the given depth is found with probability at least 1/(n*steps^(depth-1)) in
 // an execution of at most n tasks and the given number of steps. The depth of a bug is the number
@@ -30,7 +30,8 @@ func RandomWalk() Strategy {
 //
 // A task that yields drops below all others. So does the running task when another one has waited
 // for longer than steps plus the postpone limit; then the execution is longer than expected, and a
-// spinning task must not run forever. The guarantee holds for executions without either.
+// spinning task must not run forever. The guarantee holds for executions without a yield and without
+// such a forced drop.
 func PCT(depth int, steps uint64, opts ...StrategyOption) (Strategy, error) {
 	if depth < 1 || depth > strategies.MaxDepth {
 		return nil, fmt.Errorf("racefuzz.PCT: %w", option.Errorf("depth %d, want 1 to %d", depth, strategies.MaxDepth))

@@ -34,7 +34,7 @@ type Diverger interface {
 }
 
 // ErrStrategy is wrapped by the error of Run if a strategy returned an index that is not of a task.
-var ErrStrategy = errors.New("racefuzz: wrong index from the strategy")
+var ErrStrategy = errors.New("wrong index from the strategy")
 
 // StrategyOption configures a Strategy that postpones tasks or waits for them.
 type StrategyOption func(*strategyConfig) error

@@ -10,7 +10,7 @@ import (
 
 // ErrOrder is wrapped by the error of Result.Turns if its arguments are not an order of the
 // execution's events.
-var ErrOrder = errors.New("racefuzz: not an order of the execution's events")
+var ErrOrder = errors.New("not an order of the execution's events")
 
 // Position is the position of an event: its task and the sequence number of the operation. Sequence
 // numbers are those of Turn.
@@ -27,8 +27,7 @@ type Creation struct {
 }
 
 // Turns returns the turns that make an execution follow another order. order is a prefix of the new
-// execution: the positions of its events. Of several consecutive events of one task the last
-// suffices. next are positions at which their tasks stop: no task of next continues before all of
+// execution: the positions of its events. Consecutive events of a task may be shortened to the last. next are positions at which their tasks stop: no task of next continues before all of
 // them are there. creations are the creations of the execution from which the positions come, in
 // its order.
 //
@@ -74,16 +73,16 @@ func Turns(order, next []Position, creations []Creation) []Turn {
 }
 
 // Turns returns the turns, for Follow, that make an execution follow another order of this
-// execution's events. events are indices into the events that the detector of WithDetector
-// received, in the new order; the tasks of the last ones stop before these, all at the same time.
-// The witness of a race from package mcm has both. The events of each goroutine must be its first
+// execution's events. events are indices into the events that the detector of WithDetector received,
+// in the new order. last says how many events at the end of events are only reached, all at the same
+// time, and not performed. The Order and Last of a witness from package mcm are such arguments. The events of each goroutine must be its first
 // ones, in their order. The error wraps ErrOrder.
 func (r *Result) Turns(events []int, last int) ([]Turn, error) {
+	if r == nil {
+		return nil, heisen.ErrZero
+	}
 	if last < 0 || last > len(events) {
 		return nil, fmt.Errorf("%w: the last %d of %d events", ErrOrder, last, len(events))
-	}
-	if r == nil {
-		r = &Result{}
 	}
 	var order []Position
 	next := map[uint32]int{}

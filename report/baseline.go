@@ -1,12 +1,18 @@
 package report
 
-import "io"
+import (
+	"fmt"
+	"io"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/option"
+)
 
 // Baseline is a list of findings that are known already. A baseline file has the findings as lines
 // of JSON, as WriteJSON writes them. A Baseline contains every finding whose fingerprint it has,
 // whichever detector found it.
 //
-// The zero Baseline is empty and ready for use. The methods of a nil Baseline treat it as empty.
+// The zero Baseline is empty and ready to use. A nil Baseline contains nothing.
 // Several goroutines may use a Baseline as long as none of them calls Add.
 type Baseline struct {
 	findings []Finding
@@ -15,6 +21,9 @@ type Baseline struct {
 
 // ReadBaseline reads a baseline file to its end. Errors are those of ReadJSON.
 func ReadBaseline(r io.Reader) (*Baseline, error) {
+	if r == nil {
+		return nil, noReader("report.ReadBaseline")
+	}
 	findings, err := ReadJSON(r)
 	if err != nil {
 		return nil, err
@@ -45,8 +54,11 @@ func (b *Baseline) Add(f Finding) {
 
 // Write writes the baseline file: the findings in the order in which they were read and added.
 func (b *Baseline) Write(w io.Writer) error {
-	if b == nil {
-		return nil
+	switch {
+	case b == nil:
+		return heisen.ErrZero
+	case w == nil:
+		return fmt.Errorf("report.Baseline.Write: %w", option.Errorf("the writer is nil"))
 	}
 	for i := range b.findings {
 		if err := WriteJSON(w, &b.findings[i]); err != nil {

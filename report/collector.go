@@ -108,7 +108,8 @@ func NewCollector(opts ...CollectorOption) (*Collector, error) {
 	return c, nil
 }
 
-// Close gives up the Resolver's memory unless WithResolver set it. Findings stay available.
+// Close releases the Collector's own Resolver, unless WithResolver gave it one. Findings stay
+// available.
 func (c *Collector) Close() {
 	if c != nil {
 		c.resolver.Close()

@@ -140,7 +140,7 @@ func TestNil(t *testing.T) {
 	}
 	var b *Baseline
 	b.Add(Finding{})
-	if b.Contains(&Finding{}) || (&Baseline{}).Contains(nil) || b.Write(nil) != nil {
+	if b.Contains(&Finding{}) || (&Baseline{}).Contains(nil) || !errors.Is(b.Write(&bytes.Buffer{}), heisen.ErrZero) {
 		t.Error("a nil Baseline is not empty")
 	}
 	var s *Suppression
@@ -151,20 +151,37 @@ func TestNil(t *testing.T) {
 	if f.Times() != "" || f.Order() != nil {
 		t.Error("a nil Finding was found")
 	}
-	for name, err := range map[string]error{
-		"WriteText": WriteText(&bytes.Buffer{}, nil), "WriteJSON": WriteJSON(&bytes.Buffer{}, nil),
-	} {
-		if !errors.Is(err, ErrFinding) {
-			t.Errorf("%s of nil: %v", name, err)
-		}
-	}
 	_, readJSON := ReadJSON(nil)
 	_, readBaseline := ReadBaseline(nil)
 	_, readSuppressions := ReadSuppressions("", nil)
-	for _, err := range []error{WriteText(nil, &Finding{}), WriteJSON(nil, &Finding{}), readJSON, readBaseline, readSuppressions} {
-		if err == nil {
-			t.Error("no error for a nil reader or writer")
+	for want, err := range map[string]error{
+		"report.WriteText: wrong option: the finding is nil":       WriteText(&bytes.Buffer{}, nil),
+		"report.WriteText: wrong option: the writer is nil":        WriteText(nil, &Finding{}),
+		"report.WriteJSON: wrong option: the finding is nil":       WriteJSON(&bytes.Buffer{}, nil),
+		"report.WriteJSON: wrong option: the writer is nil":        WriteJSON(nil, &Finding{}),
+		"report.ReadJSON: wrong option: the reader is nil":         readJSON,
+		"report.ReadBaseline: wrong option: the reader is nil":     readBaseline,
+		"report.ReadSuppressions: wrong option: the reader is nil": readSuppressions,
+		"report.Baseline.Write: wrong option: the writer is nil":   new(Baseline).Write(nil),
+	} {
+		if !errors.Is(err, heisen.ErrOption) || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
 		}
+	}
+}
+
+// TestUnclassified checks that a finding without a Kind can be written and read.
+func TestUnclassified(t *testing.T) {
+	f := new(Resolver).Resolve(heisen.Finding{Detector: "mine", Message: "something"}, nil)
+	var text, line bytes.Buffer
+	if err := errors.Join(WriteText(&text, &f), WriteJSON(&line, &f)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "WARNING: UNCLASSIFIED\nsomething\n") {
+		t.Errorf("printed %q", &text)
+	}
+	if all, err := ReadJSON(&line); err != nil || len(all) != 1 || all[0].Kind != "unclassified" {
+		t.Errorf("read %v, error %v", all, err)
 	}
 }
 

@@ -18,12 +18,11 @@ type Finding struct {
 
 	Package  string   `json:"package,omitempty"`  // import path of the package whose tests ran
 	Variable string   `json:"variable,omitempty"` // expression of the later access, if known
-	Accesses []Access `json:"accesses"`           // in stream order, the later last; see Cycle
+	Accesses []Access `json:"accesses"`           // in stream order, the later last; those of a deadlock in the order of Cycle
 
-	// Cycle names the locks of a deadlock among locks. Each lock is held where the next one is
-	// wanted. The last name is the first one again. Each access wants a lock that the goroutine of
-	// the next access holds. The last access, which is the latest, wants one that the goroutine of
-	// the first holds.
+	// Cycle names the locks of a deadlock among locks, from the one that the goroutine of the first
+	// access holds. A goroutine that holds a lock wants the next one. The last name is the first
+	// one again.
 	Cycle []string `json:"cycle,omitempty"`
 	// Locks are locks that the finding is about besides those held at the accesses. For a violation
 	// of the locking discipline, they were held at all earlier accesses.
@@ -50,7 +49,7 @@ type Finding struct {
 	Blocked []Blocked `json:"blocked,omitempty"`
 
 	Trials  *Trials `json:"trials,omitempty"`  // executions that tried to reproduce the bug
-	Witness []Step  `json:"witness,omitempty"` // a schedule that shows the bug
+	Witness []Step  `json:"witness,omitempty"` // a schedule that shows the bug; see Step.Pending
 	Replay  string  `json:"replay,omitempty"`  // the command that repeats it
 }
 
@@ -130,6 +129,9 @@ type Access struct {
 	Variable string  `json:"variable,omitempty"` // the accessed expression in the statement
 	Stack    []Frame `json:"stack"`              // innermost first
 	Locks    []Lock  `json:"locks"`              // held there, in order of acquisition
+	// LocksUnknown is set if it is not known which locks are held, because the stream has no
+	// contexts.
+	LocksUnknown bool `json:"locks_unknown,omitempty"`
 }
 
 // Allocation says where an object was allocated.
@@ -189,6 +191,9 @@ type Step struct {
 	Variable string  `json:"variable,omitempty"`
 	Site     string  `json:"site"`
 	Value    *uint64 `json:"value,omitempty"` // read or written, if known
+	// Pending is set for the events at the end that are next at the same time: the two accesses of
+	// a race, in either order; in a deadlock the acquisitions, which wait for ever.
+	Pending bool `json:"pending,omitempty"`
 }
 
 // Trials summarizes executions with controlled schedules that tried to reproduce a suspected bug. A
@@ -222,10 +227,10 @@ type Ending struct {
 	Message   string `json:"message,omitempty"` // the program's own message
 	Confirmed bool   `json:"confirmed"`         // whether the bug happened in these executions
 	// First is the index in the finding's Accesses of the access that came first in a confirmed
-	// race.
+	// race. An index that does not exist is ignored.
 	First *int   `json:"first,omitempty"`
-	Count int    `json:"count"` // of the executions
-	Seed  uint64 `json:"seed"`  // of one of them
+	Count int    `json:"count"` // how many executions ended in this way
+	Seed  uint64 `json:"seed"`  // the seed of one of these executions
 	// Schedule is a file that repeats one of the executions; see Finding.Replay.
 	Schedule string `json:"schedule,omitempty"`
 }

@@ -294,13 +294,44 @@ func waitingWriter() Finding {
 	}, s)
 }
 
+// predictedDeadlock is one of a text trace. The last two steps of its schedule wait for each other.
+func predictedDeadlock() Finding {
+	s := heisen.NewSymbols()
+	s.SetThread(0, heisen.ThreadInfo{Name: "T0"})
+	s.SetThread(1, heisen.ThreadInfo{Name: "T1"})
+	s.SetName(8, "a")
+	s.SetName(16, "b")
+	var site [5]heisen.Site
+	for i := range site {
+		site[i] = s.AddSite(heisen.SiteInfo{Text: string(rune('0' + i))})
+	}
+	hold := func(lock heisen.Object, at heisen.Site) heisen.Context {
+		return s.Context(s.Acquire(heisen.Cursor{}, heisen.HeldLock{Lock: lock, Site: at}))
+	}
+	wants := [2]heisen.Record{
+		{Op: heisen.Acquire, Thread: 0, Object: 16, Site: site[2], Context: hold(8, site[1])},
+		{Op: heisen.Acquire, Thread: 1, Object: 8, Site: site[4], Context: hold(16, site[3])},
+	}
+	return new(Resolver).Resolve(heisen.Finding{
+		Detector: "mcm", Kind: heisen.Deadlock, Object: 8,
+		Message:  "deadlock of 2 threads that acquire locks in a cycle (predicted, with a schedule)",
+		Accesses: []heisen.Access{heisen.AccessOf(&wants[0], 2), heisen.AccessOf(&wants[1], 6)},
+		Witness: []heisen.Record{
+			{Op: heisen.Acquire, Thread: 0, Object: 8, Site: site[1]},
+			{Op: heisen.Acquire, Thread: 1, Object: 16, Site: site[3]},
+			wants[0], wants[1],
+		},
+		Last: 2,
+	}, s)
+}
+
 // disciplineFinding is about two locks: one is held at the earlier access, the
 // other one nowhere in sight.
 func disciplineFinding() Finding {
 	b := newBank()
 	return resolve(b.Symbols, heisen.Finding{
 		Detector: "eraser", Kind: heisen.Discipline, Object: balance,
-		Message:  "read without any of the 2 locks that were held at all accesses since it is shared",
+		Message:  "read without any of the 2 locks that were held at all accesses since it became shared",
 		Accesses: []heisen.Access{b.depositing(heisen.Write), b.reporting()},
 		Locks:    []heisen.Object{lockA, lockB},
 	})
@@ -380,6 +411,7 @@ func allFindings() map[string]Finding {
 		"discipline":      disciplineFinding(),
 		"potential-race":  potentialRaceFinding(),
 		"long":            longFinding(),
+		"predicted":       predictedDeadlock(),
 		"nosymbols":       noSymbols(),
 	}
 }

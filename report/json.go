@@ -7,36 +7,40 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/heisen-go/heisen/internal/option"
 )
 
-// ErrFinding is wrapped by the errors of ReadJSON for a line that is JSON but no finding, and by
-// those of WriteJSON and WriteText for a nil Finding.
-var ErrFinding = errors.New("no finding")
+// ErrFinding is wrapped by the errors of ReadJSON for a line that is JSON but no finding.
+var ErrFinding = errors.New("not a finding")
 
-// errNil is the error for a nil reader or writer.
-var errNil = errors.New("nil reader or writer")
-
-// WriteJSON writes f as one line of JSON.
+// WriteJSON writes f as one line of JSON. If w or f is nil, the error wraps heisen.ErrOption.
 func WriteJSON(w io.Writer, f *Finding) error {
-	if err := writable(w, f); err != nil {
+	if err := checkArguments("report.WriteJSON", w, f); err != nil {
 		return err
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false) // expressions such as <-ch stay readable
 	if err := enc.Encode(f); err != nil {
-		return fmt.Errorf("report: write finding %s: %w", f.Fingerprint, err)
+		return fmt.Errorf("writing finding %s: %w", f.Fingerprint, err)
 	}
 	return nil
 }
 
-func writable(w io.Writer, f *Finding) error {
+// checkArguments returns the error of a function that was given a nil writer or finding.
+func checkArguments(function string, w io.Writer, f *Finding) error {
 	switch {
-	case f == nil:
-		return fmt.Errorf("report: %w", ErrFinding)
 	case w == nil:
-		return fmt.Errorf("report: write finding %s: %w", f.Fingerprint, errNil)
+		return fmt.Errorf("%s: %w", function, option.Errorf("the writer is nil"))
+	case f == nil:
+		return fmt.Errorf("%s: %w", function, option.Errorf("the finding is nil"))
 	}
 	return nil
+}
+
+// noReader returns the error of a function that was given a nil reader.
+func noReader(function string) error {
+	return fmt.Errorf("%s: %w", function, option.Errorf("the reader is nil"))
 }
 
 // maxLine bounds one finding in JSON, in bytes; a witness is its largest part.
@@ -44,10 +48,10 @@ const maxLine = 64 << 20
 
 // ReadJSON reads findings in the form that WriteJSON writes, until the end of r. It skips empty lines
 // and ignores unknown fields. An error names the line. The findings before it are returned with it.
-// A line may have up to 64 MB.
+// A line may have up to 64 MB. If r is nil, the error wraps heisen.ErrOption.
 func ReadJSON(r io.Reader) (findings []Finding, err error) {
 	if r == nil {
-		return nil, fmt.Errorf("report: read findings: %w", errNil)
+		return nil, noReader("report.ReadJSON")
 	}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
@@ -60,15 +64,15 @@ func ReadJSON(r io.Reader) (findings []Finding, err error) {
 		}
 		var f Finding
 		if err := json.Unmarshal(line, &f); err != nil {
-			return findings, fmt.Errorf("report: line %d: %w", n, err)
+			return findings, fmt.Errorf("line %d: %w", n, err)
 		}
 		if f.Kind == "" || f.Fingerprint == "" {
-			return findings, fmt.Errorf("report: line %d: %w: kind or fingerprint is missing", n, ErrFinding)
+			return findings, fmt.Errorf("line %d: %w: kind or fingerprint is missing", n, ErrFinding)
 		}
 		findings = append(findings, f)
 	}
 	if err := lines.Err(); err != nil {
-		return findings, fmt.Errorf("report: line %d: %w", n+1, err)
+		return findings, fmt.Errorf("line %d: %w", n+1, err)
 	}
 	return findings, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -47,6 +48,23 @@ func TestFieldNames(t *testing.T) {
 					t.Errorf("%s: %s is %s, want an array", name, key, a[key])
 				}
 			}
+		}
+	}
+}
+
+// TestEndingWithoutItsAccess checks that a report with an ending whose First is no index of an access
+// is printed without it.
+func TestEndingWithoutItsAccess(t *testing.T) {
+	for _, first := range []int{-7, -1, 2, 7} {
+		line := fmt.Sprintf(`{"kind":"race","fingerprint":"1","accesses":[{"op":"read"},{"op":"write"}],`+
+			`"trials":{"executions":1,"confirmed":1,"endings":[{"outcome":"passed","confirmed":true,"count":1,"first":%d}]}}`, first)
+		all, err := ReadJSON(strings.NewReader(line))
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%d findings, error %v", len(all), err)
+		}
+		var text bytes.Buffer
+		if err := WriteText(&text, &all[0]); err != nil || !strings.Contains(text.String(), "  passed, seed 0\n") {
+			t.Errorf("first %d: error %v, printed\n%s", first, err, &text)
 		}
 	}
 }

@@ -62,12 +62,12 @@ func (r *Resolver) Close() {
 // from goroutines can be thousands deep, and a damaged trace may contain a cycle.
 const maxAncestors = 16
 
-// Resolve returns f in words, with Count 1. symbols are those of f's stream. Without them, numbers
+// Resolve returns f in words, with Count 1. A finding without a Kind gets the kind "unclassified". symbols are those of f's stream. Without them, numbers
 // stay numbers. The result does not refer to f or to symbols.
 func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) Finding {
 	out := Finding{
 		Detector:    f.Detector,
-		Kind:        f.Kind,
+		Kind:        kindOf(&f),
 		Fingerprint: f.Fingerprint(symbols),
 		Count:       1,
 		Message:     f.Message,
@@ -105,9 +105,19 @@ func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) Finding {
 	out.Locks = in.locksOf(&f)
 	out.Goroutines = in.goroutines(f.Accesses)
 	for i := range f.Witness {
-		out.Witness = append(out.Witness, in.step(&f.Witness[i]))
+		step := in.step(&f.Witness[i])
+		step.Pending = i >= len(f.Witness)-f.Last
+		out.Witness = append(out.Witness, step)
 	}
 	return out
+}
+
+// kindOf returns the kind of a finding. That of a detector that gave none is "unclassified".
+func kindOf(f *heisen.Finding) heisen.Kind {
+	if f.Kind == "" {
+		return "unclassified"
+	}
+	return f.Kind
 }
 
 // resolution resolves the parts of one finding.
@@ -128,6 +138,8 @@ func (r resolution) access(a heisen.Access) (Access, *source.Excerpt) {
 		Site:      r.site(a.Site),
 		Stack:     r.stack(a.Site, a.Context),
 		Locks:     []Lock{},
+
+		LocksUnknown: r.symbols.NumContexts() <= 1, // there is only the empty context
 	}
 	for _, held := range r.symbols.Locks(a.Context) {
 		out.Locks = append(out.Locks, r.lock(held))

@@ -21,8 +21,9 @@ import (
 // A package suppresses findings with an access in the package or, with /..., in a package below it.
 // The path is that of the function names in reports, so the path of a program is main. A function
 // suppresses findings with an access in the function or in a function literal within it. A variable
-// suppresses findings with an access to that expression, or to an object of that name. An access is
-// in the innermost function that does not belong to the packages which implement synchronization.
+// suppresses findings with an access to that expression, or to an object of that name. Expressions
+// are found in the source text and say nothing about types: a variable a.bal suppresses findings
+// about the field bal of everything that is called a somewhere. An access is in the innermost function that does not belong to the packages which implement synchronization.
 // The reason, after the number sign, is mandatory.
 //
 // ReadSuppressions makes Suppressions. The zero Suppression matches nothing.
@@ -38,10 +39,10 @@ type Suppression struct {
 const maxSuppression = 64 << 10
 
 // ReadSuppressions reads a suppressions file to its end. file is its name. An error names the file
-// and the line. A line may have up to 64 KiB.
+// and the line. A line may have up to 64 KiB. If r is nil, the error wraps heisen.ErrOption.
 func ReadSuppressions(file string, r io.Reader) (all []Suppression, err error) {
 	if r == nil {
-		return nil, fmt.Errorf("report: read suppressions: %w", errNil)
+		return nil, noReader("report.ReadSuppressions")
 	}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxSuppression)

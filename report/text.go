@@ -20,9 +20,9 @@ const (
 
 // WriteText prints f in the style of the reports of go test -race. A report begins and ends with a
 // line of equals signs, and its second line begins with "WARNING:", so that tools that search logs
-// for race reports find it.
+// for race reports find it. If w or f is nil, the error wraps heisen.ErrOption.
 func WriteText(w io.Writer, f *Finding) error {
-	if err := writable(w, f); err != nil {
+	if err := checkArguments("report.WriteText", w, f); err != nil {
 		return err
 	}
 	var b strings.Builder
@@ -50,13 +50,13 @@ func WriteText(w io.Writer, f *Finding) error {
 		writeBlocked(&b, &f.Blocked[i])
 	}
 	writeTrials(&b, f)
-	writeWitness(&b, f.Witness)
+	writeWitness(&b, f)
 	if f.Replay != "" {
 		fmt.Fprintf(&b, "\nReplay: %s\n", f.Replay)
 	}
 	fmt.Fprintf(&b, "%s\n", frameLine)
 	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("report: write finding %s: %w", f.Fingerprint, err)
+		return fmt.Errorf("writing finding %s: %w", f.Fingerprint, err)
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func writeAccess(b *strings.Builder, a *Access) {
 	for _, l := range a.Locks {
 		fmt.Fprintf(b, "  holding %s (%s), acquired at %s\n", nameAndObject(l.Variable, l.Lock), l.Mode, l.Site)
 	}
-	if len(a.Locks) == 0 {
+	if len(a.Locks) == 0 && !a.LocksUnknown {
 		fmt.Fprintf(b, "  holding no locks\n")
 	}
 }
@@ -242,17 +242,31 @@ func (g Blocked) String() string {
 	return b.String()
 }
 
-func writeWitness(b *strings.Builder, steps []Step) {
+// writeWitness prints the schedule of a bug. The acquisitions at the end of a deadlock's are no steps
+// of it, because they cannot happen.
+func writeWitness(b *strings.Builder, f *Finding) {
+	steps := f.Witness
 	if len(steps) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\nA schedule of %d steps shows it:\n", len(steps))
+	waits := func(s Step) bool { return s.Pending && f.Kind == heisen.Deadlock }
+	waiting := 0
+	for _, s := range steps {
+		if waits(s) {
+			waiting++
+		}
+	}
+	fmt.Fprintf(b, "\nA schedule of %d steps shows it:\n", len(steps)-waiting)
 	if more := len(steps) - maxSteps; more > 0 {
 		fmt.Fprintf(b, "  (%d earlier steps)\n", more)
 		steps = steps[more:]
 	}
 	for _, s := range steps {
-		fmt.Fprintf(b, "  %s: %s %s at %s\n", s.Name, words(s.Op), nameAndObject(s.Variable, s.Object), s.Site)
+		what := words(s.Op)
+		if waits(s) {
+			what = "waits to " + what
+		}
+		fmt.Fprintf(b, "  %s: %s %s at %s\n", s.Name, what, nameAndObject(s.Variable, s.Object), s.Site)
 	}
 }
 

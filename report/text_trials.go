@@ -40,7 +40,7 @@ func writeTrials(b *strings.Builder, f *Finding) {
 		switch {
 		case !e.Confirmed && t.Confirmed > 0:
 			b.WriteString(" (not confirmed)")
-		case e.First != nil && *e.First < len(f.Accesses):
+		case e.First != nil && 0 <= *e.First && *e.First < len(f.Accesses):
 			a := &f.Accesses[*e.First]
 			fmt.Fprintf(b, " (%s at %s first)", words(a.Op), a.Site)
 		}

@@ -66,7 +66,7 @@ func Decode(r io.Reader) ([]Section, error) {
 	for in := bufio.NewReader(r); ; {
 		line, err := in.ReadString('\n')
 		if err != nil && err != io.EOF {
-			return nil, fmt.Errorf("section: read sections: line %d: %w", p.line+1, err)
+			return nil, fmt.Errorf("reading sections: line %d: %w", p.line+1, err)
 		}
 		if line != "" {
 			p.line++
@@ -296,7 +296,7 @@ func Encode(w io.Writer, sections []Section) error {
 		writeSection(out, &sorted[i])
 	}
 	if err := out.Flush(); err != nil {
-		return fmt.Errorf("section: write sections: %w", err)
+		return fmt.Errorf("writing sections: %w", err)
 	}
 	return nil
 }

@@ -130,7 +130,7 @@ func TestDecodeFailingReader(t *testing.T) {
 	broken := errors.New("broken")
 	in := io.MultiReader(strings.NewReader(header+"\n\nsection a.go:1 read\nend a.g"), iotest.ErrReader(broken))
 	got, err := Decode(in)
-	if !errors.Is(err, broken) || errors.Is(err, ErrInvalid) || got != nil || err.Error() != "section: read sections: line 4: broken" {
+	if !errors.Is(err, broken) || errors.Is(err, ErrInvalid) || got != nil || err.Error() != "reading sections: line 4: broken" {
 		t.Errorf("%v, error %v", got, err)
 	}
 	good := []Section{{Entry: Location{"a.go", 1, Reads}, Ends: []End{{Location{"a.go", 2, Reads}, 0}}}}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/option"
 )
 
@@ -13,8 +14,12 @@ type Pair struct {
 	Entry, End Location
 }
 
-// Pair returns the pair of the section's entry and Ends[end]. The index must be in range.
+// Pair returns the pair of the section's entry and Ends[end]. If there is no such end, it returns the
+// zero Pair.
 func (s *Section) Pair(end int) Pair {
+	if s == nil || end < 0 || end >= len(s.Ends) {
+		return Pair{}
+	}
 	return Pair{s.Variable, s.Entry, s.Ends[end].At}
 }
 
@@ -41,7 +46,7 @@ type Observation struct {
 //	sections = refiner.Refined()
 //
 // The cost of Sections, Refined and Add is proportional to the sections and the observation. A Refiner
-// is for one goroutine at a time. The zero Refiner and a nil one have no sections and are done.
+// is for one goroutine at a time. The zero Refiner has no sections and is done.
 type Refiner struct {
 	sections  []Section
 	pairs     map[Pair]*pairState
@@ -87,12 +92,12 @@ func clone(sections []Section) []Section {
 // if a pair of the run belongs to no section.
 func (r *Refiner) Add(run Observation) (pruned []Pair, err error) {
 	if r == nil {
-		r = &Refiner{}
+		return nil, heisen.ErrZero
 	}
 	seen := slices.Concat(run.Seen, run.Violated)
 	for _, p := range seen {
 		if r.pairs[p] == nil {
-			return nil, fmt.Errorf("section: no section leads from %v to %v", p.Entry, p.End)
+			return nil, fmt.Errorf("no section leads from %v to %v", p.Entry, p.End)
 		}
 	}
 	for _, p := range seen {

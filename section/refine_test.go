@@ -131,7 +131,7 @@ func TestRefinerErrors(t *testing.T) {
 		{Correct: true, Violated: []Pair{s[0].Pair(0), stranger}},
 	} {
 		pruned, err := r.Add(run)
-		if err == nil || err.Error() != "section: no section leads from till.go:10 read to till.go:31 read" || pruned != nil {
+		if err == nil || err.Error() != "no section leads from till.go:10 read to till.go:31 read" || pruned != nil {
 			t.Errorf("%v, error %v", pruned, err)
 		}
 	}

@@ -80,13 +80,13 @@ type Section struct {
 	Entry    Location
 	Ends     []End
 
-	// Circular means that the entry is also an end, except for the access that begins the section
-	// (section 3.2). The entry is then listed in Ends.
+	// Circular means that a later access at the entry ends the section (section 3.2). The entry is
+	// then listed in Ends.
 	Circular bool
 	// Recursive means that entries nest: the section ends after as many ends as there were entries.
 	Recursive bool
-	// Above says which return gives the section up: that of the function which is this many callers
-	// above the function of the entry. 0 is the function of the entry itself.
+	// Above says which return gives the section up: that of the Above-th caller of the entry's
+	// function; of that function itself if Above is 0.
 	Above int
 
 	// Pattern names the reason why the accesses belong together: "load-and-store", "test-and-use",
@@ -102,6 +102,9 @@ type Section struct {
 // equal to the name, or is a pattern of path.Match that matches the name. A malformed pattern is only
 // equal to itself.
 func (s *Section) Covers(variable string) bool {
+	if s == nil {
+		return false
+	}
 	if s.Variable == "" || s.Variable == variable {
 		return true
 	}

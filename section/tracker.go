@@ -17,7 +17,8 @@ type Execution struct {
 
 // Tracker follows the threads of a stream through atomic sections. It takes no notice of what other
 // threads do meanwhile, so it serves analyses that ask what they could have done. A Detector of
-// package atomrace that watches the same sections finds violations of no other executions.
+// package atomrace that watches the same sections reports violations only of executions that a Tracker
+// would report.
 //
 // A thread is followed through at most 256 sections at a time; entries beyond them are ignored. An
 // access costs a map lookup, and a scan of the sections that its thread is in if it has a role in any.
@@ -65,8 +66,8 @@ func NewTracker(sections []Section, locator Locator, ended func(Execution)) (*Tr
 	}, nil
 }
 
-// Next takes the next event of the stream. Its position goes into the executions. The zero Tracker and
-// a nil one have no sections and ignore all events.
+// Next takes the next event of the stream. Its position goes into the executions. The zero Tracker has
+// no sections and ignores all events.
 func (t *Tracker) Next(r *heisen.Record, position uint64) {
 	if t == nil || t.ended == nil {
 		return

@@ -19,9 +19,14 @@ func TestZero(t *testing.T) {
 	for _, tracker := range []*section.Tracker{nil, {}} {
 		tracker.Next(access, 1)
 	}
-	for _, r := range []*section.Refiner{nil, {}} {
-		if _, err := r.Add(section.Observation{Correct: true}); err != nil || !r.Done() || len(r.Sections()) != 0 || len(r.Refined()) != 0 {
+	for r, want := range map[*section.Refiner]error{nil: heisen.ErrZero, {}: nil} {
+		if _, err := r.Add(section.Observation{Correct: true}); !errors.Is(err, want) || !r.Done() || len(r.Sections()) != 0 || len(r.Refined()) != 0 {
 			t.Errorf("refiner %+v: error %v", r, err)
+		}
+	}
+	for _, s := range []*section.Section{nil, {}} {
+		if s.Pair(0) != (section.Pair{}) || s.Pair(-1) != (section.Pair{}) || s.Covers("n") != (s != nil) {
+			t.Errorf("section %+v: pair %v, covers %v", s, s.Pair(0), s.Covers("n"))
 		}
 	}
 	locator := section.LocateIn(nil, "")

@@ -1,8 +1,10 @@
 package trace_test
 
 import (
+	"context"
 	"errors"
 	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -46,13 +48,16 @@ func TestZeroValues(t *testing.T) {
 	_, failed["BinaryReader.Next"] = new(trace.BinaryReader).Next(batch)
 	failed["Writer.Write"] = new(trace.Writer).Write([]heisen.Record{rec})
 	failed["Writer.Flush"] = new(trace.Writer).Flush()
-	failed["Writer.Close"] = new(trace.Writer).Close()
+	failed["STDWriter.Flush"] = new(trace.STDWriter).Flush()
+	if err := errors.Join(new(trace.Writer).Close(), new(trace.STDWriter).Close()); err != nil {
+		t.Errorf("closing zero writers: %v", err)
+	}
 	failed["STDWriter.Write"] = new(trace.STDWriter).Write([]heisen.Record{rec})
 	var printer trace.Printer
 	printer.Handle(rec.Event())
 	failed["Printer.Flush"] = printer.Flush()
 	for name, err := range failed {
-		if !errors.Is(err, trace.ErrClosed) {
+		if !errors.Is(err, heisen.ErrZero) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -68,6 +73,69 @@ func TestZeroValues(t *testing.T) {
 	}
 	if validator.Errors() != 1 || stats.Events != 2 || stats.Variables != 1 {
 		t.Errorf("%d problems, %+v", validator.Errors(), stats)
+	}
+}
+
+// TestOpenFails checks that the nil Reader of a failed Open can be closed and read without a panic.
+func TestOpenFails(t *testing.T) {
+	r, err := trace.Open(filepath.Join(t.TempDir(), "none"))
+	//lint:ignore SA5001 this is what the test is about
+	defer r.Close()
+	if err == nil || r != nil {
+		t.Fatalf("a file that does not exist: %v, error %v", r, err)
+	}
+	if _, err := heisen.Run(context.Background(), r); !errors.Is(err, heisen.ErrZero) {
+		t.Errorf("Run: %v", err)
+	}
+	if _, err := trace.Validate(context.Background(), r); !errors.Is(err, heisen.ErrZero) {
+		t.Errorf("Validate: %v", err)
+	}
+}
+
+// stalled is a reader or writer that makes no progress and returns no error, after it has delivered a
+// text.
+type stalled struct{ text string }
+
+func (s *stalled) Read(p []byte) (int, error) {
+	n := copy(p, s.text)
+	s.text = s.text[n:]
+	return n, nil
+}
+
+func (*stalled) Write([]byte) (int, error) { return 0, nil }
+
+// TestStalledReader checks that no reader waits for ever for a reader that makes no progress.
+func TestStalledReader(t *testing.T) {
+	for _, text := range []string{"", "T", "T|w(x)|1\n", "\x89hei", "\x1f\x8b"} {
+		r, err := trace.NewReader(&stalled{text})
+		if err == nil {
+			_, err = heisen.Run(context.Background(), r)
+		}
+		if !errors.Is(err, io.ErrNoProgress) {
+			t.Errorf("%q: error %v", text, err)
+		}
+	}
+}
+
+// TestShortWrites checks that every writer reports that an underlying writer wrote less than it was
+// given, although it returned no error.
+func TestShortWrites(t *testing.T) {
+	rec := []heisen.Record{{Op: heisen.Write, Object: 8}}
+	if _, err := trace.NewWriter(&stalled{}, nil); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("NewWriter: %v", err)
+	}
+	std, err := trace.NewSTDWriter(&stalled{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	printer, err := trace.NewPrinter(&stalled{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, d := range map[string]heisen.Detector{"STDWriter": std, "Printer": printer} {
+		if _, err := heisen.Run(context.Background(), heisen.Slice(rec), d); !errors.Is(err, io.ErrShortWrite) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

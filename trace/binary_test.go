@@ -480,12 +480,12 @@ func TestWriterRefuses(t *testing.T) {
 		rec  heisen.Record
 		want string
 	}{
-		{heisen.Record{}, "trace: record cannot be written: event 2: op 0 is not valid"},
-		{heisen.Record{Op: 77}, "trace: record cannot be written: event 2: op 77 is not valid"},
-		{heisen.Record{Op: heisen.Read, Thread: trace.MaxThreads}, "trace: record cannot be written: event 2: thread 16777216 is not below 16777216"},
-		{heisen.Record{Op: heisen.Fork, Object: 1 << 40}, "trace: record cannot be written: event 2: fork of thread 1099511627776, which is not below 16777216"},
-		{heisen.Record{Op: heisen.Read, Site: 5}, "trace: record cannot be written: event 2: site 5 is not in the symbols"},
-		{heisen.Record{Op: heisen.Read, Context: 5}, "trace: record cannot be written: event 2: context 5 is not in the symbols"},
+		{heisen.Record{}, "record cannot be written: event 2: op 0 is not valid"},
+		{heisen.Record{Op: 77}, "record cannot be written: event 2: op 77 is not valid"},
+		{heisen.Record{Op: heisen.Read, Thread: trace.MaxThreads}, "record cannot be written: event 2: thread 16777216 is not below 16777216"},
+		{heisen.Record{Op: heisen.Fork, Object: 1 << 40}, "record cannot be written: event 2: fork of thread 1099511627776, which is not below 16777216"},
+		{heisen.Record{Op: heisen.Read, Site: 5}, "record cannot be written: event 2: site 5 is not in the symbols"},
+		{heisen.Record{Op: heisen.Read, Context: 5}, "record cannot be written: event 2: context 5 is not in the symbols"},
 	} {
 		var out bytes.Buffer
 		w, err := trace.NewWriter(&out, nil)

@@ -32,7 +32,7 @@ func NewBinaryReader(r io.Reader) (*BinaryReader, error) {
 	}
 	blocks, err := newBlockReader(r)
 	if err != nil {
-		return nil, fmt.Errorf("trace: %w", err)
+		return nil, fmt.Errorf("trace.NewBinaryReader: %w", err)
 	}
 	return &BinaryReader{
 		blocks: blocks,
@@ -42,19 +42,29 @@ func NewBinaryReader(r io.Reader) (*BinaryReader, error) {
 
 // Symbols returns what has been read so far of the names behind the numbers. It grows with each
 // call of Next. The functions and lines of sites may come as late as with the last call.
-func (r *BinaryReader) Symbols() *heisen.Symbols { return r.tables.symbols }
+func (r *BinaryReader) Symbols() *heisen.Symbols {
+	if r == nil {
+		return nil
+	}
+	return r.tables.symbols
+}
 
 // Skipped returns how many redundant accesses a filter kept out of the trace. It is 0 before the
 // end of the trace.
-func (r *BinaryReader) Skipped() uint64 { return r.skipped }
+func (r *BinaryReader) Skipped() uint64 {
+	if r == nil {
+		return 0
+	}
+	return r.skipped
+}
 
 // Next implements heisen.Source. The error for a damaged block is a *CorruptError, which is final.
 // The error for an input without an end block is a *TruncatedError, after the last complete block;
 // when the input has grown, Next continues.
 func (r *BinaryReader) Next(batch []heisen.Record) (n int, err error) {
 	switch {
-	case r.tables.symbols == nil:
-		return 0, ErrClosed
+	case r == nil || r.tables.symbols == nil:
+		return 0, heisen.ErrZero
 	case len(batch) == 0:
 		return 0, nil
 	}

@@ -61,8 +61,9 @@ func WithBlockRecords(n int) WriterOption {
 // written by one call of the underlying Write, so that the trace can be read while it is being
 // written.
 //
-// A Writer is a heisen.Detector, so that it can be part of a heisen.Tee. It belongs to one
-// goroutine; its Symbols may grow in others. In steady state, when there are no new symbols, it
+// A Writer is a heisen.Detector, so that it can be part of a heisen.Tee or an argument of heisen.Run.
+// They call Flush and not Close: call Close after them, because a trace without its end reads as
+// one that is cut off. A Writer belongs to one goroutine; its Symbols may grow in others. In steady state, when there are no new symbols, it
 // does not allocate.
 type Writer struct {
 	blocks  blockWriter
@@ -104,7 +105,7 @@ func NewWriter(w io.Writer, symbols *heisen.Symbols, opts ...WriterOption) (*Wri
 			zstd.WithEncoderCRC(false), // the block has one
 			zstd.WithLowerEncoderMem(true))
 		if err != nil {
-			return nil, fmt.Errorf("trace: %w", err)
+			return nil, fmt.Errorf("trace.NewWriter: %w", err)
 		}
 		out.blocks.encoder = encoder
 	}
@@ -118,6 +119,9 @@ func NewWriter(w io.Writer, symbols *heisen.Symbols, opts ...WriterOption) (*Wri
 // whose thread is not below MaxThreads, or whose site, context or set of objects is not in the
 // Symbols; it wraps ErrClosed after Close. An error is final: nothing is written after it.
 func (w *Writer) Write(records []heisen.Record) error {
+	if w.zero() {
+		return heisen.ErrZero
+	}
 	for i := range records {
 		if w.err != nil {
 			return w.err
@@ -129,13 +133,16 @@ func (w *Writer) Write(records []heisen.Record) error {
 
 // Handle implements heisen.Detector. Flush returns its error.
 func (w *Writer) Handle(e heisen.Event) {
-	if w.err == nil {
+	if !w.zero() && w.err == nil {
 		w.add(heisen.AsRecord(e))
 	}
 }
 
 // HandleRecords implements heisen.RecordHandler. Flush returns its error.
 func (w *Writer) HandleRecords(records []heisen.Record) { _ = w.Write(records) }
+
+// zero reports whether w was not made by NewWriter.
+func (w *Writer) zero() bool { return w == nil || w.records == nil }
 
 func (w *Writer) add(rec *heisen.Record) {
 	if w.err = w.check(rec); w.err != nil {
@@ -149,9 +156,6 @@ func (w *Writer) add(rec *heisen.Record) {
 }
 
 func (w *Writer) check(rec *heisen.Record) error {
-	if w.records == nil {
-		return ErrClosed
-	}
 	if err := checkRecord(rec, w.count+1); err != nil {
 		return err
 	}
@@ -173,10 +177,17 @@ func (w *Writer) check(rec *heisen.Record) error {
 
 // AddSkipped says that a filter in front of the writer has left out n redundant accesses. Close
 // writes the sum, which Skipped of a reader returns.
-func (w *Writer) AddSkipped(n uint64) { w.skipped += n }
+func (w *Writer) AddSkipped(n uint64) {
+	if !w.zero() {
+		w.skipped += n
+	}
+}
 
 // Flush writes everything so far, as complete blocks. It returns the first error of the writer.
 func (w *Writer) Flush() error {
+	if w.zero() {
+		return heisen.ErrZero
+	}
 	if w.err == nil {
 		w.err = w.flush()
 	}
@@ -186,6 +197,9 @@ func (w *Writer) Flush() error {
 // Close ends the trace: it flushes and writes the end block, without which a reader reports
 // ErrTruncated. It does not close the underlying writer.
 func (w *Writer) Close() error {
+	if w.zero() {
+		return nil
+	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
@@ -203,9 +217,6 @@ func (w *Writer) Close() error {
 
 // flush writes what the symbols have gained, then the records that use it.
 func (w *Writer) flush() error {
-	if w.records == nil {
-		return ErrClosed
-	}
 	if err := w.tables.look(); err != nil {
 		return err
 	}

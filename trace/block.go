@@ -58,14 +58,13 @@ type blockWriter struct {
 func (w *blockWriter) start() error {
 	header := binary.LittleEndian.AppendUint32([]byte(magic), version)
 	w.sum = crc32.Checksum(header, crcTable)
-	_, err := w.w.Write(header)
-	return err
+	return write(w.w, header)
 }
 
 // write writes a block, in one call of the underlying Write.
 func (w *blockWriter) write(kind byte, payload []byte) error {
 	if len(payload) > maxPayload {
-		return fmt.Errorf("trace: block of %d bytes is over the limit of %d", len(payload), maxPayload)
+		return fmt.Errorf("block of %d bytes is over the limit of %d", len(payload), maxPayload)
 	}
 	b := append(w.buf[:0], make([]byte, blockHeader)...)
 	coding := byte(stored)
@@ -84,8 +83,7 @@ func (w *blockWriter) write(kind byte, payload []byte) error {
 	w.sum = blockSum(w.sum, b)
 	binary.LittleEndian.PutUint32(b[12:], w.sum)
 	w.buf = b
-	_, err := w.w.Write(b)
-	return err
+	return write(w.w, b)
 }
 
 // blockSum returns the checksum of a block that follows one with the checksum before. A lost,

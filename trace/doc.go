@@ -80,8 +80,8 @@
 //
 // There are three classes of names: variables and messages, locks, and transactions and calls. A
 // name in two classes stands for two objects. Each object has a number that is a multiple of 8,
-// from 8 on, and as many bytes to itself as the first event needs that names it, at least 8. A
-// later event that needs more bytes is an error.
+// from 8 on, and its size is fixed by the first event that names it, at least 8 bytes. A later event
+// that needs more bytes is an error.
 //
 // A name in the form of an address is that number in all classes, so that ranges, overlaps and the
 // identity of recorded addresses are preserved. An address is 0x and lower-case hexadecimal digits

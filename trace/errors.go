@@ -3,6 +3,7 @@ package trace
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 
 	"github.com/heisen-go/heisen/internal/option"
@@ -22,21 +23,32 @@ var ErrVersion = errors.New("unknown version of the trace format")
 // number is not in the Symbols.
 var ErrRecord = errors.New("record cannot be written")
 
-// ErrClosed is wrapped by the error of a writer after Close, and by that of a reader or writer that
-// no constructor of this package has made.
-var ErrClosed = errors.New("trace is not open")
+// ErrClosed is wrapped by the error of a writer after Close.
+var ErrClosed = errors.New("trace is closed")
 
 // refused returns the error of a writer that refuses a record.
 func refused(format string, args ...any) error {
-	return fmt.Errorf("trace: %w: %w", ErrRecord, fmt.Errorf(format, args...))
+	return fmt.Errorf("%w: %w", ErrRecord, fmt.Errorf(format, args...))
 }
 
-func noReader(constructor string) error {
-	return fmt.Errorf("%s: %w", constructor, option.Errorf("the reader is nil"))
+// noReader is the error of a function that was given a nil reader.
+func noReader(function string) error {
+	return fmt.Errorf("%s: %w", function, option.Errorf("the reader is nil"))
 }
 
-func noWriter(constructor string) error {
-	return fmt.Errorf("%s: %w", constructor, option.Errorf("the writer is nil"))
+// noWriter is the error of a function that was given a nil writer.
+func noWriter(function string) error {
+	return fmt.Errorf("%s: %w", function, option.Errorf("the writer is nil"))
+}
+
+// write writes b to w in one call. Like bufio.Writer, it does not trust the writer to return an error
+// whenever it wrote less.
+func write(w io.Writer, b []byte) error {
+	n, err := w.Write(b)
+	if err == nil && n < len(b) {
+		err = io.ErrShortWrite
+	}
+	return err
 }
 
 // A TruncatedError says where a trace stops before its end. It wraps ErrTruncated.
@@ -49,6 +61,9 @@ type TruncatedError struct {
 
 // Error implements error.
 func (e *TruncatedError) Error() string {
+	if e == nil {
+		return ""
+	}
 	if e.Line > 0 {
 		return position(e.File, e.Line) + ErrTruncated.Error() + ": the line has no end"
 	}
@@ -71,6 +86,9 @@ const maxQuoted = 80
 
 // Error implements error: one line, whatever is in the trace.
 func (e *SyntaxError) Error() string {
+	if e == nil {
+		return ""
+	}
 	return position(e.File, e.Line) + e.Reason + " in " + strconv.Quote(e.Text)
 }
 
@@ -85,6 +103,9 @@ type CorruptError struct {
 
 // Error implements error.
 func (e *CorruptError) Error() string {
+	if e == nil {
+		return ""
+	}
 	s := blockPosition(e.File, e.Block, e.Offset) + e.Reason
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
@@ -93,7 +114,12 @@ func (e *CorruptError) Error() string {
 }
 
 // Unwrap returns the cause.
-func (e *CorruptError) Unwrap() error { return e.Err }
+func (e *CorruptError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
 
 func position(file string, line int) string {
 	if file == "" {

@@ -35,6 +35,9 @@ func NewPrinter(w io.Writer, symbols *heisen.Symbols) (*Printer, error) {
 
 // Handle implements heisen.Detector.
 func (p *Printer) Handle(e heisen.Event) {
+	if p.zero() {
+		return
+	}
 	p.events++
 	p.buf = append(appendRecord(p.buf, heisen.AsRecord(e), p.events, p.symbols), '\n')
 	if len(p.buf) >= stdBuffer {
@@ -42,14 +45,17 @@ func (p *Printer) Handle(e heisen.Event) {
 	}
 }
 
+// zero reports whether p was not made by NewPrinter.
+func (p *Printer) zero() bool { return p == nil || p.w == nil }
+
 // Flush writes what is buffered. It returns the first error of the underlying writer, after which
 // nothing more is written.
 func (p *Printer) Flush() error {
-	if p.w == nil {
-		p.err = ErrClosed
+	if p.zero() {
+		return heisen.ErrZero
 	}
 	if len(p.buf) > 0 && p.err == nil {
-		if _, err := p.w.Write(p.buf); err != nil {
+		if err := write(p.w, p.buf); err != nil {
 			p.err = fmt.Errorf("printing trace: %w", err)
 		}
 	}

@@ -95,8 +95,8 @@ func prefix(file string) string {
 
 // Next implements heisen.Source. See BinaryReader.Next and STDReader.Next for its errors.
 func (r *Reader) Next(batch []heisen.Record) (int, error) {
-	if r.source == nil {
-		return 0, ErrClosed
+	if r == nil || r.source == nil {
+		return 0, heisen.ErrZero
 	}
 	return r.source.Next(batch)
 }
@@ -104,7 +104,7 @@ func (r *Reader) Next(batch []heisen.Record) (int, error) {
 // Symbols returns what has been read so far of the names behind the numbers. It grows with each
 // call of Next.
 func (r *Reader) Symbols() *heisen.Symbols {
-	if r.source == nil {
+	if r == nil || r.source == nil {
 		return nil
 	}
 	return r.source.Symbols()
@@ -113,18 +113,25 @@ func (r *Reader) Symbols() *heisen.Symbols {
 // Skipped returns how many redundant accesses a filter kept out of the trace. It is 0 before the
 // end of a binary trace, and for text traces, which do not have the number.
 func (r *Reader) Skipped() uint64 {
-	if b, ok := r.source.(*BinaryReader); ok {
-		return b.Skipped()
+	if r == nil {
+		return 0
 	}
-	return 0
+	b, _ := r.source.(*BinaryReader)
+	return b.Skipped()
 }
 
 // Format returns the trace's format.
-func (r *Reader) Format() Format { return r.format }
+func (r *Reader) Format() Format {
+	if r == nil {
+		return ""
+	}
+	return r.format
+}
 
-// Close closes the file of a reader that Open has returned. For other readers it does nothing.
+// Close closes the file of a reader that Open has returned. For other readers, and for a nil one, it
+// does nothing.
 func (r *Reader) Close() error {
-	if r.closer == nil {
+	if r == nil || r.closer == nil {
 		return nil
 	}
 	return r.closer.Close()
@@ -139,13 +146,18 @@ type sniffed struct {
 
 // peek returns the first n bytes, or fewer where the input ends.
 func (s *sniffed) peek(n int) ([]byte, error) {
-	s.head = make([]byte, n)
-	got, err := io.ReadFull(s.r, s.head)
-	s.head = s.head[:got]
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		err = nil
+	s.head = make([]byte, 0, n)
+	for len(s.head) < n {
+		got, err := readSome(s.r, s.head[len(s.head):n])
+		s.head = s.head[:len(s.head)+got]
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			break
+		}
+		if err != nil {
+			return s.head, err
+		}
 	}
-	return s.head, err
+	return s.head, nil
 }
 
 // Read implements io.Reader.

@@ -183,9 +183,9 @@ func TestSTDWriterRefuses(t *testing.T) {
 		records []heisen.Record
 		want    string
 	}{
-		{[]heisen.Record{{Op: 99}}, "trace: record cannot be written: event 1: op 99 is not valid"},
-		{[]heisen.Record{{Op: heisen.Read, Object: 8}, {Op: heisen.Read, Object: 8, Len: 16}}, "trace: record cannot be written: event 2: 16 bytes of 0x8, which has 8 bytes in the text"},
-		{[]heisen.Record{{Op: heisen.Read, Thread: 1 << 30}}, "trace: record cannot be written: event 1: thread 1073741824 is not below 16777216"},
+		{[]heisen.Record{{Op: 99}}, "record cannot be written: event 1: op 99 is not valid"},
+		{[]heisen.Record{{Op: heisen.Read, Object: 8}, {Op: heisen.Read, Object: 8, Len: 16}}, "record cannot be written: event 2: 16 bytes of 0x8, which has 8 bytes in the text"},
+		{[]heisen.Record{{Op: heisen.Read, Thread: 1 << 30}}, "record cannot be written: event 1: thread 1073741824 is not below 16777216"},
 	} {
 		w, err := trace.NewSTDWriter(&bytes.Buffer{}, nil)
 		if err != nil {

@@ -87,15 +87,20 @@ func NewSTDReader(r io.Reader) (*STDReader, error) {
 }
 
 // Symbols returns the names of what has been read so far. It grows with each call of Next.
-func (r *STDReader) Symbols() *heisen.Symbols { return r.symbols }
+func (r *STDReader) Symbols() *heisen.Symbols {
+	if r == nil {
+		return nil
+	}
+	return r.symbols
+}
 
 // Next implements heisen.Source. The error for a line that is no event is a *SyntaxError, which is
 // final. The error for a last line without a newline is a *TruncatedError. Such a line is not
 // delivered, because its rest may change its meaning. When the input has grown, Next continues,
 // also after io.EOF.
 func (r *STDReader) Next(batch []heisen.Record) (n int, err error) {
-	if r.r == nil {
-		return 0, ErrClosed
+	if r == nil || r.r == nil {
+		return 0, heisen.ErrZero
 	}
 	for r.err == nil && n < len(batch) {
 		eol := bytes.IndexByte(r.buf[r.pos:r.end], '\n')

@@ -97,6 +97,9 @@ const maxEvent = 256
 // or whose thread is not below MaxThreads; it wraps ErrClosed after Close. An error is final:
 // nothing is written after it.
 func (w *STDWriter) Write(records []heisen.Record) error {
+	if w.zero() {
+		return heisen.ErrZero
+	}
 	for i := range records {
 		w.add(&records[i])
 	}
@@ -104,13 +107,23 @@ func (w *STDWriter) Write(records []heisen.Record) error {
 }
 
 // Handle implements heisen.Detector. Flush returns its error.
-func (w *STDWriter) Handle(e heisen.Event) { w.add(heisen.AsRecord(e)) }
+func (w *STDWriter) Handle(e heisen.Event) {
+	if !w.zero() {
+		w.add(heisen.AsRecord(e))
+	}
+}
+
+// zero reports whether w was not made by NewSTDWriter.
+func (w *STDWriter) zero() bool { return w == nil || w.w == nil }
 
 // Flush writes everything so far to the underlying writer. It returns the first error of the
 // writer.
 func (w *STDWriter) Flush() error {
+	if w.zero() {
+		return heisen.ErrZero
+	}
 	if len(w.buf) > 0 {
-		if _, err := w.w.Write(w.buf); err != nil && w.err == nil {
+		if err := write(w.w, w.buf); err != nil && w.err == nil {
 			w.err = fmt.Errorf("writing trace: %w", err)
 		}
 		w.buf = w.buf[:0]
@@ -121,6 +134,9 @@ func (w *STDWriter) Flush() error {
 // Close ends the trace like Flush, because the text format has no end mark. It does not close the
 // underlying writer.
 func (w *STDWriter) Close() error {
+	if w.zero() {
+		return nil
+	}
 	err := w.Flush()
 	if err == nil {
 		w.err = ErrClosed
@@ -129,11 +145,7 @@ func (w *STDWriter) Close() error {
 }
 
 func (w *STDWriter) add(rec *heisen.Record) {
-	switch {
-	case w.err != nil:
-		return
-	case w.w == nil:
-		w.err = ErrClosed
+	if w.err != nil {
 		return
 	}
 	w.events++

@@ -56,6 +56,9 @@ type ValidationError struct {
 
 // Error implements error.
 func (e *ValidationError) Error() string {
+	if e == nil {
+		return ""
+	}
 	who := e.who
 	if who == "" {
 		who = fmt.Sprintf("T%d", e.Thread)
@@ -71,7 +74,12 @@ func (e *ValidationError) Error() string {
 }
 
 // Unwrap returns the Kind.
-func (e *ValidationError) Unwrap() error { return e.Kind }
+func (e *ValidationError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Kind
+}
 
 // ValidatorOption changes what a [Validator] does.
 type ValidatorOption func(*validatorConfig) error
@@ -161,7 +169,8 @@ func NewValidator(symbols *heisen.Symbols, opts ...ValidatorOption) (*Validator,
 
 // Validate runs a Validator over source, until the end of the source or of ctx. If source has a
 // method Symbols, as the readers of this package have, messages contain its names. The error is
-// that of the source, of ctx or of an option; problems of the trace are no error.
+// that of the source, of ctx or of an option; problems of the trace are no error. A nil ctx or source
+// is an error that wraps heisen.ErrOption.
 func Validate(ctx context.Context, source heisen.Source, opts ...ValidatorOption) (*Validator, error) {
 	var symbols *heisen.Symbols
 	if s, ok := source.(interface{ Symbols() *heisen.Symbols }); ok {
@@ -176,22 +185,50 @@ func Validate(ctx context.Context, source heisen.Source, opts ...ValidatorOption
 }
 
 // Problems returns the first problems, in the order in which they were found.
-func (v *Validator) Problems() []*ValidationError { return v.problems }
+func (v *Validator) Problems() []*ValidationError {
+	if v == nil {
+		return nil
+	}
+	return v.problems
+}
 
 // Total returns how many problems there were, warnings included.
-func (v *Validator) Total() uint64 { return v.total }
+func (v *Validator) Total() uint64 {
+	if v == nil {
+		return 0
+	}
+	return v.total
+}
 
 // Errors returns how many problems there were, without warnings.
-func (v *Validator) Errors() uint64 { return v.errors }
+func (v *Validator) Errors() uint64 {
+	if v == nil {
+		return 0
+	}
+	return v.errors
+}
 
 // Events returns the number of events checked.
-func (v *Validator) Events() uint64 { return v.events }
+func (v *Validator) Events() uint64 {
+	if v == nil {
+		return 0
+	}
+	return v.events
+}
 
 // Handle implements heisen.Detector.
-func (v *Validator) Handle(e heisen.Event) { v.check(heisen.AsRecord(e)) }
+func (v *Validator) Handle(e heisen.Event) {
+	if v != nil {
+		v.check(heisen.AsRecord(e))
+	}
+}
 
-// Flush implements heisen.Detector: it reports what the trace left open. Its error is always nil.
+// Flush implements heisen.Detector: it reports what the trace left open. Its error is nil unless v
+// is.
 func (v *Validator) Flush() error {
+	if v == nil {
+		return heisen.ErrZero
+	}
 	for _, t := range v.order {
 		c := v.threads[t]
 		for _, event := range c.enters {

@@ -7,8 +7,8 @@
 // The filter is TREE, of the thesis "TREE and RDIT" (chapter 3), made lossless. Let e be a forwarded
 // access, and e' a later access by the same thread, at the same site, by the same op, to the same
 // bytes in the same allocation epoch. The filter drops e' unless a publication of the thread between
-// e and e' may be observed by another thread without e'. A publication is what heisen.Op calls so,
-// and the end of the thread.
+// e and e' may be observed by another thread that has not also observed e'. A publication is an event
+// that publishes in the sense of heisen.Op, or the end of the thread.
 //
 // The release of a lock is a pending release until another thread observes it. If the thread takes
 // the lock again before that, in a mode at least as strong, and holds it at e', then the release is
@@ -42,7 +42,8 @@
 //     detectors that depend on repetition, time or values (atomicity, overlaps, package mcm).
 //
 // WithMessageOrder drops many more accesses in front of lockset detectors. NewSpanFilter is for
-// detectors that report the first race of a variable. WithThesisAlgorithm loses races.
+// detectors that report the first race of a variable. WithThesisAlgorithm loses races;
+// docs/design/tree.md explains how.
 //
 // # Cost
 //

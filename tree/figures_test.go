@@ -42,7 +42,7 @@ func (k *forwarded) Handle(e heisen.Event) { k.records = append(k.records, *heis
 func (k *forwarded) Flush() error          { return nil }
 
 // filter returns the filter, after the trace, and the events that it forwarded.
-func filter(t testing.TB, trace []heisen.Record, options ...tree.Option) (*tree.Filter, []heisen.Record) {
+func filter(t testing.TB, trace []heisen.Record, options ...tree.FilterOption) (*tree.Filter, []heisen.Record) {
 	t.Helper()
 	var k forwarded
 	f, err := tree.NewFilter(&k, options...)
@@ -55,7 +55,7 @@ func filter(t testing.TB, trace []heisen.Record, options ...tree.Option) (*tree.
 
 // droppedFrom returns the numbers, from 1, of the events of a trace that a filter
 // drops.
-func droppedFrom(t testing.TB, trace []heisen.Record, options ...tree.Option) (dropped []int) {
+func droppedFrom(t testing.TB, trace []heisen.Record, options ...tree.FilterOption) (dropped []int) {
 	t.Helper()
 	var k forwarded
 	f, err := tree.NewFilter(&k, options...)
@@ -88,7 +88,7 @@ func TestFigure31(t *testing.T) {
 	for range 10 {
 		trace = append(trace, under(B, 1, at(2, 1, heisen.Write, x))...)
 	}
-	for name, options := range map[string][]tree.Option{"default": nil, "MessageOrder": {tree.WithMessageOrder()}, "Literal": {tree.WithThesisAlgorithm()}} {
+	for name, options := range map[string][]tree.FilterOption{"default": nil, "MessageOrder": {tree.WithMessageOrder()}, "Literal": {tree.WithThesisAlgorithm()}} {
 		f, _ := filter(t, trace, options...)
 		// By the default, thread 0's first write after the second thread came is
 		// forwarded too, had there been one; here there is none.
@@ -114,7 +114,7 @@ func TestFigure32(t *testing.T) {
 		trace = append(trace, at(reading, 0, heisen.Read, x), write)
 	}
 	trace = append(trace, under(A, 1, at(other, 1, heisen.Write, x))...)
-	for name, options := range map[string][]tree.Option{"MessageOrder": {tree.WithMessageOrder()}, "Literal": {tree.WithThesisAlgorithm()}} {
+	for name, options := range map[string][]tree.FilterOption{"MessageOrder": {tree.WithMessageOrder()}, "Literal": {tree.WithThesisAlgorithm()}} {
 		f, _ := filter(t, trace, options...)
 		// What stays: the write under A, under B and under none, and the read;
 		// and the other thread's write.
@@ -203,7 +203,7 @@ func TestFigure34(t *testing.T) {
 	checkSame(t, "pairs of locations", len(places), 7)
 	checkSame(t, "pairs of locations that the thesis lists", len(listedPlaces), 6)
 	checkSame(t, "pairs of locations that the hybrid detector finds", len(analyze(trace, hybrid, nil).pairs), 7)
-	for name, options := range map[string][]tree.Option{"default": nil, "MessageOrder": {tree.WithMessageOrder()}, "Literal": {tree.WithThesisAlgorithm()}} {
+	for name, options := range map[string][]tree.FilterOption{"default": nil, "MessageOrder": {tree.WithMessageOrder()}, "Literal": {tree.WithThesisAlgorithm()}} {
 		checkSame(t, "pairs of locations behind "+name, len(analyze(trace, hybrid, tree.NewFilter, options...).pairs), 7)
 	}
 

@@ -13,7 +13,7 @@ import (
 // Filter is a heisen.Detector that forwards events to another detector, except redundant plain
 // accesses and, for some detectors, lock operations that do not matter. It reports the number of
 // dropped events to a detector that is a heisen.Skipper. A Filter must be used by one goroutine at a
-// time. A zero or nil Filter has no detector: it discards events, and Flush returns ErrNoDetector.
+// time. A Filter is a heisen.Skipper itself, so that other filters may stand in front of it.
 type Filter struct {
 	next     heisen.Detector
 	handle   func([]heisen.Record)
@@ -55,7 +55,7 @@ type Filter struct {
 // newFilter makes a filter for both constructors.
 func newFilter(constructor string, next heisen.Detector, c config, opts []filterOption) (*Filter, error) {
 	if next == nil {
-		return nil, fmt.Errorf("%s: %w: %w", constructor, heisen.ErrOption, ErrNoDetector)
+		return nil, fmt.Errorf("%s: %w: the detector is nil", constructor, heisen.ErrOption)
 	}
 	if err := option.Apply(constructor, &c, opts); err != nil {
 		return nil, err
@@ -178,6 +178,17 @@ func (f *Filter) HandleRecords(batch []heisen.Record) {
 	f.deferred.own()
 }
 
+// Skip implements heisen.Skipper, for a filter in front of this one.
+func (f *Filter) Skip(events uint64) {
+	if f == nil || f.next == nil {
+		return
+	}
+	f.skipped += events
+	if f.bypass.mode != filtering { // what follows is forwarded without a look at skipped
+		f.forwardDeferred()
+	}
+}
+
 // forwardDeferred must be called before an event is forwarded after others were not. It forwards the
 // deferred acquisitions and reports the number of dropped events.
 func (f *Filter) forwardDeferred() {
@@ -196,7 +207,7 @@ func (f *Filter) forwardDeferred() {
 // with one that wraps ErrLockMisuse if findings may be missing because of dropped accesses.
 func (f *Filter) Flush() error {
 	if f == nil || f.next == nil {
-		return ErrNoDetector
+		return heisen.ErrZero
 	}
 	err := f.next.Flush()
 	if f.violations > 0 {

@@ -58,7 +58,7 @@ func TestRunsAreKeptTogether(t *testing.T) {
 // TestHandleIsHandleRecords feeds events one by one, as foreign events too.
 func TestHandleIsHandleRecords(t *testing.T) {
 	type foreign struct{ heisen.Event }
-	for _, options := range [][]tree.Option{nil, {tree.WithMessageOrder()}, {tree.WithThesisAlgorithm()}} {
+	for _, options := range [][]tree.FilterOption{nil, {tree.WithMessageOrder()}, {tree.WithThesisAlgorithm()}} {
 		for seed := range uint64(100) {
 			trace := workload.Loops(rand.New(rand.NewPCG(seed, 3)), workload.Small{Threads: 4, Events: 90, Vars: 2, Syncs: 2})
 			_, want := filter(t, trace, options...)
@@ -113,16 +113,16 @@ func TestZeroFilter(t *testing.T) {
 	if s := f.Stats(); s != (tree.Stats{}) {
 		t.Errorf("%+v", s)
 	}
-	if err := f.Flush(); !errors.Is(err, tree.ErrNoDetector) {
+	if err := f.Flush(); !errors.Is(err, heisen.ErrZero) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := tree.NewFilter(nil); !errors.Is(err, tree.ErrNoDetector) {
+	if _, err := tree.NewFilter(nil); !errors.Is(err, heisen.ErrOption) {
 		t.Errorf("error %v", err)
 	}
 	var none *tree.Filter
 	none.Handle((&heisen.Record{Op: heisen.Read}).Event())
 	none.HandleRecords([]heisen.Record{{Op: heisen.Read}})
-	if err := none.Flush(); !errors.Is(err, tree.ErrNoDetector) || none.Stats() != (tree.Stats{}) {
+	if err := none.Flush(); !errors.Is(err, heisen.ErrZero) || none.Stats() != (tree.Stats{}) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -236,7 +236,7 @@ func racy(events, variables int) (trace []heisen.Record) {
 func TestMemoryIsBounded(t *testing.T) {
 	const budget = 1 << 20
 	trace := racy(150000, 60000)
-	for name, options := range map[string][]tree.Option{
+	for name, options := range map[string][]tree.FilterOption{
 		"default": {tree.WithoutBypass()}, "MessageOrder": {tree.WithMessageOrder(), tree.WithoutBypass()},
 	} {
 		d := hybrid
@@ -291,7 +291,7 @@ func TestBudgetsLoseNothing(t *testing.T) {
 			}
 		}
 		var f *tree.Filter
-		tight := func(d heisen.Detector, options ...tree.Option) (_ *tree.Filter, err error) {
+		tight := func(d heisen.Detector, options ...tree.FilterOption) (_ *tree.Filter, err error) {
 			f, err = tree.NewFilter(d)
 			if err == nil {
 				tree.SetBudget(f, 480<<10)
@@ -318,7 +318,7 @@ func TestBudgetsLoseNothing(t *testing.T) {
 // anew, but contexts that are over do.
 func TestContextsAreBounded(t *testing.T) {
 	const limit = 1000
-	for name, option := range map[string]tree.Option{"Literal": tree.WithThesisAlgorithm(), "MessageOrder": tree.WithMessageOrder()} {
+	for name, option := range map[string]tree.FilterOption{"Literal": tree.WithThesisAlgorithm(), "MessageOrder": tree.WithMessageOrder()} {
 		f, err := tree.NewFilter(&forwarded{}, option)
 		if err != nil {
 			t.Fatal(err)
@@ -349,7 +349,7 @@ func TestContextsAreBounded(t *testing.T) {
 // TestContextsMayRunShort is the theorem with contexts that begin anew every few
 // events.
 func TestContextsMayRunShort(t *testing.T) {
-	short := func(d heisen.Detector, options ...tree.Option) (*tree.Filter, error) {
+	short := func(d heisen.Detector, options ...tree.FilterOption) (*tree.Filter, error) {
 		f, err := tree.NewFilter(d, tree.WithMessageOrder())
 		if err == nil {
 			tree.LimitContexts(f, 8)
@@ -382,7 +382,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 		trace = slices.DeleteFunc(trace, func(r heisen.Record) bool {
 			return r.Op == heisen.Fork || r.Op == heisen.End || r.Op == heisen.Join
 		})
-		for kind, options := range map[string][]tree.Option{"default": nil, "MessageOrder": {tree.WithMessageOrder()}} {
+		for kind, options := range map[string][]tree.FilterOption{"default": nil, "MessageOrder": {tree.WithMessageOrder()}} {
 			for _, d := range []nothing{{heisen.LocksAsEvents}, {heisen.LocksAsOrder}, {heisen.LocksAsSets}} {
 				for _, bypasses := range []bool{false, true} {
 					f, err := tree.NewFilter(d, options...)

@@ -38,10 +38,10 @@ func (d byByte) Handle(e heisen.Event) {
 }
 
 // spanFilter is NewSpanFilter with the type of NewFilter.
-func spanFilter(d heisen.Detector, options ...tree.Option) (*tree.Filter, error) {
-	var opts []tree.SpanOption
+func spanFilter(d heisen.Detector, options ...tree.FilterOption) (*tree.Filter, error) {
+	var opts []tree.Option
 	for _, o := range options {
-		opts = append(opts, o.(tree.SpanOption))
+		opts = append(opts, o.(tree.Option))
 	}
 	return tree.NewSpanFilter(d, opts...)
 }
@@ -52,7 +52,7 @@ func spanFilter(d heisen.Detector, options ...tree.Option) (*tree.Filter, error)
 func TestFirstRacesAreUnchanged(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		filter func(heisen.Detector, ...tree.Option) (*tree.Filter, error)
+		filter func(heisen.Detector, ...tree.FilterOption) (*tree.Filter, error)
 	}{
 		{"NewFilter", tree.NewFilter},
 		{"NewSpanFilter", spanFilter},

@@ -19,13 +19,13 @@ import (
 
 // everyLock is NewFilter with the options by which the filter drops only accesses, and bypasses
 // nothing.
-func everyLock(d heisen.Detector, options ...tree.Option) (*tree.Filter, error) {
+func everyLock(d heisen.Detector, options ...tree.FilterOption) (*tree.Filter, error) {
 	return tree.NewFilter(d, append(options, tree.WithAllLockEvents(), tree.WithoutBypass())...)
 }
 
 // bypassing makes filters that bypass ten events after every ten.
-func bypassing(accessesOnly bool) func(heisen.Detector, ...tree.Option) (*tree.Filter, error) {
-	return func(d heisen.Detector, options ...tree.Option) (*tree.Filter, error) {
+func bypassing(accessesOnly bool) func(heisen.Detector, ...tree.FilterOption) (*tree.Filter, error) {
+	return func(d heisen.Detector, options ...tree.FilterOption) (*tree.Filter, error) {
 		f, err := tree.NewFilter(d, options...)
 		if err == nil {
 			tree.SetBypass(f, 10, accessesOnly)
@@ -35,7 +35,7 @@ func bypassing(accessesOnly bool) func(heisen.Detector, ...tree.Option) (*tree.F
 }
 
 // findings returns the findings of a detector behind a filter, in order.
-func findings(trace []heisen.Record, detector func(heisen.Sink) heisen.Detector, filter func(heisen.Detector, ...tree.Option) (*tree.Filter, error), options ...tree.Option) (found []heisen.Finding, stats tree.Stats, err error) {
+func findings(trace []heisen.Record, detector func(heisen.Sink) heisen.Detector, filter func(heisen.Detector, ...tree.FilterOption) (*tree.Filter, error), options ...tree.FilterOption) (found []heisen.Finding, stats tree.Stats, err error) {
 	d := detector(func(f heisen.Finding) { found = append(found, f) })
 	f, err := filter(d, options...)
 	if err != nil {
@@ -56,13 +56,13 @@ func TestDroppedLockOperations(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		detector func(heisen.Sink) heisen.Detector
-		options  []tree.Option
+		options  []tree.FilterOption
 	}{
 		{"hb", reference, nil},
 		{"fasttrack", fastTrack, nil},
-		{"hybrid", hybrid, []tree.Option{tree.WithMessageOrder()}},
+		{"hybrid", hybrid, []tree.FilterOption{tree.WithMessageOrder()}},
 		{"hybrid by default", hybrid, nil},
-		{"hybrid, atomics order", hybridOrderingAtomics, []tree.Option{tree.WithMessageOrder()}},
+		{"hybrid, atomics order", hybridOrderingAtomics, []tree.FilterOption{tree.WithMessageOrder()}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var left, traces atomic.Int64
@@ -93,11 +93,11 @@ func TestBypassLosesNothing(t *testing.T) {
 		name         string
 		detector     func(heisen.Sink) heisen.Detector
 		accessesOnly bool
-		options      []tree.Option
+		options      []tree.FilterOption
 	}{
 		{"hb, all events", reference, false, nil},
 		{"hb, accesses", reference, true, nil},
-		{"hybrid, accesses", hybrid, true, []tree.Option{tree.WithMessageOrder()}},
+		{"hybrid, accesses", hybrid, true, []tree.FilterOption{tree.WithMessageOrder()}},
 		{"hybrid, accesses, default", hybrid, true, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -124,12 +124,12 @@ func TestBypassLosesNothing(t *testing.T) {
 func TestBypassesWhereItDoesNotPay(t *testing.T) {
 	for _, test := range []struct {
 		burst    int
-		options  []tree.Option
+		options  []tree.FilterOption
 		bypasses bool
 	}{
 		{100, nil, false},
 		{1, nil, true},
-		{1, []tree.Option{tree.WithoutBypass()}, false},
+		{1, []tree.FilterOption{tree.WithoutBypass()}, false},
 	} {
 		trace := workload.SharedLocks(workload.Micro{Threads: 16, Iterations: 2000, Locks: 1, Burst: test.burst})
 		f, err := tree.NewFilter(fastTrack(nil), test.options...)

@@ -27,11 +27,11 @@ func TestPotentialRacesAreUnchanged(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		detector func(heisen.Sink) heisen.Detector
-		options  []tree.Option
+		options  []tree.FilterOption
 	}{
 		{"default", hybrid, nil},
-		{"MessageOrder", hybrid, []tree.Option{tree.WithMessageOrder()}},
-		{"MessageOrder, atomics order", hybridOrderingAtomics, []tree.Option{tree.WithMessageOrder()}},
+		{"MessageOrder", hybrid, []tree.FilterOption{tree.WithMessageOrder()}},
+		{"MessageOrder, atomics order", hybridOrderingAtomics, []tree.FilterOption{tree.WithMessageOrder()}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			forRandomTraces(t, perKind, func(trace []heisen.Record) (outcome, error) {
@@ -52,11 +52,11 @@ type violation struct {
 // TestViolationsAreUnchanged is the theorem for Eraser: behind either filter the
 // same variables are reported, at the same accesses, with the same locks.
 func TestViolationsAreUnchanged(t *testing.T) {
-	messages := []tree.Option{tree.WithMessageOrder()}
+	messages := []tree.FilterOption{tree.WithMessageOrder()}
 	for _, test := range []struct {
 		name    string
-		options []tree.Option
-		filter  func(heisen.Detector, ...tree.Option) (*tree.Filter, error)
+		options []tree.FilterOption
+		filter  func(heisen.Detector, ...tree.FilterOption) (*tree.Filter, error)
 	}{
 		{"default", nil, tree.NewFilter},
 		{"MessageOrder", messages, tree.NewFilter},

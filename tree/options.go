@@ -8,23 +8,17 @@ import (
 	"github.com/heisen-go/heisen/internal/option"
 )
 
-var (
-	// ErrNoDetector means that there is no detector behind the filter: NewFilter or NewSpanFilter
-	// got none, or a Filter was not made by one of them.
-	ErrNoDetector = errors.New("tree: no detector behind the filter")
+// ErrLockMisuse means that the stream contains a lock that did not exclude: while a thread held it, and
+// accesses were dropped because the next holder would be ordered after them, another thread took it,
+// or observed what was released through it. Findings may be missing.
+var ErrLockMisuse = errors.New("a lock was observed by another thread while it was held")
 
-	// ErrLockMisuse means that the stream contains a lock that did not exclude: while a thread held
-	// it, and accesses were dropped because the next holder would be ordered after them, another
-	// thread took it, or observed what was released through it. Findings may be missing.
-	ErrLockMisuse = errors.New("tree: a lock was observed by another thread while it was held")
-)
+// FilterOption is an option of NewFilter.
+type FilterOption interface{ applyFilter(*config) error }
 
-// Option is an option of NewFilter.
-type Option interface{ applyFilter(*config) error }
-
-// SpanOption is an option of NewSpanFilter. NewFilter accepts it too.
-type SpanOption interface {
-	Option
+// Option is an option that every constructor of the package accepts.
+type Option interface {
+	FilterOption
 	applySpanFilter(*config) error
 }
 
@@ -51,7 +45,7 @@ func (o spanOption) applySpanFilter(c *config) error { return o(c) }
 // lockset.Hybrid and lockset.Eraser. Releases of locks publish nothing to them, so that accesses are
 // redundant across releases, whichever thread takes the lock in between. In front of a detector to
 // which locks are order, as in package vclock, this option loses races.
-func WithMessageOrder() Option {
+func WithMessageOrder() FilterOption {
 	return filterOption(func(c *config) error {
 		c.messageOrder = true
 		return nil
@@ -60,9 +54,9 @@ func WithMessageOrder() Option {
 
 // WithThesisAlgorithm uses Algorithms 1 and 2 of the thesis as they are: Γ is a path of held locks and
 // messages, and Θ is looked up by program location, for at most two threads. It drops more accesses
-// than the other filters and loses races, as the package documentation explains. It exists for
-// comparison. It cannot be combined with WithMessageOrder.
-func WithThesisAlgorithm() Option {
+// than the other filters and loses races; docs/design/tree.md explains how. It exists for comparison. It
+// cannot be combined with WithMessageOrder.
+func WithThesisAlgorithm() FilterOption {
 	return filterOption(func(c *config) error {
 		c.thesisAlgorithm = true
 		return nil
@@ -70,7 +64,7 @@ func WithThesisAlgorithm() Option {
 }
 
 // WithAllLockEvents forwards all lock operations, also to a detector that is a heisen.LockUser.
-func WithAllLockEvents() SpanOption {
+func WithAllLockEvents() Option {
 	return spanOption(func(c *config) error {
 		c.allLockEvents = true
 		return nil
@@ -78,10 +72,10 @@ func WithAllLockEvents() SpanOption {
 }
 
 // WithoutBypass makes the filter examine all events, even where that does not pay. Without it, the
-// filter forwards all accesses, or all events, for a while, if the events that it dropped from the
-// last ones were worth less than their examination. Then it examines events again. A bypass loses
+// filter forwards all accesses, or all events, for a while, if examining recent events cost more than
+// dropping some of them saved. Then it examines events again. A bypass loses
 // no finding. When it happens depends only on the stream and on how it is split into batches.
-func WithoutBypass() SpanOption {
+func WithoutBypass() Option {
 	return spanOption(func(c *config) error {
 		c.noBypass = true
 		return nil
@@ -93,9 +87,9 @@ const defaultDetectorCost = 14 * time.Nanosecond
 
 // WithDetectorCost sets the average cost of an event to the detector behind the filter, which must be
 // positive. The filter bypasses events if dropping some saves the detector less time than the
-// examination of all costs; see WithoutBypass. The default is 14 nanoseconds, as of
-// vclock.FastTrack.
-func WithDetectorCost(perEvent time.Duration) SpanOption {
+// examination of all costs; see WithoutBypass. The default is 14 nanoseconds, that
+// of vclock.FastTrack.
+func WithDetectorCost(perEvent time.Duration) Option {
 	return spanOption(func(c *config) error {
 		if perEvent <= 0 {
 			return option.Errorf("WithDetectorCost: %v, want more than 0", perEvent)
@@ -109,7 +103,7 @@ func WithDetectorCost(perEvent time.Duration) SpanOption {
 // there is no bound. The filter forgets the accesses that have not been useful for the longest time.
 // That costs time, but no finding. The state of threads and locks, about 200 bytes for each, is
 // never forgotten. The histories of variables get the rest.
-func WithMemory(bytes uint64) SpanOption {
+func WithMemory(bytes uint64) Option {
 	return spanOption(func(c *config) error {
 		if bytes < minBudget {
 			return option.Errorf("WithMemory: %d bytes, want at least %d", bytes, minBudget)
@@ -121,8 +115,8 @@ func WithMemory(bytes uint64) SpanOption {
 
 // NewFilter returns a filter in front of next, which must not be nil. If next is a heisen.LockUser,
 // the filter also drops lock operations that do not matter to next; see WithAllLockEvents. The error
-// wraps heisen.ErrOption, and ErrNoDetector if next is nil.
-func NewFilter(next heisen.Detector, opts ...Option) (*Filter, error) {
+// wraps heisen.ErrOption.
+func NewFilter(next heisen.Detector, opts ...FilterOption) (*Filter, error) {
 	var c config
 	apply := make([]filterOption, len(opts))
 	for i, o := range opts {
@@ -137,14 +131,14 @@ func NewFilter(next heisen.Detector, opts ...Option) (*Filter, error) {
 // variable, such as vclock.FastTrack. Within a span, the interval between two publications of a
 // thread, it forwards the first access and the first write of each variable, whatever their sites
 // (section 3.6). Behind it the same bytes race, and the first access of each byte that races with
-// an earlier one is the same. The earlier access may be another one. The error is as of NewFilter.
+// an earlier one is the same. The earlier access may be another one. The errors are those of NewFilter.
 //
 // The thesis claims that every access that races with the second of two accesses of a span also
 // races with the first. But a read may come before the first write of its span, and the read does
 // not race with other reads, with which the write races. So a write is redundant only after a
 // write. As in NewFilter, a span continues over the release of a lock if the thread takes the lock
 // again before any other thread has observed the release.
-func NewSpanFilter(next heisen.Detector, opts ...SpanOption) (*Filter, error) {
+func NewSpanFilter(next heisen.Detector, opts ...Option) (*Filter, error) {
 	c := config{spans: true}
 	apply := make([]filterOption, len(opts))
 	for i, o := range opts {

@@ -116,7 +116,7 @@ type result struct {
 }
 
 // analyze runs a detector over a trace, behind a filter unless that is nil.
-func analyze(t []heisen.Record, detector func(heisen.Sink) heisen.Detector, filter func(heisen.Detector, ...tree.Option) (*tree.Filter, error), options ...tree.Option) result {
+func analyze(t []heisen.Record, detector func(heisen.Sink) heisen.Detector, filter func(heisen.Detector, ...tree.FilterOption) (*tree.Filter, error), options ...tree.FilterOption) result {
 	r := result{pairs: map[locations]bool{}, first: map[heisen.Object]uint64{}}
 	event := uint64(0)
 	d := detector(func(f heisen.Finding) {
@@ -176,7 +176,7 @@ func TestRacyLocationsAreUnchanged(t *testing.T) {
 	})
 }
 
-func sameLocations(trace []heisen.Record, detector func(heisen.Sink) heisen.Detector, options ...tree.Option) (outcome, error) {
+func sameLocations(trace []heisen.Record, detector func(heisen.Sink) heisen.Detector, options ...tree.FilterOption) (outcome, error) {
 	want := analyze(trace, detector, nil)
 	got := analyze(trace, detector, tree.NewFilter, options...)
 	o := outcome{Stats: got.stats, races: len(want.pairs), refused: errors.Is(got.err, tree.ErrLockMisuse)}

@@ -29,7 +29,7 @@ func BenchmarkDetector(b *testing.B) {
 }
 
 func benchDetector(b *testing.B, name string, pairs bool, trace []heisen.Record) {
-	opts := []vclock.Option{vclock.WithSink(func(f heisen.Finding) {
+	opts := []vclock.DetectorOption{vclock.WithSink(func(f heisen.Finding) {
 		b.Errorf("a finding in a trace without races: %+v", f)
 	})}
 	if pairs {

@@ -50,11 +50,18 @@ func (c *Clock) Covers(e Epoch) bool { return e.Time() <= c.Time(e.Slot()) }
 
 // Raise makes c cover e. It takes constant time if c shares no memory with another clock.
 // Otherwise it copies a block, and a pointer per 64 slots.
-func (c *Clock) Raise(e Epoch) { c.raise(nil, e) }
+func (c *Clock) Raise(e Epoch) {
+	if c != nil {
+		c.raise(nil, e)
+	}
+}
 
 // Tick advances the time of slot by one and returns the new epoch. It costs as much as Raise. The
 // largest time, 2^44-1, stays as it is.
 func (c *Clock) Tick(slot uint32) Epoch {
+	if c == nil {
+		return 0
+	}
 	e := MakeEpoch(slot, min(c.Time(slot)+1, maxTime))
 	c.Raise(e)
 	return e
@@ -63,7 +70,7 @@ func (c *Clock) Tick(slot uint32) Epoch {
 // Join makes c the pointwise maximum of c and d. It takes a step per slot, or a step per 64 slots
 // where both share memory. A nil d is a zero clock.
 func (c *Clock) Join(d *Clock) {
-	if d != nil {
+	if c != nil && d != nil {
 		c.join(nil, d)
 	}
 }

@@ -22,8 +22,8 @@
 //
 // # Guarantees
 //
-// A finding is a true race of the observed order if the stream contains all synchronization, or
-// hides calls by barrier pairs and WithBarrierPairs is given (TREE and RDIT, chapter 4).
+// A finding is a true race of the observed order if the stream contains all synchronization, or if
+// barrier pairs stand for what it lacks and WithBarrierPairs is set (TREE and RDIT, chapter 4).
 // HappensBefore finds every racy pair, up to repetitions that no finding could tell apart.
 // FastTrack finds, for every byte that races, the first access that races with an earlier one. The
 // doc comment of FastTrack has the proof. Both miss races that only another schedule shows.

@@ -15,7 +15,7 @@ import (
 // unknown, the object is the first byte that both touch, and the size is 1. One access may have
 // several findings, with different earlier accesses.
 //
-// The zero FastTrack is usable and discards its findings. A nil *FastTrack ignores all calls.
+// The zero FastTrack is ready to use and discards its findings.
 //
 // # Why the first race is never missed
 //
@@ -54,7 +54,7 @@ type FastTrack struct {
 }
 
 // NewFastTrack returns a FastTrack detector for one stream. The error wraps heisen.ErrOption.
-func NewFastTrack(opts ...Option) (*FastTrack, error) {
+func NewFastTrack(opts ...DetectorOption) (*FastTrack, error) {
 	c, err := newDetectorConfig("vclock.NewFastTrack", opts)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (*FastTrack) LockUse() heisen.LockUse { return heisen.LocksAsOrder }
 // ErrTooManyThreads if races may be missing.
 func (f *FastTrack) Flush() error {
 	if f == nil {
-		return nil
+		return heisen.ErrZero
 	}
 	f.ensureInit()
 	return f.order.Err()

@@ -16,10 +16,11 @@ import (
 // (see heisen.Op.Conflicts) and does not happen before it: one finding each, in stream order. Both
 // accesses are complete, including the index. Repetitions count as one access, the first:
 // accesses with the same op, object, size, site and context, by the same thread, between two of
-// its publications, if few other accesses come between them. So no pair of an earlier site and a
-// later event is missing.
+// its publications, with fewer than 64 other accesses between them that are stored for the same
+// bytes, op and thread. Other repetitions are stored and reported again. Either way, no pair of an
+// earlier site and a later event is missing.
 //
-// The zero HappensBefore is usable and discards its findings. A nil *HappensBefore ignores all calls.
+// The zero HappensBefore is ready to use and discards its findings.
 //
 // An access takes a step per thread and op that touched the variable, and a step per finding. It
 // stores about 48 bytes per word, which are freed at the end of the variable's allocation epoch.
@@ -59,7 +60,7 @@ type accessKey struct {
 
 // NewHappensBefore returns a HappensBefore detector for one stream. The error wraps
 // heisen.ErrOption.
-func NewHappensBefore(opts ...Option) (*HappensBefore, error) {
+func NewHappensBefore(opts ...DetectorOption) (*HappensBefore, error) {
 	c, err := newDetectorConfig("vclock.NewHappensBefore", opts)
 	if err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func (*HappensBefore) LockUse() heisen.LockUse { return heisen.LocksAsOrder }
 // ErrTooManyThreads if races may be missing.
 func (d *HappensBefore) Flush() error {
 	if d == nil {
-		return nil
+		return heisen.ErrZero
 	}
 	d.ensureInit()
 	return d.order.Err()

@@ -5,13 +5,12 @@ import (
 	"github.com/heisen-go/heisen/internal/option"
 )
 
-// Option is an option of the detectors, NewFastTrack and NewHappensBefore.
-type Option interface{ applyDetector(*detectorConfig) error }
+// DetectorOption is an option of NewFastTrack and NewHappensBefore.
+type DetectorOption interface{ applyDetector(*detectorConfig) error }
 
-// OrderOption is an option of NewOrder. The detectors accept it too, and pass it on to their
-// Order.
-type OrderOption interface {
-	Option
+// Option is an option that every constructor of the package accepts.
+type Option interface {
+	DetectorOption
 	applyOrder(*orderConfig) error
 }
 
@@ -36,7 +35,7 @@ func (o orderOption) applyOrder(c *orderConfig) error       { return o(c) }
 
 // WithSink sets where a detector reports its findings. Without it, or with nil, findings are
 // counted and discarded.
-func WithSink(sink heisen.Sink) Option {
+func WithSink(sink heisen.Sink) DetectorOption {
 	return detectorOption(func(c *detectorConfig) error {
 		c.sink = sink
 		return nil
@@ -53,7 +52,7 @@ func WithSink(sink heisen.Sink) Option {
 // a step per object that the pair may touch. The order is exact if any two spans in the sets are
 // equal or disjoint, and every object is allocated and freed as a whole. Otherwise the order may
 // contain too many edges, so that races are missed, but none are invented.
-func WithBarrierPairs(symbols *heisen.Symbols) OrderOption {
+func WithBarrierPairs(symbols *heisen.Symbols) Option {
 	return orderOption(func(c *orderConfig) error {
 		c.barrierPairs, c.symbols = true, symbols
 		return nil
@@ -61,7 +60,7 @@ func WithBarrierPairs(symbols *heisen.Symbols) OrderOption {
 }
 
 // newDetectorConfig applies the options of a detector's constructor.
-func newDetectorConfig(constructor string, opts []Option) (c detectorConfig, err error) {
+func newDetectorConfig(constructor string, opts []DetectorOption) (c detectorConfig, err error) {
 	apply := make([]detectorOption, len(opts))
 	for i, o := range opts {
 		if o != nil {

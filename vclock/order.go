@@ -18,7 +18,7 @@ import (
 // The two calls differ for events that both wait and publish: sync/atomic operations, which are
 // also accesses.
 //
-// The zero Order is the order of an empty stream. A nil *Order ignores all events. An Order must be used by one goroutine at a time.
+// The zero Order is the order of an empty stream. An Order must be used by one goroutine at a time.
 //
 // # Slots
 //
@@ -67,7 +67,7 @@ type releaseClock struct {
 }
 
 // NewOrder returns the order of an empty stream. The error wraps heisen.ErrOption.
-func NewOrder(opts ...OrderOption) (*Order, error) {
+func NewOrder(opts ...Option) (*Order, error) {
 	var c orderConfig
 	apply := make([]orderOption, len(opts))
 	for i, o := range opts {
@@ -135,8 +135,8 @@ func (o *Order) Access(id heisen.Thread) Epoch {
 	return t.epoch
 }
 
-// Before reports whether the access at e, an epoch that Access returned, happens before the
-// present of a thread or was by the thread itself. It takes constant time.
+// Before reports whether the access at e, an epoch that Access returned, was made by thread id or
+// happens before its present. It takes constant time.
 func (o *Order) Before(e Epoch, id heisen.Thread) bool {
 	t := o.thread(id)
 	return t == nil || t.covers(e)
@@ -196,7 +196,7 @@ func (o *Order) Slots() int {
 // and nil otherwise.
 func (o *Order) Err() error {
 	if o == nil {
-		return nil
+		return heisen.ErrZero
 	}
 	return o.threads.err
 }

@@ -15,11 +15,11 @@ import (
 var (
 	// ErrTooManyThreads means that more than MaxSlots threads were unordered with each other, or
 	// that one thread published 2^44 times. All later events were ignored.
-	ErrTooManyThreads = errors.New("vclock: too many threads or steps")
+	ErrTooManyThreads = errors.New("too many threads or steps")
 	// ErrEndedThread means that a thread was joined, or had another event, so long after its end
 	// that its clock had been dropped. All earlier events were then ordered before all later
 	// events of the threads concerned, so that races may be missed, but none are invented.
-	ErrEndedThread = errors.New("vclock: use of an ended thread whose clock was dropped")
+	ErrEndedThread = errors.New("use of an ended thread whose clock was dropped")
 )
 
 // thread is the state of a thread: what it has seen of other slots, and the epoch of its own.

@@ -1,14 +1,14 @@
 // Command jobs is a program whose trace has many queries for mcm.Detector.
 //
-// Goroutines pass jobs to each other on boards, each of which has a lock. Submitters post jobs, workers
-// do them, collectors read the results and put the jobs back to be used again. A job is on a board
-// before its submitter has filled it in, but only while the board is locked, so no goroutine sees that.
-// The fields of a job are written with a lock and read without. Neither must-happen-before edges nor
-// reads-from order the two accesses; only the mutual exclusion of critical sections does. So the answer
-// to most queries is no, and a detector that only follows edges has to query them. Counters that are read
-// without their lock are true races.
+// Goroutines pass jobs to each other on boards, each of which has a lock. Submitters post jobs,
+// workers do them, collectors read the results and put the jobs back to be used again. A job is on
+// a board before its submitter has filled it in, but only while the board is locked, so no
+// goroutine sees that. The fields of a job are written with a lock and read without. Neither
+// must-happen-before edges nor reads-from order the two accesses; only the mutual exclusion of
+// critical sections does. So the answer to most queries is no, and a detector that only follows
+// edges has to query them. Counters that are read without their lock are true races.
 //
-//	heisen record -o jobs.heisen run ./bench/jobs -- -jobs 20000
+//	heisen record -o jobs.heisen run ./bench/jobs -jobs 20000
 //	go run ./bench/solvers jobs.heisen
 package main
 

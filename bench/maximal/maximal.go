@@ -161,7 +161,7 @@ func (f *Formula) readConsistently(accesses []int) {
 		}
 		sees := []order.Lit{{Before: f.Place, After: f.Node[i]}}
 		observed, seen := order.Lit{}, false
-		// The nearest first: solvers try what is older, other things being equal.
+		// The nearest write first: with equal scores, solvers try the older variable.
 		near := append(accesses[at+1:len(accesses):len(accesses)], accesses[:at]...)
 		slices.SortFunc(near, func(j, k int) int { return cmp.Compare(max(j-i, i-j), max(k-i, i-k)) })
 		for _, j := range near {

@@ -49,8 +49,8 @@ func TestRace(t *testing.T) {
 			event(0, heisen.Write, x, 1), event(0, heisen.Fork, 1),
 			event(1, heisen.Begin, 1), event(1, heisen.Read, x, 1),
 		}, 0, 3, order.Unsat},
-		// An infeasible section outside of the prefix does not matter: what thread
-		// 2 read decides that it takes the lock last, but it is not needed at all.
+		// An infeasible section outside of the prefix does not matter: the value that thread 2 read
+		// implies that it takes the lock last, but no event of it is needed.
 		{"a section that is cut off", []heisen.Record{
 			event(0, heisen.Acquire, lock), event(0, heisen.Write, y, 1), event(0, heisen.Write, x, 1), event(0, heisen.Release, lock),
 			event(2, heisen.Read, y, 1), event(2, heisen.Acquire, lock), event(2, heisen.Release, lock),

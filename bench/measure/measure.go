@@ -1,5 +1,5 @@
-// Package measure is what the benchmarks of all rooms share: how they feed events to a detector
-// and the units in which they report its cost. The workloads are in package workload.
+// Package measure is shared by the benchmarks of several packages. It feeds events to a detector
+// and reports the cost in common units. The workloads are in package workload.
 package measure
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// batchSize is how many records a detector is handed at a time, as heisen.Run does it.
+// batchSize is the number of records that a detector gets at a time, as in heisen.Run.
 const batchSize = 1024
 
 // PerEvent runs once b.N times. Each run handles the given number of events. It reports the cost
@@ -36,7 +36,7 @@ func PerEvent(b *testing.B, events int, once func() error) {
 	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/total, "allocs/event")
 }
 
-// Feed hands a trace to a detector in batches and flushes the detector.
+// Feed passes a trace to a detector in batches and flushes the detector.
 func Feed(d heisen.Detector, trace []heisen.Record) error {
 	h, batches := d.(heisen.RecordHandler)
 	for len(trace) > 0 {

@@ -11,8 +11,8 @@
 // The locations and variables for the heuristics are those of all races that random noise finds in
 // some runs before.
 //
-// Result, mean of 20 runs: without noise 5.7 overlaps on 1.4 of the five racy variables, with noise at
-// every access to these variables 105 overlaps on 4.8.
+// Result, mean of 20 runs: without noise 5.7 overlaps on 1.4 of the five racy variables, with noise
+// at every access to these variables 105 overlaps on 4.8.
 package main
 
 import (
@@ -40,24 +40,24 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// program is what is run.
+// program is the package of the program.
 const program = "github.com/heisen-go/heisen/examples/server"
 
-// A way is a heuristic with its strength and its waiting time in microseconds.
-type way struct {
+// A setting is a heuristic with its strength and its waiting time in microseconds.
+type setting struct {
 	noise          string
 	strength, wait int
 }
 
-func (w way) String() string {
+func (w setting) String() string {
 	if w.noise == "none" {
 		return w.noise
 	}
 	return fmt.Sprintf("%s %d/%d", w.noise, w.strength, w.wait)
 }
 
-// ways has the rows of table 2, without CT, which is another tool.
-var ways = []way{
+// settings has the rows of table 2, without CT, which is another tool.
+var settings = []setting{
 	{"none", 0, 0},
 	{"random", 50, 50},
 	{"loc", 1000, 50},
@@ -94,7 +94,7 @@ func measure(ctx context.Context, w io.Writer, runs, requests int, brief bool, p
 	}
 	defer resolver.Close()
 	e := &experiment{exe: filepath.Join(dir, "server"), requests: requests, brief: brief, resolver: resolver}
-	b, err := build.New(ctx, "", "")
+	b, err := build.New(ctx, "", "", build.MainModules)
 	if err != nil {
 		return err
 	}
@@ -109,8 +109,8 @@ func measure(ctx context.Context, w io.Writer, runs, requests int, brief bool, p
 		len(e.locations), len(e.uses), strings.Join(e.names, ", "))
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(out, "GOMAXPROCS\t")
-	for _, way := range ways {
-		fmt.Fprintf(out, "%v\t", way)
+	for _, setting := range settings {
+		fmt.Fprintf(out, "%v\t", setting)
 	}
 	fmt.Fprintln(out)
 	for _, n := range procs {
@@ -118,12 +118,12 @@ func measure(ctx context.Context, w io.Writer, runs, requests int, brief bool, p
 			return fmt.Errorf("GOMAXPROCS %q", n)
 		}
 		fmt.Fprintf(out, "%s\t", n)
-		for _, way := range ways {
+		for _, setting := range settings {
 			var races, variables int
 			for i := range runs {
-				r, err := e.run(ctx, e.noise(way, uint64(i+1)), n)
+				r, err := e.run(ctx, e.noise(setting, uint64(i+1)), n)
 				if err != nil {
-					return fmt.Errorf("%v: %w", way, err)
+					return fmt.Errorf("%v: %w", setting, err)
 				}
 				races += r.races
 				variables += len(r.variables)
@@ -159,7 +159,7 @@ type outcome struct {
 func (e *experiment) prepare(ctx context.Context) error {
 	var of []infer.Access
 	for seed := range uint64(10) {
-		r, err := e.run(ctx, e.noise(way{"random", 500, 50}, seed+100), "2")
+		r, err := e.run(ctx, e.noise(setting{"random", 500, 50}, seed+100), "2")
 		if err != nil {
 			return err
 		}
@@ -191,7 +191,7 @@ func (e *experiment) prepare(ctx context.Context) error {
 	return err
 }
 
-func (e *experiment) noise(w way, seed uint64) recorder.Noise {
+func (e *experiment) noise(w setting, seed uint64) recorder.Noise {
 	n := recorder.Noise{Strength: w.strength, For: time.Duration(w.wait) * time.Microsecond, Seed: seed, Budget: time.Minute}
 	switch w.noise {
 	case "loc":

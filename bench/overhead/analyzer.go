@@ -16,8 +16,8 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// The analyzer is this program in a process of its own, so that its CPU time and memory can be measured. Like
-// heisen run, it starts the program and consumes its events.
+// The analyzer is this program in a process of its own, so that its CPU time and memory can be
+// measured. Like heisen run, it starts the program and consumes its events.
 const (
 	analyzerVerb = "-analyze"
 	reportEnv    = "OVERHEAD_REPORT"

@@ -2,7 +2,7 @@
 // well-known modules as they are, under Go's race detector and under heisen. Tables show CPU time,
 // wall time and memory relative to the plain run.
 //
-//	go run ./bench/overhead [-count n] [-scale x] [-run regexp] [-json] [-profile dir]
+//	go run ./bench/overhead [-suite name] [-count n] [-scale x] [-run regexp] [-json] [-profile dir]
 //
 // The modules come from the module proxy, in fixed versions. The time to build them does not count.
 // Every run does a fixed number of iterations. The configurations take turns, and the tables show
@@ -24,11 +24,11 @@
 // wall time of go test -race, and 1.08 times its memory (geometric means of medians of 15). In five
 // runs with medians of five, the CPU time was between 0.95 and 1.03 times, with a median of 0.98.
 //
-// By benchmark, the CPU time was between 0.6 and 2 times. It is highest where thousands of goroutines
-// wait. Where goroutines share words, single runs differ by up to a factor of three, under -race too,
-// depending on how fast processors exchange cache lines. The counter of parallel benchmarks orders
-// nothing for heisen, but counts as synchronization for -race. Without this difference it would be
-// about 5 % more.
+// By benchmark, the CPU time was between 0.6 and 2 times. It is highest where thousands of
+// goroutines wait. Where goroutines share words, single runs differ by up to a factor of three,
+// under -race too, depending on how fast processors exchange cache lines. The counter of parallel
+// benchmarks orders nothing for heisen, but counts as synchronization for -race. Without this
+// difference it would be about 5 % more.
 //
 // With -detect atomrace and without noise, CPU and wall time were those of -race (one run of earlier
 // code; CPU between 0.5 and 1.6 times by benchmark).
@@ -64,6 +64,7 @@ func main() {
 func measureMain(ctx context.Context) error {
 	count := flag.Int("count", 3, "runs of each configuration; the tables show their medians")
 	scale := flag.Float64("scale", 1, "factor for the number of iterations")
+	suite := flag.String("suite", "structures,library", "comma-separated `suites` to measure")
 	only := flag.String("run", "", "measure the benchmarks that match `regexp`")
 	skip := flag.String("skip", "all", "comma-separated `configurations` to leave out")
 	asJSON := flag.Bool("json", false, "print every run as JSON, one a line, instead of tables")
@@ -77,9 +78,17 @@ func measureMain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	chosen := slices.DeleteFunc(slices.Clone(ways), func(w way) bool {
+	chosen := slices.DeleteFunc(slices.Clone(configurations), func(w configuration) bool {
 		return slices.Contains(strings.Split(*skip, ","), w.name)
 	})
+	var selected [][]benchmark
+	for _, name := range strings.Split(*suite, ",") {
+		i := slices.IndexFunc(suites, func(s namedSuite) bool { return s.name == name })
+		if i < 0 {
+			return fmt.Errorf("no suite is called %q", name)
+		}
+		selected = append(selected, suites[i].benchmarks)
+	}
 	dir, err := os.MkdirTemp("", "heisen-overhead-")
 	if err != nil {
 		return err
@@ -87,9 +96,19 @@ func measureMain(ctx context.Context) error {
 	defer removeAll(dir)
 
 	runner := &runner{dir: dir, profile: *profile, scale: *scale}
+	for _, suite := range selected {
+		if err := measureSuite(ctx, runner, suite, chosen, match, *count, *asJSON); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measureSuite measures the benchmarks of a suite that match, and prints their costs: each run as JSON, or tables.
+func measureSuite(ctx context.Context, runner *runner, suite []benchmark, chosen []configuration, match *regexp.Regexp, count int, asJSON bool) error {
 	var rows []row
 	defer func() {
-		if !*asJSON {
+		if !asJSON && len(rows) > 0 {
 			printTables(os.Stdout, chosen, rows) // also after an error
 		}
 	}()
@@ -102,14 +121,14 @@ func measureMain(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", b, err)
 		}
 		r := row{bench: b, runs: map[string][]cost{}}
-		for n := range *count {
+		for n := range count {
 			for _, w := range chosen {
 				c, err := runner.run(ctx, b, w)
 				if err != nil {
 					return fmt.Errorf("%s, %s: %w", b, w.name, err)
 				}
 				r.runs[w.name] = append(r.runs[w.name], c)
-				if *asJSON {
+				if asJSON {
 					err := json.NewEncoder(os.Stdout).Encode(struct {
 						Benchmark string `json:"benchmark"`
 						Way       string `json:"way"`
@@ -121,7 +140,7 @@ func measureMain(ctx context.Context) error {
 					}
 				}
 			}
-			fmt.Fprintf(os.Stderr, "%s: %d of %d\n", b, n+1, *count)
+			fmt.Fprintf(os.Stderr, "%s: %d of %d\n", b, n+1, count)
 		}
 		rows = append(rows, r)
 	}

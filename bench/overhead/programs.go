@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -23,23 +24,23 @@ type runner struct {
 
 // source returns the folder of a module.
 func (r *runner) source(b benchmark) string {
-	return filepath.Join(r.dir, strings.ReplaceAll(b.module, "/", "_"))
+	return filepath.Join(r.dir, strings.ReplaceAll(cmp.Or(b.module, "library"), "/", "_"))
 }
 
 // program returns the path of the test program of a benchmark's package.
 func (r *runner) program(b benchmark, kind string) string {
-	return filepath.Join(r.dir, strings.ReplaceAll(b.module+"/"+b.pkg, "/", "_")+"."+kind)
+	return filepath.Join(r.dir, strings.ReplaceAll(cmp.Or(b.module, "library")+"/"+b.pkg, "/", "_")+"."+kind)
 }
 
 // build fetches the module and compiles the programs that do not exist yet.
-func (r *runner) build(ctx context.Context, b benchmark, ways []way) error {
+func (r *runner) build(ctx context.Context, b benchmark, configurations []configuration) error {
 	if _, err := os.Stat(r.source(b)); err != nil {
 		if err := r.fetch(ctx, b); err != nil {
 			return err
 		}
 	}
 	dir := filepath.Join(r.source(b), filepath.FromSlash(b.pkg))
-	for _, w := range ways {
+	for _, w := range configurations {
 		output := r.program(b, w.program)
 		if _, err := os.Stat(output); err == nil {
 			continue
@@ -66,9 +67,12 @@ func (r *runner) build(ctx context.Context, b benchmark, ways []way) error {
 	return nil
 }
 
-// fetch copies the module from the module cache to a folder where the go command can complete go.sum, and applies
-// the changes.
+// fetch copies the module from the module cache to a folder where the go command can complete
+// go.sum, and applies the changes.
 func (r *runner) fetch(ctx context.Context, b benchmark) error {
+	if b.module == "" {
+		return r.copyLibrary(ctx)
+	}
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", b.module+"@"+b.version)
 	cmd.Dir = r.dir
 	cmd.Env = append(cmd.Environ(), "GOWORK=off", "GOFLAGS=")
@@ -96,6 +100,15 @@ func (r *runner) fetch(ctx context.Context, b benchmark) error {
 	return err
 }
 
+// copyLibrary copies the folder library of this command.
+func (r *runner) copyLibrary(ctx context.Context) error {
+	out, err := output1(exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", "github.com/heisen-go/heisen/bench/overhead"))
+	if err != nil {
+		return err
+	}
+	return os.CopyFS(r.source(benchmark{}), os.DirFS(filepath.Join(strings.TrimSpace(string(out)), "library")))
+}
+
 // make applies the change to the module in dir.
 func (c change) make(dir string) error {
 	path := filepath.Join(dir, filepath.FromSlash(c.file))
@@ -111,11 +124,11 @@ func (c change) make(dir string) error {
 
 // output1 runs a command and returns its standard output. The error contains the standard error.
 func output1(cmd *exec.Cmd) ([]byte, error) {
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var printed bytes.Buffer
+	cmd.Stderr = &printed
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args[:2], " "), err, said.Bytes())
+		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args[:2], " "), err, printed.Bytes())
 	}
 	return out, nil
 }

@@ -26,7 +26,7 @@ type cost struct {
 const mib = 1 << 20
 
 // run runs a benchmark once.
-func (r *runner) run(ctx context.Context, b benchmark, w way) (cost, error) {
+func (r *runner) run(ctx context.Context, b benchmark, w configuration) (cost, error) {
 	dir := filepath.Join(r.source(b), filepath.FromSlash(b.pkg))
 	args := []string{
 		r.program(b, w.program), "-test.run=^$", "-test.bench=" + b.name,

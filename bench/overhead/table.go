@@ -15,9 +15,9 @@ type row struct {
 }
 
 // median returns the median of one cost of the runs of a configuration, or 0 if there are none.
-func (r row) median(way string, what func(cost) float64) float64 {
+func (r row) median(name string, what func(cost) float64) float64 {
 	var values []float64
-	for _, c := range r.runs[way] {
+	for _, c := range r.runs[name] {
 		values = append(values, what(c))
 	}
 	if len(values) == 0 {
@@ -28,9 +28,9 @@ func (r row) median(way string, what func(cost) float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// printTables prints a table for each kind of cost: the cost of the plain run, the costs of the other runs relative
-// to it, and geometric means.
-func printTables(w io.Writer, ways []way, rows []row) {
+// printTables prints a table for each kind of cost: the cost of the plain run, the costs of the
+// other runs relative to it, and geometric means.
+func printTables(w io.Writer, configurations []configuration, rows []row) {
 	for _, t := range []struct {
 		title string
 		what  func(cost) float64
@@ -39,48 +39,48 @@ func printTables(w io.Writer, ways []way, rows []row) {
 		{"wall s", func(c cost) float64 { return c.Wall }},
 		{"MiB", func(c cost) float64 { return c.Memory }},
 	} {
-		printTable(w, t.title, ways, rows, t.what)
+		printTable(w, t.title, configurations, rows, t.what)
 		fmt.Fprintln(w)
 	}
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(out, "heisen\tevents\tanalyzer CPU s\tns/event\tits MiB\tfindings\t\n")
 	for _, r := range rows {
-		for _, way := range ways {
-			if !way.analyzer {
+		for _, conf := range configurations {
+			if !conf.analyzer {
 				continue
 			}
-			events := r.median(way.name, func(c cost) float64 { return float64(c.Events) })
-			cpu := r.median(way.name, func(c cost) float64 { return c.Analyzer })
+			events := r.median(conf.name, func(c cost) float64 { return float64(c.Events) })
+			cpu := r.median(conf.name, func(c cost) float64 { return c.Analyzer })
 			each := "-" // a program that detects races itself sends no events
 			if events > 0 {
 				each = fmt.Sprintf("%.0f", cpu*1e9/events)
 			}
-			fmt.Fprintf(out, "%s %s\t%.0f\t%.2f\t%s\t%.0f\t%.0f\t\n", r.bench, way.name, events, cpu, each,
-				r.median(way.name, func(c cost) float64 { return c.Host }),
-				r.median(way.name, func(c cost) float64 { return float64(c.Findings) }))
+			fmt.Fprintf(out, "%s %s\t%.0f\t%.2f\t%s\t%.0f\t%.0f\t\n", r.bench, conf.name, events, cpu, each,
+				r.median(conf.name, func(c cost) float64 { return c.Host }),
+				r.median(conf.name, func(c cost) float64 { return float64(c.Findings) }))
 		}
 	}
 	out.Flush()
 }
 
-func printTable(w io.Writer, title string, ways []way, rows []row, what func(cost) float64) {
+func printTable(w io.Writer, title string, configurations []configuration, rows []row, what func(cost) float64) {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(out, "%s\t", title)
-	for _, way := range ways {
-		fmt.Fprintf(out, "%s\t", way.name)
+	for _, conf := range configurations {
+		fmt.Fprintf(out, "%s\t", conf.name)
 	}
-	for _, way := range ways {
-		if way.analyzer {
-			fmt.Fprintf(out, "%s/race\t", way.name)
+	for _, conf := range configurations {
+		if conf.analyzer {
+			fmt.Fprintf(out, "%s/race\t", conf.name)
 		}
 	}
 	fmt.Fprintln(out)
-	logs := make([]float64, 2*len(ways))
+	logs := make([]float64, 2*len(configurations))
 	for _, r := range rows {
 		plain, race := r.median("plain", what), r.median("race", what)
 		fmt.Fprintf(out, "%s\t", r.bench)
-		for i, way := range ways {
-			v := r.median(way.name, what)
+		for i, conf := range configurations {
+			v := r.median(conf.name, what)
 			if i == 0 {
 				fmt.Fprintf(out, "%.2f\t", v)
 				continue
@@ -92,10 +92,10 @@ func printTable(w io.Writer, title string, ways []way, rows []row, what func(cos
 				fmt.Fprintf(out, "%.2f (%.1fx)\t", v, v/plain)
 			}
 		}
-		for i, way := range ways {
-			if way.analyzer {
-				v := r.median(way.name, what)
-				logs[len(ways)+i] += math.Log(v / race)
+		for i, conf := range configurations {
+			if conf.analyzer {
+				v := r.median(conf.name, what)
+				logs[len(configurations)+i] += math.Log(v / race)
 				fmt.Fprintf(out, "%s\t", times(2, v/race))
 			}
 		}
@@ -103,12 +103,12 @@ func printTable(w io.Writer, title string, ways []way, rows []row, what func(cos
 	}
 	fmt.Fprint(out, "geometric mean\t\t")
 	n := float64(len(rows))
-	for i := range ways[1:] {
+	for i := range configurations[1:] {
 		fmt.Fprintf(out, "%s\t", times(1, math.Exp(logs[i+1]/n)))
 	}
-	for i, way := range ways {
-		if way.analyzer {
-			fmt.Fprintf(out, "%s\t", times(2, math.Exp(logs[len(ways)+i]/n)))
+	for i, conf := range configurations {
+		if conf.analyzer {
+			fmt.Fprintf(out, "%s\t", times(2, math.Exp(logs[len(configurations)+i]/n)))
 		}
 	}
 	fmt.Fprintln(out)

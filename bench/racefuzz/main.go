@@ -38,7 +38,7 @@
 //   - hybrid: the suspects that the hybrid detector reports in three executions. Each is tried
 //     under -seeds seeds.
 //   - confirmed: the suspects that met. A meeting of a pair that does not race is an error.
-//   - known: the pairs that are known to race. Below the table stand those that were tried and did
+//   - known: the pairs that are known to race. Below the table are those that were tried and did
 //     not meet.
 //   - exceptions: for heisen the pairs whose meeting makes the program fail; for plain runs the
 //     runs that failed.

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPrint holds a small table. All of it follows from the seeds.
+// TestPrint checks a small table. The seeds determine all of it.
 func TestPrint(t *testing.T) {
 	var b strings.Builder
 	if err := print(context.Background(), &b, 40, "10, 100"); err != nil {
@@ -31,7 +31,7 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// TestTable: a row has what is known of figure 1, whose race meets whatever the seed.
+// TestTable checks the row of figure 1, whose race meets with every seed.
 func TestTable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds instrumented programs")

@@ -26,7 +26,7 @@ type table struct {
 	dir   string // of binaries
 	built map[string]*binaries
 	notes []string
-	wrong int // pairs that met and do not race, and such of which nothing is known
+	wrong int // pairs that met and do not race, and unknown pairs
 }
 
 // binaries are the plain and the instrumented build of a package.
@@ -40,7 +40,7 @@ type binaries struct {
 type measures struct {
 	hybrid, confirmed, harmful int
 	failed                     int     // plain runs
-	hit                        float64 // in how many of its executions a confirmed pair met, on average
+	hit                        float64 // mean fraction of executions in which a confirmed pair met
 
 	plain, survey, directed time.Duration // means
 }
@@ -48,7 +48,7 @@ type measures struct {
 const (
 	packages = "github.com/heisen-go/heisen/examples/racefuzz/"
 	limit    = time.Minute // of an execution
-	walks    = 2           // in which suspects are looked for, as heisen fuzz does
+	walks    = 2           // in which suspects are collected, as heisen fuzz does
 )
 
 // print measures the programs one after the other and prints their rows.
@@ -192,7 +192,7 @@ func run(ctx context.Context, name string, args []string) (took time.Duration, o
 	return took, true, err
 }
 
-// judge counts the confirmed pairs and notes differences from the known truth.
+// judge counts the confirmed pairs and records differences from the known races.
 func (t *table) judge(p *racefuzz.Program, usual confirm.Outcome, verdicts []*confirm.Result, m *measures) error {
 	truth, err := p.Truth()
 	if err != nil {

@@ -1,47 +1,50 @@
-// Command rdit measures the effect of BarrierPairs on public modules (tables 5.3 and 5.4 of the thesis
-// "TREE and RDIT").
+// Command rdit measures the effect of BarrierPairs on public modules (tables 5.3 and 5.4 of the
+// thesis "TREE and RDIT").
 //
-//	go run ./bench/rdit [-dir folder] [-run pattern] [-tables races,costs] [-runs n] [-count n] [-window n] [-truth times]
+//	go run ./bench/rdit [-dir folder] [-run pattern] [-tables races,costs] [-runs n] [-count n]
+//	[-window n] [-truth times]
 //
-// With -keep it writes instead the hidden calls of each client as traces, for the benchmark of sets of
+// With -keep it only writes the hidden calls of each client as traces, for the benchmark of sets of
 // objects.
 //
 // # Races
 //
 // Each row of the first table is one run of a client of a module, whose synchronizing packages are
-// hidden. The recording contains their events all the same, so the detectors analyze the same run three
-// times: complete, without the events of hidden packages, and with BarrierPairs in their place. The true
-// races for FastTrack are all racing pairs of places of the complete run. Those for mcm are these and
-// all that mcm predicts in the complete run. Any other report is a false alarm.
+// hidden. The recording contains their events all the same, so the detectors analyze the same run
+// three times: complete, without the events of hidden packages, and with BarrierPairs in their
+// place. The true races for FastTrack are all racing pairs of places of the complete run. Those for
+// mcm are these and all that mcm predicts in the complete run. Any other report is a false alarm.
 //
-// If two goroutines increment a variable, happens-before has up to three pairs of places: the first write
-// and the second read, both writes, and the first read and the second write. The maximal causal model has
-// only the first pair, because the second goroutine writes after it has read what the first one wrote. So
-// mcm has fewer pairs for the same races. It also has no pairs whose accesses are further apart than its
-// windows, which -window makes longer. Therefore each number of pairs is followed by the number of their
-// variables, which can be compared.
+// If two goroutines increment a variable, happens-before has up to three pairs of places: the first
+// write and the second read, both writes, and the first read and the second write. The maximal
+// causal model has only the first pair, because the second goroutine writes after it has read what
+// the first one wrote. So mcm has fewer pairs for the same races. It also has no pairs whose
+// accesses are further apart than its windows, which -window makes longer. Therefore each number of
+// pairs is followed by the number of their variables, which can be compared.
 //
-// The events of hidden packages take room in windows. For the truth the windows of mcm are therefore
-// longer, by the factor -truth, so that they reach as far as the others. A pair that mcm still misses
-// counts as a false alarm. The last column is the number of queries that mcm left open.
+// The events of hidden packages take room in windows. For the truth the windows of mcm are
+// therefore longer, by the factor -truth, so that they reach as far as the others. A pair that mcm
+// still misses counts as a false alarm. The last column is the number of queries that mcm left
+// open.
 //
-// Result for clients of seven modules (bbolt, xsync, golang-lru, conc, btree, pond, ristretto; -tables
-// races, one run each) with 7 racy variables and 17 racing pairs of places: without the events of hidden
-// packages FastTrack reported 14 of these pairs and 17 false alarms. With BarrierPairs it reported 6 pairs
-// of 3 variables and no false alarm. mcm reported 6 of the variables, as on the complete recordings, and 12
-// false alarms. With BarrierPairs it reported 2 variables and no false alarm. The accesses to the third one,
-// in btree, are further apart than its windows; -window 64000 finds them. What both miss lies between calls
-// that can reach the same objects, or all objects.
+// Result for clients of seven modules (bbolt, xsync, golang-lru, conc, btree, pond, ristretto;
+// -tables races, one run each) with 7 racy variables and 17 racing pairs of places: without the
+// events of hidden packages FastTrack reported 14 of these pairs and 17 false alarms. With
+// BarrierPairs it reported 6 pairs of 3 variables and no false alarm. mcm reported 6 of the
+// variables, as on the complete recordings, and 12 false alarms. With BarrierPairs it reported 2
+// variables and no false alarm. The accesses to the third one, in btree, are further apart than its
+// windows; -window 64000 finds them. What both miss lies between calls that can reach the same
+// objects, or all objects.
 //
 // # Costs
 //
-// The second table is the processor time of the client without the events of hidden packages, without sets
-// of objects, with them, and with -hide.once.
+// The second table is the processor time of the client without the events of hidden packages,
+// without sets of objects, with them, and with -hide.once.
 //
-// Result (-tables costs -count 10, least of three runs on a busy machine, relative to the run without sets
-// of objects): btree takes 3.4 times as long, with -hide.once as long; pond 2.8 times, with -hide.once 2.2
-// times; bbolt 17 and 51 % longer; xsync and golang-lru, whose clients do little else than call hidden
-// functions, 4.5 to 10 times, with -hide.once 2.3 to 3.4 times.
+// Result (-tables costs -count 10, least of three runs on a busy machine, relative to the run
+// without sets of objects): btree takes 3.4 times as long, with -hide.once as long; pond 2.8 times,
+// with -hide.once 2.2 times; bbolt 17 and 51 % longer; xsync and golang-lru, whose clients do
+// little else than call hidden functions, 4.5 to 10 times, with -hide.once 2.3 to 3.4 times.
 package main
 
 import (
@@ -201,7 +204,7 @@ func (s subject) prepare(ctx context.Context, dir string) (*program, error) {
 			return nil, err
 		}
 	}
-	b, err := build.New(ctx, p.dir, "")
+	b, err := build.New(ctx, p.dir, "", build.MainModules)
 	if err != nil {
 		return nil, err
 	}
@@ -219,10 +222,10 @@ func (s subject) prepare(ctx context.Context, dir string) (*program, error) {
 }
 
 func command(dir string, cmd *exec.Cmd) error {
-	var said bytes.Buffer
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &said, &said
+	var printed bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &printed, &printed
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%w\n%s", err, said.Bytes())
+		return fmt.Errorf("%w\n%s", err, printed.Bytes())
 	}
 	return nil
 }
@@ -261,8 +264,8 @@ func (p *program) watch(hidden *recorder.Hidden, count int, with func(*heisen.Sy
 	cmd := exec.Command(p.path, "-test.run="+p.run, fmt.Sprint("-test.count=", count))
 	cmd.Dir = p.dir
 	cmd.Env = append(cmd.Environ(), l.Env())
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var printed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &printed, &printed
 	if err := cmd.Start(); err != nil {
 		return 0, 0, err
 	}
@@ -280,7 +283,7 @@ func (p *program) watch(hidden *recorder.Hidden, count int, with func(*heisen.Sy
 	events, err = heisen.Run(context.Background(), stream, with(stream.Symbols())...)
 	err = errors.Join(err, connected.Close(0))
 	if failed := cmd.Wait(); failed != nil {
-		err = errors.Join(err, fmt.Errorf("%w\n%s", failed, said.Bytes()))
+		err = errors.Join(err, fmt.Errorf("%w\n%s", failed, printed.Bytes()))
 	}
 	return events, cpu(cmd), err
 }
@@ -298,7 +301,7 @@ func (p *program) compare(hidden recorder.Hidden, window, longer int) (row strin
 	counts := &counter{}
 	var refused error
 	var predictors []*mcm.Detector
-	predict := func(symbols *heisen.Symbols, found races, options ...mcm.Option) heisen.Detector {
+	predict := func(symbols *heisen.Symbols, found races, options ...mcm.DetectorOption) heisen.Detector {
 		d, err := mcm.NewDetector(append(options, mcm.WithSymbols(symbols), mcm.WithSink(found.sink(symbols)))...)
 		refused = errors.Join(refused, err)
 		predictors = append(predictors, d)
@@ -452,8 +455,8 @@ func (r races) beyond(truth races) (n int) {
 	return n
 }
 
-// A part is a detector that passes on part of a recording: with or without the events of hidden code, and with
-// or without BarrierPairs.
+// A part is a detector that passes on part of a recording: with or without the events of hidden
+// code, and with or without BarrierPairs.
 type part struct {
 	heisen.Detector
 	covered, pairs bool

@@ -28,7 +28,7 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// program is what is run.
+// program is the package of the program.
 const program = "github.com/heisen-go/heisen/bench/schedule/switches"
 
 func main() {
@@ -61,7 +61,7 @@ func measure(ctx context.Context, w io.Writer, runs, n int) error {
 	}
 	defer os.RemoveAll(dir)
 	exe := filepath.Join(dir, "switches")
-	b, err := build.New(ctx, "", "")
+	b, err := build.New(ctx, "", "", build.MainModules)
 	if err != nil {
 		return err
 	}
@@ -86,9 +86,9 @@ func measure(ctx context.Context, w io.Writer, runs, n int) error {
 	return out.Flush()
 }
 
-// step returns what a step costs, in nanoseconds.
+// step returns the cost of a step in nanoseconds.
 func step(ctx context.Context, runs int, exe, how string, goroutines, n int, config strategies.Config) (float64, error) {
-	var least [2]time.Duration // of few, and of many
+	var least [2]time.Duration // times of runs with few and with many steps
 	var steps [2]uint64
 	for i := range runs {
 		config.Seed = uint64(i)
@@ -106,7 +106,7 @@ func step(ctx context.Context, runs int, exe, how string, goroutines, n int, con
 	return float64(least[1]-least[0]) / float64(steps[1]-steps[0]), nil
 }
 
-// run runs the program and returns how long it took, and how many steps.
+// run runs the program and returns its time and its number of steps.
 func run(ctx context.Context, schedule recorder.Schedule, exe string, args ...string) (took time.Duration, steps uint64, err error) {
 	listener, err := recorder.Listen()
 	if err != nil {

@@ -1,14 +1,14 @@
 // Command soak checks that memory stays bounded in long runs and that reused memory causes no false
-// alarm. It runs a program that starts ten million goroutines, makes a billion accesses and turns
-// over a heap of 2 GB, half of which is in use and half of which waits for the next collection. The
-// program detects races itself, as under heisen test, and sends nothing as long as it finds none. The
+// alarm. It runs a program that starts ten million goroutines, makes a billion accesses and reuses
+// a heap of 2 GB. Half of the heap is in use, and half waits for the next collection. The program
+// detects races itself, as under heisen test, and sends nothing as long as it finds none. The
 // command prints the memory of both processes as it goes.
 //
 //	go run ./bench/soak [-goroutines n] [-touched n] [-heap MiB] [-every duration]
 //
-// It must run in the folder of the module. Its exit status is 1 if there was a finding, if the program
-// sent events, or if memory was not flat: if either process took more than an eighth more memory in
-// the last quarter of the run than in the third one.
+// It must run in the folder of the module. Its exit status is 1 if there was a finding, if the
+// program sent events, or if memory was not flat. It is not flat if either process took more than
+// an eighth more memory in the last quarter of the run than in the third one.
 package main
 
 import (

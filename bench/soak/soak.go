@@ -40,8 +40,8 @@ type result struct {
 	findings   int
 }
 
-// A census reads the output of the program: in each line the number of goroutines started so far. The
-// largest number can be read at any time.
+// A census reads the output of the program: in each line the number of goroutines started so far.
+// The largest number can be read at any time.
 type census struct {
 	line    []byte // beginning of the next line
 	started atomic.Uint64
@@ -86,9 +86,9 @@ func soak(ctx context.Context, o options) (res result, err error) {
 	cmd := exec.CommandContext(ctx, program,
 		"-goroutines", strconv.Itoa(o.goroutines), "-touched", strconv.Itoa(o.touched), "-live", strconv.Itoa((o.heap+1)/2))
 	cmd.Env = append(cmd.Environ(), listener.Env())
-	var said bytes.Buffer
+	var printed bytes.Buffer
 	counts := new(census)
-	cmd.Stdout, cmd.Stderr = counts, &said
+	cmd.Stdout, cmd.Stderr = counts, &printed
 	if err := cmd.Start(); err != nil {
 		return res, err
 	}
@@ -97,7 +97,7 @@ func soak(ctx context.Context, o options) (res result, err error) {
 		cmd.Process.Kill()
 	}
 	if werr := cmd.Wait(); err == nil && werr != nil {
-		err = fmt.Errorf("the program: %w\n%s", werr, said.Bytes())
+		err = fmt.Errorf("the program: %w\n%s", werr, printed.Bytes())
 	}
 	res.goroutines = counts.started.Load()
 	return res, err

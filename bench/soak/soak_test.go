@@ -9,8 +9,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestSoak is a small soak test: addresses, and the slots and states of goroutines, are reused many times.
-// It does not check whether memory is flat.
+// TestSoak is a small soak test: addresses, and the slots and states of goroutines, are reused many
+// times. It does not check whether memory is flat.
 func TestSoak(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	o := options{goroutines: 40_000, touched: 20, heap: 4, every: time.Hour, out: t.Output()}

@@ -7,7 +7,7 @@
 //	go run ./bench/solvers trace.heisen...
 //
 // The first table is about single formulas. "new" is a new Solver for each query, without the time
-// to add the formula; "told" is that time, per window; "shared" is one Solver for all queries. Each
+// to add the formula; "add" is that time, per window; "shared" is one Solver for all queries. Each
 // window has two lines: the formula as clauses, as the other solvers get it, and natively, as reads
 // and critical sections. The other solvers are a process per query. The time to read the formula is
 // measured separately and subtracted. A query that is stopped counts with the time until the
@@ -18,20 +18,19 @@
 // pairs, evenly chosen, with the default budget. The columns have the number of pairs by the stage
 // that answered them; ms is the time of all; MB is the memory of the Model at the end, mostly
 // states, points of a grid, and clauses; the ratio compares the means per query. The last columns
-// are the questions that a Detector, which looks for pairs of places, asks about the window, and
-// its time.
+// are the number of queries of a Detector, which looks for pairs of places, and its time.
 //
 // Measurements. All pairs of a window of 1,000 events and 8 threads took 29 ms (mixed) and 25 ms
 // (locky), of 10,000 events and 4 threads 0.28 s. Where eight threads share four variables of two
 // values (hot), all 16,119 pairs took 1.7 s and 1,000 of them 0.55 s; with four threads, 14,113
 // pairs took 1.6 s, half of it for the states of the whole window. With the seeds 2 to 4 it was
 // 3.4, 6.0 and 1.7 s, and 1.2, 1.1 and 0.9 s. 300 pairs of such a window of 10,000 events and 8
-// threads took 40 ms each (-pairs 300). No question stayed open. A Detector takes 12 ms for a hot
-// window of 1,000 events and 8 threads and 61 ms for one of 4 threads, as the mean of the seeds 1
-// to 48, and at most 85 and 580 ms. On a recording of bench/jobs with 5.9 million events and 3,712
-// questions it processed 1,250,000 events a second. Verdicts agree with Z3 for 3,302 questions
-// about 2,062 windows of 100 to 1,000 events (HEISEN_MCM_WINDOWS=2960 go test -run TestSMTWindows
-// ./mcm; the answers of Z3 are stored).
+// threads took 40 ms each (-pairs 300). No query stayed open. For a hot window of 1,000 events, a
+// Detector takes 12 ms with 8 threads and 61 ms with 4 threads, as the mean of the seeds 1 to 48.
+// The maxima are 85 and 580 ms. On a recording of bench/jobs with 5.9 million events and 3,712
+// queries it processed 1,250,000 events a second. Verdicts agree with Z3 for 3,302 queries about
+// 2,062 windows of 100 to 1,000 events (HEISEN_MCM_WINDOWS=2960 go test -run TestSMTWindows ./mcm;
+// the answers of Z3 are stored).
 package main
 
 import (
@@ -90,8 +89,8 @@ func compare(queries, pairs int, others []other, timeout time.Duration, seed uin
 	if flag.NArg() > 0 {
 		return traces(flag.Args())
 	}
-	fmt.Printf("%-14s %-8s %8s %8s %4s %4s %4s %9s %9s %9s %9s %9s %9s", "window", "told", "clauses", "atoms",
-		"sat", "unsat", "?", "told ms", "new ms", "max ms", "shared ms", "conflicts", "props")
+	fmt.Printf("%-14s %-8s %8s %8s %4s %4s %4s %9s %9s %9s %9s %9s %9s", "window", "form", "clauses", "atoms",
+		"sat", "unsat", "?", "add ms", "new ms", "max ms", "shared ms", "conflicts", "props")
 	for _, o := range others {
 		fmt.Printf(" %9s %9s %8s %8s", o.name+" ms", "start ms", "timeouts", "ratio")
 	}
@@ -111,7 +110,7 @@ func compare(queries, pairs int, others []other, timeout time.Duration, seed uin
 			if err != nil {
 				return err
 			}
-			if times, err = askAll(name, f, pairs, verdicts, fresh, others, timeout); err != nil {
+			if times, err = runOthers(name, f, pairs, verdicts, fresh, others, timeout); err != nil {
 				return err
 			}
 			native, _, err := formula(name, "native", f, f.Native, pairs)
@@ -128,7 +127,7 @@ func compare(queries, pairs int, others []other, timeout time.Duration, seed uin
 		}
 	}
 	fmt.Printf("\n%-14s %7s %7s %7s %7s %7s | %6s %6s %6s %6s %6s %6s | %9s %9s %9s %7s | %6s %4s %9s", "window", "threads", "pairs", "yes", "no", "?",
-		"edges", "order", "closure", "greedy", "states", "solver", "ms", "us/pair", "max ms", "MB", "asked", "?", "detect ms")
+		"edges", "order", "closure", "greedy", "states", "solver", "ms", "us/pair", "max ms", "MB", "queries", "?", "detect ms")
 	for _, o := range others {
 		fmt.Printf(" %10s", "ratio "+o.name)
 	}
@@ -155,7 +154,7 @@ func others(z3, cvc5 string) (list []other) {
 // results and the time of new Solvers.
 func formula(name, how string, f *maximal.Formula, solver func(...order.Option) (*order.Solver, error), pairs [][2]int) (verdicts []order.Result, fresh time.Duration, err error) {
 	var count [3]int
-	var told, most, shared time.Duration
+	var adding, most, shared time.Duration
 	var conflicts, props int64
 	var atoms, clauses int
 	for _, p := range pairs {
@@ -171,7 +170,7 @@ func formula(name, how string, f *maximal.Formula, solver func(...order.Option) 
 			return nil, 0, err
 		}
 		d := cpu() - begun
-		told += begun - start
+		adding += begun - start
 		fresh += d
 		most = max(most, d)
 		st := s.Stats()
@@ -199,14 +198,14 @@ func formula(name, how string, f *maximal.Formula, solver func(...order.Option) 
 	n := time.Duration(len(pairs))
 	fmt.Printf("%-14s %-8s %8d %8d %4d %4d %4d %9.2f %9.3f %9.3f %9.3f %9d %9d", name, how, clauses, atoms,
 		count[order.Sat], count[order.Unsat], count[order.Unknown],
-		ms(told/n), ms(fresh/n), ms(most), ms(shared/n), conflicts/int64(n), props/int64(n))
+		ms(adding/n), ms(fresh/n), ms(most), ms(shared/n), conflicts/int64(n), props/int64(n))
 	return verdicts, fresh, nil
 }
 
-// askAll completes a line with the times of the other solvers and returns their means.
-func askAll(name string, f *maximal.Formula, pairs [][2]int, verdicts []order.Result, fresh time.Duration, others []other, timeout time.Duration) (times []time.Duration, err error) {
+// runOthers completes a line with the times of the other solvers and returns their means.
+func runOthers(name string, f *maximal.Formula, pairs [][2]int, verdicts []order.Result, fresh time.Duration, others []other, timeout time.Duration) (times []time.Duration, err error) {
 	for _, o := range others {
-		total, read, late, err := o.ask(name, f, pairs, verdicts, timeout)
+		total, read, late, err := o.solve(name, f, pairs, verdicts, timeout)
 		if err != nil {
 			return nil, err
 		}
@@ -217,16 +216,16 @@ func askAll(name string, f *maximal.Formula, pairs [][2]int, verdicts []order.Re
 	return times, nil
 }
 
-// ask asks another solver about pairs and returns its time for all, the time to read
-// one, which is not in it, and how many it had not answered at the timeout.
-func (o *other) ask(name string, f *maximal.Formula, pairs [][2]int, verdicts []order.Result, timeout time.Duration) (total, read time.Duration, late int, err error) {
+// solve runs another solver on the queries of pairs. It returns the time for all queries, the time
+// to read a formula, which is not included, and the number of queries without an answer at the
+// timeout.
+func (o *other) solve(name string, f *maximal.Formula, pairs [][2]int, verdicts []order.Result, timeout time.Duration) (total, read time.Duration, late int, err error) {
 	q := f.Problem
 	var text bytes.Buffer
 	if err := q.WriteSMTLIB(&text); err != nil {
 		return 0, 0, 0, err
 	}
-	// To read the formula and not to solve it: the same text, without its last
-	// command.
+	// To measure reading without solving, leave out the last command.
 	read, _, err = o.run(strings.TrimSuffix(text.String(), "(check-sat)\n"), timeout)
 	if errors.Is(err, errLate) {
 		n := len(pairs)
@@ -255,7 +254,7 @@ func (o *other) ask(name string, f *maximal.Formula, pairs [][2]int, verdicts []
 	return total, read, late, nil
 }
 
-// errLate says that a solver has had its time.
+// errLate means that a solver has reached the timeout.
 var errLate = errors.New("no answer in time")
 
 // run runs the solver on a text and returns the CPU time that it took.
@@ -280,7 +279,7 @@ func (o *other) run(text string, timeout time.Duration) (time.Duration, string, 
 
 var overReals = strings.NewReplacer("QF_IDL", "QF_RDL", " Int)", " Real)")
 
-// cpu is the CPU time of this process, with its garbage collection.
+// cpu returns the CPU time of this process, including garbage collection.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -26,17 +26,17 @@ func pipeline(out io.Writer, name string, threads int, records []heisen.Record, 
 		pairs = append(pairs, [2]int{i, j})
 	}
 	var longest time.Duration
-	asked := min(most, len(pairs))
-	for k := range asked {
+	queried := min(most, len(pairs))
+	for k := range queried {
 		begun := cpu()
-		p := pairs[k*len(pairs)/asked]
+		p := pairs[k*len(pairs)/queried]
 		if _, _, err := m.Race(context.Background(), p[0], p[1]); err != nil {
 			return fmt.Errorf("%s, records %v: %w", name, p, err)
 		}
 		longest = max(longest, cpu()-begun)
 	}
 	took := cpu() - start
-	each := took / time.Duration(max(asked, 1))
+	each := took / time.Duration(max(queried, 1))
 	held := heap() - before
 	runtime.KeepAlive(m)
 	start = cpu()
@@ -58,7 +58,7 @@ func pipeline(out io.Writer, name string, threads int, records []heisen.Record, 
 	return nil
 }
 
-// stages returns the columns with the number of questions by stage.
+// stages returns the columns with the number of queries by stage.
 func stages(s mcm.Stats) string {
 	return fmt.Sprintf("%7d %7d %7d | %6d %6d %6d %6d %6d %6d",
 		s.Preserving+s.Greedy+s.Explored+s.Solved, s.Edges+s.Closure+s.Exhausted+s.Refuted, s.Unknown,
@@ -77,7 +77,7 @@ func heap() int64 {
 // them.
 func traces(files []string) error {
 	fmt.Printf("%-24s %9s %7s %6s %9s %7s %7s %7s | %6s %6s %6s %6s %6s %6s | %8s %9s\n", "trace", "events", "windows", "found",
-		"questions", "yes", "no", "?", "edges", "order", "closure", "greedy", "states", "solver", "s", "events/s")
+		"queries", "yes", "no", "?", "edges", "order", "closure", "greedy", "states", "solver", "s", "events/s")
 	for _, file := range files {
 		if err := one(file); err != nil {
 			return fmt.Errorf("%s: %w", file, err)

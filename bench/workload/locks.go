@@ -2,10 +2,10 @@ package workload
 
 import "github.com/heisen-go/heisen"
 
-// NestedLocks returns a trace of threads that acquire the lock of a group and then, while they hold it,
-// one or two of the locks in the group. Of Vars locks, every hundredth is the lock of a group. Every
-// eighth time a thread then sends or receives a message. All threads acquire the locks in the same order,
-// so no deadlock is possible.
+// NestedLocks returns a trace of threads that acquire the lock of a group and then, while they hold
+// it, one or two of the locks in the group. There are Vars locks, and every hundredth is the lock
+// of a group. Every eighth time, a thread then sends or receives a message. All threads acquire the
+// locks in the same order, so no deadlock is possible.
 func NestedLocks(p Params) []heisen.Record {
 	b := newBuilder(p)
 	for len(b.out) < p.Events {
@@ -22,8 +22,9 @@ func NestedLocks(p Params) []heisen.Record {
 	return b.end()
 }
 
-// OrderedPairs returns a trace of threads that acquire two of Vars locks in the order of their numbers,
-// like the locks of two accounts in a transfer. Nearly every pair is new. No deadlock is possible.
+// OrderedPairs returns a trace of threads that acquire two of Vars locks in the order of their
+// numbers, like the locks of two accounts in a transfer. Nearly every pair is new. No deadlock is
+// possible.
 func OrderedPairs(p Params) []heisen.Record {
 	b := newBuilder(p)
 	for len(b.out) < p.Events {
@@ -35,8 +36,8 @@ func OrderedPairs(p Params) []heisen.Record {
 	return b.end()
 }
 
-// GatedPairs returns a trace of threads that acquire two of Vars locks in any order while they hold one
-// gate lock, so no deadlock is possible.
+// GatedPairs returns a trace of threads that acquire two of Vars locks in any order while they hold
+// one gate lock, so no deadlock is possible.
 func GatedPairs(p Params) []heisen.Record {
 	b := newBuilder(p)
 	for len(b.out) < p.Events {
@@ -59,9 +60,9 @@ func (b *builder) nested(t heisen.Thread, locks ...int) {
 }
 
 // SharedObjects returns a trace of threads that allocate objects of eight words at the addresses of
-// earlier ones, fill them in and then share them. The first word of an object is the lock that protects
-// it. All objects together have Vars words. The trace has no races and no violations of the locking
-// discipline.
+// earlier ones, fill them in and then share them. The first word of an object is the lock that
+// protects it. All objects together have Vars words. The trace has no races and no violations of
+// the locking discipline.
 func SharedObjects(p Params) []heisen.Record {
 	b := newBuilder(p)
 	const words = 8

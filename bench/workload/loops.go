@@ -6,13 +6,13 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// Loops returns a trace of threads that run the same few pieces of code in loops, as programs do. They
-// repeat the same accesses, with and without locks, between messages, atomic operations and the steps of
-// other threads. Of s it uses Threads, Events (a maximum), Vars, Syncs, Ranges, Lives and Sites (the number
-// of sites; with 0 every place of the code has its own site).
+// Loops returns a trace of threads that run the same few pieces of code in loops, as programs do.
+// They repeat the same accesses, with and without locks, between messages, atomic operations and
+// the steps of other threads. It uses these fields of s: Threads, Events (a maximum), Vars, Syncs,
+// Ranges, Lives and Sites (the number of sites; with 0 every place of the code has its own site).
 //
-// Traces are well-formed, except that a thread may wait forever for a lock. Objects that are locks are
-// nothing else.
+// Traces are well-formed, except that a thread may wait forever for a lock. Objects that are locks
+// are nothing else.
 func Loops(rng *rand.Rand, s Small) []heisen.Record {
 	g := &loops{Small: s, rng: rng, site: 1}
 	for range 1 + rng.IntN(3) {

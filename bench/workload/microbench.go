@@ -20,17 +20,17 @@ type Micro struct {
 	Seed  uint64
 }
 
-// SharedLocks returns the trace of figure 5.1: threads increment one variable in a loop while they hold
-// all of some locks. The trace has no races.
+// SharedLocks returns the trace of figure 5.1: threads increment one variable in a loop while they
+// hold all of some locks. The trace has no races.
 func SharedLocks(m Micro) []heisen.Record {
 	return m.generate(func(b *microBuilder, t heisen.Thread, round int) {
 		b.iteration(t, round, 0)
 	}, false)
 }
 
-// PrivateLocks returns the trace of figure 5.3: as in SharedLocks, but each thread has its own locks, and
-// thread 0 increments the variable before it starts each thread. The increments of different threads race
-// with each other.
+// PrivateLocks returns the trace of figure 5.3: as in SharedLocks, but each thread has its own
+// locks, and thread 0 increments the variable before it starts each thread. The increments of
+// different threads race with each other.
 func PrivateLocks(m Micro) []heisen.Record {
 	return m.generate(func(b *microBuilder, t heisen.Thread, round int) {
 		b.iteration(t, round, int(t)*b.Locks)
@@ -92,7 +92,8 @@ func (m Micro) generate(iteration func(b *microBuilder, t heisen.Thread, round i
 	return b.out
 }
 
-// iteration acquires the locks from the given one on, increments the variable, and releases the locks.
+// iteration acquires the locks from the given one on, increments the variable, and releases the
+// locks.
 func (b *microBuilder) iteration(t heisen.Thread, round, first int) {
 	read, write := microRead, microWrite
 	if n := heisen.Site(round % b.Sites); n > 0 {

@@ -20,16 +20,17 @@ type Small struct {
 	Sites     int  // number of sites; with 0, event i has the site i+1
 	Nested    bool // threads acquire locks again that they hold, in both modes
 
-	// If Hidden is not nil, threads make nested hidden calls. Each reaches one of its sets of objects.
+	// If Hidden is not nil, threads make nested hidden calls. Each reaches one of its sets of
+	// objects.
 	Hidden *heisen.Symbols
 }
 
-// Random returns a random trace with every op that orders events or accesses memory. If s.Wild is not
-// set, a lock is held by one writer or several readers, only its holder releases it, and a thread does
-// nothing after its End or its Join. Most threads are forked; some have no Fork.
+// Random returns a random trace with every op that orders events or accesses memory. If s.Wild is
+// not set, a lock is held by one writer or several readers, only its holder releases it, and a
+// thread does nothing after its End or its Join. Most threads are forked; some have no Fork.
 //
-// Some synchronization objects have the addresses of variables, as in programs that use sync/atomic on
-// variables.
+// Some synchronization objects have the addresses of variables, as in programs that use sync/atomic
+// on variables.
 func Random(rng *rand.Rand, s Small) []heisen.Record {
 	g := &random{Small: s, rng: rng}
 	g.state = make([]threadState, s.Threads)
@@ -114,8 +115,8 @@ func (g *random) step() {
 	}
 }
 
-// Sets returns symbols with n sets of objects and threads of random traces. Each has one to three words
-// or, if overlap is set, any spans.
+// Sets returns symbols with n sets of objects and threads of random traces. Each has one to three
+// words or, if overlap is set, any spans.
 func Sets(rng *rand.Rand, s Small, n int, overlap bool) *heisen.Symbols {
 	symbols := heisen.NewSymbols()
 	for range n {

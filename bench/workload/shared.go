@@ -9,7 +9,8 @@ type Workload struct {
 	Params   Params
 }
 
-// Events returns the trace of the workload with at least the given number of events. It has no races.
+// Events returns the trace of the workload with at least the given number of events. It has no
+// races.
 func (w Workload) Events(events int) []heisen.Record {
 	p := w.Params
 	p.Events, p.Seed = events, 1

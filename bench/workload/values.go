@@ -6,27 +6,27 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// The traces of this file are for predictive detectors: accesses have values, locks are exclusive, and
-// some races show only in another order. Variables are initially 0. A trace has at most some dozens more
-// events than Params.Events, because threads complete their work.
+// The traces of this file are for predictive detectors: accesses have values, locks are exclusive,
+// and some races show only in another order. Variables are initially 0. A trace has at most some
+// dozens more events than Params.Events, because threads complete their work.
 
 // Mixed returns a trace of threads that mostly access variables under the lock that protects them,
-// sometimes variables of their own, and rarely shared variables without their lock. If Vars is 0, there is
-// one variable for every 20 events.
+// sometimes variables of their own, and rarely shared variables without their lock. If Vars is 0,
+// there is one variable for every 20 events.
 func Mixed(p Params) []heisen.Record {
 	return predictable(p, profile{vars: max(8, p.Events/20), share: 4, values: 8, guarded: 75, local: 10})
 }
 
-// Hot returns a trace of threads that compete for few variables, half of the time without their lock, and
-// write only two values, so that each read has many possible writes to read from. If Vars is 0, there are 4
-// variables.
+// Hot returns a trace of threads that compete for few variables, half of the time without their
+// lock. They write only two values, so each read has many possible writes to read from. If Vars is
+// 0, there are 4 variables.
 func Hot(p Params) []heisen.Record {
 	return predictable(p, profile{vars: 4, share: 2, values: 2, guarded: 50})
 }
 
-// Locky returns a trace of threads that mostly acquire locks, up to three nested ones in the order of their
-// numbers, and do little while they hold them. If Vars is 0, there is one variable for every 40 events. There
-// are as many locks as variables.
+// Locky returns a trace of threads that mostly acquire locks, up to three nested ones in the order
+// of their numbers, and do little while they hold them. If Vars is 0, there is one variable for
+// every 40 events. There are as many locks as variables.
 func Locky(p Params) []heisen.Record {
 	return predictable(p, profile{vars: max(8, p.Events/40), share: 1, values: 8, guarded: 90, deep: true})
 }
@@ -41,8 +41,8 @@ type profile struct {
 	deep    bool // acquire several locks
 }
 
-// predictable interleaves the events of threads, one by one and sometimes in short bursts. Each thread plans
-// one piece of work at a time.
+// predictable interleaves the events of threads, one by one and sometimes in short bursts. Each
+// thread plans one piece of work at a time.
 func predictable(p Params, f profile) []heisen.Record {
 	p.Threads, p.Events = max(p.Threads, 1), max(p.Events, 1)
 	if p.Vars <= 0 {
@@ -137,7 +137,8 @@ func (g *valued) intendAccess(t heisen.Thread, v, reads int) {
 	}
 }
 
-// step adds the next event of a thread's plan. It returns false if there is none or its lock is held.
+// step adds the next event of a thread's plan. It returns false if there is none or its lock is
+// held.
 func (g *valued) step(t heisen.Thread) bool {
 	if len(g.plans[t]) == 0 {
 		return false

@@ -8,9 +8,8 @@ import (
 	"github.com/heisen-go/heisen/bench/workload"
 )
 
-// TestValues replays the traces with values: locks are exclusive, reads see what
-// was written last, threads run between their Begin and End, and each profile has
-// the accesses without locks that it is for.
+// TestValues replays the traces with values. Locks are exclusive, reads see the last written value,
+// and threads run between their Begin and End. Each profile has its accesses without locks.
 func TestValues(t *testing.T) {
 	for name, f := range map[string]func(workload.Params) []heisen.Record{
 		"mixed": workload.Mixed, "hot": workload.Hot, "locky": workload.Locky,

@@ -24,9 +24,9 @@ const (
 	signalBase heisen.Object = 1 << 41
 )
 
-// LockProtected returns a trace of threads that access shared variables under their locks. Each lock
-// protects 8 variables. Critical sections have about 10 accesses, and between them are some accesses to
-// variables of the thread's own. The trace has no races.
+// LockProtected returns a trace of threads that access shared variables under their locks. Each
+// lock protects 8 variables. Critical sections have about 10 accesses, and between them are some
+// accesses to variables of the thread's own. The trace has no races.
 func LockProtected(p Params) []heisen.Record {
 	b := newBuilder(p)
 	locks := max(1, p.Vars/16)
@@ -45,9 +45,9 @@ func LockProtected(p Params) []heisen.Record {
 	return b.end()
 }
 
-// SyncHeavy returns a trace half of which is synchronization. A critical section has a read and a write
-// of the one variable that its lock protects. Instead of every eighth critical section, a thread sends a
-// message to another one or makes an atomic update. The trace has no races.
+// SyncHeavy returns a trace half of which is synchronization. A critical section has a read and a
+// write of the one variable that its lock protects. Instead of every eighth critical section, a
+// thread sends a message to another one or makes an atomic update. The trace has no races.
 func SyncHeavy(p Params) []heisen.Record {
 	b := newBuilder(p)
 	for len(b.out) < p.Events {
@@ -69,8 +69,8 @@ func SyncHeavy(p Params) []heisen.Record {
 	return b.end()
 }
 
-// ThreadLocal returns a trace of threads that access variables of their own, in bursts, and acquire a
-// lock of their own about every thousand accesses. The trace has no races.
+// ThreadLocal returns a trace of threads that access variables of their own, in bursts, and acquire
+// a lock of their own about every thousand accesses. The trace has no races.
 func ThreadLocal(p Params) []heisen.Record {
 	b := newBuilder(p)
 	own := max(1, b.Vars/b.Threads)
@@ -88,8 +88,8 @@ func ThreadLocal(p Params) []heisen.Record {
 	return b.end()
 }
 
-// ReadShared returns a trace of threads that read, in bursts, variables that thread 0 wrote before it
-// started them. They send a message about every thousand reads. The trace has no races.
+// ReadShared returns a trace of threads that read, in bursts, variables that thread 0 wrote before
+// it started them. They send a message about every thousand reads. The trace has no races.
 func ReadShared(p Params) []heisen.Record {
 	b := newBuilder(p)
 	for len(b.out) < p.Events {

@@ -17,20 +17,20 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// programs are the directories, with what each prints. The first number is that
-// which the bug makes larger than the second, which is the same in all runs.
+// programs has a pattern for the output of each program, by directory. The bug makes the first
+// number larger than the second, which is the same in all runs.
 var programs = map[string]struct {
 	output string
 	right  int
 }{
 	"registry": {`^(\d+) names granted of (\d+)\n$`, 64},
-	"lazy":     {`^(\d+) clients dialled for (\d+) shards, \d+ requests lost sight of\n$`, 16},
+	"lazy":     {`^(\d+) clients dialed for (\d+) shards, \d+ requests to lost clients\n$`, 16},
 	"counter":  {`^(\d+) tickets sold of (\d+), 0 left\n$`, 300},
 	"closer":   {`^(\d+) slots free of (\d+)\n$`, 8},
 	"queue":    {`^300 jobs of 300 done, 32 primes, (\d+) misses()\n$`, 0},
 }
 
-// build builds all programs into a directory, which it returns.
+// build builds all programs into a directory and returns its path.
 func build(t *testing.T, flags ...string) string {
 	t.Helper()
 	dir := t.TempDir() + string(filepath.Separator)
@@ -41,12 +41,12 @@ func build(t *testing.T, flags ...string) string {
 	return dir
 }
 
-// damage runs a program and returns by how much what it prints is wrong.
+// damage runs a program and returns the error of the number that it prints.
 func damage(t *testing.T, dir, name string, args ...string) int {
 	t.Helper()
 	var diagnosis strings.Builder
 	cmd := exec.Command(filepath.Join(dir, name), args...)
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0") // it is for goroutines that live on
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0") // the sleep is for goroutines that outlive main
 	cmd.Stderr = &diagnosis
 	out, err := cmd.Output()
 	if err != nil || diagnosis.Len() > 0 {
@@ -67,8 +67,8 @@ func damage(t *testing.T, dir, name string, args ...string) int {
 	return got - want.right
 }
 
-// TestPrograms: no run of a fixed program does damage. Runs of the others rarely do,
-// and never less than none.
+// TestPrograms: no run of a fixed program does damage. Runs of the others rarely do, and the error
+// is never negative.
 func TestPrograms(t *testing.T) {
 	dir := build(t)
 	for name := range programs {
@@ -90,7 +90,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestRaceDetector: Go's race detector has nothing to say, for there is no data race.
+// TestRaceDetector: Go's race detector reports nothing, because there is no data race.
 func TestRaceDetector(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds with -race")
@@ -112,8 +112,8 @@ func TestRaceDetector(t *testing.T) {
 	}
 }
 
-// TestSections: each place in a sections file is an access to the section's variable,
-// and entry and ends stand in one function, unless the section lives above it.
+// TestSections: each place in a sections file is an access to the section's variable, and entry and
+// ends are in one function, unless the section ends in a caller.
 func TestSections(t *testing.T) {
 	for name := range programs {
 		t.Run(name, func(t *testing.T) {

@@ -7,7 +7,7 @@
 //   - lazy: finds that an atomic pointer is nil, and then sets it;
 //   - counter: loads an atomic number, and then stores that number minus one;
 //   - closer: tests a flag in one critical section and sets it in another;
-//   - queue: uses a length as an index when it may have changed;
+//   - queue: uses a length as an index after the length may have changed;
 //   - desk: reads and writes a number in two critical sections. No other goroutine ever
 //     interleaves, but package mcm predicts that one could.
 //

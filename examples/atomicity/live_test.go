@@ -12,8 +12,8 @@ import (
 	"github.com/heisen-go/heisen/driver"
 )
 
-// TestLive runs the programs under heisen with their sections and noise: it reports
-// the bug of each, and nothing of the fixed ones.
+// TestLive runs the programs under heisen with their sections and noise: it reports the bug of
+// each, and nothing for the fixed ones.
 func TestLive(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds instrumented programs")
@@ -39,8 +39,8 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestLiveOldest does so with the oldest release of Go that is supported, whose
-// methods of atomic types are compiled in another way.
+// TestLiveOldest is TestLive with the oldest supported release of Go, which compiles the methods of
+// atomic types in another way.
 func TestLiveOldest(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds instrumented programs")
@@ -68,7 +68,7 @@ func TestLiveOldest(t *testing.T) {
 func violations(t *testing.T, name string, args ...string) map[string]int {
 	t.Helper()
 	var out, errs bytes.Buffer
-	all := append([]string{"run", "-json", "-detect", "atomrace", "-noise", "random", "-noise-strength", "500",
+	all := append([]string{"run", "-report", "json", "-detect", "atomrace", "-noise", "random", "-noise-strength", "500",
 		"-sections", filepath.Join(name, "heisen.sections"), "./" + name, "--"}, args...)
 	status, err := driver.Run(t.Context(), all, nil, &out, &errs)
 	if err != nil || status != driver.Clean && status != driver.Findings {
@@ -77,7 +77,7 @@ func violations(t *testing.T, name string, args ...string) map[string]int {
 	found := map[string]int{}
 	for line := range strings.Lines(out.String()) {
 		var finding struct{ Detector, Kind string }
-		if json.Unmarshal([]byte(line), &finding) == nil && finding.Detector == "atomrace" { // the program prints, too
+		if json.Unmarshal([]byte(line), &finding) == nil && finding.Detector == "atomrace" { // other lines are the output of the program
 			found[finding.Kind]++
 		}
 	}

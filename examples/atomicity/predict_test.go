@@ -11,9 +11,9 @@ import (
 	"github.com/heisen-go/heisen/driver"
 )
 
-// TestPredicted runs a program in which nothing comes into the section, under heisen:
-// what could have come in is predicted, with the order in which that happens, and heisen
-// test brings it about. Of the fixed program nothing is predicted.
+// TestPredicted runs a program under heisen in which no access interrupts the section. A violation
+// is predicted, with an order of events that leads to it, and heisen test reproduces it. For the
+// fixed program nothing is predicted.
 func TestPredicted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds instrumented programs")
@@ -26,13 +26,13 @@ func TestPredicted(t *testing.T) {
 		args   []string
 		found  []string
 	}{
-		{"observed", driver.Clean, []string{"run", "-json", "-detect", "atomrace", "-sections", sections, "./desk"}, nil},
-		{"predicted", driver.Findings, []string{"run", "-json", "-detect", "mcm", "-sections", sections, "./desk"}, []string{"mcm atomicity"}},
-		{"fixed", driver.Clean, []string{"run", "-json", "-detect", "mcm", "-sections", sections, "./desk", "--", "-fixed"}, nil},
-		{"test", driver.Findings, []string{"test", "-json", "-predict", "-o", t.TempDir(), "-sections", sections, "./desk"}, []string{"racefuzz atomicity"}},
+		{"observed", driver.Clean, []string{"run", "-report", "json", "-detect", "atomrace", "-sections", sections, "./desk"}, nil},
+		{"predicted", driver.Findings, []string{"run", "-report", "json", "-detect", "mcm", "-sections", sections, "./desk"}, []string{"mcm atomicity"}},
+		{"fixed", driver.Clean, []string{"run", "-report", "json", "-detect", "mcm", "-sections", sections, "./desk", "--", "-fixed"}, nil},
+		{"test", driver.Findings, []string{"test", "-report", "json", "-predict", "-schedules", t.TempDir(), "-sections", sections, "./desk"}, []string{"racefuzz atomicity"}},
 		{"recorded", driver.Clean, []string{"record", "-o", recording, "run", "./desk"}, nil},
-		{"analysed", driver.Findings, []string{"analyze", "-json", "-detect", "atomrace,mcm", "-sections", sections, recording}, []string{"mcm atomicity"}},
-		{"without sections", driver.Clean, []string{"analyze", "-json", "-detect", "mcm", recording}, nil},
+		{"analysed", driver.Findings, []string{"analyze", "-report", "json", "-detect", "atomrace,mcm", "-sections", sections, recording}, []string{"mcm atomicity"}},
+		{"without sections", driver.Clean, []string{"analyze", "-report", "json", "-detect", "mcm", recording}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var out, errs bytes.Buffer
@@ -50,7 +50,7 @@ func TestPredicted(t *testing.T) {
 					}
 					Witness []any
 				}
-				if json.Unmarshal([]byte(line), &f) != nil || f.Detector == "" { // the program prints, too
+				if json.Unmarshal([]byte(line), &f) != nil || f.Detector == "" { // other lines are the output of the program
 					continue
 				}
 				found = append(found, f.Detector+" "+f.Kind)

@@ -8,8 +8,8 @@ import (
 
 func TestMain(m *testing.M) { heisentest.Main(m) }
 
-// Every payment of one teller races with those of the others, whatever the
-// schedule: each holds a lock of its own.
+// Every payment of one teller races with those of the others in every schedule, because each teller
+// holds its own lock.
 const want = `race on to.balance
 	read of to.balance in main.transfer at "to.balance += amount" holding from.mu (write)
 	write of to.balance in main.transfer at "to.balance += amount" holding from.mu (write)

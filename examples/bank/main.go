@@ -4,7 +4,7 @@
 // into the same account hold different locks, and a payment can get lost.
 //
 //	heisen run ./examples/bank
-//	heisen run ./examples/bank -- -fixed
+//	heisen run ./examples/bank -fixed
 //
 // It is modeled on the bank on which the authors of AtomRace evaluate their
 // detector (Letko, Vojnar, Křena, "AtomRace: Data Race and Atomicity

@@ -10,8 +10,8 @@ import (
 	"github.com/heisen-go/heisen/internal/testaid/heisentest"
 )
 
-// TestReadme: the report in the README is what heisen says of this program, but
-// for the numbers of one run and the folder of one machine.
+// TestReadme: the report in the README is the one for this program, except for numbers of the run
+// and the folder of the machine.
 func TestReadme(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {

@@ -9,10 +9,9 @@ import (
 
 func TestMain(m *testing.M) { heisentest.Main(m) }
 
-// The requests come one after the other, so that the first one loads the
-// settings and the others find them: every access of theirs to the pointer and
-// the fields races with the first one's write. FastTrack leaves out accesses that
-// no clock tells from one before.
+// The requests come one after the other: the first one loads the settings and the others find them.
+// So every access of the others to the pointer and the fields races with the first one's write.
+// FastTrack does not report accesses that repeat one of the same epoch.
 const (
 	firstRaces = `race on c.loaded
 	read of c.loaded in main.(*cache).get at "if c.loaded == nil {" holding nothing

@@ -4,7 +4,7 @@
 // set is not guaranteed to see the configuration that it points to.
 //
 //	heisen run ./examples/config
-//	heisen run ./examples/config -- -fixed
+//	heisen run ./examples/config -fixed
 package main
 
 import (

@@ -22,7 +22,7 @@ func TestReport(t *testing.T) {
 // finding.
 func TestFrom(t *testing.T) {
 	for from, want := range map[string]uint64{"1": 4, "4": 1, "5": 0} {
-		r := heisentest.Run(t, "run", "-json", "-handoff.from", from, "./relay")
+		r := heisentest.Run(t, "run", "-report", "json", "-handoff.from", from, "./relay")
 		var count uint64
 		for _, f := range r.Findings {
 			if f.Detector != "handoff" || f.Kind != "handoff" || len(r.Findings) > 1 {
@@ -47,14 +47,13 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// TestOtherDetectors: the module's detectors are there too, and the help text says
-// what there is.
+// TestOtherDetectors: the detectors of heisen are available too, and the help text lists all.
 func TestOtherDetectors(t *testing.T) {
 	r := heisentest.Run(t, "run", "-detect", "fasttrack", "./relay")
 	if r.Status != driver.Clean || r.Err != "" {
 		t.Errorf("exit status %d\n%s", r.Status, r.Err)
 	}
-	r = heisentest.Run(t, "help", "run")
+	r = heisentest.Run(t, "help", "run", "-all")
 	for _, want := range []string{"usage: handoff run ", "-handoff.from n\n", "handoff    every lock ", "fasttrack  ", `(default handoff,fasttrack)`} {
 		if !strings.Contains(r.Out, want) {
 			t.Errorf("the help text has no %q:\n%s", want, r.Out)

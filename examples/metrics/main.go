@@ -4,7 +4,7 @@
 // each other, so counts get lost.
 //
 //	heisen run ./examples/metrics
-//	heisen run ./examples/metrics -- -fixed
+//	heisen run ./examples/metrics -fixed
 package main
 
 import (

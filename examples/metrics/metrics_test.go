@@ -8,8 +8,8 @@ import (
 
 func TestMain(m *testing.M) { heisentest.Main(m) }
 
-// Every count of one worker races with those of the others, whatever the schedule:
-// they hold the same lock, for reading.
+// Every count of one worker races with those of the others in every schedule, because they hold the
+// lock only for reading.
 const want = `race on c.n
 	read of c.n in main.(*registry).add at "c.n += n" holding r.mu (read)
 	write of c.n in main.(*registry).add at "c.n += n" holding r.mu (read)

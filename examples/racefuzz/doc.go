@@ -1,13 +1,13 @@
-// Package racefuzz has programs with races or suspected races, one in each folder. They
-// are counterparts in Go of the programs and the two figures of "Race Directed Random
-// Testing of Concurrent Programs" (Sen, PLDI 2008). The orders in which they fail, if they
-// can fail at all, hardly ever happen by themselves. With -fixed they do not fail.
+// Package racefuzz has programs with races or suspected races, one in each folder. They are
+// counterparts in Go of the programs and the two figures of "Race Directed Random Testing of
+// Concurrent Programs" (Sen, PLDI 2008). If they can fail at all, they do so in schedules that
+// hardly ever occur without control. With -fixed they do not fail.
 //
 //   - figure1, figure2: the paper's figures, statement by statement;
 //   - cache: a cache with a cleaner that can be woken before it sleeps (cache4j);
 //   - crawler: a spider that is stopped with pages left (weblech, and as jspider much
 //     that only looks like a race);
-//   - search: a task that is cancelled while it ends (hedc);
+//   - search: a task that is canceled while it ends (hedc);
 //   - upload: a server that counts without a lock (jigsaw is a server, too), with real
 //     files and a real network;
 //   - collections: bulk operations that iterate over another collection without its lock;

@@ -10,33 +10,33 @@ import (
 	"strings"
 )
 
-// Program is a program, or a test, and what is true of it.
+// Program describes a program, or a test, and its races.
 type Program struct {
-	Name    string // of its own
+	Name    string // unique
 	Package string // the directory, relative to that of this package
 	Test    string // if it is a test, the name of its function
 
 	Args  []string // arguments of the program, or of the package's tests
-	Small []string // arguments that give it less to do, for who follows every access; nil for Args
+	Small []string // arguments for less work, for detectors that follow every access; nil for Args
 
-	// Row is the row of the paper's table 1 that it is a counterpart of, empty if none.
+	// Row is the row of the paper's table 1 of which it is a counterpart; empty if there is none.
 	Row string
 
-	Output string // all that it prints if nothing goes wrong, a regular expression
-	Harm   string // what it says if something does, a regular expression; empty if nothing can
+	Output string // regular expression for its whole output if it does not fail
+	Harm   string // regular expression for its message if it fails; empty if it cannot fail
 
 	// Races are the pairs of places that race: some schedule has both accesses next to
 	// each other.
 	Races []Pair
-	// Apart are pairs that never race, and that a detector may suspect all the same,
-	// for neither a lock nor a message keeps them apart.
+	// Apart are pairs that never race but that a detector may suspect, because neither a lock nor a
+	// message orders them.
 	Apart []Pair
 
-	// Deadlock is two places where locks are taken, at which two goroutines can come to
-	// wait for each other; nil if there are none.
+	// Deadlock is the two places at which two goroutines can acquire locks and wait for each other;
+	// nil if there are none.
 	Deadlock *Pair
-	// Section is an atomic section that others can come into; nil if there is none. It
-	// stands in the file heisen.sections of the package.
+	// Section is an atomic section that other goroutines can violate; nil if there is none. It is
+	// in the file heisen.sections of the package.
 	Section *Section
 }
 
@@ -45,18 +45,17 @@ type Pair struct {
 	A, B Place
 	// Harmful says that some execution in which the two meet fails.
 	Harmful bool
-	// Seldom says that few executions make both accesses at all, so that a detector may
-	// not come to suspect them.
+	// Seldom says that few executions make both accesses, so a detector may not suspect them.
 	Seldom bool
 }
 
-// Section is accesses to a variable that should be one step, and one of another
-// goroutine that should not come in between.
+// Section has the places of an atomic section, and of an access of another goroutine that violates
+// it.
 type Section struct{ Entry, Remote, End Place }
 
-// Place is an operation and the mark of a line, such as "read x.size". The operation
-// is as in findings, but for "acquire". The mark stands in a comment at the end of the
-// line, as race:x.size; it is unique in its package.
+// Place is an operation and the mark of a line, such as "read x.size". The operation is one of
+// those in findings, or "acquire". The mark is in a comment at the end of the line, such as
+// race:x.size. It is unique in its package.
 type Place string
 
 // Op returns the operation.
@@ -84,7 +83,7 @@ var sources embed.FS
 
 var mark = regexp.MustCompile(`//.*\brace:([a-z0-9.]+)`)
 
-// Lines returns where the marks in the program's package stand.
+// Lines returns the lines of the marks in the program's package.
 func (p *Program) Lines() (map[string]Line, error) {
 	files, err := fs.Glob(sources, path.Join(p.Package, "*.go"))
 	if err != nil {
@@ -116,16 +115,16 @@ func (p *Program) Lines() (map[string]Line, error) {
 	return lines, nil
 }
 
-// Replayed returns the packages of programs without a bug whose output is the order of
-// what they did, as Package in Program.
+// Replayed returns the packages of programs without a bug that print the order of their steps, as
+// Package in Program.
 func Replayed() []string {
 	return []string{
 		"replay/channels", "replay/select", "replay/maps", "replay/timers", "replay/pool", "replay/context", "replay/group",
 	}
 }
 
-// Programs returns all programs that stand for rows of the paper's table, with its
-// figures and the hidden bugs.
+// Programs returns the programs for the rows of the paper's table, those for its figures, and those
+// with hidden bugs.
 func Programs() []Program {
 	all := []Program{
 		{
@@ -218,7 +217,7 @@ func Programs() []Program {
 			Name: "upload", Package: "upload", Row: "jigsaw",
 			Output: `\d+ files, \d+ bytes\n`, Harm: `panic: \d+ bytes of \d+`,
 			Races: []Pair{harmful("read add", "write add"), harmful("write add", "write add")},
-			Apart: []Pair{pair("write add", "read sum")}, // an answer comes in between
+			Apart: []Pair{pair("write add", "read sum")}, // an answer orders them
 		},
 	}
 	for _, of := range []string{"vector", "linkedlist", "arraylist", "hashset", "treeset"} {
@@ -227,7 +226,7 @@ func Programs() []Program {
 	return append(all,
 		Program{
 			Name: "dial", Package: "hidden", Test: "TestDial",
-			Harm:  `dialled "", the server has no address`,
+			Harm:  `dialed "", the server has no address`,
 			Races: []Pair{harmful("write listen", "read dial")},
 		},
 		Program{
@@ -237,7 +236,7 @@ func Programs() []Program {
 		},
 		Program{
 			Name: "reserve", Package: "hidden", Test: "TestReserve",
-			Harm:    "one seat is reserved for two",
+			Harm:    "the seat is reserved twice",
 			Section: &Section{Entry: "read look", Remote: "write take", End: "write take"},
 		},
 		Program{
@@ -247,7 +246,7 @@ func Programs() []Program {
 		},
 		Program{
 			Name: "farm", Package: "predicted", Test: "TestFarm",
-			Harm:  `the hands were told`,
+			Harm:  `the plans of the hands are`,
 			Races: []Pair{harmful("write plan", "read work")},
 		},
 		Program{
@@ -256,7 +255,7 @@ func Programs() []Program {
 			Races: []Pair{harmful("write far.post", "read far.wait")},
 		},
 		Program{
-			Name: "gone", Package: "predicted", Test: "TestGone",
+			Name: "guest", Package: "predicted", Test: "TestGuest",
 			Apart: []Pair{{A: "write host", B: "read guest"}},
 		},
 	)
@@ -271,7 +270,7 @@ func collection(of string) Program {
 	}
 	switch of {
 	case "vector":
-		p.Harm = "" // its iterators end where they have to
+		p.Harm = "" // its iterators do not panic
 		p.Races = join(
 			pairs("read vector.hasnext", "write vector.add", "write vector.remove", "write vector.clear"),
 			pairs("read vector.next", "write vector.set", "write vector.shift"),
@@ -302,10 +301,10 @@ func collection(of string) Program {
 		p.Apart = []Pair{
 			pair("read hash.get", "write hash.value"),
 			pair("read hash.next", "write hash.new"),
-			pair("read hash.list", "write hash.refill"), // before the table is the set's
+			pair("read hash.list", "write hash.refill"), // made before the table belongs to the set
 		}
 	case "treeset":
-		// Which nodes are turned depends on the weights of the elements that there are.
+		// Which nodes are rotated depends on the weights of the elements in the set.
 		p.Races = join(
 			harmfuls("read tree.check", "write tree.add.modified", "write tree.remove.modified", "write tree.clear.modified"),
 			harmfuls("read tree.hasnext", "write tree.add.length", "write tree.remove.length", "write tree.clear.length"),
@@ -321,7 +320,7 @@ func collection(of string) Program {
 				{"read tree.parent", "write tree.turn.right.parent", true, true},
 			},
 		)
-		// These are writes to nodes that the iterator cannot have come to.
+		// These are writes to nodes that the iterator cannot have reached.
 		p.Apart = join(
 			pairs("read tree.get", "write tree.value"),
 			pairs("write tree.new", "read tree.up", "read tree.climb", "read tree.parent"),
@@ -347,7 +346,7 @@ func pairs(a Place, others ...Place) (all []Pair) {
 	return all
 }
 
-// harmfuls returns the same, all harmful.
+// harmfuls is pairs with all pairs harmful.
 func harmfuls(a Place, others ...Place) (all []Pair) {
 	for _, b := range others {
 		all = append(all, harmful(a, b))

@@ -27,8 +27,8 @@ func build(t *testing.T) string {
 	return dir
 }
 
-// outcome runs a program and returns what it prints if all goes well, or what it says
-// otherwise.
+// outcome runs a program. It returns the output if the program succeeds, and otherwise its
+// messages.
 func outcome(t *testing.T, binary string, args ...string) (output, failure string) {
 	t.Helper()
 	var stdout, stderr strings.Builder
@@ -45,10 +45,10 @@ func outcome(t *testing.T, binary string, args ...string) (output, failure strin
 	return stdout.String(), stderr.String()
 }
 
-// whole compiles a pattern that a text is to match from its start to its end.
+// whole compiles a pattern for a whole text.
 func whole(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
 
-// small returns the arguments under which a program has little to do.
+// small returns the arguments for little work.
 func (p *Program) small(more ...string) []string {
 	args := p.Args
 	if p.Small != nil {
@@ -61,7 +61,7 @@ func (p *Program) small(more ...string) []string {
 func TestPlain(t *testing.T) {
 	dir := build(t)
 	for _, p := range Programs() {
-		if p.Test == "" { // else there is a test already
+		if p.Test == "" { // otherwise it is a test already
 			t.Run(p.Name, func(t *testing.T) { testPlain(t, &p, filepath.Join(dir, filepath.Base(p.Package))) })
 		}
 	}
@@ -69,8 +69,7 @@ func TestPlain(t *testing.T) {
 	t.Run("misuse", func(t *testing.T) { testMisuse(t, dir) })
 }
 
-// testPlain: a fixed program never fails. Of the others it is known how they do, which
-// is seldom.
+// testPlain: a fixed program never fails. The others fail seldom, and only with the known message.
 func testPlain(t *testing.T, p *Program, binary string) {
 	failed := 0
 	for i := range 5 {
@@ -95,7 +94,7 @@ func testPlain(t *testing.T, p *Program, binary string) {
 	t.Logf("%d of 5 runs failed", failed)
 }
 
-// testReplay: the programs for repetition end as they should.
+// testReplay: the programs for replay succeed.
 func testReplay(t *testing.T, dir string) {
 	for _, p := range Replayed() {
 		output, failure := outcome(t, filepath.Join(dir, filepath.Base(p)))
@@ -105,7 +104,7 @@ func testReplay(t *testing.T, dir string) {
 	}
 }
 
-// testMisuse: arguments that make no sense are refused.
+// testMisuse: invalid arguments are refused.
 func testMisuse(t *testing.T, dir string) {
 	for _, args := range [][]string{
 		{"figure2", "-n", "-1"}, {"moldyn", "-particles", "1"}, {"raytracer", "-size", "-1"}, {"montecarlo", "-walks", "0"},
@@ -119,7 +118,7 @@ func testMisuse(t *testing.T, dir string) {
 	}
 }
 
-// TestTable: names are unique, and marks are there, each of them used.
+// TestTable: names are unique, all marks exist, and each mark is used.
 func TestTable(t *testing.T) {
 	names, used := map[string]bool{}, map[string]bool{}
 	for _, p := range Programs() {
@@ -228,9 +227,9 @@ func TestDeadlock(t *testing.T) {
 	}
 }
 
-// TestHybrid: the hybrid detector suspects all pairs that race, and else only such that
-// are known to be apart. Which it sees depends on the order of a run, so more than one
-// may be needed. It suspects none of those that race in the fixed programs.
+// TestHybrid: the hybrid detector suspects all pairs that race, and otherwise only pairs in Apart.
+// Which pairs it suspects depends on the order of a run, so several runs may be needed. In the
+// fixed programs it suspects none of the pairs that race.
 func TestHybrid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds instrumented programs")
@@ -274,20 +273,20 @@ func TestHybrid(t *testing.T) {
 	}
 }
 
-// suspects returns what detectors find in a run of a program, which may fail.
+// suspects returns the findings of detectors in a run of a program, which may fail.
 func suspects(t *testing.T, p *Program, detectors string, more ...string) (found map[string][][2]Place) {
 	t.Helper()
-	args := []string{"run", "-json", "-detect", detectors, "./" + p.Package, "--"}
+	args := []string{"run", "-report", "json", "-pkgs", "work", "-detect", detectors, "./" + p.Package, "--"}
 	if p.Test != "" {
-		args = []string{"test", "-json", "-detect", detectors, "./" + p.Package, "--", "-count=1", "-run=^" + p.Test + "$"}
+		args = []string{"test", "-report", "json", "-pkgs", "work", "-detect", detectors, "./" + p.Package, "--", "-count=1", "-run=^" + p.Test + "$"}
 	}
 	var out, errs bytes.Buffer
 	status, err := driver.Run(t.Context(), append(args, p.small(more...)...), nil, &out, &errs)
-	said := errs.String() + out.String()
-	failed := p.Harm != "" && regexp.MustCompile(p.Harm).MatchString(said)
-	// It forgets accesses to the tables that package unicode, which package testing
-	// imports, fills when it is initialised.
-	forgot := p.Test != "" && strings.Contains(said, lockset.ErrEvicted.Error())
+	printed := errs.String() + out.String()
+	failed := p.Harm != "" && regexp.MustCompile(p.Harm).MatchString(printed)
+	// It leaves out accesses to the tables of package unicode. These are filled when the program is
+	// initialized, because package testing imports unicode.
+	forgot := p.Test != "" && strings.Contains(printed, lockset.ErrEvicted.Error())
 	if err != nil || status != driver.Clean && status != driver.Findings && !failed && !forgot {
 		t.Fatalf("%v: status %d, error %v\n%s%s", args, status, err, &errs, &out)
 	}

@@ -12,8 +12,8 @@
 //
 // With -fixed a lock guards them.
 //
-//	heisen run -detect atomrace ./examples/server -- -requests 4000
-//	heisen run -detect atomrace ./examples/server -- -requests 4000 -fixed
+//	heisen run -detect atomrace ./examples/server -requests 4000
+//	heisen run -detect atomrace ./examples/server -requests 4000 -fixed
 package main
 
 import (
@@ -41,7 +41,7 @@ type server struct {
 	draining  bool
 }
 
-// noLock is a lock that excludes nobody.
+// noLock is a lock that excludes no goroutine.
 type noLock struct{}
 
 func (noLock) Lock()   {}

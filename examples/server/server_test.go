@@ -12,8 +12,8 @@ import (
 
 var printed = regexp.MustCompile(`^(\d+) requests: (\d+) answered, (\d+) not found, (\d+) refused\n(\d+) served, worst (\d+), last error "(.*)"\n$`)
 
-// numbers returns what a run printed, and checks what each run keeps: each request
-// has had one answer, also in the server that has races.
+// numbers returns the numbers that a run printed. It checks that each request had one answer, which
+// holds in the server with races, too.
 func numbers(t *testing.T, out []byte, requests int) (served, missing, worst int, lastError string) {
 	t.Helper()
 	found := printed.FindSubmatch(out)
@@ -47,8 +47,8 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// TestRacy runs the server without its lock, in a process of its own so that a race
-// detector in this one has nothing to say about it.
+// TestRacy runs the server without its lock, in a process of its own because a race detector in
+// this one would report it.
 func TestRacy(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "server")
 	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {

@@ -9,7 +9,7 @@
 // for deadlocks reports anything.
 //
 //	heisen run -detect lockorder ./examples/stock
-//	heisen run -detect lockorder ./examples/stock -- -fixed
+//	heisen run -detect lockorder ./examples/stock -fixed
 package main
 
 import (
@@ -105,7 +105,7 @@ func main() {
 		s.order("tea", 3)
 		s.order("coffee", 2)
 	}()
-	time.Sleep(250 * time.Millisecond) // the lorry is on its way
+	time.Sleep(250 * time.Millisecond) // the delivery is on its way
 	go func() {
 		defer working.Done()
 		deliver("coffee", 20)

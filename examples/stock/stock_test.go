@@ -22,7 +22,7 @@ const (
 )
 
 func TestFindings(t *testing.T) {
-	r := heisentest.Run(t, "run", "-json", "-detect", "lockorder", ".")
+	r := heisentest.Run(t, "run", "-report", "json", "-detect", "lockorder", ".")
 	if r.Status != driver.Findings {
 		t.Errorf("exit status %d\n%s", r.Status, r.Err)
 	}
@@ -42,8 +42,8 @@ func TestReport(t *testing.T) {
 	heisentest.Golden(t, "report.golden", r.Err)
 }
 
-// TestNothingHappened: in the same run there is no race, no deadlock comes to
-// pass, and detectors of what did happen are silent.
+// TestNothingHappened: the same run has no race and no deadlock, and detectors of the observed
+// order report nothing.
 func TestNothingHappened(t *testing.T) {
 	r := heisentest.Run(t, "run", "-detect", "fasttrack,hb", ".")
 	if r.Status != driver.Clean || r.Err != "" || r.Out != says {

@@ -2,9 +2,9 @@
 //
 // A Tracker handles the Alloc events of a stream. It must get the events before the detectors whose
 // findings it explains. Memory that is allocated again has the new place. A Tracker remembers at
-// least the latest maxLives allocations, and at most twice as many, in some 100 MB. It forgets the
-// oldest allocations of a program with more live objects; findings then do not show them. An Alloc
-// costs less than 0.1 µs, other events next to nothing.
+// least the latest maxAllocations allocations, and at most twice as many, in some 100 MB. It
+// forgets the oldest allocations of a program with more live objects; findings then do not show
+// them. An Alloc costs less than 0.1 µs, other events next to nothing.
 package allocsite
 
 import (
@@ -21,15 +21,16 @@ type Tracker struct {
 	// The latest allocations and those before them, by word number: the word at which an object
 	// starts, and each word in it at which a block starts. A search for an object therefore goes
 	// back no further than to the start of a block.
-	latest, before map[uint64]life
-	// A ring of the lives that ended last. A finding comes later than its accesses, because events
-	// come in batches.
-	ended [1 << 12]life
+	latest, before map[uint64]allocation
+	// A ring of the allocation epochs that ended last. A finding comes later than its accesses,
+	// because events come in batches.
+	ended [1 << 12]allocation
 	ends  int
 }
 
-// life is the time between the allocation of an object and the next allocation of its memory.
-type life struct {
+// allocation is an allocation epoch: the time between the allocation of an object and the next
+// allocation of its memory.
+type allocation struct {
 	start   heisen.Object
 	index   uint64 // of the Alloc event in the stream, from 1
 	size    uint32
@@ -39,9 +40,9 @@ type life struct {
 }
 
 const (
-	maxLives   = 1 << 19
-	wordShift  = 3
-	blockWords = 1 << 13 // 64 KiB
+	maxAllocations = 1 << 19
+	wordShift      = 3
+	blockWords     = 1 << 13 // 64 KiB
 )
 
 // Handle implements heisen.Detector.
@@ -59,7 +60,7 @@ func (t *Tracker) add(r *heisen.Record) {
 	if r.Value == 0 || r.Value > 1<<32-1 {
 		return
 	}
-	l := life{start: r.Object, index: t.events, size: uint32(r.Value), thread: r.Thread, site: r.Site, context: r.Context}
+	l := allocation{start: r.Object, index: t.events, size: uint32(r.Value), thread: r.Thread, site: r.Site, context: r.Context}
 	t.put(uint64(r.Object)>>wordShift, l)
 	last := (uint64(r.Object) + r.Value - 1) >> wordShift
 	for word := (uint64(r.Object)>>wordShift)&^(blockWords-1) + blockWords; word <= last; word += blockWords {
@@ -67,12 +68,12 @@ func (t *Tracker) add(r *heisen.Record) {
 	}
 }
 
-func (t *Tracker) put(word uint64, l life) {
-	if len(t.latest) == maxLives {
+func (t *Tracker) put(word uint64, l allocation) {
+	if len(t.latest) == maxAllocations {
 		t.before, t.latest = t.latest, nil
 	}
 	if t.latest == nil {
-		t.latest = map[uint64]life{}
+		t.latest = map[uint64]allocation{}
 	}
 	if old := t.latest[word]; old.index > 0 {
 		t.ended[t.ends%len(t.ended)] = old
@@ -81,14 +82,14 @@ func (t *Tracker) put(word uint64, l life) {
 	t.latest[word] = l
 }
 
-// find returns the latest known life that has the byte at o and began before the given event. It
-// returns the zero life if another object has had the word of o since.
-func (t *Tracker) find(o heisen.Object, event uint64) (found life) {
+// find returns the latest known allocation that has the byte at o and was made before the given
+// event. It returns the zero allocation if another object has had the word of o since.
+func (t *Tracker) find(o heisen.Object, event uint64) (found allocation) {
 	if len(t.latest) == 0 {
-		return life{}
+		return allocation{}
 	}
 	var newest uint64
-	look := func(l *life) {
+	look := func(l *allocation) {
 		if l.index >= event || l.index <= newest {
 			return
 		}
@@ -99,8 +100,8 @@ func (t *Tracker) find(o heisen.Object, event uint64) (found life) {
 		}
 	}
 	for word := uint64(o) >> wordShift; ; word-- {
-		for _, lives := range []map[uint64]life{t.latest, t.before} {
-			l := lives[word]
+		for _, allocations := range []map[uint64]allocation{t.latest, t.before} {
+			l := allocations[word]
 			look(&l)
 		}
 		if word%blockWords == 0 {
@@ -123,7 +124,7 @@ func (t *Tracker) Of(f *heisen.Finding, symbols *heisen.Symbols) (all []report.A
 	for _, access := range f.Accesses {
 		latest = max(latest, access.Index)
 	}
-	var known []life
+	var known []allocation
 	var resolver report.Resolver
 	for _, access := range f.Accesses {
 		l := t.find(access.Object, latest)

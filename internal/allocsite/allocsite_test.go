@@ -11,9 +11,8 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// TestOf compares what is said of allocations with a list of them: the object is
-// the latest one that has the memory, large or small, and none that came later than the
-// access.
+// TestOf compares the results of Of with a list of all allocations. The object of an access is the
+// latest one that has the memory, large or small, and that was allocated before the access.
 func TestOf(t *testing.T) {
 	const memory = 1 << 20
 	known, former := 0, 0
@@ -21,7 +20,7 @@ func TestOf(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		b := heisen.NewSymbols()
 		var a Tracker
-		var lives []heisen.Record
+		var allocations []heisen.Record
 		for range 600 {
 			size := 1 + rng.Uint64N(1<<rng.IntN(18))
 			start := heisen.Object(rng.Uint64N(memory))
@@ -31,31 +30,31 @@ func TestOf(t *testing.T) {
 			case size >= 8:
 				start &^= 7
 			}
-			lives = append(lives, heisen.Record{Op: heisen.Alloc, Thread: heisen.Thread(rng.IntN(4)), Object: start, Value: size, Site: heisen.Site(len(lives))})
+			allocations = append(allocations, heisen.Record{Op: heisen.Alloc, Thread: heisen.Thread(rng.IntN(4)), Object: start, Value: size, Site: heisen.Site(len(allocations))})
 		}
-		for i := range lives {
-			a.Handle(lives[i].Event())
+		for i := range allocations {
+			a.Handle(allocations[i].Event())
 		}
 		for range 600 {
 			o := heisen.Object(rng.Uint64N(memory))
-			index := 1 + rng.Uint64N(uint64(len(lives))+1)
+			index := 1 + rng.Uint64N(uint64(len(allocations))+1)
 			if rng.IntN(2) == 0 {
-				index = uint64(len(lives)) + 1
+				index = uint64(len(allocations)) + 1
 			}
 			var want []report.Allocation
-			over := false // another object has had a part of it since, and nobody has this one
-			for i := len(lives) - 1; i >= 0; i-- {
-				l := &lives[i]
+			over := false // another object has had a part of it since, and no live object has this one
+			for i := len(allocations) - 1; i >= 0; i-- {
+				l := &allocations[i]
 				if o < l.Object || o >= l.Object+heisen.Object(l.Value) {
 					continue
 				}
-				for _, m := range lives[i+1 : max(i+1, min(len(lives), int(index)-1))] {
+				for _, m := range allocations[i+1 : max(i+1, min(len(allocations), int(index)-1))] {
 					over = over || m.Object < l.Object+heisen.Object(l.Value) && l.Object < m.Object+heisen.Object(m.Value)
 				}
 				if uint64(i+1) < index {
 					if !over {
 						known++
-						former += min(1, len(lives)-int(index)+1)
+						former += min(1, len(allocations)-int(index)+1)
 					}
 					want = []report.Allocation{{
 						Object: b.Name(o), Offset: uint64(o - l.Object), Size: l.Value, Thread: l.Thread,
@@ -66,8 +65,8 @@ func TestOf(t *testing.T) {
 			}
 			f := &heisen.Finding{Accesses: []heisen.Access{{Object: o}, {Object: o, Index: index}}}
 			got := a.Of(f, b)
-			// Of tiny objects that share a word the latest is known, and what nobody has is not
-			// accessed.
+			// For tiny objects that share a word the latest is known. Memory that no object has is
+			// not accessed.
 			if over || got == nil && len(want) > 0 && want[0].Size < 8 {
 				continue
 			}
@@ -84,19 +83,19 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestBound: the latest are known, however many there were.
+// TestBound: the latest allocations are known, however many there were.
 func TestBound(t *testing.T) {
-	const objects = 3*maxLives + 100
+	const objects = 3*maxAllocations + 100
 	var a Tracker
 	r := heisen.Record{Op: heisen.Alloc, Value: 16}
 	for i := range heisen.Object(objects) {
 		r.Object = 16 * i
 		a.Handle(r.Event())
 	}
-	if n := len(a.latest) + len(a.before); n > 2*maxLives {
+	if n := len(a.latest) + len(a.before); n > 2*maxAllocations {
 		t.Errorf("%d are remembered", n)
 	}
-	for i, want := range map[heisen.Object]bool{0: false, objects - maxLives: true, objects - 1: true} {
+	for i, want := range map[heisen.Object]bool{0: false, objects - maxAllocations: true, objects - 1: true} {
 		if got := a.find(16*i+7, a.events+1).index > 0; got != want {
 			t.Errorf("object %d is known: %v", i, got)
 		}
@@ -111,7 +110,7 @@ func threadName(t heisen.Thread) string {
 	return fmt.Sprintf("goroutine %d", t)
 }
 
-// BenchmarkAlloc is per Alloc, of a program whose heap has so many objects.
+// BenchmarkAlloc measures an Alloc in a program whose heap has the given number of objects.
 func BenchmarkAlloc(b *testing.B) {
 	for name, objects := range map[string]uint64{"1e3": 1e3, "1e5": 1e5, "1e6": 1e6} {
 		b.Run(name, func(b *testing.B) {

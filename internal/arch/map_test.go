@@ -50,7 +50,7 @@ func TestReadingMap(t *testing.T) {
 	}
 }
 
-// TestPackageComments checks that every package says what it is.
+// TestPackageComments checks that every package has a package comment.
 func TestPackageComments(t *testing.T) {
 	touchTree(t)
 	cmd := exec.Command("go", "list", "-json=ImportPath,Doc", module+"/...")

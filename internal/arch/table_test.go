@@ -3,8 +3,8 @@ package arch
 // module is the module path. The names in the table are relative to it.
 const module = "github.com/heisen-go/heisen"
 
-// A room is the place of a package in the architecture. A package may import packages of lower floors,
-// and packages of lower steps on its own floor. Imports by tests do not count.
+// A room is the place of a package in the architecture. A package may import packages of lower
+// floors, and packages of lower steps on its own floor. Imports by tests do not count.
 type room struct {
 	floor, step int
 
@@ -13,8 +13,8 @@ type room struct {
 	only    []string // if not nil, the only packages of the module that it may import
 }
 
-// table has the room of every package. A name that ends in /... stands for a package and all packages
-// below it, which may import each other.
+// table has the room of every package. A name that ends in /... stands for a package and all
+// packages below it, which may import each other.
 var table = map[string]room{
 	".": {floor: 0, step: 0, library: true, stdOnly: true, only: []string{}},
 
@@ -30,8 +30,8 @@ var table = map[string]room{
 	"internal/source": {floor: 0, step: 1, library: true, only: []string{"."}},
 	"internal/fold":   {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
 
-	// Packages that do not import each other, with one exception: the hybrid detector in lockset needs
-	// the order of messages from vclock.
+	// Packages that do not import each other, with one exception: the hybrid detector in lockset
+	// needs the order of messages from vclock.
 	"trace":   {floor: 1, library: true},
 	"vclock":  {floor: 1, library: true},
 	"lockset": {floor: 1, step: 1, library: true, only: []string{".", "internal/locksets", "internal/option", "internal/shadow", "vclock"}},
@@ -48,9 +48,9 @@ var table = map[string]room{
 	"mcm/order": {floor: 2, library: true, stdOnly: true, only: []string{".", "internal/option"}},
 	"mcm":       {floor: 2, step: 8, library: true},
 
-	// The predictor, from the bottom. What checks a witness, and what writes a query down for another
-	// solver, start from the window and know nothing of the model nor of any search. Searches know
-	// the model and the moves, and nothing of each other; the cascade knows them all.
+	// The predictor, from the bottom. The packages that check a witness and that write a query for
+	// another solver import the window, but neither the model nor any search. Searches import the
+	// model and the moves, and not each other; the cascade imports them all.
 	"mcm/internal/window":    {floor: 2, step: 1, library: true, stdOnly: true, only: []string{".", "section"}},
 	"mcm/internal/replay":    {floor: 2, step: 2, library: true, stdOnly: true, only: []string{".", "mcm/internal/window"}},
 	"mcm/internal/smtlib":    {floor: 2, step: 3, library: true, stdOnly: true, only: []string{".", "mcm/internal/window", "mcm/internal/replay"}},
@@ -74,13 +74,14 @@ var table = map[string]room{
 	"racefuzz": {floor: 3, library: true},
 
 	// The parts of the command.
-	"internal/arch":     {floor: 4, step: 0, stdOnly: true, only: []string{}},
-	"internal/recorder": {floor: 4, step: 0},
-	"internal/infer":    {floor: 4, step: 0, only: []string{"internal/option", "section"}},
-	"internal/build":    {floor: 4, step: 1},
-	"internal/confirm":  {floor: 4, step: 2},
-	"internal/cli":      {floor: 4, step: 3},
-	"driver":            {floor: 4, step: 4},
+	"internal/arch":      {floor: 4, step: 0, stdOnly: true, only: []string{}},
+	"internal/processes": {floor: 4, step: 0, stdOnly: true, only: []string{}},
+	"internal/recorder":  {floor: 4, step: 0},
+	"internal/infer":     {floor: 4, step: 0, only: []string{"internal/option", "section"}},
+	"internal/build":     {floor: 4, step: 1},
+	"internal/confirm":   {floor: 4, step: 2},
+	"internal/cli":       {floor: 4, step: 3},
+	"driver":             {floor: 4, step: 4},
 
 	"cmd/heisen": {floor: 5},
 

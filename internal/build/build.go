@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,17 +15,33 @@ import (
 // Builder runs the go command with the recorder injected.
 type Builder struct {
 	Toolchain *Toolchain
-	overlay   string   // path of the overlay's description
-	gcflags   []string // in the order of the go command
+	Printed   io.Writer // gets what successful builds print; nil to discard it
+
+	overlay   string     // path of the overlay's description
+	gcflags   []compiled // in the order of the go command
+	listFlags []string   // of go list
 }
+
+// compiled says with which flags the packages that match a pattern are compiled.
+type compiled struct{ pattern, flags string }
+
+// MainModules is a pattern for New: the packages of the main module or modules, and what the build
+// names, such as files or a package of another module.
+const MainModules = "work"
 
 // New prepares builds in the folder dir, the working directory if empty. The overlay is kept in
 // cacheDir, by default a folder in the user's cache folder, and shared by all builds with the same
 // Go installation. Accesses are recorded in packages that match patterns, which are those of the go
-// command's -gcflags; without patterns, in the packages of the main module or modules and in those
-// that the build names. Errors that wrap ErrUnsupported mean that this Go installation cannot be
+// command's -gcflags; without patterns, in all packages, the standard library included, as with
+// go build -race. Errors that wrap ErrUnsupported mean that this Go installation cannot be
 // instrumented.
 func New(ctx context.Context, dir, cacheDir string, patterns ...string) (*Builder, error) {
+	return NewWith(ctx, dir, cacheDir, nil, patterns...)
+}
+
+// NewWith is New for builds with flags that decide which modules and files there are, such as -mod
+// and -tags.
+func NewWith(ctx context.Context, dir, cacheDir string, flags []string, patterns ...string) (*Builder, error) {
 	t, err := FindToolchain(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -43,7 +60,7 @@ func New(ctx context.Context, dir, cacheDir string, patterns ...string) (*Builde
 	if err != nil {
 		return nil, err
 	}
-	b := &Builder{Toolchain: t}
+	b := &Builder{Toolchain: t, listFlags: flags}
 	if b.overlay, err = o.write(cacheDir, t.Root); err != nil {
 		return nil, fmt.Errorf("overlay: %w", err)
 	}
@@ -51,7 +68,8 @@ func New(ctx context.Context, dir, cacheDir string, patterns ...string) (*Builde
 }
 
 // How packages are compiled. Every package outside of the standard library must be compiled in one
-// of these ways: an unseen atomic operation loses a happens-before edge, and false alarms follow.
+// of these ways: without an atomic operation a happens-before edge would be missing, and there
+// would be false alarms.
 const (
 	// Accesses, calls and atomic operations are reported.
 	//
@@ -78,31 +96,36 @@ var atomicCallers = []string{
 // chooseFlags decides how each package is compiled. The go command takes the last pattern that
 // matches a package.
 func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string) error {
-	modules, err := b.list(ctx, dir, "list", "-m")
+	modules, err := b.list(ctx, dir, "-m")
 	if err != nil {
 		return err
 	}
 	if slices.Contains(modules, "std") || slices.Contains(modules, "cmd") {
 		return fmt.Errorf("%w: the main module is the standard library itself", ErrUnsupported)
 	}
-	b.gcflags = append(b.gcflags, "all="+atomicsOnly, "std=")
+	if len(patterns) == 0 {
+		b.gcflags = []compiled{{"all", instrument}} // no package is compiled otherwise
+		return nil
+	}
+	b.gcflags = append(b.gcflags, compiled{"all", atomicsOnly}, compiled{"std", ""})
 	for _, pkg := range atomicCallers {
-		b.gcflags = append(b.gcflags, pkg+"="+atomicsOnly)
+		b.gcflags = append(b.gcflags, compiled{pkg, atomicsOnly})
 	}
 	// For the packages that sync is made of, the compiler reports atomic operations only.
 	for _, pkg := range []string{"sync", "sync/atomic", "internal/sync"} {
-		b.gcflags = append(b.gcflags, pkg+"="+instrument)
-	}
-	if len(patterns) == 0 {
-		// The second is for what the build names: files, or a package of another module.
-		b.gcflags = append(b.gcflags, "work="+instrument, instrument)
+		b.gcflags = append(b.gcflags, compiled{pkg, instrument})
 	}
 	for _, pattern := range patterns {
+		if pattern == MainModules {
+			// The second is for what the build names.
+			b.gcflags = append(b.gcflags, compiled{MainModules, instrument}, compiled{"", instrument})
+			continue
+		}
 		how, err := b.patternFlags(ctx, dir, pattern)
 		if err != nil {
 			return err
 		}
-		b.gcflags = append(b.gcflags, pattern+"="+how)
+		b.gcflags = append(b.gcflags, compiled{pattern, how})
 	}
 	return nil
 }
@@ -116,7 +139,7 @@ func (b *Builder) patternFlags(ctx context.Context, dir, pattern string) (flags 
 	if pattern == "all" { // no package is compiled otherwise
 		return instrument, nil
 	}
-	matches, err := b.list(ctx, dir, "list", pattern)
+	matches, err := b.list(ctx, dir, pattern)
 	switch {
 	case err != nil:
 		return "", err
@@ -131,27 +154,35 @@ func (b *Builder) patternFlags(ctx context.Context, dir, pattern string) (flags 
 // Overlay returns the path of the overlay's description, for the go command's -overlay.
 func (b *Builder) Overlay() string { return b.overlay }
 
+// list returns the words that go list prints.
 func (b *Builder) list(ctx context.Context, dir string, args ...string) ([]string, error) {
 	lines, err := b.listLines(ctx, dir, args...)
 	return strings.Fields(strings.Join(lines, " ")), err
 }
 
-// listLines returns the lines, without empty ones, that a go command prints.
+// listLines returns the lines, without empty ones, that go list prints.
 func (b *Builder) listLines(ctx context.Context, dir string, args ...string) (lines []string, err error) {
-	cmd := b.Toolchain.command(ctx, args...)
-	cmd.Dir = dir
-	out, err := cmd.Output()
+	all := slices.Concat([]string{"list"}, b.listFlags, args)
+	out, err := b.Toolchain.command(ctx, dir, all...).Output()
 	if err != nil {
-		return nil, commandError("go "+strings.Join(args, " "), err)
+		return nil, commandError("go "+strings.Join(all, " "), err)
 	}
 	return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' || r == '\r' }), nil
+}
+
+// Programs returns the import paths of the main packages that match a pattern.
+func (b *Builder) Programs(ctx context.Context, dir, pattern string) ([]string, error) {
+	return b.list(ctx, dir, "-f", `{{if eq .Name "main"}}{{.ImportPath}}{{end}}`, pattern)
 }
 
 // flags returns the build flags that inject the recorder.
 func (b *Builder) flags(tags []string) []string {
 	flags := []string{"-overlay=" + b.overlay, "-tags=" + strings.Join(tags, ",")}
-	for _, f := range b.gcflags {
-		flags = append(flags, "-gcflags="+f)
+	for _, c := range b.gcflags {
+		if c.pattern != "" {
+			c.flags = c.pattern + "=" + c.flags
+		}
+		flags = append(flags, "-gcflags="+c.flags)
 	}
 	return flags
 }
@@ -168,7 +199,7 @@ func (b *Builder) Command(ctx context.Context, verb string, args ...string) *exe
 		tags, _ = cutTags(strings.Fields(b.Toolchain.Flags))
 	}
 	all := append([]string{verb}, b.flags(append([]string{"race"}, tags...))...)
-	return b.Toolchain.command(ctx, append(all, args...)...)
+	return b.Toolchain.command(ctx, "", append(all, args...)...)
 }
 
 // cutTags removes the -tags flag from the arguments of a go command. As for the go command itself,
@@ -202,16 +233,19 @@ func (b *Builder) Build(ctx context.Context, dir, output string, flags []string,
 func (b *Builder) compile(ctx context.Context, dir, verb string, args []string) error {
 	cmd := b.Command(ctx, verb, args...)
 	cmd.Dir = dir
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var printed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &printed, &printed
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if said.Len() > 0 {
-			return &Error{Output: strings.TrimSpace(said.String())}
+		if printed.Len() > 0 {
+			return &Error{Output: strings.TrimSpace(printed.String())}
 		}
 		return fmt.Errorf("go %s: %w", verb, err)
+	}
+	if b.Printed != nil {
+		b.Printed.Write(printed.Bytes())
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func TestEmulated(t *testing.T) {
 	if _, err := exec.LookPath(emulator); err != nil || runtime.GOARCH == "arm64" {
 		t.Skipf("nothing is emulated on %s: %v", runtime.GOARCH, err)
 	}
-	// Programs that start others are left out: the kernel does not know what to run those with.
+	// Programs that start others are left out: the kernel does not know the emulator for those.
 	tests := []string{
 		"Verdicts", "Unrecorded", "Goroutines", "Locks", "Chance", "Atomics", "Stacks", "DeepRecursion", "Copy",
 		"ManyGoroutines", "Ends", "ExitAmidEvents", "Killed", "Idle", "Schedulers", "Spans", "Skipped",
@@ -41,8 +41,8 @@ func TestEmulated(t *testing.T) {
 	}
 }
 
-// emulated returns a script that runs the program at exe. It bounds the address space, for the
-// emulator keeps track of every reserved page, and the recorder reserves gigabytes.
+// emulated returns a script that runs the program at exe. It bounds the address space, because the
+// emulator keeps track of every reserved page and the recorder reserves gigabytes.
 func emulated(exe string) (script string, err error) {
 	path, err := exec.LookPath(emulator)
 	if err != nil {

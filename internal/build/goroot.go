@@ -13,6 +13,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/heisen-go/heisen/internal/processes"
+	"github.com/heisen-go/heisen/internal/recorder"
 )
 
 // ErrUnsupported is wrapped by errors about a Go release, platform or GOROOT that heisen cannot
@@ -47,6 +50,7 @@ func FindToolchain(ctx context.Context, dir string) (*Toolchain, error) {
 	}
 	cmd := exec.CommandContext(ctx, path, "env", "-json", "GOROOT", "GOVERSION", "GOOS", "GOARCH", "GOFLAGS", "GOMODCACHE", "GO111MODULE")
 	cmd.Dir = dir
+	cmd.Env = recorder.Environ(cmd.Environ())
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, commandError("go env", err)
@@ -65,8 +69,8 @@ func FindToolchain(ctx context.Context, dir string) (*Toolchain, error) {
 	return t, t.check()
 }
 
-// leaveModules gives a toolchain that the go command has downloaded to its module cache, where it
-// accepts no overlay, another path: a symbolic link in dir.
+// leaveModules gives another path, a symbolic link in dir, to a toolchain that the go command has
+// downloaded to its module cache. The go command accepts no overlay for files there.
 func (t *Toolchain) leaveModules(dir string) error {
 	if rel, err := filepath.Rel(t.modules, t.Root); err != nil || !filepath.IsLocal(rel) {
 		return nil
@@ -84,12 +88,13 @@ func (t *Toolchain) leaveModules(dir string) error {
 	return nil
 }
 
-// command returns a go command.
-func (t *Toolchain) command(ctx context.Context, args ...string) *exec.Cmd {
+// command returns a go command that runs in dir. The end of the context also ends everything that the
+// command has started.
+func (t *Toolchain) command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, t.Go, args...)
-	if len(t.env) > 0 {
-		cmd.Env = append(os.Environ(), t.env...)
-	}
+	processes.BindGo(cmd)
+	cmd.Dir = dir
+	cmd.Env = append(recorder.Environ(cmd.Environ()), t.env...)
 	return cmd
 }
 

@@ -49,7 +49,7 @@ func (b *Builder) Hide(ctx context.Context, dir string, flags []string, patterns
 		if _, err := b.patternFlags(ctx, dir, pattern); err != nil {
 			return hiding, err
 		}
-		matches, err := b.list(ctx, dir, "list", pattern)
+		matches, err := b.list(ctx, dir, pattern)
 		if err != nil {
 			return hiding, err
 		}
@@ -59,14 +59,14 @@ func (b *Builder) Hide(ctx context.Context, dir string, flags []string, patterns
 			}
 		}
 		hiding.Packages = append(hiding.Packages, matches...)
-		b.gcflags = append(b.gcflags, pattern+"="+instrumentAlone)
+		b.gcflags = append(b.gcflags, compiled{pattern, instrumentAlone})
 	}
-	roots, err := b.list(ctx, dir, "list", "-m", "-f", "{{.Dir}}/...")
+	roots, err := b.list(ctx, dir, "-m", "-f", "{{with .Dir}}{{.}}/...{{end}}")
 	if err != nil {
 		return hiding, err
 	}
 	const files = "{{$dir := .Dir}}{{range .GoFiles}}{{$dir}}/{{.}}\n{{end}}{{range .TestGoFiles}}{{$dir}}/{{.}}\n{{end}}{{range .XTestGoFiles}}{{$dir}}/{{.}}\n{{end}}"
-	paths, err := b.listLines(ctx, dir, slices.Concat([]string{"list", "-e", "-f", files}, flags, roots, patterns)...)
+	paths, err := b.listLines(ctx, dir, slices.Concat([]string{"-e", "-f", files}, flags, roots, patterns)...)
 	if err != nil {
 		return hiding, err
 	}

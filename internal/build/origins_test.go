@@ -61,7 +61,7 @@ func TestGenerations(t *testing.T) {
 				if mode != recorder.Races {
 					return
 				}
-				// Of the hundred goroutines between nothing is told.
+				// The hundred goroutines in between are not reported.
 				for _, r := range rec.events {
 					if r.Op == heisen.Fork || r.Thread != rec.races[0].Accesses[1].Thread {
 						t.Errorf("event %+v", r)
@@ -75,10 +75,10 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
-// TestLineages: threads that find races at the same time send long lines of ancestors, of which
-// none is missing.
+// TestLineages: threads that find races at the same time send long lines of ancestors, and none is
+// missing.
 func TestLineages(t *testing.T) {
-	// What has arguments is started by way of a function that has none, on the same line.
+	// A go statement with arguments starts a function without arguments, on the same line.
 	want := strings.Repeat("go-descendant < go-descendant, ", 299) + "go-descendant < go-descendants, go-descendants, main goroutine"
 	for range 5 {
 		rec := record(t, run{exe: program(t), args: []string{"lineages"}, mode: recorder.Races, env: []string{"GOMAXPROCS=8"}})

@@ -73,6 +73,8 @@ func newOverlay(t *Toolchain) (overlay, error) {
 		return nil, err
 	}
 	o["testing/heisen.go"] = []byte(testingTask)
+	o["sync/heisen.go"] = []byte(onceMessages)
+	o["syscall/heisen_child.go"] = []byte(syscallChild)
 	if err := o.addAtomics(read); err != nil {
 		return nil, err
 	}
@@ -90,12 +92,66 @@ import (
 func heisenTask(name string) { race.Task(name) }
 
 // heisenHandOut distributes iterations of a parallel benchmark. Chance decides which goroutine gets
-// which, so a benchmark must not rely on their order. If the order counted, it would hide most races.
+// which, so a benchmark must not rely on their order. If that order counted as happens-before, it
+// would hide most races.
 func heisenHandOut(handed *atomic.Uint64, n uint64) uint64 {
 	race.HandingOut(true)
 	last := handed.Add(n)
 	race.HandingOut(false)
 	return last
+}
+`
+
+// onceMessages has the functions that the patches of sync.Once call. The message's object is the word
+// of the mutex's semaphore, because the mutex itself is a lock.
+const onceMessages = `package sync
+
+import (
+	"internal/race"
+	"unsafe"
+)
+
+func heisenEndOnce(o *Once) {
+	if race.Enabled {
+		race.Send(unsafe.Add(unsafe.Pointer(&o.m), 4))
+	}
+	o.done.Store(true)
+}
+
+func heisenOnceDone(o *Once) {
+	if race.Enabled {
+		race.Receive(unsafe.Add(unsafe.Pointer(&o.m), 4))
+	}
+}
+`
+
+// syscallChild has the function that the patches of package syscall call. A program that starts its
+// own executable again, as tests do, has that recorded, too, whatever environment it gives it. Other
+// programs are not told of heisen.
+const syscallChild = `package syscall
+
+import "internal/race"
+
+func heisenForkEnv(path string, attr *ProcAttr, sys *SysProcAttr) []string {
+	if sys.Chroot != "" { // it cannot connect
+		return attr.Env
+	}
+	if attr.Dir != "" && path != "" && path[0] != '/' {
+		path = attr.Dir + "/" + path
+	}
+	return heisenEnv(path, attr.Env, false)
+}
+
+func heisenEnv(path string, env []string, replaced bool) []string {
+	variable := race.ChildEnv(replaced)
+	if variable == "" {
+		return env
+	}
+	var self, child Stat_t
+	if Stat("/proc/self/exe", &self) != nil || Stat(path, &child) != nil || self.Dev != child.Dev || self.Ino != child.Ino {
+		return env
+	}
+	return append(env[:len(env):len(env)], variable)
 }
 `
 
@@ -124,7 +180,9 @@ var patches = []struct {
 		// The monitor thread is about to sleep because the whole program is idle. The call that it
 		// would make does nothing on Linux.
 		replaceCalls("sysmon", "osRelax(true)", "heisenPoll()", 1),
-		atStart("os_beforeExit", "if exitCode != 0 { heisenStop() }"),
+		atStart("os_beforeExit", "heisenBeforeExit(exitCode)"),
+		atStart("syscall_runtime_BeforeExec", "heisenBeforeExec()"),
+		atStart("syscall_runtime_AfterExec", "heisenAfterExec()"),
 	}},
 	{"runtime/mgc.go", []patch{
 		atStart("gcSweep", "heisenBarrier()"),
@@ -135,14 +193,14 @@ var patches = []struct {
 		replaceExpressions("scanframeworker", "state.conservative || isAsyncPreempt || isDebugCall",
 			"state.conservative || isAsyncPreempt || isDebugCall || heisenStandsIn(frame.fn)", 1),
 	}},
-	// No memory is returned in the background, for that depends on real time.
+	// No memory is returned in the background, because that depends on real time.
 	{"runtime/mgcscavenge.go", []patch{atStart("scavengerState.run", "if heisenSched.on { return 0, 0 }")}},
 	{"runtime/chan.go", []patch{
 		atStart("chansend", "heisenPoint(unsafe.Pointer(c))"),
 		atStart("chanrecv", "heisenPoint(unsafe.Pointer(c))"),
 		atStart("closechan", "heisenPoint(unsafe.Pointer(c))"),
-		// Which element is next, and which goroutine has found nothing to do. That needs the
-		// channel's lock, for what was found and when.
+		// Record which element is next, and which goroutines could neither send nor receive. The
+		// channel's lock is held, so state and order are exact.
 		replaceCalls("chansend", "racenotify(c, c.sendx, nil)", "heisenNotify(c, c.sendx, nil, &c.sendx)", 1),
 		replaceCalls("send", "racenotify(c, c.recvx, nil)", "heisenNotify(c, c.recvx, nil, &c.sendx)", 1),
 		replaceCalls("send", "racenotify(c, c.recvx, sg)", "heisenNotify(c, c.recvx, sg, &c.recvx)", 1),
@@ -189,6 +247,7 @@ var patches = []struct {
 		replaceStatements("racereadrangepc(srcPtr, uintptr(n)*typ.Size_, callerpc, pc)",
 			"if from, n := heisenCopied(srcPtr, dstPtr, uintptr(n)*typ.Size_); n != 0 { racereadrangepc(from, n, callerpc, pc) }", 1),
 	}},
+	{"runtime/runtime.go", []patch{atStart("syscall_Exit", "heisenStop()")}},
 	{"runtime/rand.go", []patch{atStart("rand", "if heisenDraws() { return heisenRandom() }")}},
 	{"runtime/vgetrandom_linux.go", []patch{atStart("vgetrandom", "if heisenDraws() { heisenGetrandom(p); return len(p), true }")}},
 	{"runtime/debug.go", []patch{
@@ -228,6 +287,12 @@ var patches = []struct {
 		replaceCalls("PB.Next", "pb.globalN.Add(pb.grain)", "heisenHandOut(pb.globalN, pb.grain)", 1),
 	}},
 	{"testing/run_example.go", []patch{atStart("runExample", `heisenTask(eg.Name); defer heisenTask("")`)}},
+	// To detectors that compare locks and follow messages, the end of a Once is a message to all that
+	// rely on it.
+	{"sync/once.go", []patch{
+		atEnd("Once.Do", "heisenOnceDone(o)"),
+		replaceCalls("Once.doSlow", "o.done.Store(true)", "heisenEndOnce(o)", 1),
+	}},
 	{"sync/waitgroup.go", []patch{
 		atStart("WaitGroup.Add", "if race.Enabled { race.Synchronizing(unsafe.Pointer(wg)); if delta >= 0 { race.Change(unsafe.Pointer(wg)) } }"),
 		atStart("WaitGroup.Wait", "if race.Enabled { race.Synchronizing(unsafe.Pointer(wg)) }"),
@@ -244,6 +309,10 @@ var patches = []struct {
 		atStart("Pool.Put", "if race.Enabled { race.Synchronizing(unsafe.Pointer(p)) }"),
 		atStart("Pool.Get", "if race.Enabled { race.Synchronizing(unsafe.Pointer(p)) }"),
 		replaceCalls("Pool.Get", "race.Acquire(poolRaceAddr(x))", "race.AcquireByChance(poolRaceAddr(x))", 1),
+	}},
+	{"syscall/exec_unix.go", []patch{
+		replaceCalls("forkExec", "SlicePtrFromStrings(attr.Env)", "SlicePtrFromStrings(heisenForkEnv(argv0, attr, sys))", 1),
+		replaceCalls("Exec", "SlicePtrFromStrings(envv)", `SlicePtrFromStrings(heisenEnv(argv0, envv, true))`, 1),
 	}},
 	{"syscall/syscall_unix.go", []patch{
 		replaceCalls("Read", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync), fd)", 1),

@@ -240,7 +240,7 @@ func TestAtomicCallers(t *testing.T) {
 	for _, pkg := range atomicCallers {
 		listed[pkg] = true
 	}
-	// Not listed, for the reasons that stand there.
+	// Not listed, for the reasons given at the list.
 	for _, pkg := range []string{"sync", "internal/sync", "crypto/internal/entropy/v1.0.0"} {
 		listed[pkg] = true
 	}

@@ -44,7 +44,7 @@ func TestPatches(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		patch patch
-		want  [2]string // a part of the result, and what stood there
+		want  [2]string // a part of the result, and the text before the patch
 		err   string    // or of the error
 	}{
 		{name: "start", patch: atStart("f", "h()"),

@@ -7,7 +7,7 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// TestPlaces: equal places have equal numbers, even with many locks, and the table of places grows
+// TestPlaces: equal places have equal numbers, even with many locks. The table of places grows
 // while other threads use it.
 func TestPlaces(t *testing.T) {
 	const dir = "testdata/places"

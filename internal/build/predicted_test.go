@@ -13,8 +13,8 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// TestPredicted: no race is predicted for the variable apart of each test, under any schedule; for
-// meet one is.
+// TestPredicted: no race is predicted for the variable apart of each test, under any schedule. For
+// the variable meet, one is.
 func TestPredicted(t *testing.T) {
 	dir := t.TempDir()
 	const source = "testdata/predicted"

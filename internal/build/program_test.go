@@ -299,10 +299,10 @@ func TestEnds(t *testing.T) {
 		{"exit-3", 3, "", true},
 		{"panic", 2, "panic: for the test", true},
 		{"fatal-log", 1, "for the test", true},
-		{"deadlock", 2, "all goroutines are asleep - deadlock!", false},
-		{"throw", 2, "fatal error: sync: unlock of unlocked mutex", false},
+		{"deadlock", 2, "all goroutines are asleep - deadlock!", true},
+		{"throw", 2, "fatal error: sync: unlock of unlocked mutex", true},
 		{"nil-dereference", 2, "nil pointer dereference", true},
-		{"abort", -1, "", false},
+		{"abort", -1, "", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -381,7 +381,7 @@ func TestChild(t *testing.T) {
 // TestSchedulers runs programs under unusual settings of the runtime.
 func TestSchedulers(t *testing.T) {
 	for _, env := range []string{"GOMAXPROCS=1", "GOMAXPROCS=64", "GOGC=1", "GODEBUG=gccheckmark=1", "GODEBUG=asyncpreemptoff=1", "GODEBUG=clobberfree=1"} {
-		for _, name := range []string{"mutex", "lives", "sync-map", "finalizer"} {
+		for _, name := range []string{"mutex", "reused-memory", "sync-map", "finalizer"} {
 			t.Run(fmt.Sprint(env, "/", name), func(t *testing.T) {
 				t.Parallel()
 				rec := record(t, run{exe: program(t), args: []string{name}, env: []string{env}})
@@ -419,6 +419,10 @@ func TestOtherReleases(t *testing.T) {
 				t.Fatal(err)
 			}
 			verdicts(t, exe)
+			if got := (alone{exe: exe, args: []string{"write-write"}}).run(t); got.status != 66 || numReports(got.stderr) != 1 {
+				t.Errorf("without an analyzer: status %d: %s", got.status, got.stderr)
+			}
+			keepsRecording(t, exe, 1024)
 			replay(t, exe, 2)
 			stopAtCopies(t, exe)
 			multitude(t, exe, "40000")
@@ -438,6 +442,7 @@ func TestCgo(t *testing.T) {
 		t.Fatal(err)
 	}
 	verdicts(t, exe)
+	keepsRecording(t, exe, 1024)
 }
 
 // needCompiler skips a test where there is no C compiler.
@@ -492,8 +497,8 @@ func TestBuildErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = b.Build(t.Context(), dir, filepath.Join(dir, "out"), nil, ".")
-	var said *Error
-	if !errors.As(err, &said) || !strings.Contains(said.Output, "main.go:3:15: undefined: undefined") {
+	var buildError *Error
+	if !errors.As(err, &buildError) || !strings.Contains(buildError.Output, "main.go:3:15: undefined: undefined") {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

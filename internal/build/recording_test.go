@@ -34,9 +34,13 @@ var built struct {
 }
 
 func TestMain(m *testing.M) {
+	if os.Getenv(sandboxEnv) != "" {
+		runSandboxed()
+	}
 	os.Setenv("CGO_ENABLED", "0") // where C is linked the runtime finds no deadlocks
 	status := m.Run()
 	os.RemoveAll(built.dir)
+	os.RemoveAll(aloneDir)
 	os.Exit(status)
 }
 
@@ -108,7 +112,7 @@ type run struct {
 	exe      string
 	args     []string
 	env      []string
-	answer   int32 // the exit status that it is told
+	answer   int32 // the exit status that it gets in the answer
 	mode     recorder.Mode
 	schedule *recorder.Schedule
 	whilst   func(cmd *exec.Cmd, out *syncer) // called when it has started

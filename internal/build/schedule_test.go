@@ -55,8 +55,8 @@ func (rec *recording) outcome() string {
 		rec.status, influences, e.Steps, e.Hash, e.Virtual, len(rec.events), rec.traceHash(), rec.stdout, rec.stderr)
 }
 
-// TestReplay: the same program with the same seed does, prints and records the same; another seed
-// gives another order. With -replays=100 it logs the figure for 100 seeds and all programs.
+// TestReplay: the same program with the same seed does, prints and records the same. Another seed
+// gives another order. With -replays=100 the log has the result for 100 seeds and all programs.
 func TestReplay(t *testing.T) {
 	replay(t, program(t), uint64(*replays))
 }
@@ -125,8 +125,8 @@ func TestScheduledVerdicts(t *testing.T) {
 						t.Errorf("false alarm\n%s", rec.describe(f))
 					}
 				}
-				// Whoever copies a lock while he holds it races with those who try to
-				// take it meanwhile.
+				// A goroutine that copies a lock while it holds the lock races with those that try
+				// to acquire it in between.
 				if !racy && name != "lock-copied-while-held" {
 					for _, f := range rec.predict(t) {
 						t.Errorf("false prediction\n%s", rec.describe(f))
@@ -240,7 +240,7 @@ func TestLockOrder(t *testing.T) {
 	}
 }
 
-// TestOutside: influences from outside are reported, and programs that depend on them go on.
+// TestOutside: influences from outside are reported, and programs that depend on them continue.
 func TestOutside(t *testing.T) {
 	for _, test := range []struct {
 		name, says string
@@ -287,7 +287,8 @@ func target(t *testing.T, name string, mode recorder.TargetMode, roles strategie
 	return recorder.Target{File: file, Line: line, Mode: mode, Roles: roles}
 }
 
-// TestMeetings: two goroutines are brought to the two places of a race, and go on in either order.
+// TestMeetings: two goroutines are brought to the two places of a race, and continue in either
+// order.
 func TestMeetings(t *testing.T) {
 	for _, name := range []string{"race", "map"} {
 		firsts := map[heisen.Op]int{}

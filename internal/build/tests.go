@@ -21,11 +21,10 @@ type TestPackage struct {
 // order of the go command. flags are build flags; only -tags counts.
 func (b *Builder) TestPackages(ctx context.Context, dir string, flags []string, patterns ...string) (tested []TestPackage, err error) {
 	tags, _ := cutTags(flags)
-	args := []string{"list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,DepsErrors,Error", "-e", "-test=false",
-		"-tags=" + strings.Join(append([]string{"race"}, tags...), ",")}
-	cmd := b.Toolchain.command(ctx, append(args, patterns...)...)
-	cmd.Dir = dir
-	out, err := cmd.Output()
+	args := append([]string{"list"}, b.listFlags...)
+	args = append(args, "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,DepsErrors,Error", "-e", "-test=false",
+		"-tags="+strings.Join(append([]string{"race"}, tags...), ","))
+	out, err := b.Toolchain.command(ctx, dir, append(args, patterns...)...).Output()
 	if err != nil {
 		return nil, commandError("go list", err)
 	}

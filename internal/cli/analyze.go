@@ -28,7 +28,7 @@ func (inv *invocation) analyze() (int, error) {
 	detect := inv.detectFlag()
 	filter := inv.filterFlag(false)
 	known := inv.baselineFlags()
-	asJSON := inv.flags.Bool("json", false, "print findings as lines of JSON")
+	to := inv.reportFlag("report findings in `format[:file]`: text, or json with a finding on each line. Without a file,\nthe report goes to standard output. The flag may be given several times")
 	o := &atomraceFlags{}
 	o.sectionsFlag(inv)
 	files, err := inv.parseFiles()
@@ -36,6 +36,9 @@ func (inv *invocation) analyze() (int, error) {
 		return Misused, err
 	}
 	if err := known.readFiles(); err != nil {
+		return Failed, err
+	}
+	if err := to.check(); err != nil {
 		return Failed, err
 	}
 	if o.sections != "" {
@@ -49,13 +52,17 @@ func (inv *invocation) analyze() (int, error) {
 	}
 	found := newFindings(inv.resolver, nil, known) // printed at the end, because a trace may define names at its end
 	failed := inv.analyzeFiles(files, detect, found)
-	if *asJSON {
+	if to.shows(asJSON) {
 		failed = errors.Join(failed, found.writeAll(jsonTo(inv.Out)))
-		known.summary(inv.Err, found.hidden)
-	} else {
+	}
+	if to.shows(asText) {
 		failed = errors.Join(failed, found.writeAll(textTo(inv.Out)))
 		found.summary(inv.Out)
+	} else {
+		known.summary(inv.Err, found.hidden)
 	}
+	all, _ := found.all()
+	failed = errors.Join(failed, to.writeFiles(all))
 	detect.fronts.summary(inv.Err, inv.tool.Name)
 	detect.mcm.summary(inv.Err, inv.tool.Name)
 	failed = errors.Join(failed, known.writeBaseline(found))
@@ -97,9 +104,9 @@ func analyzeTrace(ctx context.Context, r *trace.Reader, detect *detection, found
 	return err
 }
 
-// hasHidden reports whether a trace has hidden calls. It returns true for an input that can be read only
-// once. Detectors that follow happens-before support hidden calls at a cost that other traces need not
-// pay.
+// hasHidden reports whether a trace has hidden calls. It returns true for an input that can be read
+// only once. Detectors that follow happens-before support hidden calls at a cost that other traces
+// need not pay.
 func (inv *invocation) hasHidden(ctx context.Context, file string) bool {
 	if info, err := os.Stat(file); file == stdStream || err != nil || !info.Mode().IsRegular() {
 		return true

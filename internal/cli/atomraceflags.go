@@ -40,7 +40,7 @@ func (inv *invocation) atomraceFlags() *atomraceFlags {
 	o := &atomraceFlags{}
 	o.sectionsFlag(inv)
 	inv.flags.StringVar(&o.noise, "noise", "none", "atomrace: make goroutines wait during accesses chosen by a `heuristic`: none, random,\nloc (at the places in -from) or var (wherever the variables in -from are accessed)")
-	inv.flags.StringVar(&o.from, "from", "", "atomrace: `file` of findings for -noise, as -json prints them")
+	inv.flags.StringVar(&o.from, "from", "", "atomrace: `file` of findings for -noise, as -report json writes them")
 	inv.flags.IntVar(&o.strength, "noise-strength", 50, "atomrace: how many of a thousand accesses wait")
 	inv.flags.DurationVar(&o.wait, "noise-wait", 50*time.Microsecond, "atomrace: how long an access waits; 0 to only yield to other goroutines")
 	inv.flags.Uint64Var(&o.seed, "noise-seed", 1, "atomrace: seed of the choice of accesses")
@@ -53,7 +53,8 @@ func (o *atomraceFlags) sectionsFlag(inv *invocation) {
 	inv.flags.StringVar(&o.sections, "sections", "", "atomrace: check the atomic sections in `file`; mcm: predict their violations")
 }
 
-// live returns what programs look for themselves, or nil if no chosen detector works inside programs.
+// live returns what programs themselves look for, or nil if no chosen detector works inside
+// programs.
 func (o *atomraceFlags) live(inv *invocation, d *detection) (*recorder.Live, error) {
 	watched, predicted := slices.Contains(d.chosen, atomraceName), slices.Contains(d.chosen, mcmName)
 	if !watched {
@@ -143,8 +144,8 @@ func (o *atomraceFlags) absolute(sections []section.Section) []section.Section {
 	return sections
 }
 
-// findingsIn reads a file of findings. It is the output of -json, in which there may be lines of the program,
-// or a baseline.
+// findingsIn reads a file of findings. It is the output of -report json, in which there may be
+// lines of the program, or a baseline.
 func findingsIn(name string) (findings []report.Finding, err error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -196,7 +197,8 @@ func locationsOf(name string) ([]section.Location, error) {
 	return locations, nil
 }
 
-// variablesOf returns the locations at which the tested packages access the variables in a file of findings.
+// variablesOf returns the locations at which the tested packages access the variables in a file of
+// findings.
 func variablesOf(inv *invocation, name string) ([]section.Location, error) {
 	findings, err := findingsIn(name)
 	if err != nil {
@@ -221,10 +223,7 @@ func variablesOf(inv *invocation, name string) ([]section.Location, error) {
 	defer done()
 	ctx, stop := inv.interruptible()
 	defer stop()
-	source := infer.Source{Packages: inv.args, Tests: true}
-	if inv.tags != "" {
-		source.Tags = strings.Split(inv.tags, ",")
-	}
+	source := infer.Source{Packages: inv.line.packages(), Tests: true, Tags: inv.line.tags()}
 	locations, err := infer.Uses(ctx, source, of...)
 	if len(locations) == 0 {
 		return nil, fmt.Errorf("%s: %w", name, cmp.Or(err, errors.New("none of the variables is accessed in these packages")))
@@ -248,30 +247,30 @@ func overlapFinding(found recorder.Overlap) heisen.Finding {
 	return f
 }
 
-// observe calls told with each overlap that a program reports, and with the finding. It leaves out violations
-// of sections whose variable is another one than the accessed one.
-func (o *atomraceFlags) observe(stream *recorder.Stream, found *findings, told func(recorder.Overlap, heisen.Finding)) {
-	type question struct {
+// observe calls report with each overlap that a program reports, and with the finding. It leaves
+// out violations of sections whose variable is another one than the accessed one.
+func (o *atomraceFlags) observe(stream *recorder.Stream, found *findings, report func(recorder.Overlap, heisen.Finding)) {
+	type key struct {
 		section    int
 		entry, end heisen.Site
 	}
-	answers := map[question]bool{}
+	known := map[key]bool{}
 	stream.OnOverlap(func(overlap recorder.Overlap) {
 		f := overlapFinding(overlap)
 		if overlap.Section >= len(o.read) {
 			return
 		}
 		if overlap.Section >= 0 && o.read[overlap.Section].Variable != "" {
-			q := question{overlap.Section, f.Accesses[0].Site, f.Accesses[len(f.Accesses)-1].Site}
-			concerned, known := answers[q]
-			if !known {
+			k := key{overlap.Section, f.Accesses[0].Site, f.Accesses[len(f.Accesses)-1].Site}
+			concerned, ok := known[k]
+			if !ok {
 				concerned = found.isAbout(f, stream.Symbols(), &o.read[overlap.Section])
-				answers[q] = concerned
+				known[k] = concerned
 			}
 			if !concerned {
 				return
 			}
 		}
-		told(overlap, f)
+		report(overlap, f)
 	})
 }

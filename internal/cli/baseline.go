@@ -9,8 +9,8 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// knownFindings has the findings that are not reported: those in a baseline, and those that a suppressions file
-// names.
+// knownFindings has the findings that are not reported: those in a baseline, and those that a
+// suppressions file names.
 type knownFindings struct {
 	baselineFile, newBaselineFile, suppressionsFile string // values of the flags
 
@@ -30,10 +30,8 @@ func (inv *invocation) baselineFlags() *knownFindings {
 // readFiles reads the files that the flags name.
 func (k *knownFindings) readFiles() error {
 	if k.newBaselineFile != "" { // fail before the program runs
-		if info, err := os.Stat(filepath.Dir(k.newBaselineFile)); err != nil {
+		if err := isFolder(filepath.Dir(k.newBaselineFile)); err != nil {
 			return err
-		} else if !info.IsDir() {
-			return fmt.Errorf("%s is not a folder", filepath.Dir(k.newBaselineFile))
 		}
 	}
 	k.baseline = &report.Baseline{}
@@ -60,8 +58,8 @@ func (k *knownFindings) readFiles() error {
 	return nil
 }
 
-// writeBaseline writes the file of -write-baseline, if there is one: the old baseline and the reported
-// findings.
+// writeBaseline writes the file of -write-baseline, if there is one: the old baseline and the
+// reported findings.
 func (k *knownFindings) writeBaseline(found *findings) error {
 	if k.newBaselineFile == "" {
 		return nil
@@ -85,8 +83,8 @@ func (k *knownFindings) hides(f *report.Finding) (by *report.Suppression, hidden
 	return nil, k.baseline.Contains(f)
 }
 
-// summary prints how many findings were hidden, by suppression, and which suppressions matched nothing.
-// hidden has the suppression of each hidden fingerprint.
+// summary prints how many findings were hidden, by suppression, and which suppressions matched
+// nothing. hidden has the suppression of each hidden fingerprint.
 func (k *knownFindings) summary(w io.Writer, hidden map[string]*report.Suppression) {
 	numbers := map[*report.Suppression]int{}
 	for _, by := range hidden {

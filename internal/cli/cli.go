@@ -1,11 +1,15 @@
-// Package cli is the heisen command: its subcommands, flags, exit statuses and output. The packages below
-// do the work.
+// Package cli is the heisen command: its subcommands, flags, exit statuses and output. The packages
+// below do the work.
 //
-// Each subcommand is in the file of its name: its help text, its flags and the function that runs it.
-// heisen trace and heisen sections have subcommands of their own, such as sections_infer.go. Flags that
-// several subcommands share are in files of their own:
+// Each subcommand is in the file of its name: its help text, its flags and the function that runs
+// it. heisen trace and heisen sections have subcommands of their own, such as sections_infer.go.
+// The command lines of those that run the go command have its form. parts.go takes them apart, with
+// the tables of goflags.go.
 //
-//	-pkgs, -tags, -hide...                      gocommand.go
+// Flags that several subcommands share are in files of their own:
+//
+//	-pkgs, -hide...                             gocommand.go
+//	-report                                     reports.go
 //	-detect and the flags of custom detectors   detect.go
 //	-filter                                     filter.go
 //	-baseline, -write-baseline, -suppress       baseline.go
@@ -22,8 +26,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
@@ -40,9 +47,11 @@ const (
 // command is a subcommand.
 type command struct {
 	name  string
-	args  string // for the usage line
-	short string // what it does, on one line
-	long  string // the rest of the help text, in lines
+	args  string  // for the usage line
+	short string  // what it does, on one line
+	long  string  // the rest of the help text, in lines
+	intro string  // the help text before first, in lines
+	first []brief // the flags in the help text without -all; all flags if nil
 	run   func(*invocation) (int, error)
 }
 
@@ -58,22 +67,27 @@ type invocation struct {
 	Streams
 	tool     Tool
 	ctx      context.Context
-	args     []string // arguments after the subcommand, up to "--"
-	rest     []string // arguments after "--"
+	help     helpKind
+	args     []string    // arguments after the subcommand; after parse, those without flags and up to "--"
+	rest     []string    // after parse, arguments after "--"
+	line     commandLine // of the go command
 	resolver *report.Resolver
 	flags    *flag.FlagSet // for the subcommand to fill and parse
 	pkgs     patterns      // packages in which accesses are recorded
-	tags     string        // build tags
 	hide     patterns      // hidden packages
 	limit    int           // bound on the objects that a hidden call reaches
 	once     bool          // objects are followed once
 
+	events     bool              // the output of go test is that of -json
+	ending     time.Time         // of what is done after that; zero at first
+	runsGo     bool              // the command that is run is go
 	hidden     *recorder.Hidden  // the hidden packages, after the program was built; nil if there are none
+	signal     atomic.Int32      // that has ended the command; 0 if none
 	directives map[string]string // position of the directive that names a variable, by variable
 }
 
-// Main runs the command with the given arguments, without the program's name, and returns its exit status.
-// It prints to the given streams only. No goroutine and no program is left running.
+// Main runs the command with the given arguments, without the program's name, and returns its exit
+// status. It prints to the given streams only. No goroutine and no program is left running.
 func Main(ctx context.Context, tool Tool, args []string, std Streams) int {
 	std = std.shared()
 	if tool.Name == "" {
@@ -84,16 +98,18 @@ func Main(ctx context.Context, tool Tool, args []string, std Streams) int {
 		return Misused
 	}
 	name, args := args[0], args[1:]
+	help := noHelp
 	switch name {
 	case "-h", "-help", "--help":
 		tool.usage(std.Out)
 		return Clean
 	case "help":
+		help, args = helpArgs(args)
 		if len(args) == 0 {
 			tool.usage(std.Out)
 			return Clean
 		}
-		name, args = args[0], append(slices.Clone(args[1:]), "-h")
+		name, args = args[0], args[1:]
 	}
 	all := commands()
 	i := slices.IndexFunc(all, func(c command) bool { return c.name == name })
@@ -101,20 +117,48 @@ func Main(ctx context.Context, tool Tool, args []string, std Streams) int {
 		fmt.Fprintf(std.Err, "%s: unknown command %q; see %[1]s help\n", tool.Name, name)
 		return Misused
 	}
+	args, restore, err := changeFolder(args)
+	if err != nil {
+		printError(std.Err, tool.Name+" "+name, err)
+		return Failed
+	}
+	defer restore()
 	resolver, err := report.NewResolver()
 	if err != nil {
 		printError(std.Err, tool.Name, err)
 		return Failed
 	}
 	defer resolver.Close()
-	return all[i].invoke(&invocation{Streams: std, tool: tool, ctx: ctx, args: args, resolver: resolver})
+	return all[i].invoke(&invocation{Streams: std, tool: tool, ctx: ctx, help: help, args: args, resolver: resolver})
+}
+
+// changeFolder carries out the flag -C, which must come first, as for the go command. restore
+// returns to the folder before.
+func changeFolder(args []string) (rest []string, restore func(), err error) {
+	nothing := func() {}
+	if len(args) == 0 {
+		return args, nothing, nil
+	}
+	_, name, dir, hasValue := syntax(args[0])
+	switch {
+	case name != "C" || !hasValue && len(args) == 1:
+		return args, nothing, nil
+	case hasValue:
+		rest = args[1:]
+	default:
+		dir, rest = args[1], args[2:]
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := os.Chdir(dir); err != nil {
+		return nil, nil, err
+	}
+	return rest, func() { os.Chdir(here) }, nil
 }
 
 func (c command) invoke(inv *invocation) int {
-	args := inv.args
-	if i := slices.Index(args, "--"); i >= 0 {
-		inv.args, inv.rest = args[:i:i], args[i+1:]
-	}
 	inv.flags = flag.NewFlagSet(inv.tool.Name+" "+c.name, flag.ContinueOnError)
 	inv.flags.SetOutput(io.Discard) // errors are printed below, once
 	status, err := c.run(inv)
@@ -122,7 +166,7 @@ func (c command) invoke(inv *invocation) int {
 	switch {
 	case err == nil:
 	case errors.Is(err, flag.ErrHelp):
-		c.help(inv)
+		c.printHelp(inv)
 		return Clean
 	case errors.As(err, &wrong):
 		fmt.Fprintf(inv.Err, "%s %s: %v; see %[1]s help %[2]s\n", inv.tool.Name, c.name, err)
@@ -133,35 +177,43 @@ func (c command) invoke(inv *invocation) int {
 			status = Failed
 		}
 	}
+	if ended, ok := inv.interrupted(); ok && status == Failed {
+		return ended
+	}
 	return status
 }
 
-// parseFlags parses the flags that a subcommand has defined and leaves the other arguments in inv.args.
-func (inv *invocation) parseFlags() error {
-	err := inv.flags.Parse(inv.args)
-	inv.args = inv.flags.Args()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		err = misuse("%v", err)
-	}
-	return err
-}
-
-// noFlags refuses flags among the other arguments, where they would have no effect.
-func (inv *invocation) noFlags() error {
-	for _, a := range inv.args {
-		if strings.HasPrefix(a, "-") && a != stdStream {
-			return misuse("flag %s after the first argument: heisen's flags come first, those of the program or of go test after --", a)
-		}
+// asked returns flag.ErrHelp if the help text is wanted instead of a run.
+func (inv *invocation) asked() error {
+	if inv.help != noHelp {
+		return flag.ErrHelp
 	}
 	return nil
 }
 
-// parse is parseFlags and noFlags.
+// parse parses flags and then other arguments, for subcommands that do not run the go command.
 func (inv *invocation) parse() error {
-	if err := inv.parseFlags(); err != nil {
+	if err := inv.asked(); err != nil {
 		return err
 	}
-	return inv.noFlags()
+	g := &grammar{own: inv.flags}
+	args, err := g.flags(inv.args)
+	if err != nil {
+		return err
+	}
+	if err := g.set(); err != nil {
+		return err
+	}
+	inv.args = args
+	if i := slices.Index(args, "--"); i >= 0 {
+		inv.args, inv.rest = args[:i:i], args[i+1:]
+	}
+	for _, a := range inv.args {
+		if strings.HasPrefix(a, "-") && a != stdStream {
+			return misuse("flag %s after the first argument", a)
+		}
+	}
+	return nil
 }
 
 // parseFiles is parse for subcommands whose arguments are files, before and after "--".

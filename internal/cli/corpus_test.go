@@ -23,8 +23,8 @@ func heisenCommand(args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), err.String()
 }
 
-// happensBefore returns, by trace, the sites at which an independent analyser
-// sees accesses that race with an earlier one.
+// happensBefore returns, by trace, the sites at which an independent analyzer finds accesses that
+// race with an earlier one.
 func happensBefore(t *testing.T) map[string][]string {
 	t.Helper()
 	table, err := os.ReadFile(filepath.Join(corpus, "verdicts.tsv"))
@@ -44,13 +44,13 @@ func happensBefore(t *testing.T) map[string][]string {
 	return verdicts
 }
 
-// TestCorpus: heisen analyze -detect hb -json says of every trace of the corpus
-// what the analyser says, and of the same trace in binary the same, to the byte.
+// TestCorpus: for every trace of the corpus, heisen analyze -detect hb -report json finds the same sites
+// as the independent analyzer. The output for the same trace in binary is equal, byte for byte.
 func TestCorpus(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "binary.heisen")
 	for name, want := range happensBefore(t) {
 		file := filepath.Join(corpus, "std", name)
-		status, out, errs := heisenCommand("analyze", "-detect", "hb", "-json", file)
+		status, out, errs := heisenCommand("analyze", "-detect", "hb", "-report", "json", file)
 		wantStatus := cli.Clean
 		if len(want) > 0 {
 			wantStatus = cli.Findings
@@ -69,7 +69,7 @@ func TestCorpus(t *testing.T) {
 		if status, _, errs := heisenCommand("trace", "convert", "-o", binary, file); status != cli.Clean || errs != "" {
 			t.Errorf("%s: convert: exit status %d, %s", name, status, errs)
 		}
-		if _, again, _ := heisenCommand("analyze", "-detect", "hb", "-json", binary); again != out {
+		if _, again, _ := heisenCommand("analyze", "-detect", "hb", "-report", "json", binary); again != out {
 			t.Errorf("%s: of the binary trace\n%s\nof the text\n%s", name, again, out)
 		}
 	}

@@ -25,20 +25,20 @@ var detectors = []struct {
 	filter  Filter
 	front   newTraceFilter
 	make    func(heisen.Sink) (heisen.Detector, error)
-	hidden  func(heisen.Sink, vclock.Option) (heisen.Detector, error) // for streams with hidden calls; nil if they make no difference
+	hidden  func(heisen.Sink, vclock.DetectorOption) (heisen.Detector, error) // for streams with hidden calls; nil if they make no difference
 }{
 	{fasttrackName, "at least the first race of every variable that races in the observed order; no false alarm", RecorderFiltered, treeFilter(tree.WithDetectorCost(14 * time.Nanosecond)),
 		func(sink heisen.Sink) (heisen.Detector, error) {
 			return vclock.NewFastTrack(vclock.WithSink(sink))
 		},
-		func(sink heisen.Sink, o vclock.Option) (heisen.Detector, error) {
+		func(sink heisen.Sink, o vclock.DetectorOption) (heisen.Detector, error) {
 			return vclock.NewFastTrack(vclock.WithSink(sink), o)
 		}},
 	{"hb", "all racy pairs of the observed order; slow", RecorderFiltered, treeFilter(tree.WithoutBypass()),
 		func(sink heisen.Sink) (heisen.Detector, error) {
 			return vclock.NewHappensBefore(vclock.WithSink(sink))
 		},
-		func(sink heisen.Sink, o vclock.Option) (heisen.Detector, error) {
+		func(sink heisen.Sink, o vclock.DetectorOption) (heisen.Detector, error) {
 			return vclock.NewHappensBefore(vclock.WithSink(sink), o)
 		}},
 	{"eraser", "every violation of the locking discipline; not every one is a race", Unfiltered, treeFilter(tree.WithMessageOrder(), tree.WithDetectorCost(11*time.Nanosecond)),
@@ -47,10 +47,10 @@ var detectors = []struct {
 		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewHybrid(lockset.WithSink(sink)) }, nil},
 	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered, treeFilter(tree.WithoutBypass()),
 		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewLockOrder(lockset.WithSink(sink)) }, nil},
-	{mcmName, "races, deadlocks, torn transactions and sections that another order of the same events shows, each with a schedule; within a window of events", Unfiltered, nil,
-		nil, nil}, // see maximal; it always knows of hidden calls, and a witness has all events
-	{atomraceName, "only true races, as accesses that overlap, and atomic sections that others came into; finds more with noise", Unfiltered, nil,
-		nil, nil}, // see newAtomRace; a filter in front of it would take accesses from sections
+	{mcmName, "races, deadlocks, interrupted transactions and violations of atomic sections that another order of the same events shows, each with a schedule; within a window of events", Unfiltered, nil,
+		nil, nil}, // see maximal; it always follows hidden calls, and a witness needs all events
+	{atomraceName, "only true races, as overlapping accesses, and violations of atomic sections; finds more with noise", Unfiltered, nil,
+		nil, nil}, // see newAtomRace; a filter in front of it would remove accesses of sections
 }
 
 // fasttrackName is the detector that can work inside running programs.
@@ -64,7 +64,7 @@ type Detector struct {
 	Flags   func(*flag.FlagSet) // defines its own flags; nil if it has none
 	New     func(*heisen.Symbols, heisen.Sink) (heisen.Detector, error)
 	front   newTraceFilter // of heisen's own detectors
-	hidden  func(heisen.Sink, vclock.Option) (heisen.Detector, error)
+	hidden  func(heisen.Sink, vclock.DetectorOption) (heisen.Detector, error)
 	live    bool // it works inside running programs; for traces see newAtomRace
 }
 
@@ -167,7 +167,7 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 		case detector == nil:
 			err = errors.Join(err, fmt.Errorf("detector %s: its New has returned none", known.Name))
 		default:
-			if d.fronts != nil && !d.hidden { // what is redundant they do not know
+			if d.fronts != nil && !d.hidden { // it is not known which accesses are redundant for these
 				detector, wrong = d.fronts.wrap(known, detector)
 				err = errors.Join(err, wrong)
 			}
@@ -177,8 +177,8 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 	return built, err
 }
 
-// newAtomRace returns the detector for a trace. Relative names of files in the trace are relative to the
-// working folder.
+// newAtomRace returns the detector for a trace. Relative names of files in the trace are relative
+// to the working folder.
 func newAtomRace(symbols *heisen.Symbols, sections []section.Section, sink heisen.Sink) (heisen.Detector, error) {
 	if len(sections) == 0 {
 		return atomrace.NewDetector(atomrace.WithSink(sink))
@@ -190,8 +190,8 @@ func newAtomRace(symbols *heisen.Symbols, sections []section.Section, sink heise
 	return atomrace.NewDetector(atomrace.WithSink(sink), atomrace.WithSections(sections, section.LocateIn(symbols, here)))
 }
 
-// Chosen is a list of detectors in the form of -detect. "all" stands for every detector but the slow hb,
-// and "" for none.
+// Chosen is a list of detectors in the form of -detect. "all" stands for every detector but the
+// slow hb, and "" for none.
 type Chosen struct{ d detection }
 
 // Choose returns the detectors of a list.
@@ -221,8 +221,8 @@ func (c Chosen) Live() *recorder.Live {
 	return &recorder.Live{}
 }
 
-// New returns new detectors for a stream. They report to sink, and so do the detectors that work inside the
-// program.
+// New returns new detectors for a stream. They report to sink, and so do the detectors that work
+// inside the program.
 func (c Chosen) New(stream *recorder.Stream, sink heisen.Sink) ([]heisen.Detector, error) {
 	stream.OnOverlap(func(o recorder.Overlap) { sink(overlapFinding(o)) })
 	return c.d.build(stream.Symbols(), sink)

@@ -22,8 +22,8 @@ func misuse(format string, args ...any) error {
 // errInterrupted is the error of work that a signal has ended.
 var errInterrupted = errors.New("interrupted")
 
-// printError prints err on one line, or a line for each of several joined errors. It prints a compiler's
-// messages as the go command does, and then a line of heisen's own.
+// printError prints err on one line, or a line for each of several joined errors. It prints a
+// compiler's messages as the go command does, and then a line of heisen's own.
 func printError(w io.Writer, command string, err error) {
 	var failed *build.Error
 	if errors.As(err, &failed) && strings.Contains(failed.Output, "\n") {

@@ -6,7 +6,7 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// Filter says which accesses can be kept from a detector without changing its findings.
+// Filter says which accesses can be left out for a detector without changing its findings.
 type Filter uint8
 
 const (
@@ -17,7 +17,8 @@ const (
 	RecorderFiltered
 )
 
-// filtering is the value of a -filter flag: whether to leave out accesses that the detectors do not need.
+// filtering is the value of a -filter flag: whether to leave out accesses that the detectors do not
+// need.
 type filtering bool
 
 func (f *filtering) String() string {

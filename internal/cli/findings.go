@@ -13,8 +13,8 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// findings collects the findings of all streams of an invocation. Equal findings in several processes or
-// traces are one. Several goroutines may call its methods.
+// findings collects the findings of all streams of an invocation. Equal findings in several
+// processes or traces are one. Several goroutines may call its methods.
 type findings struct {
 	mu       sync.Mutex
 	resolver *report.Resolver
@@ -55,8 +55,8 @@ type origin struct {
 	memory  *allocsite.Tracker // handles the events before the detectors
 }
 
-// collect returns a set for the findings of one stream. The function done must be called when the stream
-// has ended. It adds the stream's counts and returns how many of its findings are reported.
+// collect returns a set for the findings of one stream. The function done must be called when the
+// stream has ended. It adds the stream's counts and returns how many of its findings are reported.
 func (f *findings) collect(from origin) (c *fold.Set, done func() int) {
 	c = fold.NewSet(from.symbols, func(item fold.Item) { f.see(item, from) })
 	return c, func() (reported int) {
@@ -74,6 +74,19 @@ func (f *findings) collect(from origin) (c *fold.Set, done func() int) {
 		}
 		return reported
 	}
+}
+
+// reported returns how many findings of a stream are reported so far.
+func (f *findings) reported(c *fold.Set) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	keys := map[findingKey]bool{} // a race that was seen in both orders is one
+	for _, item := range c.All() {
+		if key := keyOf(item); !f.known[key].hidden {
+			keys[key] = true
+		}
+	}
+	return len(keys)
 }
 
 // see takes a finding that is new in its stream, or new in this order of the accesses.
@@ -185,9 +198,9 @@ func textTo(w io.Writer) func(*report.Finding) error {
 	return func(f *report.Finding) error { return report.WriteText(w, f) }
 }
 
-// summary prints the number of reported findings of each kind, in the words of Go's race detector. A bug
-// that several detectors found counts once. If findings were printed when they were first seen, summary
-// prints how often each was found. It ends with the hidden findings.
+// summary prints the number of reported findings of each kind, in the words of Go's race detector.
+// A bug that several detectors found counts once. If findings were printed when they were first
+// seen, summary prints how often each was found. It ends with the hidden findings.
 func (f *findings) summary(w io.Writer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

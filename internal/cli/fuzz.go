@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,8 +18,24 @@ import (
 )
 
 var fuzzCommand = command{
-	name: "fuzz", args: "[test | run] [packages] [-- test flags | arguments]",
+	name: "fuzz", args: "[flags] [test | run] [arguments]",
 	short: "make suspected bugs happen and show the harm that they do",
+	intro: `The command line is that of heisen test or heisen run. Programs run with one
+goroutine at a time, under schedules that make suspected bugs happen.
+
+`,
+	first: []brief{
+		{"seeds", "try each suspect with these seeds (default 1:10)"},
+		{"j", "number of executions at a time"},
+		{"limit", "stop an execution after this time (default 1m)"},
+		{"predict", "try what the detector mcm predicts, too"},
+		{"sections", "suspect the atomic sections in a file, too"},
+		{"schedules", "where schedules for heisen replay are written"},
+		{"report", "text, or json with a suspect on each line"},
+		{"baseline", "do not report the findings in a file"},
+		{"suppress", "do not report findings that lines of a file match"},
+		{"shard", "try only a part of the suspects, as 2/3"},
+	},
 	long: `Programs run with one goroutine at a time. First each program runs a few times.
 heisen suspects what may race or deadlock in another schedule, or interleave with
 an atomic section of -sections. Then it tries each suspect with several seeds. It
@@ -36,10 +49,10 @@ random numbers. Time is virtual: it jumps to the next timer when all goroutines
 wait.
 
 Several machines can share the work with -shard and -seeds. The suspects are the
-same everywhere. -merge combines the files that their -json has written.
+same everywhere. -merge combines the files that their -report json has written.
 
-Arguments after -- are flags for the tests or arguments of the program. The flags
-of go test that concern a single execution are allowed.
+The command line is that of heisen test or heisen run, with those flags of the go
+command that concern a single execution and that a schedule can repeat.
 ` + baselineHelp,
 	run: (*invocation).fuzz,
 }
@@ -53,9 +66,10 @@ type fuzzRun struct {
 	patience               uint64
 	walks                  uint64
 	depth                  int
-	minimise               int
+	minimize               int
 	folder                 string
-	json, verbose, predict bool
+	unconfirmed, predict   bool
+	reports                *reports
 	overlaps               *atomraceFlags
 	known                  *knownFindings
 
@@ -73,6 +87,7 @@ type fuzzRun struct {
 	failures    int             // unexplained failures that were reported
 	predicted   int             // predicted suspects that were not confirmed
 	reported    map[string]bool // fingerprints of the reported suspects
+	silent      bool            // the next finding is not for text
 
 	mu sync.Mutex // guards the rest
 
@@ -97,14 +112,14 @@ func (inv *invocation) fuzz() (int, error) {
 	fs.DurationVar(&f.virtual, "virtual", f.virtual, "stop an execution after this virtual time")
 	fs.Uint64Var(&f.patience, "patience", 0, "postpone a goroutine for at most so many steps (default 131072)")
 	fs.DurationVar(&f.wait, "wait", f.wait, "postpone it for at most this virtual time while all others wait for timers")
-	fs.IntVar(&f.minimise, "minimise", f.minimise, "shrink the schedule of a confirmed bug in at most `n` executions")
-	fs.StringVar(&f.folder, "o", f.folder, "write schedules to `folder`")
-	fs.BoolVar(&f.json, "json", false, "print all suspects as lines of JSON on standard output, confirmed or not")
-	fs.BoolVar(&f.verbose, "v", false, "also report suspects that were not confirmed")
+	fs.IntVar(&f.minimize, "minimize", f.minimize, "shrink the schedule of a confirmed bug in at most `n` executions")
+	fs.StringVar(&f.folder, "schedules", f.folder, "write schedules to `folder`")
+	f.reports = inv.reportFlag(reportUsage + ". Reports in json have all suspects,\nconfirmed or not")
+	fs.BoolVar(&f.unconfirmed, "unconfirmed", false, "also report suspects that were not confirmed")
 	fs.BoolVar(&f.predict, "predict", false, "also suspect what mcm predicts from the first executions, and try that first")
-	merge := fs.Bool("merge", false, "run nothing, but combine files that -json has written for other seeds or shards")
+	merge := fs.Bool("merge", false, "run nothing, but combine files that -report json has written for other seeds or shards")
 	fs.StringVar(&f.overlaps.sections, "sections", "", "also suspect the atomic sections in `file`")
-	if err := inv.parse(); err != nil {
+	if err := inv.verbLine(true); err != nil {
 		return Misused, err
 	}
 	if err := f.check(); err != nil {
@@ -114,6 +129,9 @@ func (inv *invocation) fuzz() (int, error) {
 		return Misused, misuse("-hide cannot be combined with controlled schedules")
 	}
 	if err := f.known.readFiles(); err != nil {
+		return Failed, err
+	}
+	if err := f.reports.check(); err != nil {
 		return Failed, err
 	}
 	if *merge {
@@ -126,109 +144,54 @@ func (inv *invocation) fuzz() (int, error) {
 	}
 	ctx, stop := inv.interruptible()
 	defer stop()
-	live := textTo(inv.Err)
-	if f.json {
-		live = nil
-	}
-	f.found = newFindings(inv.resolver, live, f.known)
+	f.found = newFindings(inv.resolver, f.printText(), f.known)
 	err := f.run(ctx)
-	if ctx.Err() != nil {
-		err = errors.New("interrupted")
+	interrupted := ctx.Err() != nil
+	if interrupted {
+		err = nil // whatever it has ended
 	}
-	if f.json {
+	if f.reports.shows(asJSON) {
 		err = errors.Join(err, f.found.writeAll(jsonTo(inv.Out)))
 	}
+	all, _ := f.found.all()
+	err = errors.Join(err, f.reports.writeFiles(all))
 	err = errors.Join(err, f.known.writeBaseline(f.found))
 	if f.confirmer != nil { // the programs were built
 		f.summary()
 	}
+	if interrupted {
+		err = errors.Join(errInterrupted, err)
+	}
+	reported := f.confirmed+f.failures+f.predicted > 0 && f.found.count() > 0
 	switch {
+	case interrupted && reported:
+		return Findings, err
 	case err != nil:
 		return Failed, err
-	case f.confirmed+f.failures+f.predicted > 0 && f.found.count() > 0:
+	case reported:
 		return Findings, nil
 	}
 	return Clean, nil
 }
 
-// newFuzzing returns a fuzzRun with the default values of the flags.
-func (inv *invocation) newFuzzing(known *knownFindings) *fuzzRun {
-	return &fuzzRun{
-		invocation: inv, overlaps: &atomraceFlags{}, known: known, strategy: "directed",
-		parallel: runtime.NumCPU(), procs: 4, limit: time.Minute, virtual: 10 * time.Minute, wait: 100 * time.Millisecond,
-		walks: 2, depth: 3, minimise: 60, folder: schedulesFolder, from: 1, to: 10, part: 1, parts: 1,
-		usual: map[*confirm.Program]confirm.Outcome{}, explained: map[*confirm.Program][]confirm.Outcome{},
-		reported: map[string]bool{},
+// printText returns a function that prints findings as text while programs run, or nil.
+func (f *fuzzRun) printText() func(*report.Finding) error {
+	if !f.reports.shows(asText) {
+		return nil
 	}
-}
-
-// schedulesFolder is the default folder for schedules.
-const schedulesFolder = "heisen-fuzz"
-
-// check parses and checks the values of the flags.
-func (f *fuzzRun) check() error {
-	var err error
-	if f.from, f.to, err = seedRange(f.seeds); err != nil {
-		return err
-	}
-	if f.part, f.parts, err = shardOf(f.shard); err != nil {
-		return err
-	}
-	switch {
-	case !slices.Contains([]string{"directed", "walk", "pct"}, f.strategy):
-		return misuse("unknown strategy %q; there are directed, walk, pct", f.strategy)
-	case f.parallel < 1 || f.procs < 1 || f.depth < 1:
-		return misuse("-j, -procs and -depth are at least 1")
-	case f.minimise < 0 || f.limit <= 0 || f.virtual <= 0 || f.wait < 0:
-		return misuse("-minimise and -wait are not negative, -limit and -virtual are more than 0")
-	}
-	return nil
-}
-
-// seedRange reads a:b, or a single seed.
-func seedRange(s string) (from, to uint64, err error) {
-	first, last, several := strings.Cut(s, ":")
-	if !several {
-		last = first
-	}
-	if from, err = strconv.ParseUint(first, 10, 64); err == nil {
-		to, err = strconv.ParseUint(last, 10, 64)
-	}
-	if err != nil || to < from || to-from == math.MaxUint64 {
-		return 0, 0, misuse("-seeds %s: not a range a:b of numbers", s)
-	}
-	return from, to, nil
-}
-
-// shardOf reads i/n.
-func shardOf(s string) (part, parts int, err error) {
-	i, n, ok := strings.Cut(s, "/")
-	if ok {
-		if part, err = strconv.Atoi(i); err == nil {
-			parts, err = strconv.Atoi(n)
+	return func(finding *report.Finding) error {
+		if f.silent {
+			return nil
 		}
+		return report.WriteText(f.Err, finding)
 	}
-	if !ok || err != nil || part < 1 || part > parts {
-		return 0, 0, misuse("-shard %s: not i/n with i from 1 to n", s)
-	}
-	return part, parts, nil
 }
 
 // run builds the programs, looks for suspects in them and tries those.
 func (f *fuzzRun) run(ctx context.Context) error {
-	f.origin.Source = confirm.Source{Verb: "test", Packages: f.args, Patterns: f.pkgs, Args: f.rest}
-	if len(f.args) > 0 && (f.args[0] == "test" || f.args[0] == "run") {
-		f.origin.Verb, f.origin.Packages = f.args[0], f.args[1:]
-	}
-	if len(f.origin.Packages) == 0 {
-		f.origin.Packages = []string{"."}
-	}
-	if f.origin.Verb == "test" {
-		flags, err := confirm.TestFlags(f.rest)
-		if err != nil {
-			return misuse("%v", err)
-		}
-		f.origin.Args = flags
+	var err error
+	if f.origin.Source, err = f.controlledSource(); err != nil {
+		return err
 	}
 	programs, remove, err := f.build(ctx)
 	if err != nil {
@@ -238,7 +201,7 @@ func (f *fuzzRun) run(ctx context.Context) error {
 	f.newConfirmer()
 	var suspects []*confirm.Suspect
 	failed := f.survey(ctx, programs, &suspects)
-	suspects = part(suspects, f.part, f.parts)
+	suspects = partOf(suspects, f.part, f.parts)
 	err = errors.Join(failed, f.confirm(ctx, suspects))
 	f.reportUnexplained(ctx)
 	return err
@@ -265,9 +228,6 @@ func (f *fuzzRun) build(ctx context.Context) (programs []*confirm.Program, remov
 		}
 		os.RemoveAll(dir)
 	}
-	if f.tags != "" {
-		f.origin.Tags = strings.Split(f.tags, ",")
-	}
 	done := f.progress("building", time.Second)
 	programs, with, err := f.origin.Build(ctx, dir)
 	done()
@@ -286,7 +246,7 @@ func (f *fuzzRun) build(ctx context.Context) (programs []*confirm.Program, remov
 	return programs, remove, nil
 }
 
-// survey appends the suspects in the programs. It notes failures of programs.
+// survey appends the suspects in the programs. It records failures of programs.
 func (f *fuzzRun) survey(ctx context.Context, programs []*confirm.Program, suspects *[]*confirm.Suspect) error {
 	survey := &confirm.Survey{
 		Races: true, Deadlocks: true, Sections: f.overlaps.read, Violations: len(f.overlaps.read) > 0,
@@ -313,8 +273,8 @@ func (f *fuzzRun) survey(ctx context.Context, programs []*confirm.Program, suspe
 	})
 }
 
-// runSurvey surveys the programs and calls told with the suspects and the runs of each.
-func (f *fuzzRun) runSurvey(ctx context.Context, survey *confirm.Survey, programs []*confirm.Program, told func(*confirm.Program, []*confirm.Suspect, []*confirm.Trial)) error {
+// runSurvey surveys the programs and calls surveyed with the suspects and the runs of each.
+func (f *fuzzRun) runSurvey(ctx context.Context, survey *confirm.Survey, programs []*confirm.Program, surveyed func(*confirm.Program, []*confirm.Suspect, []*confirm.Trial)) error {
 	var looked atomic.Int32
 	done := f.progressOf("looking for suspects", func() string {
 		return fmt.Sprintf("looking for suspects in %d of %d programs", looked.Load()+1, len(programs))
@@ -330,13 +290,13 @@ func (f *fuzzRun) runSurvey(ctx context.Context, survey *confirm.Survey, program
 		for _, why := range skipped {
 			fmt.Fprintf(f.Err, "%s: %s\n", f.tool.Name, why)
 		}
-		told(p, found, runs)
+		surveyed(p, found, runs)
 	}
 	return nil
 }
 
-// part returns the i-th of n parts, from 1.
-func part(all []*confirm.Suspect, i, n int) (mine []*confirm.Suspect) {
+// partOf returns the i-th of n parts, from 1.
+func partOf(all []*confirm.Suspect, i, n int) (mine []*confirm.Suspect) {
 	for k, s := range all {
 		if k%n == i-1 {
 			mine = append(mine, s)
@@ -363,16 +323,16 @@ func (f *fuzzRun) confirm(ctx context.Context, suspects []*confirm.Suspect) erro
 		defer f.mu.Unlock()
 		f.tried++
 	}
-	told := make(chan struct{})
+	reported := make(chan struct{})
 	go func() { // report complete results while other suspects are tried
-		defer close(told)
+		defer close(reported)
 		for v := range ready {
 			f.addResult(ctx, v)
 		}
 	}()
 	verdicts, err := f.confirmer.Run(ctx, suspects)
 	close(ready)
-	<-told
+	<-reported
 	for _, v := range verdicts {
 		if v.Incomplete {
 			f.addResult(ctx, v)
@@ -419,11 +379,14 @@ func (f *fuzzRun) addResult(ctx context.Context, v *confirm.Result) {
 		}
 		f.mu.Unlock()
 	}
-	if v.Confirmed == 0 && v.Suspect.Predicted { // the prediction is reported all the same
+	if v.Confirmed == 0 && v.Suspect.Predicted { // the prediction is reported nevertheless
 		f.predicted++
 	}
-	if v.Confirmed > 0 || v.Suspect.Predicted || f.json || f.verbose {
+	wanted := v.Confirmed > 0 || v.Suspect.Predicted || f.unconfirmed
+	if wanted || f.reports.includes(asJSON) {
+		f.silent = !wanted
 		f.found.add(finding)
+		f.silent = false
 		f.reported[v.Suspect.Finding.Fingerprint] = true
 	}
 }
@@ -446,7 +409,12 @@ func (f *fuzzRun) reportUnexplained(ctx context.Context) {
 
 // reproduce adds to the finding of a confirmed suspect how to repeat it, and writes the schedule.
 func (f *fuzzRun) reproduce(ctx context.Context, v *confirm.Result, finding *report.Finding) {
-	repro, err := f.confirmer.Reproduce(ctx, v, f.minimise)
+	repro, err := f.confirmer.Reproduce(ctx, v, f.minimize)
+	if repro == nil && ctx.Err() != nil { // a schedule that was not shrunk is better than none
+		last, stop := f.lastMoment(ctx)
+		repro, err = f.confirmer.Reproduce(last, v, 0)
+		stop()
+	}
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintf(f.Err, "%s: %v\n", f.tool.Name, err)
 	}

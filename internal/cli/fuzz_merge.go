@@ -9,22 +9,18 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// merge is heisen fuzz -merge. It combines files that -json has written.
+// merge is heisen fuzz -merge. It combines files that -report json has written.
 func (f *fuzzRun) merge() (int, error) {
-	if len(f.args) == 0 {
-		return Misused, misuse("-merge needs files that -json has written")
+	if len(f.line.packages()) == 0 {
+		return Misused, misuse("-merge needs files that -report json has written")
 	}
-	var all []report.Finding
-	for _, name := range f.args {
+	var all, reported []report.Finding
+	for _, name := range f.line.packages() {
 		found, err := findingsIn(name)
 		if err != nil {
 			return Failed, err
 		}
 		all = append(all, found...)
-	}
-	print := textTo(f.Err)
-	if f.json {
-		print = jsonTo(f.Out)
 	}
 	var failed error
 	suspects, confirmed, harmful, executions, failures := 0, 0, 0, 0, 0
@@ -46,10 +42,19 @@ func (f *fuzzRun) merge() (int, error) {
 				}
 			}
 		}
-		if !hidden && (t.Confirmed > 0 || f.json || f.verbose) {
-			failed = errors.Join(failed, print(&one))
+		wanted := t.Confirmed > 0 || f.unconfirmed
+		if hidden || !wanted && !f.reports.includes(asJSON) {
+			continue
+		}
+		reported = append(reported, one)
+		if wanted && f.reports.shows(asText) {
+			failed = errors.Join(failed, report.WriteText(f.Err, &one))
+		}
+		if f.reports.shows(asJSON) {
+			failed = errors.Join(failed, report.WriteJSON(f.Out, &one))
 		}
 	}
+	failed = errors.Join(failed, f.reports.writeFiles(reported))
 	fmt.Fprintf(f.Err, "%s: %d of %d suspects confirmed in %d executions, %d of them harmful\n", f.tool.Name, confirmed, suspects, executions, harmful)
 	switch {
 	case failed != nil:

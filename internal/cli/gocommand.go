@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,76 +16,83 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// excluded are flags of go test that would undo the instrumentation, run something else than the tests, or
-// treat the recorder as part of the program.
-var excluded = []string{"race", "msan", "asan", "overlay", "gcflags", "c", "exec", "n", "vet"}
-
-// testFlags describes the flags of go test.
-type testFlags struct {
-	count  bool // -count is among them
-	json   bool // -json is
-	linked bool // -ldflags is
+// goCommand returns the command that runs the tests or the program of inv.line, and a function that
+// removes its temporary files.
+func (inv *invocation) goCommand() (cmd *exec.Cmd, remove func(), err error) {
+	if inv.line.verb == "run" {
+		return inv.programCommand()
+	}
+	cmd, err = inv.goTestCommand()
+	return cmd, func() {}, err
 }
 
-// goTestCommand returns go test on packages, with the recorder injected.
-func (inv *invocation) goTestCommand(packages []string, flags testFlags) (*exec.Cmd, error) {
-	// Vet would fail on the packages of the overlay.
-	args := []string{"-vet=off"}
-	args = append(args, inv.goFlags()...)
-	if !flags.count { // a cached result has no events
-		args = append(args, "-count=1")
-	}
-	b, err := build.New(inv.ctx, "", "", inv.pkgs...)
+// newBuilder prepares a build of the packages of inv.line.
+func (inv *invocation) newBuilder(ctx context.Context) (*build.Builder, error) {
+	b, err := build.NewWith(ctx, "", "", inv.line.listFlags(), inv.pkgs...)
 	if err == nil {
-		err = inv.hidePackages(inv.ctx, b)
+		err = b.CheckFolders(ctx, "", inv.line.packages()...)
+	}
+	if err == nil {
+		err = inv.hidePackages(ctx, b)
+	}
+	if gcflags := inv.line.values("gcflags"); err == nil && len(gcflags) > 0 {
+		err = b.AddGcflags(ctx, "", inv.line.packages(), gcflags...)
+	}
+	return b, err
+}
+
+// goTestCommand returns the go test of inv.line, with the recorder injected.
+func (inv *invocation) goTestCommand() (*exec.Cmd, error) {
+	ctx, stop := inv.interruptible()
+	defer stop()
+	b, err := inv.newBuilder(ctx)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	if err != nil {
 		return nil, err
 	}
-	if inv.hidden != nil && !flags.linked { // go test strips symbols by default
+	inv.runsGo = true
+	set := func(name string) (string, bool) {
+		value, given := inv.line.value(name)
+		if !given {
+			value, given = inGOFLAGS(b.Toolchain.Flags, name)
+		}
+		return value, given
+	}
+	// Vet would fail on the packages of the overlay.
+	args := append([]string{"-vet=off"}, inv.line.tagFlags()...)
+	if vet, given := inv.line.value("vet"); given && vet != "off" {
+		fmt.Fprintf(inv.Err, "%s: go vet does not run, because it does not know the files that %[1]s adds; run it by itself\n", inv.tool.Name)
+	}
+	if _, given := set("count"); !given { // a cached result has no events
+		args = append(args, "-count=1")
+	}
+	if _, given := set("ldflags"); inv.hidden != nil && !given { // go test strips symbols by default
 		args = append(args, "-ldflags=-s=false")
 	}
-	args = slices.Concat(args, packages, inv.rest)
-	return inv.attach(b.Command(inv.ctx, "test", args...)), nil
-}
-
-// checkTestFlags returns an error for excluded flags of go test, and describes the others.
-func checkTestFlags(args []string) (flags testFlags, err error) {
-	for _, flag := range args {
-		if flag == "-args" || flag == "--args" {
-			break
-		}
-		if !strings.HasPrefix(flag, "-") {
-			continue
-		}
-		name, value, _ := strings.Cut(strings.TrimLeft(flag, "-"), "=")
-		name = strings.TrimPrefix(name, "test.")
-		if slices.Contains(excluded, name) {
-			return flags, misuse("the go test flag -%s cannot be combined with heisen", name)
-		}
-		switch name {
-		case "ldflags":
-			flags.linked = true
-		case "count":
-			flags.count = true
-		case "json":
-			flags.json = value == "" || value == "true" || value == "1"
-		}
+	if value, _ := set("json"); value != "" {
+		inv.events, _ = strconv.ParseBool(value)
 	}
-	return flags, nil
+	return inv.attach(b.Command(inv.ctx, "test", append(args, inv.line.forTest()...)...)), nil
 }
 
-// programCommand builds a package, or the files of one. It returns the command that runs the program, and a
-// function that removes the program.
-func (inv *invocation) programCommand(packages []string) (cmd *exec.Cmd, remove func(), err error) {
+// programCommand builds the program of inv.line. It returns the command that runs it, and a
+// function that removes it.
+func (inv *invocation) programCommand() (cmd *exec.Cmd, remove func(), err error) {
+	packages := inv.line.packages()
 	if len(packages) == 0 {
 		packages = []string{"."}
 	}
+	list, _ := inv.line.value("exec")
+	_, wrong := build.Words(list)
 	switch {
-	case strings.Contains(packages[0], "..."):
-		return nil, nil, misuse("%s stands for several packages", packages[0])
-	case len(packages) > 1 && !strings.HasSuffix(packages[0], ".go"):
-		return nil, nil, misuse("more than one package; arguments of the program come after --")
+	case wrong != nil:
+		return nil, nil, misuse("-exec %s: %v", list, wrong)
+	case inv.line.isTrue("n"):
+		return nil, nil, misuse("with -n nothing would run")
+	case strings.Contains(packages[0], "@") && !strings.HasPrefix(packages[0], ".") && !filepath.IsAbs(packages[0]):
+		return nil, nil, misuse("%s: %s builds only packages of the main module and its dependencies, which have no version here", packages[0], inv.tool.Name)
 	}
 	dir, err := os.MkdirTemp("", "heisen-run-")
 	if err != nil {
@@ -91,35 +100,77 @@ func (inv *invocation) programCommand(packages []string) (cmd *exec.Cmd, remove 
 	}
 	remove = func() { os.RemoveAll(dir) }
 	program := filepath.Join(dir, programName(packages[0]))
-	if err := inv.buildProgram(program, packages); err != nil {
+	words, err := inv.buildProgram(program, packages)
+	if err != nil {
 		remove()
 		return nil, nil, err
 	}
-	return inv.attach(exec.CommandContext(inv.ctx, program, inv.rest...)), remove, nil
+	words = slices.Concat(words, []string{program}, inv.line.program())
+	return inv.attach(exec.CommandContext(inv.ctx, words[0], words[1:]...)), remove, nil
 }
 
-func (inv *invocation) buildProgram(program string, packages []string) error {
+// buildProgram builds a package, or the files of one. It returns the command that runs programs, as
+// -exec does, or nothing.
+func (inv *invocation) buildProgram(program string, packages []string) (runner []string, err error) {
 	done := inv.progress("building", time.Second)
 	defer done()
 	ctx, stop := inv.interruptible()
 	defer stop()
-	b, err := build.New(ctx, "", "", inv.pkgs...)
+	b, err := inv.newBuilder(ctx)
 	if err == nil {
-		err = inv.hidePackages(ctx, b)
+		packages, err = onePackage(ctx, b, packages)
 	}
 	if err == nil {
-		err = b.Build(ctx, "", program, inv.goFlags(), packages...)
+		b.Printed = inv.Err
+		flags := append(inv.line.tagFlags(), texts(inv.line.goFlags(append(handled, "exec")...))...)
+		err = b.Build(ctx, "", program, flags, packages...)
 	}
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if info, err := os.Stat(program); err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
-		return fmt.Errorf("%s is not a main package", packages[0])
+		return nil, fmt.Errorf("%s is not a main package", packages[0])
 	}
-	return nil
+	return inv.runner(b.Toolchain)
+}
+
+// onePackage returns the main package that a pattern matches. It is an error if there are several.
+func onePackage(ctx context.Context, b *build.Builder, packages []string) ([]string, error) {
+	if !strings.Contains(packages[0], "...") {
+		return packages, nil
+	}
+	matches, err := b.Programs(ctx, "", packages[0])
+	switch {
+	case err != nil:
+		return nil, err
+	case len(matches) == 0:
+		return nil, fmt.Errorf("no main package matches %s", packages[0])
+	case len(matches) > 1:
+		return nil, fmt.Errorf("%s matches several programs: %s", packages[0], strings.Join(matches, ", "))
+	}
+	return matches, nil
+}
+
+// runner returns the words of -exec. Without the flag, as for go run, a program for another
+// platform is run by go_GOOS_GOARCH_exec if there is such a command.
+func (inv *invocation) runner(t *build.Toolchain) ([]string, error) {
+	list, given := inv.line.value("exec")
+	if !given {
+		list, given = inGOFLAGS(t.Flags, "exec")
+	}
+	if given {
+		return build.Words(list)
+	}
+	if t.GOOS == runtime.GOOS && t.GOARCH == runtime.GOARCH {
+		return nil, nil
+	}
+	if path, err := exec.LookPath("go_" + t.GOOS + "_" + t.GOARCH + "_exec"); err == nil {
+		return []string{path}, nil
+	}
+	return nil, nil
 }
 
 // programName returns the name that go build would give the program.
@@ -136,20 +187,12 @@ func (inv *invocation) attach(cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// goFlags returns those of heisen's flags that are passed on to the go command.
-func (inv *invocation) goFlags() []string {
-	if inv.tags == "" {
-		return nil
-	}
-	return []string{"-tags=" + inv.tags}
-}
-
 // hidePackages builds the packages of -hide as hidden ones.
 func (inv *invocation) hidePackages(ctx context.Context, b *build.Builder) error {
 	if len(inv.hide) == 0 {
 		return nil
 	}
-	hiding, err := b.Hide(ctx, "", inv.goFlags(), inv.hide...)
+	hiding, err := b.Hide(ctx, "", nil, inv.hide...)
 	if err != nil {
 		return err
 	}
@@ -182,10 +225,14 @@ func (p *patterns) Set(list string) error {
 	return nil
 }
 
-// buildFlags defines -pkgs, -tags and -hide.
+// pkgsFlag defines -pkgs.
+func (inv *invocation) pkgsFlag() {
+	inv.flags.Var(&inv.pkgs, "pkgs", "record accesses only in packages that match one of the `patterns`; work is\nthe main module (default: all packages; for fuzz, work)")
+}
+
+// buildFlags defines -pkgs and -hide.
 func (inv *invocation) buildFlags() {
-	inv.flags.StringVar(&inv.tags, "tags", "", "comma-separated `list` of build tags")
-	inv.flags.Var(&inv.pkgs, "pkgs", "record accesses in packages that match one of the `patterns`; \"all\" is\neverything, with the standard library (default: the main module)")
+	inv.pkgsFlag()
 	inv.flags.Var(&inv.hide, "hide", "do not record packages that match one of the `patterns`, but calls of their\nfunctions by other packages, with the objects that the calls may touch")
 	inv.flags.BoolVar(&inv.once, "hide.once", false, "follow the pointers of an object only once, and again after the program has written\na pointer there: cheaper, but it misses pointers that only other code writes")
 	inv.flags.IntVar(&inv.limit, "hide.limit", recorder.DefaultReach, "a hidden call that may touch more than so `many` objects counts as touching all")

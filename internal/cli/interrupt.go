@@ -5,13 +5,132 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
+
+	"github.com/heisen-go/heisen/internal/processes"
 )
 
-// interruptible returns a context that ends at the first interrupt or request to terminate. The command
-// then prints its findings so far and removes temporary files. The second signal ends heisen at once.
-// stop restores the default handling of signals.
+// endings are the signals that end heisen. What was found so far is reported, and everything that heisen
+// has started ends, too. A signal that was ignored when heisen started, as under nohup, stays ignored.
+func endings() (signals []os.Signal) {
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		if !signal.Ignored(s) {
+			signals = append(signals, s)
+		}
+	}
+	return signals
+}
+
+// interruptible returns a context that ends at the first signal of endings. The command then prints its
+// findings so far and removes temporary files. The second signal ends heisen at once. stop restores the
+// default handling of signals.
 func (inv *invocation) interruptible() (ctx context.Context, stop func()) {
-	ctx, stop = signal.NotifyContext(inv.ctx, os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
+	ctx, cancel := context.WithCancel(inv.ctx)
+	if _, ok := inv.interrupted(); ok {
+		cancel()
+	}
+	signals := make(chan os.Signal, 1)
+	if all := endings(); len(all) > 0 {
+		signal.Notify(signals, all...)
+	}
+	go func() {
+		select {
+		case s := <-signals:
+			signal.Stop(signals)
+			inv.signal.Store(int32(s.(syscall.Signal)))
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel()
+	}
+}
+
+// holdSignals keeps signals from ending heisen between its steps, until release is called: there are
+// temporary files to remove, and findings to report. What runs then must look at inv.signal. The third
+// signal ends heisen at once.
+func (inv *invocation) holdSignals() (release func()) {
+	signals, done := make(chan os.Signal, 1), make(chan struct{})
+	if all := endings(); len(all) > 0 {
+		signal.Notify(signals, all...)
+	}
+	go func() {
+		for n := 1; ; n++ {
+			select {
+			case s := <-signals:
+				inv.signal.CompareAndSwap(0, int32(s.(syscall.Signal)))
+				if n == 2 {
+					signal.Reset(endings()...)
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(done)
+	}
+}
+
+// lastMoment returns a context for what is still worth doing after a signal. All such contexts end at the
+// same time.
+func (inv *invocation) lastMoment(ctx context.Context) (context.Context, context.CancelFunc) {
+	if inv.ending.IsZero() {
+		inv.ending = time.Now().Add(time.Second)
+	}
+	return context.WithDeadline(context.WithoutCancel(ctx), inv.ending)
+}
+
+// interrupted returns the exit status of a command that a signal has ended, and whether one has.
+func (inv *invocation) interrupted() (status int, ok bool) {
+	s := inv.signal.Load()
+	return 128 + int(s), s != 0
+}
+
+// endTree passes a signal on to the processes below heisen, and kills those that are still running after
+// a moment, or when another signal comes.
+func (s *session) endTree(root processes.Process, sig syscall.Signal, signals <-chan os.Signal) {
+	roots := []processes.Process{root}
+	s.mu.Lock()
+	for _, pid := range s.open {
+		roots = append(roots, processes.Find(pid))
+	}
+	s.mu.Unlock()
+	hurry, ended := make(chan struct{}), make(chan struct{})
+	defer close(ended)
+	go func() {
+		select {
+		case <-signals:
+			close(hurry)
+		case <-ended:
+		}
+	}()
+	typed := fromTerminal(sig)
+	processes.End(roots, processes.GoGrace, hurry, func(p processes.Process) {
+		switch {
+		case typed: // they have got it, too
+		case p == root && s.goCommand:
+			p.Signal(syscall.SIGINT) // at which it removes its temporary folder
+		default:
+			p.Signal(sig)
+		}
+	})
+}
+
+// fromTerminal reports whether a signal probably comes from the keyboard. Then all processes of the
+// foreground group get it.
+func fromTerminal(sig syscall.Signal) bool {
+	if sig != syscall.SIGINT && sig != syscall.SIGQUIT {
+		return false
+	}
+	tty, err := os.Open("/dev/tty")
+	if err != nil {
+		return false
+	}
+	defer tty.Close()
+	foreground, err := foregroundGroup(tty)
+	return err == nil && foreground == syscall.Getpgrp()
 }

@@ -30,10 +30,10 @@ func (inv *invocation) mcmFlags() *mcmFlags {
 	return m
 }
 
-// build returns a detector, which also predicts violations of the sections. A nil mcmFlags stands for the
-// default values.
+// build returns a detector, which also predicts violations of the sections. A nil mcmFlags stands
+// for the default values.
 func (m *mcmFlags) build(symbols *heisen.Symbols, sections []section.Section, sink heisen.Sink) (heisen.Detector, error) {
-	options := []mcm.Option{mcm.WithSymbols(symbols), mcm.WithSink(sink)}
+	options := []mcm.DetectorOption{mcm.WithSymbols(symbols), mcm.WithSink(sink)}
 	if len(sections) > 0 {
 		here, err := os.Getwd()
 		if err != nil {

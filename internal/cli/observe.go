@@ -15,7 +15,7 @@ import (
 type observation struct {
 	detect   *detection
 	filter   *filtering
-	json     *bool
+	reports  *reports
 	known    *knownFindings
 	overlaps *atomraceFlags
 	live     *recorder.Live
@@ -33,7 +33,7 @@ func (inv *invocation) watchFlags() *observation {
 		filter:   inv.filterFlag(true),
 		known:    inv.baselineFlags(),
 		overlaps: inv.atomraceFlags(),
-		json:     inv.flags.Bool("json", false, "print findings as lines of JSON on standard output, after the program has ended"),
+		reports:  inv.reportFlag(reportUsage),
 	}
 }
 
@@ -41,6 +41,9 @@ func (inv *invocation) watchFlags() *observation {
 func (w *observation) prepare(inv *invocation) (err error) {
 	w.detect.live = true
 	if w.live, err = w.overlaps.live(inv, w.detect); err != nil {
+		return err
+	}
+	if err := w.reports.check(); err != nil {
 		return err
 	}
 	return w.known.readFiles()
@@ -52,7 +55,7 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	if w.events != nil {
 		live, end = w.events.text, w.events.finding
 	}
-	if *w.json {
+	if !w.reports.shows(asText) {
 		live = nil
 	}
 	w.found = newFindings(inv.resolver, live, w.known)
@@ -65,6 +68,7 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		from := origin{symbols: stream.Symbols(), pkg: testedPackage(p), memory: &allocsite.Tracker{}}
 		collector, done := w.found.collect(from)
 		w.overlaps.observe(stream, w.found, func(_ recorder.Overlap, f heisen.Finding) { collector.Add(f) })
+		stream.OnCount(func() int { return w.found.reported(collector) })
 		sink, reported := heisen.Sink(collector.Add), done
 		if w.predictions != nil {
 			predicted, number := w.predictions.collect(from)
@@ -97,23 +101,32 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	if w.events != nil {
 		err = errors.Join(err, w.events.Close())
 	}
-	if *w.json {
+	if w.reports.shows(asJSON) {
 		err = errors.Join(err, w.found.writeAll(end))
 	}
+	all, _ := w.found.all()
+	err = errors.Join(err, w.reports.writeFiles(all))
 	err = errors.Join(err, w.known.writeBaseline(w.found))
 	w.found.summary(inv.Err)
 	w.detect.mcm.summary(inv.Err, inv.tool.Name)
-	switch {
-	case status == Clean && err != nil:
+	found := w.found.count()
+	switch status = s.status(status, found); {
+	case err != nil && (status == Clean || status == Findings):
 		status = Failed
-	case status == Clean && w.found.count() > 0:
-		status = Findings
+	case status == Clean && found > 0, status == Failed && s.goCommand && found > 0 && err == nil:
+		status = Findings // go test has only one status for all that fails
 	}
 	return status, err
 }
 
-// testedPackage returns the import path of the package whose tests a program runs, or the empty string.
+// testedPackage returns the import path of the package whose tests a program runs, or that of the program.
 func testedPackage(p *recorder.Program) string {
+	path, _ := strings.CutSuffix(mainPackage(p), ".test")
+	return path
+}
+
+// mainPackage returns the import path of a program's main package, or the empty string.
+func mainPackage(p *recorder.Program) string {
 	exe := p.Executable()
 	if exe == nil {
 		return ""
@@ -122,6 +135,5 @@ func testedPackage(p *recorder.Program) string {
 	if err != nil {
 		return ""
 	}
-	path, _ := strings.CutSuffix(info.Path, ".test")
-	return path
+	return info.Path
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// progress shows on a terminal what is being done and for how long, after each delay, until done is called.
-// It shows nothing if standard error is no terminal.
+// progress shows on a terminal what is being done and for how long, after each delay, until done is
+// called. It shows nothing if standard error is no terminal.
 func (inv *invocation) progress(what string, delay time.Duration) (done func()) {
 	return inv.progressOf(what, func() string { return what }, delay)
 }

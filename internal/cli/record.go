@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -15,9 +14,11 @@ import (
 )
 
 var recordCommand = command{
-	name: "record", args: "-o trace.heisen (test | run) [packages] [-- arguments]",
+	name: "record", args: "-o trace.heisen [flags] (test | run) [arguments]",
 	short: "record the events of a program, for heisen analyze",
-	long: `The trace can be read while it is written. If the command starts several
+	long: `After test or run, the command line is that of heisen test or heisen run.
+
+The trace can be read while it is written. If the command starts several
 instrumented programs, as go test does, each has a trace of its own: t.heisen,
 t-2.heisen and so on. -filter tree leaves out accesses that make no difference to
 detectors that follow happens-before.
@@ -30,24 +31,20 @@ func (inv *invocation) record() (int, error) {
 	out := inv.flags.String("o", "", "write the trace to `file`")
 	filter := inv.filterFlag(false)
 	inv.buildFlags()
-	if err := inv.parseFlags(); err != nil {
+	if err := inv.verbLine(false); err != nil {
 		return Misused, err
 	}
-	if *out == "" {
-		return Misused, misuse("no -o file")
+	switch {
+	case *out == "":
+		return Misused, misuse("no -o file before %s", inv.line.verb)
+	case inv.line.isTrue("c"):
+		return Misused, misuse("with -c nothing runs, so nothing would be recorded")
 	}
-	if err := inv.noFlags(); err != nil {
-		return Misused, err
-	}
-	if len(inv.args) == 0 {
-		return Misused, misuse("neither test nor run")
-	}
-	if dir, err := os.Stat(filepath.Dir(*out)); err != nil {
+	if err := isFolder(filepath.Dir(*out)); err != nil {
 		return Failed, err // fail before the program runs
-	} else if !dir.IsDir() {
-		return Failed, fmt.Errorf("%s is not a folder", filepath.Dir(*out))
 	}
-	cmd, remove, err := inv.commandOf(inv.args[0], inv.args[1:])
+	defer inv.holdSignals()()
+	cmd, remove, err := inv.goCommand()
 	if err != nil {
 		return Failed, err
 	}
@@ -66,27 +63,10 @@ func (inv *invocation) record() (int, error) {
 	if status == Clean && err == nil && s.seen == 0 {
 		err = errors.New("no instrumented program ran, so nothing was recorded")
 	}
-	if status == Clean && err != nil {
+	if status = s.status(status, 0); status == Clean && err != nil {
 		status = Failed
 	}
 	return status, err
-}
-
-// commandOf returns the command that heisen test or heisen run would run, and a function that removes its
-// temporary files.
-func (inv *invocation) commandOf(verb string, args []string) (cmd *exec.Cmd, remove func(), err error) {
-	switch verb {
-	case "test":
-		flags, err := checkTestFlags(inv.rest)
-		if err != nil {
-			return nil, nil, err
-		}
-		cmd, err = inv.goTestCommand(args, flags)
-		return cmd, func() {}, err
-	case "run":
-		return inv.programCommand(args)
-	}
-	return nil, nil, misuse("%q is neither test nor run", verb)
 }
 
 // numbered returns the file name for process n, from 0: the name itself, then name-2.ext and so on.
@@ -98,8 +78,8 @@ func numbered(name string, n int) string {
 	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n+1, ext)
 }
 
-// writeTrace writes a stream to a new file. The file is a complete trace of the events so far, whatever ends
-// the stream.
+// writeTrace writes a stream to a new file. The file is a complete trace of the events so far,
+// whatever ends the stream.
 func (inv *invocation) writeTrace(name string, stream *recorder.Stream) error {
 	f, err := os.Create(name)
 	if err != nil {
@@ -116,8 +96,8 @@ func (inv *invocation) writeTrace(name string, stream *recorder.Stream) error {
 	return err
 }
 
-// growing writes a trace that can be read at the same time. While events arrive, the file is at most a
-// second behind.
+// growing writes a trace that can be read at the same time. While events arrive, the file is at
+// most a second behind.
 type growing struct {
 	*trace.Writer
 	flushed time.Time

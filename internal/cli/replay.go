@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/racefuzz"
+	"github.com/heisen-go/heisen/report"
 )
 
 var replayCommand = command{
@@ -27,12 +29,15 @@ execution differs from the schedule, heisen says so. The name - is standard inpu
 // replay is heisen replay. It repeats the execution of a schedule.
 func (inv *invocation) replay() (int, error) {
 	limit := inv.flags.Duration("limit", time.Minute, "stop the execution after this time")
-	asJSON := inv.flags.Bool("json", false, "print findings as lines of JSON on standard output, after the program's output")
+	to := inv.reportFlag(reportUsage)
 	if err := inv.parse(); err != nil {
 		return Misused, err
 	}
 	if len(inv.args) != 1 {
 		return Misused, misuse("want one schedule")
+	}
+	if err := to.check(); err != nil {
+		return Failed, err
 	}
 	schedule, err := readSchedule(inv.args[0], inv.In)
 	if err != nil {
@@ -68,29 +73,32 @@ func (inv *invocation) replay() (int, error) {
 	if schedule.Go != "" && schedule.Go != with.Version {
 		fmt.Fprintf(inv.Err, "%s: the schedule was made with %s, and this is %s: the execution may differ\n", inv.tool.Name, schedule.Go, with.Version)
 	}
-	return inv.repeat(ctx, programs[0], confirm.NewResolver(inv.resolver, with), plan, schedule, *limit, *asJSON)
+	return inv.repeat(ctx, programs[0], confirm.NewResolver(inv.resolver, with), plan, schedule, *limit, to)
 }
 
 // repeat executes a program under a schedule and prints what happens.
-func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver *confirm.Resolver, plan *recorder.Schedule, schedule *racefuzz.Schedule, limit time.Duration, asJSON bool) (int, error) {
+func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver *confirm.Resolver, plan *recorder.Schedule, schedule *racefuzz.Schedule, limit time.Duration, to *reports) (int, error) {
 	e, err := p.Execute(ctx, confirm.Plan{
 		Schedule: plan, Mode: recorder.Unrepeated, Limit: limit, Input: inv.In, Output: inv.Out, Errors: inv.Err,
 	}, resolver)
 	if err != nil {
 		return Failed, err
 	}
-	print := textTo(inv.Err)
-	if asJSON {
-		print = jsonTo(inv.Out)
-	}
-	printed := map[string]bool{}
+	var found []report.Finding
 	for i := range e.Meetings {
 		f := &e.Meetings[i].Finding
-		if !printed[f.Fingerprint] {
-			printed[f.Fingerprint] = true
-			err = errors.Join(err, print(f))
+		if slices.ContainsFunc(found, func(known report.Finding) bool { return known.Fingerprint == f.Fingerprint }) {
+			continue
+		}
+		found = append(found, *f)
+		if to.shows(asText) {
+			err = errors.Join(err, report.WriteText(inv.Err, f))
+		}
+		if to.shows(asJSON) {
+			err = errors.Join(err, report.WriteJSON(inv.Out, f))
 		}
 	}
+	err = errors.Join(err, to.writeFiles(found))
 	if e.Stuck != nil {
 		for i := range e.Blocked {
 			fmt.Fprint(inv.Err, e.Blocked[i])
@@ -109,7 +117,7 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver 
 		fmt.Fprintf(inv.Err, "%s: it also depends on %s\n", inv.tool.Name, from)
 	}
 	switch {
-	case len(printed) > 0 || e.Outcome.Class != confirm.Passed:
+	case len(found) > 0 || e.Outcome.Class != confirm.Passed:
 		return Findings, err
 	case err != nil:
 		return Failed, err

@@ -1,9 +1,30 @@
 package cli
 
 var runCommand = command{
-	name: "run", args: "[package | files] [-- arguments]",
+	name: "run", args: "[flags] [package | files] [arguments]",
 	short: "run a program and report the races in it",
-	long: `heisen reports races on standard error while the program runs.
+	intro: `The command line is that of go run. Its flags (go help run, go help build) work
+except -race and the like, and so do these, in front of the package:
+
+`,
+	first: []brief{
+		{"detect", "detectors, such as fasttrack, atomrace and lockorder"},
+		{"report", "text, or json with a finding on each line"},
+		{"baseline", "do not report the findings in a file"},
+		{"write-baseline", "write a file for -baseline"},
+		{"suppress", "do not report findings that lines of a file match"},
+		{"pkgs", "record only these packages; work: the main module"},
+		{"hide", "do not record these packages, only calls into them"},
+		{"sections", "check the atomic sections in a file"},
+		{"noise", "random: make goroutines wait, for -detect atomrace"},
+		{"filter", "none: record redundant accesses, too"},
+	},
+	long: `The command line is that of go run: flags, a package or files of one ("." without
+them), and arguments of the program. The flags of go run, among them those of go
+build, stand in front of the package. A first argument -- is left out. Where both
+have a flag of the same name, it is that of go run.
+
+heisen reports races on standard error while the program runs.
 ` + baselineHelp,
 	run: (*invocation).runProgram,
 }
@@ -11,13 +32,14 @@ var runCommand = command{
 // runProgram is heisen run.
 func (inv *invocation) runProgram() (int, error) {
 	watch := inv.watchFlags()
-	if err := inv.parse(); err != nil {
+	if err := inv.runLine(); err != nil {
 		return Misused, err
 	}
 	if err := watch.prepare(inv); err != nil {
 		return Failed, err
 	}
-	cmd, remove, err := inv.programCommand(inv.args)
+	defer inv.holdSignals()()
+	cmd, remove, err := inv.programCommand()
 	if err != nil {
 		return Failed, err
 	}

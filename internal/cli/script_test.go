@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -43,15 +44,18 @@ func TestMain(m *testing.M) {
 //	flip file N          flip a bit of byte N of a file; from its end if negative
 //	corpus file          copy a trace of package trace's corpus
 //	events file             check that a file is the output of go test -json
+//	fingerprint a b      check that the reports in two files have the same fingerprints
 //	fingerprints in out  extract the sorted fingerprints from findings in JSON
 //	example name         copy a package of examples/racefuzz
 //	append file          append what the latest command has printed
 //	schedule folder out  copy the only file in a folder
 //	same folder folder   check that both have the same files
+//	alike test args      go and heisen do the same with these arguments, see alike
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		Setup:               setup(t),
+		Condition:           condition,
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -62,17 +66,19 @@ func TestScripts(t *testing.T) {
 			"corpus": copyCorpus,
 			"events": checkEvents,
 
+			"fingerprint":  sameFingerprints,
 			"fingerprints": fingerprints,
 			"example":      copyExample,
 			"append":       appendOutput,
 			"schedule":     copySchedule,
 			"same":         sameFolders,
+			"alike":        alike,
 		},
 	})
 }
 
-// setup lets the scripts share the caches of the user who runs the tests, and
-// keeps the go command from the network.
+// setup lets the scripts share the caches of the current user, and keeps the go command from the
+// network.
 func setup(t *testing.T) func(*testscript.Env) error {
 	out, err := exec.Command("go", "env", "-json", "GOCACHE", "GOMODCACHE").Output()
 	if err != nil {
@@ -90,8 +96,13 @@ func setup(t *testing.T) func(*testscript.Env) error {
 	if err != nil {
 		t.Fatal(err)
 	}
+	module, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
 	return func(env *testscript.Env) error {
 		env.Setenv("HEISEN_DIR", filepath.Dir(self))
+		env.Setenv("HEISEN_MODULE", module)
 		for name, dir := range caches {
 			env.Setenv(name, dir)
 		}
@@ -101,6 +112,15 @@ func setup(t *testing.T) func(*testscript.Env) error {
 		env.Setenv("GOFLAGS", "")
 		return nil
 	}
+}
+
+// condition: rootmodule holds if there is a module in the root folder.
+func condition(name string) (bool, error) {
+	if name != "rootmodule" {
+		return false, fmt.Errorf("unknown condition %q", name)
+	}
+	_, err := os.Stat("/go.mod")
+	return err == nil, nil
 }
 
 func noNegation(ts *testscript.TestScript, neg bool, args []string, n int, usage string) {
@@ -212,6 +232,23 @@ func checkEvents(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(lines.Err())
 	if last != "fail" {
 		ts.Fatalf("the package's last event is %q, want fail", last)
+	}
+}
+
+// sameFingerprints compares the fingerprints of the reports in two files, in any order.
+func sameFingerprints(ts *testscript.TestScript, neg bool, args []string) {
+	noNegation(ts, neg, args, 2, "fingerprint a b")
+	var found [2][]string
+	for i := range found {
+		for line := range strings.Lines(ts.ReadFile(args[i])) {
+			if _, f, ok := strings.Cut(line, ", fingerprint "); ok {
+				found[i] = append(found[i], f)
+			}
+		}
+		slices.Sort(found[i])
+	}
+	if len(found[0]) == 0 || !slices.Equal(found[0], found[1]) {
+		ts.Fatalf("%s has %q, %s has %q", args[0], found[0], args[1], found[1])
 	}
 }
 

@@ -3,7 +3,7 @@ package cli
 import "path/filepath"
 
 var sectionsCommand = command{
-	name: "sections", args: "(infer | refine) [packages] [-- test flags]",
+	name: "sections", args: "(infer | refine) [flags] [packages]",
 	short: "infer atomic sections from source, and refine them by running tests",
 	long: `An atomic section is a sequence of accesses to one variable that is meant to be
 atomic. heisen sections infer finds code that follows one of these patterns:
@@ -19,7 +19,8 @@ shows, and sections during which the same function holds a lock. The names of
 source files are relative to the folder of the written file. It runs nothing, but
 compiles the imports of the packages if necessary.
 
-heisen sections refine runs the tests several times with the sections of -sections
+heisen sections refine takes the flags of go test as heisen test does, apart from
+-o. It runs the tests several times with the sections of -sections
 watched. It removes the sections that are violated in a run whose tests pass. Runs
 with failing tests prove nothing. It stops after -calm passing runs without a new
 violation, drops the sections that were never seen, and writes the others. Noise
@@ -30,6 +31,9 @@ makes it see more.
 
 // sections is heisen sections, which has subcommands of its own.
 func (inv *invocation) sections() (int, error) {
+	if len(inv.args) == 0 && inv.help != noHelp {
+		return inv.infer()
+	}
 	if len(inv.args) == 0 {
 		return Misused, misuse("want infer or refine")
 	}
@@ -47,8 +51,8 @@ func (inv *invocation) sections() (int, error) {
 	return Misused, misuse("%q is neither infer nor refine", verb)
 }
 
-// absolute returns the absolute path of a folder without symbolic links, in which form the go command names
-// source files.
+// absolute returns the absolute path of a folder without symbolic links, in which form the go
+// command names source files.
 func absolute(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -60,7 +64,8 @@ func absolute(dir string) (string, error) {
 	return dir, nil
 }
 
-// relative returns a file's name relative to a folder, with slashes, or the name itself if there is none.
+// relative returns a file's name relative to a folder, with slashes, or the name itself if there is
+// none.
 func relative(dir, file string) string {
 	if rel, err := filepath.Rel(dir, filepath.FromSlash(file)); err == nil {
 		return filepath.ToSlash(rel)

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,10 +47,8 @@ func (inv *invocation) infer() (int, error) {
 		opts = append(opts, infer.WithLocked())
 	}
 	source.Packages = inv.args
-	if dir, err := os.Stat(filepath.Dir(*out)); err != nil {
+	if err := isFolder(filepath.Dir(*out)); err != nil {
 		return Failed, err // fail before the work
-	} else if !dir.IsDir() {
-		return Failed, fmt.Errorf("%s is not a folder", filepath.Dir(*out))
 	}
 
 	done := inv.progress("analyzing", time.Second)
@@ -71,8 +68,8 @@ func (inv *invocation) infer() (int, error) {
 	return Clean, nil
 }
 
-// writeInferred writes a sections file, with the names of source files relative to its folder, and prints a
-// summary on standard error.
+// writeInferred writes a sections file, with the names of source files relative to its folder, and
+// prints a summary on standard error.
 func (inv *invocation) writeInferred(found *infer.Inferred, file string, verbose bool) error {
 	dir := "."
 	if file != stdStream {

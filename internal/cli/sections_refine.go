@@ -22,7 +22,7 @@ func (inv *invocation) refine() (int, error) {
 	runs := inv.flags.Int("runs", 20, "run the tests at most `n` times")
 	calm := inv.flags.Int("calm", 3, "stop after `n` passing runs that change nothing")
 	out := inv.flags.String("o", "", "write the sections to `file` (default: that of -sections)")
-	if err := inv.parse(); err != nil {
+	if err := inv.refineLine(); err != nil {
 		return Misused, err
 	}
 	if o.sections == "" {
@@ -31,11 +31,6 @@ func (inv *invocation) refine() (int, error) {
 	if *runs < 1 || *calm < 1 {
 		return Misused, misuse("-runs and -calm are at least 1")
 	}
-	flags, err := checkTestFlags(inv.rest)
-	if err != nil {
-		return Misused, err
-	}
-	flags.count = false // cached results have no events
 	live, err := o.live(inv, &detection{chosen: []string{atomraceName}})
 	if err != nil {
 		return Failed, err
@@ -51,7 +46,7 @@ func (inv *invocation) refine() (int, error) {
 		watched := *live
 		watched.Noise.Seed += uint64(done)
 		watched.Sections = o.absolute(refiner.Sections())
-		run, err := inv.refiningRun(o, &watched, flags)
+		run, err := inv.refiningRun(o, &watched)
 		if ctx.Err() != nil {
 			return Failed, errors.New("interrupted: the sections stay as they are")
 		}
@@ -118,8 +113,8 @@ func pairs(sections []section.Section) (n int) {
 }
 
 // refiningRun runs the tests once. The tests are the oracle: a run is correct if they pass.
-func (inv *invocation) refiningRun(o *atomraceFlags, live *recorder.Live, flags testFlags) (section.Observation, error) {
-	cmd, err := inv.goTestCommand(inv.args, flags)
+func (inv *invocation) refiningRun(o *atomraceFlags, live *recorder.Live) (section.Observation, error) {
+	cmd, err := inv.goTestCommand()
 	if err != nil {
 		return section.Observation{}, err
 	}

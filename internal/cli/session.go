@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,38 +10,45 @@ import (
 	"os/exec"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/processes"
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// session receives the streams of the instrumented programs that a command starts, directly or not: go test
-// starts one for each package, and tests may start more. Each stream has its own goroutine.
+// session receives the streams of the instrumented programs that a command starts, directly or not:
+// go test starts one for each package, and tests may start more. Each stream has its own goroutine.
 type session struct {
 	listener   *recorder.Listener
 	handle     handler
 	mode       recorder.Mode
-	live       *recorder.Live // what programs look for inside; may be nil
+	live       *recorder.Live // what programs themselves look for; may be nil
 	hidden     *recorder.Hidden
 	directives map[string]string // by variable that one names, where it stands
 	name       string            // of the tool
+	goCommand  bool              // the command is go, and its status stands for many things
+	signal     *atomic.Int32     // that has ended the command; 0 if none
 	errors     io.Writer         // standard error
 
 	programs sync.WaitGroup
 	mu       sync.Mutex
 	seen     int                       // programs that connected
-	met      bool                      // a program came to a place that live names, or did not report
+	killed   map[string]int            // child processes that were killed, by the name of the program
+	met      bool                      // a program reached a place that live names, or did not report whether it did
 	failed   error                     // the first error of a program
 	open     map[*recorder.Program]int // process IDs
+
+	abandoned map[*recorder.Program]bool // programs that are no longer observed
 }
 
 // grace is how long programs are observed after the command that started them has ended.
 const grace = 10 * time.Second
 
-// A handler consumes the stream of a program and returns the exit status for a program that would exit with
-// status 0.
+// A handler consumes the stream of a program and returns the exit status for a program that would
+// exit with status 0.
 type handler func(number int, p *recorder.Program, stream *recorder.Stream) (status int32, err error)
 
 func newSession(inv *invocation, mode recorder.Mode, live *recorder.Live, handle handler) (*session, error) {
@@ -48,25 +56,36 @@ func newSession(inv *invocation, mode recorder.Mode, live *recorder.Live, handle
 	if err != nil {
 		return nil, err
 	}
-	return &session{listener: l, handle: handle, mode: mode, live: live, hidden: inv.hidden, directives: inv.directives, name: inv.tool.Name, errors: inv.Err, open: map[*recorder.Program]int{}}, nil
+	return &session{
+		listener: l, handle: handle, mode: mode, live: live, hidden: inv.hidden, directives: inv.directives,
+		name: inv.tool.Name, goCommand: inv.runsGo, signal: &inv.signal, errors: inv.Err,
+		open: map[*recorder.Program]int{}, abandoned: map[*recorder.Program]bool{}, killed: map[string]int{},
+	}, nil
 }
 
-// run starts cmd and consumes the streams of all instrumented programs below it until they have ended. It
-// returns the command's exit status.
+// run starts cmd and consumes the streams of all instrumented programs below it until they have
+// ended. It returns the command's exit status.
 func (s *session) run(cmd *exec.Cmd) (int, error) {
 	accepting := make(chan struct{})
 	go func() {
 		defer close(accepting)
 		s.accept()
 	}()
-	cmd.Env = append(cmd.Environ(), s.listener.Env())
-	status, err := runAndWait(cmd)
+	cmd.Env = append(recorder.Environ(cmd.Environ()), s.listener.Env())
+	status, err := s.runAndWait(cmd)
 	s.listener.Stop()
 	<-accepting
 	s.listener.Close()
-	orphans := time.AfterFunc(grace, s.abandon)
+	patience := grace
+	if s.signal.Load() != 0 {
+		patience = 0
+	}
+	orphans := time.AfterFunc(patience, s.abandon)
 	s.programs.Wait()
 	orphans.Stop()
+	for name, n := range s.killed {
+		fmt.Fprintf(s.errors, "%s: %s: %d child process(es) killed; what they did last is not recorded\n", s.name, name, n)
+	}
 	if s.live.NumPlaces() > 0 && s.seen > 0 && !s.met {
 		fmt.Fprintf(s.errors, "%s: no place of the sections or of the noise was reached: they may belong to other sources, or to packages that are not recorded\n", s.name)
 	}
@@ -121,14 +140,20 @@ func (s *session) program(number int, p *recorder.Program) error {
 	}()
 	status, err := s.handle(number, p, stream)
 	drain(stream)
+	var lost *recorder.LostError
+	if !stream.Finished() && (err == nil || errors.As(err, &lost)) {
+		err = s.complete(p, stream)
+	}
 	if stream.Coarse() {
 		fmt.Fprintf(s.errors, "%s: process %d has so many call paths or locks that some findings lack locks or innermost calls\n", s.name, stream.PID())
 	}
 	switch lost := stream.RaceLosses(); {
+	case lost.BeyondShadow:
+		err = cmp.Or(err, errors.New("the recording is incomplete: address space is limited (ulimit -v), and races in part of the heap were missed"))
 	case lost.OutOfMemory:
-		fmt.Fprintf(s.errors, "%s: process %d ran out of memory for clocks; later races are missed\n", s.name, stream.PID())
+		err = cmp.Or(err, errors.New("the recording is incomplete: memory for clocks ran out, and later races were missed"))
 	case lost.SharedSlots > 0:
-		fmt.Fprintf(s.errors, "%s: process %d: %d goroutines shared clocks with others, for there were not enough clocks for all; races between those may be missed, but not with -filter none\n", s.name, stream.PID(), lost.SharedSlots)
+		fmt.Fprintf(s.errors, "%s: process %d: %d goroutines shared clocks with others, since there were not enough clocks for all; races between those may be missed, but not with -filter none\n", s.name, stream.PID(), lost.SharedSlots)
 	case lost.ForgottenEpochs > 0:
 		fmt.Fprintf(s.errors, "%s: process %d had so many goroutines that some accesses of ended ones were forgotten; races with those may be missed, but not with -filter none\n", s.name, stream.PID())
 	}
@@ -140,10 +165,34 @@ func (s *session) program(number int, p *recorder.Program) error {
 	s.met = s.met || watched.Reached || !watched.Ended
 	s.mu.Unlock()
 	if err != nil {
-		err = fmt.Errorf("process %d: %w", stream.PID(), err)
+		err = fmt.Errorf("%s: %w", programOf(p, stream), err)
 	}
 	p.Close(status) // an error means that the program has ended
 	return err
+}
+
+// complete judges a recording that has ended without the program saying so. That is an error unless heisen
+// ends the program, or no longer observes it. A program that another one has started is likely to be ended
+// by that.
+func (s *session) complete(p *recorder.Program, stream *recorder.Stream) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.abandoned[p] || s.signal.Load() != 0:
+		return nil
+	case stream.Child():
+		s.killed[programOf(p, stream)]++
+		return nil
+	}
+	return errors.New("the recording is incomplete: the program was killed, or has ended without its Go runtime")
+}
+
+// programOf names a program in messages.
+func programOf(p *recorder.Program, stream *recorder.Stream) string {
+	if path := testedPackage(p); path != "" {
+		return path
+	}
+	return fmt.Sprint("process ", stream.PID())
 }
 
 // drain reads the rest of a stream after its handler failed, because the program waits until everything is
@@ -157,14 +206,15 @@ func drain(stream *recorder.Stream) {
 	}
 }
 
-// abandon disconnects the programs that are still running. Programs that have ended may have unread events;
-// their streams stay open.
+// abandon disconnects the programs that are still running. Programs that have ended may have unread
+// events; their streams stay open.
 func (s *session) abandon() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for p, pid := range s.open {
 		if syscall.Kill(pid, 0) == nil {
 			fmt.Fprintf(s.errors, "%s: process %d outlives the command; heisen does not observe the rest of its run\n", s.name, pid)
+			s.abandoned[p] = true
 			p.Abandon()
 		}
 	}
@@ -182,39 +232,62 @@ func (s *session) fail(err error) {
 }
 
 // runAndWait runs cmd to its end and returns its exit status, or 128 plus the signal that ended it. A
-// terminal's interrupt reaches the command directly, and heisen stays to report. A request to terminate is
-// passed on.
-func runAndWait(cmd *exec.Cmd) (int, error) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
+// signal to heisen ends everything below it, and heisen stays to report.
+func (s *session) runAndWait(cmd *exec.Cmd) (int, error) {
+	signals := make(chan os.Signal, 8)
+	if all := endings(); len(all) > 0 {
+		signal.Notify(signals, all...)
+		defer signal.Stop(signals)
+	}
+	if sig := s.signal.Load(); sig != 0 { // it came before
+		return 128 + int(sig), nil
+	}
 	if err := cmd.Start(); err != nil {
 		return Failed, err
 	}
-	done := make(chan struct{})
-	defer close(done)
+	root := processes.Find(cmd.Process.Pid)
+	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
-		for {
-			select {
-			case sig := <-signals:
-				if sig == syscall.SIGTERM {
-					cmd.Process.Signal(sig)
-				}
-			case <-done:
-				return
-			}
+		defer close(ended)
+		select {
+		case sig := <-signals:
+			s.signal.Store(int32(sig.(syscall.Signal)))
+			s.endTree(root, sig.(syscall.Signal), signals)
+		case <-done:
 		}
 	}()
 	err := cmd.Wait()
+	close(done)
+	<-ended
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-			return 128 + int(ws.Signal()), nil
+		ws, ok := exit.Sys().(syscall.WaitStatus)
+		if !ok || !ws.Signaled() {
+			return exit.ExitCode(), nil
 		}
-		return exit.ExitCode(), nil
+		if s.goCommand && s.signal.CompareAndSwap(0, int32(ws.Signal())) { // nobody waits for the tests any more
+			s.endTree(root, ws.Signal(), signals)
+		}
+		return 128 + int(ws.Signal()), nil
 	}
 	if err != nil {
 		return Failed, err
 	}
 	return Clean, nil
+}
+
+// status returns the exit status of a session whose command has ended with the given status: Findings if
+// there are findings, the status of the command if that is its own, and 128 plus the signal if heisen had
+// to end it.
+func (s *session) status(command int, found int) int {
+	sig := s.signal.Load()
+	switch {
+	case sig == 0:
+		return command
+	case found > 0:
+		return Findings
+	case s.goCommand && command != Clean, command == 128+int(syscall.SIGKILL):
+		return 128 + int(sig)
+	}
+	return command
 }

@@ -13,8 +13,8 @@ type Streams struct {
 	Err io.Writer
 }
 
-// shared returns streams that several goroutines may write to: the output of a program is copied while
-// findings are printed. Files need no lock, and programs inherit them.
+// shared returns streams that several goroutines may write to: the output of a program is copied
+// while findings are printed. Files need no lock, and programs inherit them.
 func (s Streams) shared() Streams {
 	mu := new(sync.Mutex) // one lock, because both may be the same writer
 	return Streams{In: s.In, Out: share(s.Out, mu), Err: share(s.Err, mu)}

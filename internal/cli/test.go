@@ -1,28 +1,50 @@
 package cli
 
 var testCommand = command{
-	name: "test", args: "[packages] [-- test flags]",
+	name: "test", args: "[flags] [packages] [flags] [-args arguments]",
 	short: "run tests and report the races in them",
-	long: `The tests run under go test, with the recorder in the test binaries. A finding
+	intro: `The command line is that of go test. Its flags (go help testflag, go help build)
+work except -race and the like, and so do these, in any place:
+
+`,
+	first: []brief{
+		{"detect", "detectors, such as fasttrack, atomrace and lockorder"},
+		{"predict", "predict bugs in other schedules, and try these"},
+		{"schedules", "where -predict writes schedules for heisen replay"},
+		{"report", "text, or json with a finding on each line"},
+		{"baseline", "do not report the findings in a file"},
+		{"write-baseline", "write a file for -baseline"},
+		{"suppress", "do not report findings that lines of a file match"},
+		{"pkgs", "record only these packages; work: the main module"},
+		{"hide", "do not record these packages, only calls into them"},
+		{"sections", "check the atomic sections in a file"},
+	},
+	long: `The command line is that of go test: flags and packages, then flags of the tests'
+own and arguments. heisen's flags stand wherever those of go test may stand. Where
+both have a flag of the same name, it is that of go test. The first -- ends
+heisen's flags. -vet has no effect. With -c nothing runs.
+
+The tests run under go test, with the recorder in the test binaries. A finding
 fails them. A report names the tests whose goroutines made the accesses.
 
 With -predict, heisen also reports bugs that other orders of the same events
 show. It runs the packages with such predictions again, one goroutine at a time,
 and follows the predicted orders. heisen replay repeats these executions.
 
-With -json among the test flags, the output is that of go test -json with the
-reports between its lines, as output of the package. If heisen's own -json is
-given too, each finding is one such line, in a field called Finding.
+With -json, the output is that of go test -json with the reports between its
+lines, as output of the package. With -report json, too, each finding is one such
+line, in a field called Finding.
 ` + baselineHelp,
 	run: (*invocation).test,
 }
 
-// test is heisen test. It runs the tests under go test. Each test binary sends its events to heisen.
+// test is heisen test. It runs the tests under go test. Each test binary sends its events to
+// heisen.
 func (inv *invocation) test() (int, error) {
 	watch := inv.watchFlags()
 	predict := inv.flags.Bool("predict", false, "add the detector mcm, which predicts bugs in other schedules of the same tests,\nand execute the tests under the predicted schedules")
-	folder := inv.flags.String("o", schedulesFolder, "write the schedules of -predict to `folder`")
-	if err := inv.parse(); err != nil {
+	folder := inv.flags.String("schedules", schedulesFolder, "write the schedules of -predict to `folder`")
+	if err := inv.testLine(); err != nil {
 		return Misused, err
 	}
 	if *predict {
@@ -33,21 +55,14 @@ func (inv *invocation) test() (int, error) {
 	if err := watch.prepare(inv); err != nil {
 		return Failed, err
 	}
-	flags, err := checkTestFlags(inv.rest)
-	if err != nil {
-		return Misused, err
-	}
-	cmd, err := inv.goTestCommand(inv.args, flags)
+	defer inv.holdSignals()()
+	cmd, err := inv.goTestCommand()
 	if err != nil {
 		return Failed, err
 	}
-	if flags.json {
+	if inv.events {
 		watch.events = &testEvents{w: inv.Out}
 		cmd.Stdout, cmd.WaitDelay = watch.events, grace
 	}
-	status, err := watch.run(inv, cmd)
-	if status == Failed && watch.found.count() > 0 {
-		status = Findings // go test has only one status for all that fails
-	}
-	return status, err
+	return watch.run(inv, cmd)
 }

@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/report"
 )
 
-// confirmPredictions tries to confirm the bugs that mcm predicted from the tests, and reports them. It runs
-// the tests again with one goroutine at a time, because only then the positions of all operations are
-// known, and follows what mcm predicts from that. A prediction that does not come again, or that cannot
-// be followed, is tried as in heisen fuzz. A prediction that is not confirmed is still reported.
+// confirmPredictions tries to confirm the bugs that mcm predicted from the tests, and reports them.
+// It runs the tests again with one goroutine at a time, because only then are the positions of all
+// operations known, and follows what mcm predicts from these runs. A prediction that is not made
+// again, or that cannot be followed, is tried as in heisen fuzz. A prediction that is not confirmed
+// is still reported.
 func (w *observation) confirmPredictions(inv *invocation) error {
 	predicted, hidden := w.predictions.all()
 	if len(predicted) == 0 {
@@ -24,11 +24,13 @@ func (w *observation) confirmPredictions(inv *invocation) error {
 	f := inv.newFuzzing(w.known)
 	f.found, f.folder = w.found, w.folder
 	f.overlaps.read = w.detect.sections
-	ctx, stop := inv.interruptible()
-	defer stop()
-	err := f.confirmPredicted(ctx, predicted)
-	if ctx.Err() != nil {
-		err = errInterrupted
+	var err error
+	if _, interrupted := inv.interrupted(); !interrupted {
+		ctx, stop := inv.interruptible()
+		defer stop()
+		if err = f.confirmPredicted(ctx, predicted); ctx.Err() != nil {
+			err = errInterrupted
+		}
 	}
 	var misused *usageError
 	if errors.As(err, &misused) {
@@ -56,16 +58,12 @@ func (f *fuzzRun) confirmPredicted(ctx context.Context, predicted []report.Findi
 	if slices.ContainsFunc(predicted, func(p report.Finding) bool { return p.Package == "command-line-arguments" }) {
 		return misuse("a list of files is not a package")
 	}
-	flags, err := confirm.TestFlags(withoutFormat(f.rest))
-	if err != nil {
-		return misuse("%v", err)
+	var err error
+	if f.origin.Source, err = f.controlledSource(measuring...); err != nil {
+		return err
 	}
-	f.origin.Source = confirm.Source{Verb: "test", Packages: packagesOf(predicted), Patterns: f.pkgs, Args: flags}
-	if len(f.origin.Packages) == 0 {
-		f.origin.Packages = f.args
-	}
-	if len(f.origin.Packages) == 0 {
-		f.origin.Packages = []string{"."}
+	if packages := packagesOf(predicted); len(packages) > 0 {
+		f.origin.Packages = packages
 	}
 	programs, remove, err := f.build(ctx)
 	if err != nil {
@@ -86,7 +84,8 @@ func (f *fuzzRun) confirmPredicted(ctx context.Context, predicted []report.Findi
 	return f.confirm(ctx, suspects)
 }
 
-// packagesOf returns the tested packages of findings. It returns nothing if one of them is not known.
+// packagesOf returns the tested packages of findings. It returns nothing if one of them is not
+// known.
 func packagesOf(findings []report.Finding) (packages []string) {
 	for i := range findings {
 		switch p := findings[i].Package; {
@@ -97,23 +96,4 @@ func packagesOf(findings []report.Finding) (packages []string) {
 		}
 	}
 	return packages
-}
-
-// withoutFormat leaves out the flags of go test that do not change what tests do.
-func withoutFormat(flags []string) (rest []string) {
-	for i := 0; i < len(flags); i++ {
-		name, _, valued := strings.Cut(strings.TrimPrefix(strings.TrimLeft(flags[i], "-"), "test."), "=")
-		switch {
-		case flags[i] == "-args" || flags[i] == "--args":
-			return append(rest, flags[i:]...)
-		case name == "json":
-		case name == "timeout":
-			if !valued {
-				i++
-			}
-		default:
-			rest = append(rest, flags[i])
-		}
-	}
-	return rest
 }

@@ -12,9 +12,9 @@ import (
 
 // testEvents is the output of go test -json with the reports of heisen between its lines.
 //
-// A report is an event that every reader of such streams knows: output of a package. It names no test,
-// because readers drop the output of tests that pass, and the test may have passed before the finding is
-// known. The text names the tests.
+// A report is an event that every reader of such streams knows: output of a package. It names no
+// test, because readers drop the output of tests that pass, and the test may have passed before the
+// finding is known. The text names the tests.
 type testEvents struct {
 	mu   sync.Mutex
 	w    io.Writer

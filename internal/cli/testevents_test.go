@@ -11,8 +11,8 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// TestEventsBetweenLines: whatever pieces go test's output comes in, events stand
-// between its lines, and nothing of it is lost, not even a line without an end.
+// TestEventsBetweenLines: the output of go test may arrive in any pieces. Events are between its
+// lines, and none of it is lost, not even a line without an end.
 func TestEventsBetweenLines(t *testing.T) {
 	var out bytes.Buffer
 	events := &testEvents{w: &out}

@@ -26,6 +26,9 @@ The name - is standard input.
 
 // trace is heisen trace, which has subcommands of its own.
 func (inv *invocation) trace() (int, error) {
+	if len(inv.args) == 0 && inv.help != noHelp {
+		return Clean, inv.parse()
+	}
 	if len(inv.args) == 0 {
 		return Misused, misuse("want one of stat, validate, convert, print")
 	}
@@ -115,7 +118,7 @@ func (inv *invocation) print(ctx context.Context, r *trace.Reader, _ string) err
 	return err
 }
 
-// convert writes a trace in the other format, or the one asked for.
+// convert writes a trace in the other format, or the one requested for.
 func (inv *invocation) convert() (int, error) {
 	out := inv.flags.String("o", "", "write to `file`; - is standard output")
 	to := inv.flags.String("to", "", "target `format`: std or binary (default: the other one)")
@@ -150,10 +153,10 @@ func (inv *invocation) convert() (int, error) {
 }
 
 // targetFormat returns the requested format or, if none is requested, the other one than source.
-func targetFormat(asked string, source trace.Format) trace.Format {
+func targetFormat(requested string, source trace.Format) trace.Format {
 	switch {
-	case asked != "":
-		return trace.Format(asked)
+	case requested != "":
+		return trace.Format(requested)
 	case source == trace.Binary:
 		return trace.STD
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/heisen-go/heisen/tree"
 )
 
-// newTraceFilter makes the filter that may stand between a trace and a detector without
-// changing what that finds; nil is none.
+// newTraceFilter makes the filter that may precede a detector of a trace without changing its
+// findings; nil is no filter.
 type newTraceFilter func(heisen.Detector) (*tree.Filter, error)
 
 // treeFilter returns a front that makes filters with the given options.
-func treeFilter(options ...tree.Option) newTraceFilter {
+func treeFilter(options ...tree.FilterOption) newTraceFilter {
 	return func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, options...) }
 }
 
@@ -24,9 +24,9 @@ type traceFilters struct {
 	filters []*tree.Filter
 }
 
-// wrap puts a filter before a detector, if there is one for it. What the recorder may keep from a
-// detector, a tree filter may keep from it too. The filter never rests in front of a detector that
-// the tool has added, because the cost of its events is unknown.
+// wrap puts a filter before a detector, if there is one for it. A TREE filter may leave out the
+// accesses that the recorder may leave out for the detector. In front of a detector that the tool
+// has added, the filter is never bypassed, because the cost of an event is unknown there.
 func (f *traceFilters) wrap(known Detector, d heisen.Detector) (heisen.Detector, error) {
 	if known.front == nil && known.Filter == RecorderFiltered {
 		known.front = treeFilter(tree.WithoutBypass())

@@ -31,12 +31,12 @@ type Confirmer struct {
 	OnResult func(*Result)
 }
 
-// Run tries every suspect in two rounds. The first follows the witnesses, each in the predicted order
-// and with the last two operations exchanged. The second tries the suspects without a witness, and
-// those that the first round did not show to be harmful, with every seed. The results are in the
-// order of the suspects and do not depend on the number of executions at a time. If ctx ends or an
-// execution fails for a reason outside of the program, Run returns the results of the suspects that
-// were tried at least once, and the error.
+// Run tries every suspect in two rounds. The first follows the witnesses, each in the predicted
+// order and with the last two operations exchanged. The second tries the suspects without a
+// witness, and those that the first round did not show to be harmful, with every seed. The results
+// are in the order of the suspects and do not depend on the number of executions at a time. If ctx
+// ends or an execution fails for a reason outside of the program, Run returns the results of the
+// suspects that were tried at least once, and the error.
 func (c *Confirmer) Run(ctx context.Context, suspects []*Suspect) ([]*Result, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -94,8 +94,8 @@ type job struct {
 	number  uint64
 }
 
-// runRound makes a round of executions. many returns how many a suspect gets, and schedule returns the
-// schedule of each.
+// runRound makes a round of executions. many returns how many a suspect gets, and schedule returns
+// the schedule of each.
 func (p *progress) runRound(ctx context.Context, stop context.CancelCauseFunc, many func(suspect int) uint64, schedule func(suspect int, number uint64) *recorder.Schedule) {
 	for i := range p.suspects {
 		p.left[i] = many(i)
@@ -131,8 +131,9 @@ func (p *progress) runRound(ctx context.Context, stop context.CancelCauseFunc, m
 	workers.Wait()
 }
 
-// add takes a trial of suspect i. The last trial of a suspect in a round completes its result, unless
-// the round only followed a witness and no execution failed: then the second round tries it again.
+// add takes a trial of suspect i. The last trial of a suspect in a round completes its result,
+// unless the round only followed a witness and no execution failed: then the second round tries it
+// again.
 func (p *progress) add(i int, t *Trial) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,8 +163,8 @@ func (c *Confirmer) followSchedule(s *Suspect, reverse bool) *recorder.Schedule 
 	}
 }
 
-// tests returns the tests of an execution: those in which the suspect was seen, or all if a witness is
-// followed, because a witness begins with the first test.
+// tests returns the tests of an execution: those in which the suspect was seen, or all if a witness
+// is followed, because a witness begins with the first test.
 func (s *Suspect) tests(schedule *recorder.Schedule) string {
 	if schedule.Strategy.Strategy == strategies.Follow {
 		return ""

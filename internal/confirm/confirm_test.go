@@ -36,7 +36,7 @@ func known(t *testing.T, name string) *racefuzz.Program {
 	return nil
 }
 
-// lab is a built program, and what it takes to survey it and to confirm its suspects.
+// lab is a built program with what is needed to survey it and to confirm its suspects.
 type lab struct {
 	t       *testing.T
 	origin  confirm.Origin
@@ -191,8 +191,9 @@ func TestFigure2(t *testing.T) {
 	}
 }
 
-// TestTruth: the real races are confirmed and no others, executions end as they can, and end in the same
-// way again under their schedules. In the repaired programs nothing is confirmed and nothing fails.
+// TestTruth: the real races are confirmed and no others, executions end as they can, and end in the
+// same way again under their schedules. In the repaired programs nothing is confirmed and nothing
+// fails.
 func TestTruth(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"cache", "search", "crawler", "linkedlist", "hashset"} {
@@ -248,18 +249,18 @@ func testTruth(t *testing.T, p *racefuzz.Program, l *lab, seeds uint64) {
 // checkEnding checks that an execution ends in a way that is possible for the program.
 func checkEnding(t *testing.T, p *racefuzz.Program, e *confirm.Ending) {
 	t.Helper()
-	said := string(e.Trial.Execution.Output)
-	ok := regexp.MustCompile(`^(?:` + p.Output + `)$`).MatchString(said)
+	printed := string(e.Trial.Execution.Output)
+	ok := regexp.MustCompile(`^(?:` + p.Output + `)$`).MatchString(printed)
 	if e.Outcome.Class != confirm.Passed {
-		ok = p.Harm != "" && regexp.MustCompile(p.Harm).MatchString(said)
+		ok = p.Harm != "" && regexp.MustCompile(p.Harm).MatchString(printed)
 	}
 	if !ok {
-		t.Errorf("seed %d ends with %v:\n%s", e.Trial.Seed, e.Outcome, said)
+		t.Errorf("seed %d ends with %v:\n%s", e.Trial.Seed, e.Outcome, printed)
 	}
 }
 
-// checkReplay checks that its schedule repeats the worst execution of a result, also after the schedule
-// was written and read.
+// checkReplay checks that its schedule repeats the worst execution of a result, also after the
+// schedule was written and read.
 func checkReplay(t *testing.T, l *lab, v *confirm.Result) *confirm.Reproduction {
 	t.Helper()
 	proof, err := l.hunt.Reproduce(t.Context(), v, 12)
@@ -457,12 +458,13 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestPredicted: following the schedule of a prediction confirms it, in both orders and at the first
-// attempt, even where chance hardly leads there and where goroutines are created in another order. What
-// only seems possible is not confirmed, and the result says why.
+// TestPredicted: following the schedule of a prediction confirms it, in both orders and at the
+// first attempt. That holds even if random schedules hardly ever lead there, and if goroutines are
+// created in another order. A bug that only seems possible is not confirmed, and the result says
+// why.
 func TestPredicted(t *testing.T) {
 	t.Parallel()
-	relay, farm, gone := known(t, "relay"), known(t, "farm"), known(t, "gone")
+	relay, farm, guest := known(t, "relay"), known(t, "farm"), known(t, "guest")
 	l := open(t, &racefuzz.Program{Package: relay.Package, Test: "Test.*"})
 	l.survey.Predict, l.survey.Races = true, false
 	suspects, _ := l.suspects()
@@ -475,7 +477,7 @@ func TestPredicted(t *testing.T) {
 	}{
 		{relay, "write judge", "read arrive", "TestRelay", confirm.Followed, 2, 2},
 		{farm, "write plan", "read work", "TestFarm", confirm.Followed, 2, 2},
-		{gone, "write host", "read guest", "", confirm.Diverged, 0, 4},
+		{guest, "write host", "read guest", "", confirm.Diverged, 0, 4},
 	} {
 		v := l.seeds(2, between(t, c.p, suspects, c.a, c.b))[0]
 		if !v.Suspect.Predicted || v.Follow != c.follow || v.Confirmed != c.at || v.Tried != c.all {
@@ -499,9 +501,9 @@ func TestPredicted(t *testing.T) {
 	}
 }
 
-// TestWitnessFarAway: a witness is followed from the start, however many events come before the predicted
-// bug.
-func TestWitnessFarAway(t *testing.T) {
+// TestLongWitness: a witness is followed from the start, however many events come before the
+// predicted bug.
+func TestLongWitness(t *testing.T) {
 	t.Parallel()
 	p := known(t, "far")
 	l := open(t, p)

@@ -80,7 +80,7 @@ func (p *Program) Execute(ctx context.Context, plan Plan, resolver *Resolver) (*
 	}
 	var printed output
 	cmd := p.command(ctx, &plan, &printed)
-	cmd.Env = append(cmd.Environ(), l.Env())
+	cmd.Env = append(recorder.Environ(cmd.Environ()), l.Env())
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
 		l.Close()

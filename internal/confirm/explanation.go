@@ -9,9 +9,9 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// explanation is a detector that selects the steps of an execution that explain it to people: the first
-// and the last operation of a goroutine between two switches, and the operations at targets. It
-// finds nothing.
+// explanation is a detector that selects the steps of an execution that explain it to people: the
+// first and the last operation of a goroutine between two switches, and the operations at targets.
+// It finds nothing.
 type explanation struct {
 	symbols *heisen.Symbols
 	std     string // the folder of the standard library

@@ -9,15 +9,15 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// AnyFailure returns the suspicion that a program can fail in any way. A strategy without targets tries
-// it.
+// AnyFailure returns the suspicion that a program can fail in any way. A strategy without targets
+// tries it.
 func AnyFailure(p *Program, strategy strategies.Strategy) *Suspect {
 	return &Suspect{Program: p, Strategy: strategy, Finding: failure(p, Outcome{})}
 }
 
 // Failures returns a result for each way in which the program failed without the suspected bug: the
-// reason of the failure is not known. usual is how the program ends under the default schedule. Such
-// endings are known already and left out.
+// reason of the failure is not known. usual is how the program ends under the default schedule.
+// Results with that ending are left out.
 func (v *Result) Failures(usual Outcome) (all []*Result) {
 	anything := v.Suspect.Finding.Kind == heisen.Failure
 	for _, e := range v.Endings {
@@ -35,8 +35,8 @@ func (v *Result) Failures(usual Outcome) (all []*Result) {
 	return all
 }
 
-// SurveyFailures returns a result for each way in which a program failed in the runs of a survey. The
-// first run had the default schedule, the others random walks.
+// SurveyFailures returns a result for each way in which a program failed in the runs of a survey.
+// The first run had the default schedule, the others random walks.
 func SurveyFailures(p *Program, runs []*Trial) (all []*Result) {
 	usual := Outcome{Class: Passed}
 	for i, run := range runs {

@@ -9,11 +9,11 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// TestMerge merges what three machines say of two suspects: one tried the first
-// suspect in vain, two confirmed it.
+// TestMerge merges the results of three machines for two suspects: one machine did not confirm the
+// first suspect, two did.
 func TestMerge(t *testing.T) {
 	first, second := 0, 1
-	vain := report.Finding{Kind: heisen.PotentialRace, Fingerprint: "s1", Count: 1, Trials: &report.Trials{
+	unconfirmed := report.Finding{Kind: heisen.PotentialRace, Fingerprint: "s1", Count: 1, Trials: &report.Trials{
 		Suspect: "s1", Executions: 5, Endings: []report.Ending{{Outcome: "passed", Count: 5, Seed: 1}},
 	}}
 	other := report.Finding{Kind: heisen.PotentialRace, Fingerprint: "s2", Count: 1, Trials: &report.Trials{
@@ -42,11 +42,11 @@ func TestMerge(t *testing.T) {
 		}},
 		other, plain,
 	}
-	got := Merge([]report.Finding{vain, other, harmless, plain, harmful})
+	got := Merge([]report.Finding{unconfirmed, other, harmless, plain, harmful})
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	if vain.Trials.Executions != 5 || harmless.Trials.Executions != 3 || len(harmless.Trials.Endings) != 2 {
+	if unconfirmed.Trials.Executions != 5 || harmless.Trials.Executions != 3 || len(harmless.Trials.Endings) != 2 {
 		t.Error("what was merged has changed")
 	}
 }

@@ -44,7 +44,7 @@ func (o Outcome) Same(other Outcome) bool {
 
 var numbers = regexp.MustCompile(`\b(0x[0-9a-fA-F]+|[0-9]+(\.[0-9]+)?)\b`)
 
-// recovered matches the runtime's note on a panic that was recovered before another one.
+// recovered matches the runtime's remark about a panic that was recovered before another one.
 var recovered = regexp.MustCompile(` \[recovered(, repanicked)?\]$`)
 
 // outcomeOf returns the outcome of a process that ended by itself and printed the given output.

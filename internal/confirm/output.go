@@ -2,8 +2,8 @@ package confirm
 
 import "sync"
 
-// Bounds on the part of a program's output that is kept, in bytes. The message of a panic comes first
-// or last.
+// Bounds on the part of a program's output that is kept, in bytes. The message of a panic comes
+// first or last.
 const (
 	maxHead = 64 << 10
 	maxTail = 256 << 10

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,15 +35,23 @@ func (p *Program) Close() {
 type Source struct {
 	Verb     string   // test or run
 	Packages []string // as the go command takes them
-	Patterns []string // of packages in which accesses are recorded
+	Patterns []string // of packages in which accesses are recorded; if empty, build.MainModules
 	Tags     []string
+	Flags    []string // further build flags, which do not change the programs
 	Args     []string // of the programs; for tests, those of the test binary
 }
 
-// Build compiles the programs into folder, which exists, and returns the toolchain as well. The caller
-// closes the programs.
+// Build compiles the programs into folder, which exists, and returns the toolchain as well. The
+// caller closes the programs.
 func (s *Source) Build(ctx context.Context, folder string) (programs []*Program, with *build.Toolchain, err error) {
-	b, err := build.New(ctx, "", "", s.Patterns...)
+	patterns := s.Patterns
+	if len(patterns) == 0 {
+		patterns = []string{build.MainModules}
+	}
+	b, err := build.NewWith(ctx, "", "", s.listFlags(), patterns...)
+	if err == nil {
+		err = b.CheckFolders(ctx, "", s.Packages...)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -55,11 +64,21 @@ func (s *Source) Build(ctx context.Context, folder string) (programs []*Program,
 	return programs, b.Toolchain, err
 }
 
-func (s *Source) build(ctx context.Context, b *build.Builder, folder string) ([]*Program, error) {
-	var flags []string
-	if len(s.Tags) > 0 {
-		flags = []string{"-tags=" + strings.Join(s.Tags, ",")}
+// listFlags returns the flags that decide which modules and files there are.
+func (s *Source) listFlags() []string {
+	flags := slices.DeleteFunc(slices.Clone(s.Flags), func(f string) bool { return !strings.HasPrefix(f, "-mod") })
+	return append(flags, s.tagFlags()...)
+}
+
+func (s *Source) tagFlags() []string {
+	if len(s.Tags) == 0 {
+		return nil
 	}
+	return []string{"-tags=" + strings.Join(s.Tags, ",")}
+}
+
+func (s *Source) build(ctx context.Context, b *build.Builder, folder string) ([]*Program, error) {
+	flags := slices.Concat(s.Flags, s.tagFlags())
 	if s.Verb == "run" {
 		path := filepath.Join(folder, "program")
 		if err := b.Build(ctx, "", path, flags, s.Packages...); err != nil {

@@ -32,8 +32,8 @@ type Reproduction struct {
 	Attempts        int
 }
 
-// Reproduce repeats the worst execution in which the suspect happened, shrinks its schedule in at most
-// the given number of executions, and records the outcome.
+// Reproduce repeats the worst execution in which the suspect happened, shrinks its schedule in at
+// most the given number of executions, and records the outcome.
 func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Reproduction, error) {
 	if len(v.Endings) == 0 || !v.Endings[0].Confirmed {
 		return nil, fmt.Errorf("%s was not confirmed", v.Finding.Fingerprint)
@@ -104,9 +104,9 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 	return proof, nil
 }
 
-// findCalm looks for an execution with the same ending whose choices are the default ones except where a
-// goroutine is postponed. It has fewer deviations to shrink. It tries the given number of seeds from
-// *seed on, and leaves the successful one in *seed.
+// findCalm looks for an execution with the same ending whose choices are the default ones except
+// where a goroutine is postponed. It has fewer deviations to shrink. It tries the given number of
+// seeds from *seed on, and leaves the successful one in *seed.
 func (c *Confirmer) findCalm(ctx context.Context, s *Suspect, ending *Ending, seed *uint64, seeds int) (found *Execution, tried int, err error) {
 	switch s.Strategy {
 	case strategies.RaceDirected, strategies.DeadlockDirected, strategies.SectionDirected:
@@ -157,9 +157,9 @@ func (c *Confirmer) record(ctx context.Context, s *Suspect, schedule *recorder.S
 	return e, story.steps, nil
 }
 
-// AddBlocked adds the blocked goroutines to a finding. In a deadlock of two goroutines it replaces the
-// accesses, which are those of the execution in which the deadlock was suspected, by the operations
-// at which the goroutines are blocked.
+// AddBlocked adds the blocked goroutines to a finding. In a deadlock of two goroutines it replaces
+// the accesses, which are those of the execution in which the deadlock was suspected, by the
+// operations at which the goroutines are blocked.
 func AddBlocked(f *report.Finding, blocked []report.Blocked) {
 	f.Blocked = blocked
 	if f.Kind != heisen.Deadlock || len(f.Accesses) != 2 {
@@ -188,5 +188,5 @@ func AddBlocked(f *report.Finding, blocked []report.Blocked) {
 	if len(f.Cycle) == len(cycle)+1 {
 		f.Cycle = append(cycle[len(cycle)-1:len(cycle):len(cycle)], cycle...)
 	}
-	f.Accesses, f.Goroutines = accesses, nil // it is not known who started these
+	f.Accesses, f.Goroutines = accesses, nil // the creators of these goroutines are not known
 }

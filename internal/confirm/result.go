@@ -88,8 +88,8 @@ func (v *Result) add(t *Trial) {
 	v.Endings = append(v.Endings, Ending{t.Execution.Outcome, t.First, t.Confirmed, 1, t})
 }
 
-// Report returns the finding with its Trials. usual is how the program ends under the default schedule:
-// an execution that ends in the same way does not count as harmful.
+// Report returns the finding with its Trials. usual is how the program ends under the default
+// schedule: an execution that ends in the same way does not count as harmful.
 func (v *Result) Report(usual Outcome) report.Finding {
 	f := v.Finding
 	f.Count = uint64(max(v.Confirmed, 1))

@@ -19,8 +19,8 @@ var strategyNames = map[strategies.Strategy]string{
 	strategies.Follow: "follow",
 }
 
-// strategyText returns a strategy in the text form of a schedule: its name and its parameters besides the
-// seed and the choices.
+// strategyText returns a strategy in the text form of a schedule: its name and its parameters
+// besides the seed and the choices.
 func strategyText(c *strategies.Config) string {
 	text := strategyNames[c.Strategy]
 	for _, p := range parameters(c) {
@@ -102,8 +102,8 @@ func (o *Origin) Schedule(p *Program, tests string, s *recorder.Schedule, e *Exe
 
 var modeNames = map[recorder.TargetMode]string{recorder.OnRead: "read", recorder.OnWrite: "write", recorder.OnLock: "lock"}
 
-// Restore is the inverse of Schedule. It returns how to build the program in folder and how to execute
-// it.
+// Restore is the inverse of Schedule. It returns how to build the program in folder and how to
+// execute it.
 func Restore(s *racefuzz.Schedule, folder string) (Source, *recorder.Schedule, error) {
 	source := Source{Verb: s.Command, Packages: []string{s.Program}, Patterns: s.Packages, Tags: s.Tags, Args: s.Args}
 	if s.Command != "test" && s.Command != "run" {

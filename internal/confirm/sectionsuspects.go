@@ -8,15 +8,15 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// sectionSuspects is a detector that suspects atomic sections. It suspects a section that a goroutine executes
-// if another goroutine accesses the same variable, anywhere in the run, in a way that the section's
-// end does not allow: in another schedule the access may come in between. If the other goroutine
-// makes that access at the section's entry, it may also come to the section's end in another
-// schedule, so the end is suspected as well. It claims nothing; a directed execution shows whether
-// a suspect is real.
+// sectionSuspects is a detector that suspects atomic sections. It suspects a section that a
+// goroutine executes if another goroutine accesses the same variable, anywhere in the run, in a way
+// that the section's end does not allow: in another schedule the access may come in between. If the
+// other goroutine makes that access at the section's entry, it may also come to the section's end
+// in another schedule, so the end is suspected as well. A suspect need not be a bug. A directed
+// execution shows whether it is one.
 //
-// A suspect has the access at the entry, that of the other goroutine, and that at the end. Of several
-// suspects with the same places only the first is reported.
+// A suspect has the access at the entry, that of the other goroutine, and that at the end. Of
+// several suspects with the same places only the first is reported.
 type sectionSuspects struct {
 	sink    heisen.Sink
 	tracker *section.Tracker

@@ -22,13 +22,13 @@ func TestSectionSuspects(t *testing.T) {
 		Entry: at(1, section.Reads),
 		Ends:  []section.End{{At: at(2, section.Writes), Allow: section.Reads}, {At: at(3, section.Reads), Allow: section.Reads | section.Writes}},
 	}
-	var told []string
+	var reported []string
 	d, err := newSectionSuspects([]section.Section{one}, symbols, func(f heisen.Finding) {
 		s := string(f.Kind)
 		for _, a := range f.Accesses {
 			s += fmt.Sprintf(" T%d:%d", a.Thread, symbols.Site(a.Site).Frames[0].Line)
 		}
-		told = append(told, s)
+		reported = append(reported, s)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestSectionSuspects(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "[atomicity T2:1 T1:7 T2:2 atomicity T2:1 T3:8 T2:2 atomicity T2:1 T4:2 T2:2]"
-	if got := fmt.Sprint(told); got != want {
+	if got := fmt.Sprint(reported); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

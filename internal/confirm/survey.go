@@ -83,12 +83,13 @@ type Survey struct {
 	Resolver       *Resolver
 }
 
-// Run executes a program with the default schedule, which switches only where a goroutine is blocked,
-// and then under random walks. It returns the suspects in the order in which they were found, and the
-// runs in their order. skipped has a message for each finding that cannot be tried, with the reason.
+// Run executes a program with the default schedule, which switches only where a goroutine is
+// blocked, and then under random walks. It returns the suspects in the order in which they were
+// found, and the runs in their order. skipped has a message for each finding that cannot be tried,
+// with the reason.
 func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, skipped []string, runs []*Trial, err error) {
 	known, reported := map[string]*Suspect{}, map[string]bool{}
-	// suspect returns a new suspect, or the one that there is.
+	// suspect returns a new suspect, or the equal one that exists already.
 	suspect := func(f *report.Finding) (same *Suspect) {
 		suspect, err := suspectOf(p, f)
 		if err != nil {
@@ -141,8 +142,8 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, skip
 	return suspects, skipped, runs, nil
 }
 
-// execute executes a program once. It calls found with each finding, and with its witness if that can be
-// followed. With Predict, it also returns which goroutines started which.
+// execute executes a program once. It calls found with each finding, and with its witness if that
+// can be followed. With Predict, it also returns which goroutines started which.
 func (s *Survey) execute(ctx context.Context, p *Program, config strategies.Config, found func(report.Finding, *witness)) (*Execution, []racefuzz.Creation, error) {
 	var order *orderRecorder
 	mode := recorder.Unrepeated

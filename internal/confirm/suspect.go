@@ -123,8 +123,8 @@ func targetMode(op string) recorder.TargetMode {
 	return recorder.OnWrite
 }
 
-// side returns the index of the finding's access at whose place the first access of a meeting was made.
-// It returns -1 if there is none, or more than one.
+// side returns the index of the finding's access at whose place the first access of a meeting was
+// made. It returns -1 if there is none, or more than one.
 func (s *Suspect) side(m *Meeting) int {
 	if len(m.Finding.Accesses) < 2 {
 		return -1

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// boolFlags and valueFlags are the flags of go test that make sense for a single controlled execution,
-// without and with a value. The other flags are about several runs, measure time, write files, or
-// choose what heisen chooses itself.
+// boolFlags and valueFlags are the flags of go test that make sense for a single controlled
+// execution, without and with a value. The other flags are about several runs, measure time, write
+// files, or choose what heisen chooses itself.
 var (
 	boolFlags  = []string{"v", "short", "failfast", "fullpath"}
 	valueFlags = []string{"run", "skip", "count", "parallel", "shuffle"}
 )
 
-// TestFlags turns flags of go test into those of a test binary. The arguments after -args stay as they
-// are.
+// TestFlags turns flags of go test into those of a test binary. The arguments after -args stay as
+// they are.
 func TestFlags(flags []string) (own []string, err error) {
 	for i := 0; i < len(flags); i++ {
 		flag := flags[i]
@@ -44,10 +44,10 @@ func testFlag(flag string) string {
 	return "-test." + strings.TrimPrefix(strings.TrimLeft(flag, "-"), "test.")
 }
 
-// testArgs returns the arguments of a test binary such that it runs only the given tests, if any. The
-// last of two equal flags counts, so the added flags follow the program's own flags, and precede its
-// other arguments. It turns the time limit off, because time is virtual: the limit would end a test
-// that only waits.
+// testArgs returns the arguments of a test binary such that it runs only the given tests, if any.
+// The last of two equal flags counts, so the added flags follow the program's own flags, and
+// precede its other arguments. It turns the time limit off, because time is virtual: the limit
+// would end a test that only waits.
 func testArgs(own []string, tests string) []string {
 	args := []string{"-test.paniconexit0"}
 	flags := 0

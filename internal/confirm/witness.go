@@ -8,9 +8,9 @@ import (
 	"github.com/heisen-go/heisen/racefuzz"
 )
 
-// orderRecorder is a detector that records the order of an execution's operations, so that the witnesses
-// of predictions can be followed from the start. It needs records with the flag Placed. It finds
-// nothing.
+// orderRecorder is a detector that records the order of an execution's operations, so that the
+// witnesses of predictions can be followed from the start. It needs records with the flag Placed.
+// It finds nothing.
 type orderRecorder struct {
 	before    []racefuzz.Position // positions up to latest; of several in a row of one goroutine the last
 	latest    []racefuzz.Position // one position for each of the latest events
@@ -40,8 +40,8 @@ func (c *orderRecorder) handle(r *heisen.Record) {
 	c.latest = append(c.latest, m)
 }
 
-// positionOf returns the position of an event in its goroutine. An event that is neither an access nor
-// synchronization has none: its ID is NoTask.
+// positionOf returns the position of an event in its goroutine. An event that is neither an access
+// nor synchronization has none: its ID is NoTask.
 func positionOf(r *heisen.Record) racefuzz.Position {
 	if r.Flags&recorder.Numbered == 0 {
 		return racefuzz.Position{ID: racefuzz.NoTask}
@@ -49,8 +49,8 @@ func positionOf(r *heisen.Record) racefuzz.Position {
 	return racefuzz.Position{ID: uint32(r.Thread), Seq: r.Value}
 }
 
-// appendPositions appends the positions that have a task. Of several in a row of one task it keeps the
-// last.
+// appendPositions appends the positions that have a task. Of several in a row of one task it keeps
+// the last.
 func appendPositions(all, more []racefuzz.Position) []racefuzz.Position {
 	for _, m := range more {
 		last := len(all) - 1
@@ -75,18 +75,10 @@ type witness struct {
 	starts []racefuzz.Creation // creations of goroutines in that execution
 }
 
-// witnessOf returns the witness of a finding. At its end the finding's accesses are next; in an atomicity
-// violation only the last access, and the one by the other goroutine if it comes directly before it.
-// It returns nil if the order is not known.
+// witnessOf returns the witness of a finding. It returns nil if the order is not known.
 func (c *orderRecorder) witnessOf(f *heisen.Finding, seed uint64) *witness {
-	n := len(f.Witness) - len(f.Accesses)
-	if f.Kind == heisen.Atomicity && len(f.Accesses) == 3 {
-		n = len(f.Witness) - 1
-		if remote := &f.Accesses[1]; n > 0 && f.Witness[n-1].Thread == remote.Thread && f.Witness[n-1].Site == remote.Site {
-			n--
-		}
-	}
-	if n < 0 || len(f.Accesses) < 2 || f.Before < c.forgotten || f.Before > c.forgotten+uint64(len(c.latest)) {
+	n := len(f.Witness) - f.Last
+	if f.Last == 0 || len(f.Accesses) < 2 || f.Before < c.forgotten || f.Before > c.forgotten+uint64(len(c.latest)) {
 		return nil
 	}
 	w := &witness{seed: seed, both: f.Kind != heisen.Atomicity, order: appendPositions(slices.Clone(c.before), c.latest[:f.Before-c.forgotten])}
@@ -106,8 +98,8 @@ func (c *orderRecorder) witnessOf(f *heisen.Finding, seed uint64) *witness {
 	return w
 }
 
-// turns returns the turns that lead to the operations in next and then make these, in reverse order if
-// reverse is set.
+// turns returns the turns that lead to the operations in next and then make these, in reverse order
+// if reverse is set.
 func (w *witness) turns(reverse bool) []racefuzz.Turn {
 	next := slices.Clone(w.next)
 	if reverse {

@@ -76,7 +76,8 @@ func (p *program) accessOf(ins ssa.Instruction) *access {
 	return a
 }
 
-// call fills in the access of a builtin function or an atomic operation. It reports whether there is one.
+// call fills in the access of a builtin function or an atomic operation. It reports whether there
+// is one.
 func (a *access) call(c *ssa.CallCommon) bool {
 	if builtin, ok := c.Value.(*ssa.Builtin); ok {
 		if len(c.Args) == 0 || !isMap(c.Args[0]) {
@@ -117,8 +118,8 @@ func (a *access) call(c *ssa.CallCommon) bool {
 	return true
 }
 
-// needed reports whether a value is used. The compiler does not load unused values, such as the array of a
-// range clause without a second variable.
+// needed reports whether a value is used. The compiler does not load unused values, such as the
+// array of a range clause without a second variable.
 func needed(v ssa.Value) bool {
 	for _, ref := range *v.Referrers() {
 		switch ref := ref.(type) {

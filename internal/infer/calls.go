@@ -6,8 +6,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// origin returns the generic function of an instance, which is the one with a body here. It returns other
-// functions as they are.
+// origin returns the generic function of an instance, which is the one with a body here. It returns
+// other functions as they are.
 func origin(fn *ssa.Function) *ssa.Function {
 	if o := fn.Origin(); o != nil {
 		return o
@@ -37,8 +37,8 @@ func (p *program) callersKnown(fn *ssa.Function) bool {
 		(!obj.Exported() || p.pass.Pkg.Name() == "main")
 }
 
-// touches reports whether a function, or a function that it calls, may access the variable at the end of
-// a path of its caller. Variables are compared by field or package-level variable only.
+// touches reports whether a function, or a function that it calls, may access the variable at the
+// end of a path of its caller. Variables are compared by field or package-level variable only.
 func (p *program) touches(fn *ssa.Function, variable path) bool {
 	if len(p.reach) == 0 {
 		for changed := true; changed; {
@@ -77,8 +77,8 @@ func (p *program) collectTouched(fn *ssa.Function) (changed bool) {
 	return len(known) > before
 }
 
-// class returns the field or package-level variable that a path ends in. All other variables have the
-// class nil.
+// class returns the field or package-level variable that a path ends in. All other variables have
+// the class nil.
 func class(p path) types.Object {
 	switch last := p.last().(type) {
 	case *types.Var:

@@ -6,10 +6,10 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// derived returns the values that a function computes from the seeds. Control begins at the end of block
-// start, or at the beginning of the function if start is nil. A phi is derived if all its operands on
-// reachable edges are, or if a derived test selects the operand. Values of earlier iterations of a loop
-// around start are not derived.
+// derived returns the values that a function computes from the seeds. Control begins at the end of
+// block start, or at the beginning of the function if start is nil. A phi is derived if all its
+// operands on reachable edges are, or if a derived test selects the operand. Values of earlier
+// iterations of a loop around start are not derived.
 func derived(seeds []ssa.Value, start *ssa.BasicBlock) map[ssa.Value]bool {
 	reached := reachedFrom(start)
 	mixed := map[*ssa.Phi]bool{}
@@ -40,8 +40,8 @@ func derived(seeds []ssa.Value, start *ssa.BasicBlock) map[ssa.Value]bool {
 	}
 }
 
-// reachedFrom returns start and the blocks that control can reach from its end before it reaches a block
-// that dominates start.
+// reachedFrom returns start and the blocks that control can reach from its end before it reaches a
+// block that dominates start.
 func reachedFrom(start *ssa.BasicBlock) set {
 	if start == nil {
 		return nil
@@ -62,7 +62,8 @@ func reachedFrom(start *ssa.BasicBlock) set {
 	return out
 }
 
-// closure returns all values that are computed from the seeds, except through phis for which skip is true.
+// closure returns all values that are computed from the seeds, except through phis for which skip
+// is true.
 func closure(seeds []ssa.Value, skip func(*ssa.Phi) bool) map[ssa.Value]bool {
 	out := map[ssa.Value]bool{}
 	work := slices.Clone(seeds)
@@ -95,8 +96,8 @@ func closure(seeds []ssa.Value, skip func(*ssa.Phi) bool) map[ssa.Value]bool {
 	return out
 }
 
-// loads returns the loads of a local variable that does not escape, such as a result of a function that
-// defers.
+// loads returns the loads of a local variable that does not escape, such as a result of a function
+// that defers.
 func loads(addr ssa.Value) (out []ssa.Value) {
 	local, ok := addr.(*ssa.Alloc)
 	if !ok || local.Heap {

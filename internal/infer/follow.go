@@ -21,8 +21,8 @@ type pattern struct {
 	// begins reports whether an access can be the entry of a section.
 	begins func(*access) bool
 
-	// judge decides what an access to the variable means on a path from the entry.
-	judge func(f *follower, fr *frame, at state, met *access) verdict
+	// classify decides what an access to the variable means on a path from the entry.
+	classify func(f *follower, fr *frame, at state, met *access) verdict
 
 	tests bool // sections end in branches of tests of the value read
 	pairs bool // any two accesses make a section, whatever is done with the value
@@ -50,8 +50,8 @@ type foundEnd struct {
 	allow section.Modes
 }
 
-// sections returns the sections of a pattern in the order of the source. gaveUp are the entries with too
-// many paths to follow.
+// sections returns the sections of a pattern in the order of the source. gaveUp are the entries
+// with too many paths to follow.
 func (p *program) sections(pattern *pattern) (out []found, gaveUp []*access) {
 	for _, fn := range p.funcs {
 		if isInit(fn) {
@@ -73,8 +73,8 @@ func (p *program) sections(pattern *pattern) (out []found, gaveUp []*access) {
 	return out, gaveUp
 }
 
-// sharedBefore reports whether other goroutines may reach the variable before one of the ends, even if they
-// cannot reach it at the entry.
+// sharedBefore reports whether other goroutines may reach the variable before one of the ends, even
+// if they cannot reach it at the entry.
 func (p *program) sharedBefore(ends []foundEnd) bool {
 	return slices.ContainsFunc(ends, func(e foundEnd) bool { return p.shared.shared(e.path, e.ins) })
 }
@@ -125,8 +125,8 @@ type state struct {
 // section follows the entry and returns the section that it begins, if there is one.
 //
 // At run time, a section ends at any access to its variable at the place of an end, however control
-// came there. The analysis therefore follows all paths, including those on which the section is over.
-// If such a path reaches the place of an end, there is no section.
+// came there. The analysis therefore follows all paths, including those on which the section is
+// over. If such a path reaches the place of an end, there is no section.
 func (f *follower) section() (found, bool) {
 	block := f.entry.ins.Block()
 	fr := &frame{fn: f.entry.ins.Parent(), path: f.entry.path, start: block}
@@ -181,8 +181,8 @@ func (f *follower) section() (found, bool) {
 	return out, len(out.ends) > 0
 }
 
-// allowed returns what others may do to a variable between two accesses to it: what leaves the
-// interleaving serializable, by table 1 of the paper.
+// allowed returns the kinds of remote accesses that may come between two accesses to a variable:
+// those that leave the interleaving serializable, by table 1 of the paper.
 func allowed(first, last section.Modes) section.Modes {
 	if first == section.Writes && last == section.Writes {
 		return section.Writes
@@ -224,9 +224,10 @@ func (f *follower) safe(set uint64, end *access) bool {
 	return false
 }
 
-// returnFrom follows control from the returns of a frame's function into its callers. If callers may be
-// unknown, it does so only for patterns for which any two accesses make a section. For other patterns an
-// unknown caller could reach an end without, for example, the test that makes it an end.
+// returnFrom follows control from the returns of a frame's function into its callers. If callers
+// may be unknown, it does so only for patterns for which any two accesses make a section. For other
+// patterns an unknown caller could reach an end without, for example, the test that makes it an
+// end.
 func (f *follower) returnFrom(fr *frame, exits []state) {
 	if f.level == maxAbove || len(exits) == 0 || !f.pattern.pairs && !f.p.callersKnown(fr.fn) {
 		return
@@ -255,8 +256,8 @@ func (f *follower) returnFrom(fr *frame, exits []state) {
 	f.level--
 }
 
-// returned returns the results of a call of the frame's function that are derived from the value that the
-// entry read.
+// returned returns the results of a call of the frame's function that are derived from the value
+// that the entry read.
 func (fr *frame) returned(call *ssa.Call) (out []ssa.Value) {
 	results := fr.fn.Signature.Results().Len()
 	for i := range results {
@@ -281,8 +282,8 @@ func (fr *frame) returned(call *ssa.Call) (out []ssa.Value) {
 	return out
 }
 
-// follow follows control from an instruction of a block to the returns of the frame's function. It returns
-// the states at these returns.
+// follow follows control from an instruction of a block to the returns of the frame's function. It
+// returns the states at these returns.
 func (f *follower) follow(fr *frame, from *ssa.BasicBlock, next int, st state) (exits []state) {
 	type point struct {
 		block *ssa.BasicBlock
@@ -361,8 +362,8 @@ func (f *follower) enter(fr *frame, from, to *ssa.BasicBlock, st state) state {
 	return st
 }
 
-// instruction processes an instruction. If over is set, the path need not be followed any more. If a call
-// was followed, after has the states at its return.
+// instruction processes an instruction. If over is set, the path need not be followed any more. If
+// a call was followed, after has the states at its return.
 func (f *follower) instruction(fr *frame, ins ssa.Instruction, st state) (_ state, after []state, over bool) {
 	if v, ok := ins.(ssa.Value); ok && fr.path.dependsOn(v) {
 		return st, nil, true // from here on the path leads to another variable
@@ -375,7 +376,7 @@ func (f *follower) instruction(fr *frame, ins ssa.Instruction, st state) (_ stat
 		case fr.path.equal(a.path):
 			verdict := passes
 			if !st.void {
-				verdict = f.pattern.judge(f, fr, st, a)
+				verdict = f.pattern.classify(f, fr, st, a)
 			}
 			f.met = append(f.met, meeting{a, verdict == ends, f.level, f.safe(st.holds, a)})
 			if verdict == ends {

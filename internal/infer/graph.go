@@ -32,8 +32,8 @@ func (p *program) graph(fn *ssa.Function) *graph {
 	return g
 }
 
-// newGraph computes post-dominators. For a block that cannot reach the end, in an endless loop, paths end
-// where the loop begins again.
+// newGraph computes post-dominators. For a block that cannot reach the end, in an endless loop,
+// paths end where the loop begins again.
 func newGraph(fn *ssa.Function) *graph {
 	n := len(fn.Blocks)
 	ends := newSet(n)
@@ -87,8 +87,8 @@ func newGraph(fn *ssa.Function) *graph {
 	return g
 }
 
-// inBranch reports whether the outcome of the If at the end of block test decides whether control reaches
-// block b: some path from the test avoids b, or b can be reached through one outcome only.
+// inBranch reports whether the outcome of the If at the end of block test decides whether control
+// reaches block b: some path from the test avoids b, or b can be reached through one outcome only.
 func (g *graph) inBranch(test, b *ssa.BasicBlock) bool {
 	if !g.after[test.Index].has(b.Index) {
 		return true

@@ -38,8 +38,8 @@ type config struct {
 	locked   bool
 }
 
-// WithPatterns selects patterns by name: "load-and-store", "test-and-use", "consecutive". The default is
-// the first two.
+// WithPatterns selects patterns by name: "load-and-store", "test-and-use", "consecutive". The
+// default is the first two.
 func WithPatterns(names ...string) Option {
 	return func(c *config) error {
 		if len(names) == 0 {
@@ -55,8 +55,8 @@ func WithPatterns(names ...string) Option {
 	}
 }
 
-// WithLocked includes sections around which a lock is held. They can only be violated by accesses that
-// do not take the lock, and watching them finds such accesses.
+// WithLocked includes sections around which a lock is held. They can only be violated by accesses
+// that do not take the lock, and watching them finds such accesses.
 func WithLocked() Option {
 	return func(c *config) error {
 		c.locked = true
@@ -69,13 +69,13 @@ func PatternNames() []string {
 	return []string{loadAndStore, testAndUse, consecutive}
 }
 
-// Infer proposes atomic sections from the source of packages. If several patterns find a section with the
-// same entry, the result has one section: that of the first pattern, with the ends of the other
-// patterns on those paths that reach none of its own ends.
+// Infer proposes atomic sections from the source of packages. If several patterns find a section
+// with the same entry, the result has one section: that of the first pattern, with the ends of the
+// other patterns on those paths that reach none of its own ends.
 //
-// Packages that do not compile are left out. Infer then returns the sections of the other packages and
-// an error that wraps ErrPackages. See the package documentation for the cost; imports that are not in
-// the build cache are compiled besides.
+// Packages that do not compile are left out. Infer then returns the sections of the other packages
+// and an error that wraps ErrPackages. See the package documentation for the cost; imports that are
+// not in the build cache are also compiled.
 func Infer(ctx context.Context, source Source, opts ...Option) (*Inferred, error) {
 	o := config{patterns: PatternNames()[:2]}
 	if err := option.Apply("infer.Infer", &o, opts); err != nil {
@@ -115,7 +115,7 @@ func Infer(ctx context.Context, source Source, opts ...Option) (*Inferred, error
 	slices.SortFunc(out.Sections, func(a, b section.Section) int {
 		return cmp.Or(compareLocations(a.Entry, b.Entry), cmp.Compare(a.Variable, b.Variable))
 	})
-	out.Sections = unite(out.Sections)
+	out.Sections = mergeEqualEntries(out.Sections)
 	slices.SortFunc(out.Notes, func(a, b Note) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text))
 	})
@@ -167,9 +167,9 @@ func (out *Inferred) merge(results []*result, locked bool) {
 	}
 }
 
-// unite merges sections that have the same entry and may be about the same variable. A name such as *p is
-// also a pattern that matches other names. The sections are sorted by entry.
-func unite(sections []section.Section) (out []section.Section) {
+// mergeEqualEntries merges sections that have the same entry and may be about the same variable. A
+// name such as *p is also a pattern that matches other names. The sections are sorted by entry.
+func mergeEqualEntries(sections []section.Section) (out []section.Section) {
 	for _, s := range sections {
 		for i := len(out) - 1; i >= 0 && out[i].Entry == s.Entry; i-- {
 			other := out[i]

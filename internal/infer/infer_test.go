@@ -74,8 +74,8 @@ func inferred(t *testing.T, source infer.Source, opts ...infer.Option) *infer.In
 	return found
 }
 
-// TestMerge infers by several patterns: what has the same entry is one section, and an
-// end of a later pattern does not stand in the way of one of an earlier.
+// TestMerge infers by several patterns. Sections with the same entry become one, and an end of a
+// later pattern does not hide one of an earlier pattern.
 func TestMerge(t *testing.T) {
 	dir := write(t, map[string]string{
 		"go.mod": "module example.com/m\n\ngo 1.25\n",
@@ -199,8 +199,8 @@ section m.go:8 read
 	}
 }
 
-// TestUnite infers sections of variables one of whose names is a pattern that the
-// others match: they are one section.
+// TestUnite infers sections of variables of which one has a name that is a pattern for the other
+// names. They become one section.
 func TestUnite(t *testing.T) {
 	dir := write(t, map[string]string{
 		"go.mod": "module example.com/m\n\ngo 1.25\n",
@@ -232,8 +232,8 @@ section m.go:11 read
 	}
 }
 
-// TestSources infers from what is not plain source: tests, build tags, generated
-// files with line directives, vendored packages, and packages that do not compile.
+// TestSources infers from special source: tests, build tags, generated files with line directives,
+// vendored packages, and packages that do not compile.
 func TestSources(t *testing.T) {
 	const increment = "\n\nvar N%s int\n\nfunc Add%[1]s() { N%[1]s++ }\n"
 	file := func(head, name string) string { return head + fmt.Sprintf(increment, name) }
@@ -334,9 +334,9 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestByHand infers in the examples the sections that people have written for them:
-// an inferred one has the same entry, and the same end unless it goes on to a store of
-// what the entry read.
+// TestByHand compares the inferred sections of the examples with the hand-written ones. An inferred
+// section has the same entry. It has the same end, unless a store of the value that the entry read
+// comes after that.
 func TestByHand(t *testing.T) {
 	t.Setenv("GOFLAGS", "")
 	files, err := filepath.Glob("../../examples/atomicity/*/heisen.sections")

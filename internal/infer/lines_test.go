@@ -17,8 +17,8 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// TestLines compares the lines of accesses with those in compiled code, where the
-// compiler has a call of the race detector for each.
+// TestLines compares the lines of accesses with those in compiled code, where the compiler inserts
+// a call of the race detector for each access.
 func TestLines(t *testing.T) {
 	dir, err := filepath.Abs(filepath.Join("testdata", "lines"))
 	if err != nil {
@@ -51,7 +51,7 @@ func TestLines(t *testing.T) {
 			t.Errorf("%v of %s: not in compiled code", at, name)
 		}
 	}
-	// Stores to memory that is new there, and others', are left aside.
+	// Stores to newly allocated memory, and accesses in other files, are left out.
 	for at := range compiled {
 		if at.Mode == section.Reads && found[at] == "" {
 			t.Errorf("%v: only in compiled code", at)

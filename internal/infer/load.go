@@ -42,8 +42,8 @@ type Note struct {
 
 func (n Note) String() string { return fmt.Sprintf("%s:%d: %s", n.File, n.Line, n.Text) }
 
-// load loads packages with their syntax. It loads their imports from export data, which the go command
-// compiles if it is not in the build cache.
+// load loads packages with their syntax. It loads their imports from export data, which the go
+// command compiles if it is not in the build cache.
 func (s Source) load(ctx context.Context) (*loaded, error) {
 	tags := s.Tags
 	if tags == nil {
@@ -73,15 +73,15 @@ func (s Source) load(ctx context.Context) (*loaded, error) {
 		}
 	}
 	var failed []error
-	said := map[string]bool{}
+	seen := map[string]bool{}
 	for _, pkg := range all {
 		if pkg.ForTest == "" && variants[pkg.PkgPath] || strings.HasSuffix(pkg.ID, ".test") {
 			continue
 		}
 		if wrong := errorTexts(pkg); len(wrong) > 0 {
 			for _, text := range wrong {
-				if !said[text] {
-					said[text] = true
+				if !seen[text] {
+					seen[text] = true
 					failed = append(failed, fmt.Errorf("%w: %s", ErrPackages, text))
 				}
 			}
@@ -97,15 +97,15 @@ func (s Source) load(ctx context.Context) (*loaded, error) {
 	return out, nil
 }
 
-// errorTexts returns the errors of a package, one line each with its position. Errors of the type checker
-// take precedence over those of the compiler.
+// errorTexts returns the errors of a package, one line each with its position. Errors of the type
+// checker take precedence over those of the compiler.
 func errorTexts(pkg *packages.Package) (out []string) {
 	var compiler []string
 	for _, e := range pkg.Errors {
-		header, said, _ := strings.Cut(strings.TrimSpace(e.Msg), "\n")
+		header, details, _ := strings.Cut(strings.TrimSpace(e.Msg), "\n")
 		switch {
 		case strings.HasPrefix(header, "# "):
-			compiler = append(compiler, strings.Split(said, "\n")...)
+			compiler = append(compiler, strings.Split(details, "\n")...)
 		case e.Pos == "" || e.Pos == "-":
 			out = append(out, header)
 		default:
@@ -121,8 +121,8 @@ func errorTexts(pkg *packages.Package) (out []string) {
 	return out
 }
 
-// tagsOfGOFLAGS returns the build tags that the environment sets. A -tags flag of the go command would
-// replace them.
+// tagsOfGOFLAGS returns the build tags that the environment sets. A -tags flag of the go command
+// would replace them.
 func (s Source) tagsOfGOFLAGS(ctx context.Context) []string {
 	cmd := exec.CommandContext(ctx, "go", "env", "GOFLAGS")
 	cmd.Dir = s.Dir

@@ -13,11 +13,11 @@ type hold struct {
 	shared bool // as a reader
 }
 
-// locking computes which locks a function certainly holds at an instruction. A lock is a value with methods
-// Lock and Unlock, or RLock and RUnlock, without parameters. Locks that callers hold are unknown, and a
-// lock that may or may not be held counts as not held. A call of a function of this package that unlocks
-// a lock with the same name releases the lock, and so does waiting for a condition. Other calls release
-// nothing.
+// locking computes which locks a function certainly holds at an instruction. A lock is a value with
+// methods Lock and Unlock, or RLock and RUnlock, without parameters. Locks that callers hold are
+// unknown, and a lock that may or may not be held counts as not held. A call of a function of this
+// package that unlocks a lock with the same name releases the lock, and so does waiting for a
+// condition. Other calls release nothing.
 type locking struct {
 	p       *program
 	entries map[*ssa.Function][][]hold // at the start of each block
@@ -192,9 +192,9 @@ func contains(held []hold, h hold) bool {
 	return slices.ContainsFunc(held, func(other hold) bool { return other.by == h.by })
 }
 
-// protects reports whether a lock may be meant for a variable: it is a package-level lock, or both are
-// reached from the same value. If two accounts have a lock each, then the lock of one does not protect the
-// balance of the other.
+// protects reports whether a lock may be meant for a variable: it is a package-level lock, or both
+// are reached from the same value. If each of two accounts has a lock, the lock of one does not
+// protect the balance of the other.
 func (h hold) protects(variable path) bool {
 	if isGlobal(h.lock.root) {
 		return true
@@ -208,8 +208,8 @@ func (h hold) protects(variable path) bool {
 	return false
 }
 
-// sources returns the parameters, variables and results from which a value is reached: through pointers,
-// elements and interfaces, and through methods that return it.
+// sources returns the parameters, variables and results from which a value is reached: through
+// pointers, elements and interfaces, and through methods that return it.
 func sources(v ssa.Value) map[ssa.Value]bool {
 	out := map[ssa.Value]bool{}
 	seen := map[ssa.Value]bool{}

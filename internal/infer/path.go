@@ -9,9 +9,9 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// path is how a function reaches a variable: from a value, through fields, elements and pointers. Two
-// accesses in one activation by equal paths concern the same variable, if nothing on the path changes
-// in between. Other paths may lead to the same variable; the analysis does not know them.
+// path is how a function reaches a variable: from a value, through fields, elements and pointers.
+// Two accesses in one activation by equal paths concern the same variable, if nothing on the path
+// changes in between. Other paths may lead to the same variable; the analysis does not know them.
 type path struct {
 	root  ssa.Value
 	steps []step
@@ -61,8 +61,8 @@ func (p path) hasPrefix(q path) bool {
 	return true
 }
 
-// through reports whether p leads through a pointer that is stored at q. A store to q then makes p lead
-// elsewhere.
+// through reports whether p leads through a pointer that is stored at q. A store to q then makes p
+// lead elsewhere.
 func (p path) through(q path) bool {
 	if len(p.steps) <= len(q.steps) || !p.hasPrefix(q) {
 		return false
@@ -88,8 +88,8 @@ func (p path) dependsOn(v ssa.Value) bool {
 	return false
 }
 
-// last returns the field, package-level or local variable that p ends in, or nil. For elements, contents and
-// targets of pointers it returns the variable that has them.
+// last returns the field, package-level or local variable that p ends in, or nil. For elements,
+// contents and targets of pointers it returns the variable that has them.
 func (p path) last() any {
 	for i := len(p.steps) - 1; i >= 0; i-- {
 		if p.steps[i].kind == fieldStep {
@@ -103,8 +103,8 @@ func (p path) last() any {
 	return nil
 }
 
-// direct reports whether p is a field, or a whole package-level or local variable, rather than an element or
-// the target of a pointer.
+// direct reports whether p is a field, or a whole package-level or local variable, rather than an
+// element or the target of a pointer.
 func (p path) direct() bool {
 	if n := len(p.steps); n > 0 {
 		return p.steps[n-1].kind == fieldStep
@@ -169,8 +169,9 @@ func pointee(v ssa.Value) path {
 // contents returns the path of the elements of a map.
 func contents(m ssa.Value) path { return pointee(m).with(step{kind: contentsStep}) }
 
-// sameValue reports whether two values are equal if nothing is stored between their computations: they are
-// the same value, loads of the same variable, or computed in the same way from such values.
+// sameValue reports whether two values are equal if nothing is stored between their computations:
+// they are the same value, loads of the same variable, or computed in the same way from such
+// values.
 func sameValue(a, b ssa.Value) bool {
 	if a == b {
 		return true
@@ -205,13 +206,14 @@ func sameValue(a, b ssa.Value) bool {
 		return ok && pointee(a).equal(pointee(b))
 	case *ssa.Call:
 		b, ok := b.(*ssa.Call)
-		return ok && sameLook(&a.Call, &b.Call)
+		return ok && sameCall(&a.Call, &b.Call)
 	}
 	return false
 }
 
-// sameLook reports whether two calls read the same thing and change nothing: len, cap and atomic loads.
-func sameLook(a, b *ssa.CallCommon) bool {
+// sameCall reports whether two calls read the same thing and change nothing: len, cap and atomic
+// loads.
+func sameCall(a, b *ssa.CallCommon) bool {
 	if len(a.Args) != 1 || len(b.Args) != 1 || !sameValue(a.Args[0], b.Args[0]) {
 		return false
 	}
@@ -223,8 +225,8 @@ func sameLook(a, b *ssa.CallCommon) bool {
 	return isAtomic(f) && f == g && strings.HasPrefix(f.Name(), "Load")
 }
 
-// translate returns the path by which a callee reaches the variable that p is in its caller, if there is
-// one.
+// translate returns the path by which a callee reaches the variable that p is in its caller, if
+// there is one.
 func (p path) translate(call *ssa.CallCommon, callee *ssa.Function) (path, bool) {
 	best, found := path{}, false
 	try := func(inside, outside ssa.Value) {
@@ -253,7 +255,8 @@ func (p path) translate(call *ssa.CallCommon, callee *ssa.Function) (path, bool)
 	return best, found
 }
 
-// back returns the path by which a caller reaches the variable that p is in its callee, if there is one.
+// back returns the path by which a caller reaches the variable that p is in its callee, if there is
+// one.
 func (p path) back(call *ssa.CallCommon, callee *ssa.Function) (path, bool) {
 	if !p.movable() {
 		return path{}, false

@@ -16,12 +16,12 @@ func Analyzers() []*analysis.Analyzer {
 	return []*analysis.Analyzer{LoadAndStore, TestAndUse, Consecutive}
 }
 
-// LoadAndStore finds variables that are read and then written with a value derived from the value read,
-// as x++ does (section 4.1 of the paper). A write of another goroutine in between is lost.
+// LoadAndStore finds variables that are read and then written with a value derived from the value
+// read, as x++ does (section 4.1 of the paper). A write of another goroutine in between is lost.
 var LoadAndStore = newAnalyzer(&pattern{
-	name:   loadAndStore,
-	begins: func(a *access) bool { return a.mode == section.Reads && a.value() != nil },
-	judge:  judgeStore,
+	name:     loadAndStore,
+	begins:   func(a *access) bool { return a.mode == section.Reads && a.value() != nil },
+	classify: classifyStore,
 }, "loadandstore", `find variables that are written with a value derived from their value
 
 The store may be in a later statement, and the value may pass through local
@@ -29,7 +29,7 @@ variables, calls and conversions: x++, x = x + f(), s = append(s, e), m[k]++,
 v := x; ...; x = v + 1, and a.Store(a.Load() + 1) of atomic variables. A
 compare-and-swap or a swap checks what it overwrites and does not count.`)
 
-func judgeStore(f *follower, fr *frame, _ state, met *access) verdict {
+func classifyStore(f *follower, fr *frame, _ state, met *access) verdict {
 	if met.mode == section.Reads || !f.entry.sameElement(met) {
 		return passes
 	}
@@ -44,13 +44,13 @@ func judgeStore(f *follower, fr *frame, _ state, met *access) verdict {
 	return voids
 }
 
-// TestAndUse finds variables that are tested and then used in a branch that the test decides on (section
-// 4.1 of the paper). A write of another goroutine in between invalidates the test.
+// TestAndUse finds variables that are tested and then used in a branch that the test decides on
+// (section 4.1 of the paper). A write of another goroutine in between invalidates the test.
 var TestAndUse = newAnalyzer(&pattern{
-	name:   testAndUse,
-	begins: func(a *access) bool { return a.mode == section.Reads && a.value() != nil },
-	judge:  judgeUse,
-	tests:  true,
+	name:     testAndUse,
+	begins:   func(a *access) bool { return a.mode == section.Reads && a.value() != nil },
+	classify: classifyUse,
+	tests:    true,
 }, "testanduse", `find variables that are used in a branch that a test of them decides on
 
 The test is the condition of an if, switch or loop, or an operand of && or ||,
@@ -61,7 +61,7 @@ if _, ok := m[k]; !ok { m[k] = v }, if len(s) > i { s[i]++ }, if !done { done = 
 The same test again, as in double-checked locking, is no use: it ensures that
 the condition still holds.`)
 
-func judgeUse(f *follower, _ *frame, at state, met *access) verdict {
+func classifyUse(f *follower, _ *frame, at state, met *access) verdict {
 	switch {
 	case !f.entry.sameElement(met):
 		return passes
@@ -75,8 +75,8 @@ func judgeUse(f *follower, _ *frame, at state, met *access) verdict {
 	return passes
 }
 
-// testsAgain reports whether the value that an access reads is used in the same test as the one at the end
-// of a block.
+// testsAgain reports whether the value that an access reads is used in the same test as the one at
+// the end of a block.
 func testsAgain(first *ssa.BasicBlock, met *access) bool {
 	if met.mode == section.Writes || met.value() == nil {
 		return false
@@ -116,21 +116,21 @@ var opposite = map[token.Token]token.Token{
 	token.GTR: token.LEQ, token.LEQ: token.GTR,
 }
 
-// Consecutive finds pairs of accesses to a variable that come one after the other (section 4.2 of the
-// paper). They are candidates for access interleaving invariants. Most of them are removed when runs
-// refine them.
+// Consecutive finds pairs of accesses to a variable that come one after the other (section 4.2 of
+// the paper). They are candidates for access interleaving invariants. Most of them are removed when
+// runs refine them.
 var Consecutive = newAnalyzer(&pattern{
-	name:   consecutive,
-	begins: func(a *access) bool { return !a.exact },
-	judge:  judgeNext,
-	pairs:  true,
+	name:     consecutive,
+	begins:   func(a *access) bool { return !a.exact },
+	classify: classifyNext,
+	pairs:    true,
 }, "consecutive", `find accesses to a variable that come one after the other
 
 They may be in functions that the entry's function calls, or in its callers. In
 between, others may do what leaves the interleaving serializable: write between
 two writes, read otherwise.`)
 
-func judgeNext(_ *follower, _ *frame, _ state, met *access) verdict {
+func classifyNext(_ *follower, _ *frame, _ state, met *access) verdict {
 	if met.exact {
 		return voids
 	}

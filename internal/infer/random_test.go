@@ -13,11 +13,10 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// TestRandom infers sections of random functions over one shared variable, runs the
-// functions in an interpreter, and follows the sections as a detector does, by the
-// lines of accesses. Whenever one ends, its accesses must belong together; and
-// accesses of which one comes after the other must be a section of pattern
-// consecutive.
+// TestRandom infers sections of random functions over one shared variable, runs the functions in an
+// interpreter, and follows the sections as a detector does, by the lines of accesses. Whenever a
+// section ends, its accesses must belong together. Two accesses that come one after the other must
+// be a section of pattern consecutive.
 func TestRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	g := &generator{rng: rng}
@@ -148,7 +147,7 @@ func (g *generator) statement(depth, loops int) *node {
 	return n
 }
 
-// events is a set of accesses, by number: those that a value is made of.
+// events is the set of accesses, by number, that a value was computed from.
 type events map[int]bool
 
 type place struct {

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// spot is an expression in the source that is accessed, with the positions that the compiler's line table
-// has for its accesses. In a statement that spans several lines, a load is at the line of the operator
-// that uses it, and a store at the line of the assignment operator. The rules were found by looking at
-// compiled code; TestLines compares them with compiled code.
+// spot is an expression in the source that is accessed, with the positions that the compiler's line
+// table has for its accesses. In a statement that spans several lines, a load is at the line of the
+// operator that uses it, and a store at the line of the assignment operator. The rules were found
+// by looking at compiled code; TestLines compares them with compiled code.
 type spot struct {
 	name  string    // the variable as reports write it
 	read  token.Pos // position of a load, if there can be one
@@ -131,8 +131,8 @@ func (s *spots) add(n ast.Node, parents []ast.Node) {
 	}
 }
 
-// callee returns the name of the variable that a call accesses, if it is an atomic operation or a builtin
-// function on a map.
+// callee returns the name of the variable that a call accesses, if it is an atomic operation or a
+// builtin function on a map.
 func callee(call *ast.CallExpr) string {
 	switch fun := ast.Unparen(call.Fun).(type) {
 	case *ast.Ident:
@@ -152,8 +152,8 @@ func callee(call *ast.CallExpr) string {
 	return ""
 }
 
-// target records that a statement stores to e, with the position at. A store to a map element is at the
-// index expression instead.
+// target records that a statement stores to e, with the position at. A store to a map element is at
+// the index expression instead.
 func (s *spots) target(e ast.Expr, at token.Pos) {
 	if index, ok := ast.Unparen(e).(*ast.IndexExpr); ok {
 		if _, ok := underlying(s.info.TypeOf(index.X)).(*types.Map); ok {
@@ -165,8 +165,8 @@ func (s *spots) target(e ast.Expr, at token.Pos) {
 	}
 }
 
-// literal records the stores of a composite literal that is assigned in place. The compiler makes them at
-// one position.
+// literal records the stores of a composite literal that is assigned in place. The compiler makes
+// them at one position.
 func (s *spots) literal(lit *ast.CompositeLit, name string, at token.Pos) {
 	note := func(key token.Pos, field string) {
 		found := s.spot(key)
@@ -193,8 +193,8 @@ func (s *spots) literal(lit *ast.CompositeLit, name string, at token.Pos) {
 	}
 }
 
-// commaOk returns the position of the lookup in a statement v, ok = m[k], or NoPos if e is not the right
-// side of such a statement.
+// commaOk returns the position of the lookup in a statement v, ok = m[k], or NoPos if e is not the
+// right side of such a statement.
 func commaOk(e ast.Expr, parents []ast.Node) token.Pos {
 	for i := len(parents) - 1; i >= 0; i-- {
 		switch parent := parents[i].(type) {
@@ -214,9 +214,9 @@ func commaOk(e ast.Expr, parents []ast.Node) token.Pos {
 	return token.NoPos
 }
 
-// anchor returns the position of the load of the variable e. In compiled code a name does not have its own
-// line; it has the line of the innermost operation around it. The function is one long switch: the rule
-// for each kind of operation.
+// anchor returns the position of the load of the variable e. In compiled code a name does not have
+// its own line; it has the line of the innermost operation around it. The function is one long
+// switch: the rule for each kind of operation.
 func anchor(info *types.Info, e ast.Expr, parents []ast.Node) token.Pos {
 	for i := len(parents) - 1; i >= 0; i-- {
 		switch parent := parents[i].(type) {
@@ -312,9 +312,9 @@ func isName(e ast.Expr, name string) bool {
 	return ok && id.Name == name
 }
 
-// addRanges finds the loads of elements that range clauses make. These loads have no position, but the
-// blocks that begin with them are in the order of the statements. If some statements are unreachable,
-// the numbers differ, and the loads are left out.
+// addRanges finds the loads of elements that range clauses make. These loads have no position, but
+// the blocks that begin with them are in the order of the statements. If some statements are
+// unreachable, the numbers differ, and the loads are left out.
 func (s *spots) addRanges(fn *ssa.Function) {
 	var loads []ssa.Instruction
 	for _, b := range fn.Blocks {
@@ -378,7 +378,8 @@ func (s *spots) of(ins ssa.Instruction) *spot {
 	return s.at[pos]
 }
 
-// implicit returns the position of the selector expression that a load of an embedded pointer belongs to.
+// implicit returns the position of the selector expression that a load of an embedded pointer
+// belongs to.
 func (s *spots) implicit(load *ssa.UnOp) token.Pos {
 	var v ssa.Value = load
 	for v.Referrers() != nil && len(*v.Referrers()) == 1 {

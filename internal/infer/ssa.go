@@ -11,9 +11,9 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// accesses is the analyzer that all patterns require: it builds the SSA form of a package and finds what its
-// instructions access. Unlike passes/buildssa it needs no facts of imported packages, so that imports can
-// come from export data.
+// accesses is the analyzer that all patterns require: it builds the SSA form of a package and finds
+// what its instructions access. Unlike passes/buildssa it needs no facts of imported packages, so
+// that imports can come from export data.
 var accesses = &analysis.Analyzer{
 	Name:       "accesses",
 	Doc:        "find the accesses to variables that goroutines may share",

@@ -30,13 +30,13 @@ func (a Access) String() string { return fmt.Sprintf("%s:%d: %s", a.File, a.Line
 // ErrNoVariable is wrapped by errors about an Access that names no variable of the packages.
 var ErrNoVariable = errors.New("no such variable there")
 
-// Uses returns the locations of all accesses to the named fields and variables, whatever expression they
-// use. A field stands for that field of all values of its type; a slice, map or array includes its
-// elements. The locations are ordered by file and line, and their files are absolute.
+// Uses returns the locations of all accesses to the named fields and variables, whatever expression
+// they use. A field stands for that field of all values of its type; a slice, map or array includes
+// its elements. The locations are ordered by file and line, and their files are absolute.
 //
-// If some of the packages cannot be analyzed, or some of the accesses name no variable, Uses returns the
-// locations of the others and an error that wraps ErrPackages or ErrNoVariable. It costs as much as
-// Infer.
+// If some of the packages cannot be analyzed, or some of the accesses name no variable, Uses
+// returns the locations of the others and an error that wraps ErrPackages or ErrNoVariable. It
+// costs as much as Infer.
 func Uses(ctx context.Context, source Source, of ...Access) ([]section.Location, error) {
 	l, err := source.load(ctx)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/heisen-go/heisen/internal/infer"
 )
 
-// bank is a module of two packages: the one has a type whose fields the other
-// accesses.
+// bank is a module of two packages, one of which accesses the fields of a type in the other.
 var bank = map[string]string{
 	"go.mod": "module example.com/bank\n\ngo 1.25\n",
 	"account/account.go": `package account

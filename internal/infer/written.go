@@ -33,8 +33,8 @@ func newWritten(p *program) *written {
 	return w
 }
 
-// isInit reports whether fn is a function init. No other goroutines run at the same time, unless an init
-// function starts them.
+// isInit reports whether fn is a function init. No other goroutines run at the same time, unless an
+// init function starts them.
 func isInit(fn *ssa.Function) bool {
 	return fn.Parent() == nil && fn.Signature.Recv() == nil && fn.Object() != nil && fn.Object().Name() == "init"
 }
@@ -70,8 +70,8 @@ func (w *written) addFields(t types.Type) {
 	}
 }
 
-// addresses adds the variables whose address an instruction passes on, because they may then be written
-// anywhere.
+// addresses adds the variables whose address an instruction passes on, because they may then be
+// written anywhere.
 func (w *written) addresses(ins ssa.Instruction) {
 	switch ins.(type) {
 	case *ssa.UnOp, *ssa.FieldAddr, *ssa.IndexAddr, *ssa.MakeClosure, *ssa.DebugRef:
@@ -94,8 +94,8 @@ func (w *written) addresses(ins ssa.Instruction) {
 	}
 }
 
-// final reports whether a variable certainly does not change after it is shared. It returns false for
-// elements, for the contents of maps, and for variables that other packages can write.
+// final reports whether a variable certainly does not change after it is shared. It returns false
+// for elements, for the contents of maps, and for variables that other packages can write.
 func (w *written) final(p path) bool {
 	if !p.direct() {
 		return false

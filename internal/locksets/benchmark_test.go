@@ -17,8 +17,8 @@ var sink int
 // bitmaps, by what a Table does with sets: add a lock, and intersect with another set. The locks
 // are numbered one after another (locks=run), as where a thread locks all of many shards, or every
 // other one of them. B/set is the size of a set. Slices are faster to add to up to about a thousand
-// locks, and beyond that except for runs. Bitmaps of runs take almost no memory. A B-tree is no
-// candidate: sets are immutable, and a copy per added lock is what both cost anyway.
+// locks, and beyond that except for runs. Bitmaps of runs take almost no memory. A B-tree would not
+// be better: sets are immutable, and both representations already cost a copy per added lock.
 func BenchmarkSets(b *testing.B) {
 	for _, spread := range []struct {
 		name string

@@ -1,6 +1,6 @@
 package locksets
 
-// compactAbove is the size of sets, in bytes, up to which a Compact does not pay.
+// compactAbove is the size of sets, in bytes, up to which a Compact costs more than it saves.
 const compactAbove = 1 << 20
 
 // Grown reports whether the sets take more than a MiB and twice as much as after the last Compact. A
@@ -17,10 +17,10 @@ type Compaction struct {
 	spare store  // the store before the last one, whose memory next reuses
 }
 
-// Compact drops all sets except those that keep hands to the Compaction, which get new IDs. All other
-// IDs become invalid. The numbers of ended locks that are in no such set are given to new locks, so
-// keep must also name the Locks that are stored outside of sets. The Compaction is only valid
-// during the call.
+// Compact drops all sets except those that keep hands to the Compaction, which get new IDs. All
+// other IDs become invalid. The numbers of ended locks that are in no such set are given to new
+// locks, so keep must also name the Locks that are stored outside of sets. The Compaction is only
+// valid during the call.
 func (t *Table) Compact(keep func(*Compaction)) {
 	k := &t.compaction
 	clear(k.spare.bitmaps)
@@ -49,8 +49,8 @@ func (t *Table) Compact(keep func(*Compaction)) {
 	}
 }
 
-// Keep keeps the set *id and sets *id to its new ID. It must be called exactly once for each variable
-// that has an ID.
+// Keep keeps the set *id and sets *id to its new ID. It must be called exactly once for each
+// variable that has an ID.
 func (k *Compaction) Keep(id *ID) {
 	if *id == Empty {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// The hash of a set is the sum of its locks' hashes, so that the hash of a set with one lock more or
-// less follows without a look at the other locks.
+// The hash of a set is the sum of its locks' hashes, so the hash of a set with one lock more or
+// less can be computed without the other locks.
 
 // hashOf mixes a lock's number with the finalizer of splitmix64.
 func hashOf(l Lock) uint64 {

@@ -2,8 +2,8 @@ package locksets
 
 import "github.com/heisen-go/heisen"
 
-// Lock is the number that a Table gives a lock. Numbers are dense and start at 1. A Lock is a lock in
-// one allocation epoch of its address. The lock ends, and the address gets a new Lock, when the
+// Lock is the number that a Table gives a lock. Numbers are dense and start at 1. A Lock is a lock
+// in one allocation epoch of its address. The lock ends, and the address gets a new Lock, when the
 // memory is allocated or freed, or when the stream shows that the lock did not exclude.
 type Lock uint32
 

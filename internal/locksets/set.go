@@ -16,8 +16,8 @@ type ID uint32
 // Empty is the empty set.
 const Empty ID = 0
 
-// Table stores sets of locks, each once, and numbers locks. NewTable makes one; the zero Table is not
-// usable. A Table must not be given an ID or Lock of another.
+// Table stores sets of locks, each once, and numbers locks. NewTable makes one; the zero Table is
+// not usable. A Table must not be given an ID or Lock of another.
 //
 // # Cost
 //
@@ -28,7 +28,7 @@ const Empty ID = 0
 // With, Without, Intersect and Disjoint cost a few nanoseconds if the result is memoized, and
 // otherwise a step per lock of the sets. They allocate only to store a new set.
 //
-// Sets that are no longer used stay until Compact. Grown reports when that pays.
+// Sets that are no longer used stay until Compact. Grown reports when Compact is worthwhile.
 type Table struct {
 	store
 	index []ID   // hash table of the sets with open addressing; Empty is a free entry

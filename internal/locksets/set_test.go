@@ -37,9 +37,9 @@ func common(a, b locks) locks {
 	return out
 }
 
-// TestTableMatchesMaps compares random operations on sets with maps: over few locks, so that sets repeat,
-// and over many, so that they become bitmaps. It drops some sets and compacts the table from time to
-// time.
+// TestTableMatchesMaps compares random operations on sets with maps: over few locks, so that sets
+// repeat, and over many, so that they become bitmaps. It drops some sets and compacts the table
+// from time to time.
 func TestTableMatchesMaps(t *testing.T) {
 	const most = 64
 	for seed := range uint64(60) {
@@ -113,8 +113,8 @@ func TestTableMatchesMaps(t *testing.T) {
 	}
 }
 
-// TestEnd checks that an address has another lock after End, and that the old lock's number is not reused
-// while a set has it.
+// TestEnd checks that an address has another lock after End, and that the old lock's number is not
+// reused while a set has it.
 func TestEnd(t *testing.T) {
 	table := locksets.NewTable()
 	a, b := table.Lock(64), table.Lock(128)
@@ -128,7 +128,7 @@ func TestEnd(t *testing.T) {
 	}
 	again := table.Lock(64)
 	if again == a || table.Has(both, again) || !table.Has(both, a) {
-		t.Fatal("the lock of a new life counts as the old one")
+		t.Fatal("the lock of a new allocation epoch counts as the old one")
 	}
 	table.Compact(func(k *locksets.Compaction) { k.Keep(&both) })
 	if l := table.Lock(256); l == a || !slices.Equal(table.Locks(both), []heisen.Object{64, 128}) {
@@ -140,6 +140,6 @@ func TestEnd(t *testing.T) {
 	}
 	table.Compact(func(*locksets.Compaction) {})
 	if l := table.Lock(1024); l != a {
-		t.Fatalf("the number %d of a lock that nobody knows was not used again", a)
+		t.Fatalf("the number %d of an unknown lock was not used again", a)
 	}
 }

@@ -21,10 +21,10 @@ func Race(pending, later heisen.Access) heisen.Finding {
 	}
 }
 
-// Violation returns the finding for an atomic section that other threads came into. The accesses are
-// the one at the section's entry, those of others that the end does not allow, in their order, and the
-// one at the end. With fewer than three the message names no access. The caller sets the detector's
-// name.
+// Violation returns the finding for an atomic section that remote accesses interrupted. The
+// accesses are the one at the section's entry, those of others that the end does not allow, in
+// their order, and the one at the end. With fewer than three the message names no access. The
+// caller sets the detector's name.
 func Violation(accesses []heisen.Access) heisen.Finding {
 	f := heisen.Finding{
 		Kind: heisen.Atomicity, Message: "an atomic section was violated",

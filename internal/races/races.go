@@ -1,5 +1,5 @@
-// Package races makes the findings of races that several packages report in the same words: detectors,
-// and the command when an instrumented program has detected something by itself.
+// Package races makes the findings of races that several packages report in the same words:
+// detectors, and the command when an instrumented program has detected something by itself.
 package races
 
 import "github.com/heisen-go/heisen"

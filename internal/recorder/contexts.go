@@ -25,7 +25,7 @@ type heldLock struct {
 	without uint32
 }
 
-// acquired notes that g has acquired a lock.
+// acquired records that g has acquired a lock.
 func (m *merger) acquired(g *goroutine, held heisen.HeldLock) {
 	g.holds = append(g.holds, heldLock{held, g.cursor.Locks})
 	g.cursor, g.stale = m.s.syms.Acquire(g.cursor, held), true

@@ -9,9 +9,9 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// TestLimits: beyond the limits contexts have less, but nothing wrong. Calls are the outermost of
-// the true ones; locks are some of the true ones, in order and with the true places; and the tables
-// stop growing.
+// TestLimits: beyond the limits contexts have less detail, but no errors. Calls are the outermost
+// of the true ones; locks are some of the true ones, in order and with the true places; and the
+// tables stop growing.
 func TestLimits(t *testing.T) {
 	small := heisen.Limits{CallPaths: 12, LockPaths: 6, OtherLock: manyLocksObject, Contexts: 20}
 	coarse := 0

@@ -1,9 +1,11 @@
 // Package recorder is the recorder: the source that is injected into package runtime of a program
 // (folder inject), and the receiving side, which turns what the program sends into a heisen.Source.
 //
-// A program connects to the socket of a [Listener] when it starts. [Program.Open] tells it what to
-// send ([Want]) and returns the [Stream] of its events. [Sources] returns the injected files;
-// package build puts them into an overlay of GOROOT. inject/wire.go has the format of what is sent.
+// A program connects to the socket of a [Listener] when it starts. A thread of the program with a
+// descriptor table of its own keeps the connection, out of the program's reach (inject/sender.go).
+// [Program.Open] tells it what to send ([Want]) and returns the [Stream] of its events. [Sources]
+// returns the injected files; package build puts them into an overlay of GOROOT. inject/wire.go has
+// the format of what is sent.
 //
 // # Algorithm
 //
@@ -29,6 +31,10 @@
 //   - [Live] sends overlapping accesses and violated sections, found with package
 //     internal/core/atomrace (inject/overlaps.go).
 //
+// A program without a socket is in the mode Races and prints its races itself (inject/alone.go,
+// inject/racereport.go, inject/options.go). So does one in the mode Races that has lost its
+// connection. At their end, programs wait for goroutines that can still run (inject/leftbehind.go).
+//
 // A program that sends no events keeps the origins of its goroutines and sends those that a finding
 // names (inject/origins.go).
 //
@@ -38,17 +44,18 @@
 // Influences from outside are counted (inject/nondeterminism.go). A program that cannot go on is
 // ended with a report of its goroutines (inject/abortrun.go).
 //
-// [Hidden] packages are not recorded. Calls of their functions are Hide and Reveal events with the
-// sets of objects that the calls may touch (inject/hide.go). The program finds each set anew
-// (inject/reach.go), or sends once what objects point to, and again when that has changed, and the
-// sets are made here (inject/objectgraph.go, objects.go).
+// [Hidden] packages are not recorded. Calls of their functions by other packages are Hide and
+// Reveal events with the sets of objects that the calls may touch (inject/hide.go). The program
+// finds each set anew (inject/reach.go), or sends once what objects point to, and again when that
+// has changed, and the sets are made here (inject/objectgraph.go, objects.go).
 //
 // Package testing is patched to report the test that a goroutine runs. In Symbols that is a call at
 // a site that has a Task.
 //
 // # Guarantees
 //
-// A stream is complete unless Next returns a [LostError]. All that it delivers happened in an order
+// A stream is complete if [Stream.Finished] says so and Next has not returned a [LostError]. A
+// program that cannot be recorded says why ([RefusedError]). All that it delivers happened in an order
 // that the program could have shown. Bytes that no recorder sends give an error that wraps
 // [ErrCorrupt]; they never cause a panic or unbounded memory. Contexts lose detail if a program has
 // more than about a million call paths or 65,536 paths of locks ([Stream.Coarse]).

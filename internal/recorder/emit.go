@@ -12,19 +12,10 @@ import (
 // all, or those before a switch, before an event that waits, or as many as make enough events.
 func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err error) {
 	if !g.begun {
-		if len(words) == 0 {
-			return 0, false, nil
+		i, waits, err = m.start(g, words)
+		if i == 0 {
+			return i, waits, err
 		}
-		w := words[0]
-		if w>>opShift != opBegin {
-			return 0, false, m.s.corrupt("goroutine %d begins with %#x", g.id, w)
-		}
-		if w&orphan == 0 && !g.forked {
-			return 0, true, nil
-		}
-		g.begun = true
-		m.begin(g, w&goidMax)
-		i = 1
 	}
 	for i < len(words) && !m.s.full() {
 		w := words[i]
@@ -55,24 +46,17 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 				m.longAccess(g, heisen.Object(arg), uint64(size), site, eventOps[op], flags)
 			}
 		case opAlloc, opFree:
-			site, err := m.moveTo(g, record[1]>>32)
-			if err != nil {
+			if err := m.emitAllocation(g, op, arg, record); err != nil {
 				return i, false, err
 			}
-			r := m.emit(g)
-			r.Op, r.Object, r.Site, r.Value = eventOps[op], heisen.Object(arg), site, uint64(uint32(record[1]))
 		case opShade:
 			g.inHidden = arg != 0
 		case opRoot:
 			g.roots = append(g.roots, arg)
 		case opPoint:
-			if arg >= 1<<32 || arg != 0 && arg <= g.opNumber&(1<<32-1) {
-				return i, false, m.s.corrupt("goroutine %d comes to access %d after access %d", g.id, arg, g.opNumber&(1<<32-1))
+			if err := m.advance(g, arg); err != nil {
+				return i, false, err
 			}
-			if arg == 0 {
-				g.opNumber += 1 << 32
-			}
-			g.opNumber, g.numbered = g.opNumber&^(1<<32-1)|arg, true
 		case opBegin:
 			return i, false, m.s.corrupt("goroutine %d begins again", g.id)
 		case opOverlap:
@@ -89,26 +73,13 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 			if stamp := record[1]; stamp != m.next {
 				return i, true, m.wait(g, stamp)
 			}
-			site, err := m.moveTo(g, record[2])
-			if err != nil {
-				return i, false, err
-			}
-			m.next++
-			if op == opHide {
-				err = m.hide(g, arg, site, record[1], record[3])
-			} else {
-				err = m.sync(g, op, arg, site)
-			}
-			if g.inHidden && op != opReveal && op != opHide {
-				m.markHidden(first)
-			}
-			if err != nil {
+			if err := m.emitStamped(g, op, arg, record); err != nil {
 				return i, false, err
 			}
 			if op == opEnd {
 				i += size
 				if i < len(words) && words[i]>>opShift != opSwitch {
-					return i, false, m.s.corrupt("goroutine %d goes on after its end", g.id)
+					return i, false, m.s.corrupt("goroutine %d continues after its end", g.id)
 				}
 				m.recycle(g)
 				return i, false, nil
@@ -122,8 +93,70 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 	return i, false, nil
 }
 
-// markHidden sets HiddenCode on the events from first on that are not about the existence of
-// goroutines.
+// start consumes the first word of a goroutine and emits its first event. It consumes nothing if the
+// goroutine waits for its Fork.
+func (m *merger) start(g *goroutine, words []uint64) (n int, waits bool, err error) {
+	if len(words) == 0 {
+		return 0, false, nil
+	}
+	w := words[0]
+	if w>>opShift != opBegin {
+		return 0, false, m.s.corrupt("goroutine %d begins with %#x", g.id, w)
+	}
+	if w&orphan == 0 && !g.forked {
+		return 0, true, nil
+	}
+	g.begun = true
+	m.begin(g, w&goidMax)
+	return 1, false, nil
+}
+
+// advance sets the operation number of g: that of its next point if arg is 0, else that of the
+// access number arg after the latest point.
+func (m *merger) advance(g *goroutine, arg uint64) error {
+	latest := g.opNumber & (1<<32 - 1)
+	if arg >= 1<<32 || arg != 0 && arg <= latest {
+		return m.s.corrupt("goroutine %d comes to access %d after access %d", g.id, arg, latest)
+	}
+	if arg == 0 {
+		g.opNumber += 1 << 32
+	}
+	g.opNumber, g.numbered = g.opNumber&^(1<<32-1)|arg, true
+	return nil
+}
+
+// emitAllocation emits the event of an allocation or a free.
+func (m *merger) emitAllocation(g *goroutine, op, arg uint64, record []uint64) error {
+	site, err := m.moveTo(g, record[1]>>32)
+	if err != nil {
+		return err
+	}
+	r := m.emit(g)
+	r.Op, r.Object, r.Site, r.Value = eventOps[op], heisen.Object(arg), site, uint64(uint32(record[1]))
+	return nil
+}
+
+// emitStamped emits the events of a record whose stamp is the next: synchronization or a hidden
+// call.
+func (m *merger) emitStamped(g *goroutine, op, arg uint64, record []uint64) error {
+	first := len(m.s.out)
+	site, err := m.moveTo(g, record[2])
+	if err != nil {
+		return err
+	}
+	m.next++
+	if op == opHide {
+		err = m.hide(g, arg, site, record[1], record[3])
+	} else {
+		err = m.sync(g, op, arg, site)
+	}
+	if g.inHidden && op != opReveal && op != opHide {
+		m.markHidden(first)
+	}
+	return err
+}
+
+// markHidden sets HiddenCode on the events from first on that do not create or end goroutines.
 func (m *merger) markHidden(first int) {
 	for i := range m.s.out[first:] {
 		switch r := &m.s.out[first+i]; r.Op {
@@ -209,8 +242,8 @@ func threadName(id heisen.Thread, goid uint64) string {
 	return "runtime timers"
 }
 
-// collector is the message object by which goroutines tell the garbage collector, and it tells
-// finalizers, that they are done with an object. No address of a Go program has this value.
+// collector is the message object through which goroutines are ordered before the garbage
+// collector, and the collector before finalizers. No address of a Go program has this value.
 const collector heisen.Object = 1 << 55
 
 // collected emits events that order everything so far before the finalizers that g is about to run.

@@ -32,7 +32,7 @@ func message(rec []byte, kind, id uint32, words ...uint64) []byte {
 
 // hello starts a recording.
 func helloMessage() []byte {
-	return message(nil, msgHello, 0, version, testText, testTextSize, testPID)
+	return message(nil, msgHello, 0, version, testText, testTextSize, testPID, 0)
 }
 
 // messages cuts a recording after each of its messages, the first being hello.

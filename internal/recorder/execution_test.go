@@ -12,7 +12,7 @@ type step struct {
 	obj     uint64 // of opLeave the number of calls
 	pc      uint32 // unique, or 0
 	size    uint64
-	foreign bool // a release of somebody else's lock
+	foreign bool // a release of another goroutine's lock
 }
 
 // Steps that are not records: calls, and returns.
@@ -25,21 +25,21 @@ const (
 type shape struct {
 	name       string
 	steps      int
-	goroutines int  // at most
+	goroutines int  // upper bound
 	ps         int  // buffers
-	flush      int  // one of so many steps is followed by a flush
+	flush      int  // mean number of steps between flushes
 	foreign    bool // locks are released by goroutines that don't hold them
 	collected  bool // finalizers run
-	lives      bool // addresses are used again after a barrier
+	reuse      bool // addresses are used again after a barrier
 }
 
 var shapes = []shape{
 	{name: "one buffer", steps: 60, goroutines: 4, ps: 1, flush: 5},
 	{name: "migration", steps: 120, goroutines: 5, ps: 3, flush: 10},
 	{name: "late buffers", steps: 150, goroutines: 6, ps: 4, flush: 60},
-	{name: "lives", steps: 200, goroutines: 5, ps: 3, flush: 20, lives: true},
+	{name: "reuse", steps: 200, goroutines: 5, ps: 3, flush: 20, reuse: true},
 	{name: "foreign unlock", steps: 120, goroutines: 5, ps: 3, flush: 15, foreign: true},
-	{name: "finalizers", steps: 150, goroutines: 6, ps: 3, flush: 20, collected: true, lives: true},
+	{name: "finalizers", steps: 150, goroutines: 6, ps: 3, flush: 20, collected: true, reuse: true},
 	{name: "many goroutines", steps: 1500, goroutines: 200, ps: 4, flush: 200},
 }
 
@@ -51,11 +51,11 @@ const (
 	lockBase  = 0x2000
 	msgBase   = 0x3000
 	lifeBase  = 0x4000
-	lifeWords = 4 // length of an address range with lives
+	lifeWords = 4 // length of an address range that is reused
 	numVars   = 4
 	numLocks  = 3
 	numMsgs   = 3
-	numLives  = 3
+	numRanges = 3
 )
 
 // generator makes random executions that a Go program could show: a lock has one
@@ -73,7 +73,7 @@ type generator struct {
 		writer  int // + 1
 		readers []int
 	}
-	lives [numLives]struct {
+	ranges [numRanges]struct {
 		allocated bool
 		dead      bool // until the next barrier
 		knows     map[int]bool
@@ -136,8 +136,8 @@ func (g *generator) step(t int) {
 			g.add(step{g: t, op: opCall})
 		}
 	case 14:
-		if g.shape.lives {
-			g.life(t, int(n%numLives))
+		if g.shape.reuse {
+			g.allocationEpochs(t, int(n%numRanges))
 		}
 	case 15:
 		if g.collected && g.rng.IntN(3) == 0 {
@@ -145,8 +145,8 @@ func (g *generator) step(t int) {
 		}
 		if g.rng.IntN(4) == 0 {
 			g.add(step{})
-			for i := range g.lives {
-				g.lives[i].dead = false
+			for i := range g.ranges {
+				g.ranges[i].dead = false
 			}
 		}
 	}
@@ -185,10 +185,10 @@ func (g *generator) holds(t int) bool {
 	return false
 }
 
-// life uses an address range with several allocation epochs. Goroutines that did not allocate it
-// learn of it by a message.
-func (g *generator) life(t, i int) {
-	l := &g.lives[i]
+// allocationEpochs uses an address range in several allocation epochs. Goroutines that did not
+// allocate it get its address by a message.
+func (g *generator) allocationEpochs(t, i int) {
+	l := &g.ranges[i]
 	obj, size, msg := uint64(lifeBase+64*i), uint64(8*lifeWords), uint64(lifeBase+0x1000+8*i)
 	switch {
 	case l.dead:
@@ -237,7 +237,7 @@ func record(rng *rand.Rand, s shape, steps []step) []byte {
 		case opLeave:
 			r.leave(st.g, int(st.obj))
 		case opEnd:
-			if r.gs[st.g].begun { // nobody has heard of it otherwise
+			if r.gs[st.g].begun { // no other goroutine knows the address otherwise
 				r.sync(p, st.g, st.op, st.obj, st.pc)
 			}
 		case opFork:

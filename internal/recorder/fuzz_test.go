@@ -17,7 +17,7 @@ import (
 // allocation, and the stream ends in one of the three documented ways.
 func FuzzStream(f *testing.F) {
 	for seed := range uint64(8) {
-		shape := shape{steps: 40, goroutines: 4, ps: 2, flush: 6, collected: true, lives: true}
+		shape := shape{steps: 40, goroutines: 4, ps: 2, flush: 6, collected: true, reuse: true}
 		rng := rand.New(rand.NewPCG(seed, 3))
 		rec := record(rng, shape, randomExecution(rng, shape))
 		f.Add(rec[len(helloMessage()):])
@@ -26,7 +26,7 @@ func FuzzStream(f *testing.F) {
 	f.Add(slices.Concat(message(nil, msgTask, 7, textWords("task")...),
 		message(nil, msgPlaces, 0, 5, 1<<32|taskPlace|7, 2<<32|9, 2<<32|8),
 		message(nil, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan), word(opWrite, 8), 3<<32|1<<31,
-			word(opOverlap, 16), 0, who(0, heisen.Write, 3), who(0, heisen.Read, 2), 8<<48|20, byOrder,
+			word(opOverlap, 16), 0, accessID(0, heisen.Write, 3), accessID(0, heisen.Read, 2), 8<<48|20, byOrder,
 			word(opCollected, 0), 1, 1, word(opEnd, 0), 2, 0)))
 	f.Add(executionMessages())
 	f.Add(quietMessages())

@@ -12,8 +12,8 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// Hidden lists packages of which nothing is recorded but the calls of their functions by other
-// packages, as Hide and Reveal events. They are compiled like recorded packages.
+// Hidden lists hidden packages. Only the calls of their functions by other packages are recorded,
+// as Hide and Reveal events. They are compiled like recorded packages.
 type Hidden struct {
 	Packages []string // import paths
 	// Variables are variables outside of the packages that hidden code uses without being given
@@ -25,13 +25,14 @@ type Hidden struct {
 	// Limit is the number of objects that a call may reach before it counts as reaching all:
 	// DefaultReach if 0, at most MaxReach.
 	Limit int
-	// Once scans objects once, and again after a pointer was written to them (section 4.4.3 of the
-	// paper) by an instrumented package, or by the runtime for one, into a slice, map or channel.
-	// Pointers that other packages write into objects already scanned are missed. As in the paper,
-	// there should be no synchronization on objects that only such pointers reach.
+	// Once scans an object once, and again after a pointer was written to it (section 4.4.3 of the
+	// paper). It notices such writes by instrumented packages, and those that the runtime makes for
+	// them into slices, maps and channels. Pointers that other packages write into objects already
+	// scanned are missed. As in the paper, there should be no synchronization on objects that only
+	// such pointers reach.
 	Once bool
-	// Show records what the packages do all the same, with the flag HiddenCode: one run then shows
-	// the program with and without hidden packages.
+	// Show also records what the packages do, with the flag HiddenCode: one run then shows the
+	// program with and without hidden packages.
 	Show bool
 }
 

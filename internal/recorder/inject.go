@@ -142,9 +142,12 @@ var AddedAnnotations = []string{
 	"RUnlocking(lock unsafe.Pointer)",
 	"AcquireByChance(addr unsafe.Pointer)",
 	"HandingOut(begins bool)",
+	"Send(message unsafe.Pointer)",
+	"Receive(message unsafe.Pointer)",
 	"Change(state unsafe.Pointer)",
 	"Observe(state unsafe.Pointer)",
 	"Step(state unsafe.Pointer)",
 	"CompareAndSwapInt32(addr *int32, old, new int32) bool",
 	"AddInt32(addr *int32, delta int32) int32",
+	"ChildEnv(replaced bool) string",
 }

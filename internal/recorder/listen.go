@@ -198,8 +198,8 @@ func (p *Program) Open(want Want) (*Stream, error) {
 	if want.Schedule != nil {
 		add(wantSched, schedule)
 	}
-	p.stream = stream
-	// The answer lets the program go on, and end. If it is gone, the stream will show that.
+	p.stream, stream.answer = stream, p.conn
+	// The answer lets the program continue. If the program has ended, the stream will show that.
 	p.conn.Write(append(append32(nil, flags), messages...))
 	return stream, nil
 }

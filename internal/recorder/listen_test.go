@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ import (
 // The programs that connect here are this one, so it is its own symbolizer, like
 // every instrumented program.
 func TestMain(m *testing.M) {
-	if os.Getenv(symbolizeEnv) != "" {
+	if os.Getenv(symbolizeEnv) == strconv.Itoa(os.Getppid()) {
 		answerAll(os.Stdin, os.Stdout)
 		os.Exit(0)
 	}
@@ -77,7 +78,7 @@ func connect(t *testing.T, l *Listener) *net.UnixConn {
 // ownHello is the start of a recording of this process, so that there is an
 // executable.
 func ownHello() []byte {
-	return message(nil, msgHello, 0, version, testText, testTextSize, uint64(os.Getpid()))
+	return message(nil, msgHello, 0, version, testText, testTextSize, uint64(os.Getpid()), 0)
 }
 
 func accept(t *testing.T, l *Listener) *Program {
@@ -142,9 +143,9 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestCloseEarly closes a program whose stream was not read to its end, be it
-// that it is corrupt or that nobody wants the rest. The program is not blocked,
-// however much it sends, and gets its status at its regular end.
+// TestCloseEarly closes a program whose stream was not read to its end, because it is corrupt or
+// because the rest is not needed. The program is not blocked, however much it sends, and gets its
+// status at its regular end.
 func TestCloseEarly(t *testing.T) {
 	l := listen(t)
 	conn := connect(t, l)
@@ -159,7 +160,7 @@ func TestCloseEarly(t *testing.T) {
 	closed := make(chan error)
 	go func() { closed <- p.Close(3) }()
 	if _, err := conn.Write(make([]byte, 4<<20)); err != nil {
-		t.Errorf("the program cannot go on: %v", err)
+		t.Errorf("the program is blocked: %v", err)
 	}
 	if got := status(t, conn); got != 3 {
 		t.Errorf("status %d", got)
@@ -170,7 +171,7 @@ func TestCloseEarly(t *testing.T) {
 	}
 }
 
-// TestAbandon lets go of a program that goes on and on.
+// TestAbandon abandons a program that does not end.
 func TestAbandon(t *testing.T) {
 	l := listen(t)
 	conn := connect(t, l)
@@ -214,8 +215,8 @@ func TestNoRecording(t *testing.T) {
 	}
 }
 
-// TestGone closes a program that has been killed.
-func TestGone(t *testing.T) {
+// TestKilled closes a program that has been killed.
+func TestKilled(t *testing.T) {
 	l := listen(t)
 	conn := connect(t, l)
 	conn.Write(ownHello())
@@ -226,15 +227,15 @@ func TestGone(t *testing.T) {
 		t.Errorf("%d events, error %v", len(out), err)
 	}
 	if s.Finished() {
-		t.Error("a program that is gone has ended regularly")
+		t.Error("a killed program has ended regularly")
 	}
 	if err := p.Close(0); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestStop accepts every program that has connected before the stop, however
-// slowly, and even those that are gone.
+// TestStop accepts every program that has connected before the stop, however slowly, and even those
+// that have ended.
 func TestStop(t *testing.T) {
 	l := listen(t)
 	const n = 30
@@ -280,8 +281,8 @@ func TestStopWaiting(t *testing.T) {
 	}
 }
 
-// TestClose leaves nothing in the file system, and those that are connected
-// alone.
+// TestClose checks that Close leaves nothing in the file system and does not affect connected
+// programs.
 func TestClose(t *testing.T) {
 	l := listen(t)
 	conn := connect(t, l)

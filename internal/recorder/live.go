@@ -22,8 +22,8 @@ type Live struct {
 	Brief bool
 }
 
-// Noise makes goroutines wait now and then while their accesses are pending, so that others run
-// meanwhile (section 3.3 of the paper).
+// Noise makes goroutines wait now and then while their accesses are pending. Other goroutines then
+// run in between (section 3.3 of the paper).
 type Noise struct {
 	// Strength is the number of points in a thousand at which goroutines wait, from 0 to 1000.
 	Strength int
@@ -110,6 +110,23 @@ type Overlap struct {
 // reads the stream. Threads and sites are those of the stream's Symbols.
 func (s *Stream) OnOverlap(receive func(Overlap)) { s.overlap = receive }
 
+// OnCount sets the function that says how many findings were reported so far. The program asks now
+// and then, once it has delivered findings, for package testing fails the test that was running. The
+// function is called on the goroutine that reads the stream.
+func (s *Stream) OnCount(reported func() int) { s.reported = reported }
+
+// answerCount tells the program how many findings were reported.
+func (s *Stream) answerCount() {
+	if s.answer == nil {
+		return
+	}
+	count := 0
+	if s.reported != nil {
+		count = min(s.reported(), countAnswer-1)
+	}
+	s.answer.Write(append32(nil, uint32(count|countAnswer))) // if the program is gone, the stream will show that
+}
+
 // LiveResult is the result of Live for a program that ended regularly.
 type LiveResult struct {
 	// Ended means that the program has sent the result.
@@ -152,6 +169,9 @@ type RaceLosses struct {
 	ForgottenEpochs uint64
 	// OutOfMemory means that memory for clocks ran out; nothing was reported from then on.
 	OutOfMemory bool
+	// BeyondShadow means that part of the heap had no shadow memory, since address space was scarce.
+	// Races there are missed.
+	BeyondShadow bool
 }
 
 // RaceLosses returns what may have hidden races in the mode Races, once the stream has ended
@@ -159,16 +179,16 @@ type RaceLosses struct {
 func (s *Stream) RaceLosses() RaceLosses { return s.raceLosses }
 
 func (s *Stream) setRaceLosses(words []uint64) error {
-	if len(words) != 3 || words[1] > 1 {
+	if len(words) != 3 || words[1] > outOfClocks|beyondShadow {
 		return s.corrupt("%d words of what was not seen", len(words))
 	}
-	s.raceLosses = RaceLosses{SharedSlots: words[0], OutOfMemory: words[1] != 0, ForgottenEpochs: words[2]}
+	s.raceLosses = RaceLosses{SharedSlots: words[0], OutOfMemory: words[1]&outOfClocks != 0, BeyondShadow: words[1]&beyondShadow != 0, ForgottenEpochs: words[2]}
 	return nil
 }
 
 // overlaps delivers an overlap that g has found.
 func (m *merger) overlaps(g *goroutine, record []uint64) error {
-	who, other := record[2], record[3]
+	accessID, other := record[2], record[3]
 	o := Overlap{Section: int(uint16(record[5])) - 1, End: int(uint16(record[5]>>16)) - 1}
 	if record[5] == byOrder {
 		o = Overlap{Unordered: true, Section: -1, End: -1}
@@ -182,7 +202,7 @@ func (m *merger) overlaps(g *goroutine, record []uint64) error {
 	if err := m.addAccess(&o, other, record[4]&(1<<48-1), 1); err != nil {
 		return err
 	}
-	if err := m.addAccess(&o, who, record[0]&argMask, max(record[4]>>48, 1)); err != nil {
+	if err := m.addAccess(&o, accessID, record[0]&argMask, max(record[4]>>48, 1)); err != nil {
 		return err
 	}
 	if m.s.overlap != nil {
@@ -191,9 +211,9 @@ func (m *merger) overlaps(g *goroutine, record []uint64) error {
 	return nil
 }
 
-// addAccess adds an access to o: who has its goroutine, op and place.
-func (m *merger) addAccess(o *Overlap, who, addr, size uint64) error {
-	a, err := m.access(who, addr, size)
+// addAccess adds an access to o: accessID has its goroutine, op and place.
+func (m *merger) addAccess(o *Overlap, accessID, addr, size uint64) error {
+	a, err := m.access(accessID, addr, size)
 	if err == nil {
 		o.Accesses = append(o.Accesses, a)
 	}
@@ -201,26 +221,27 @@ func (m *merger) addAccess(o *Overlap, who, addr, size uint64) error {
 }
 
 // access returns an access that the program has described.
-func (m *merger) access(who, addr, size uint64) (a heisen.Access, err error) {
-	p, err := m.s.place(who & (1<<placeBits - 1))
+func (m *merger) access(accessID, addr, size uint64) (a heisen.Access, err error) {
+	p, err := m.s.place(accessID & (1<<placeBits - 1))
 	if err != nil {
 		return a, err
 	}
-	if who>>32 == unknownG {
+	if accessID>>32 == unknownG {
 		m.s.syms.SetThread(unknownG, heisen.ThreadInfo{Name: forgotten})
 	}
-	op := heisen.Op(who >> placeBits)
+	op := heisen.Op(accessID >> placeBits)
 	if !op.IsAccess() {
 		return a, m.s.corrupt("access of operation %d", op)
 	}
 	return heisen.Access{
-		Op: op, Thread: heisen.Thread(who >> 32), Object: heisen.Object(addr), Size: size,
+		Op: op, Thread: heisen.Thread(accessID >> 32), Object: heisen.Object(addr), Size: size,
 		Site: p.site, Context: m.s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks}),
 	}, nil
 }
 
-// The five kinds of package internal/core/atomrace's Losses, and the place of Unnamed, after those that
-// say that an access was compared with others, but not they with it, or not wholly.
+// numLosses is the number of fields of Losses in package internal/core/atomrace, and lossUnnamed
+// the index of Unnamed. The fields before it count accesses that were compared with others only in
+// part.
 const (
 	numLosses   = 5
 	lossUnnamed = 2

@@ -14,8 +14,8 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// who returns an access as in a record of an overlap.
-func who(goroutine uint64, op heisen.Op, place uint64) uint64 {
+// accessID returns an access as in a record of an overlap.
+func accessID(goroutine uint64, op heisen.Op, place uint64) uint64 {
 	return goroutine<<32 | uint64(op)<<placeBits | place
 }
 
@@ -25,11 +25,11 @@ func TestOverlaps(t *testing.T) {
 	rec = message(rec, msgWords, 0,
 		word(opSwitch, 0), 0, word(opBegin, orphan|1), word(opFork, 1), 0, 0,
 		word(opSwitch, 1), 0, word(opBegin, 5),
-		word(opOverlap, varBase), 1, who(1, heisen.Write, 2), who(0, heisen.Read, 1), 8<<48|(varBase+4), 0,
+		word(opOverlap, varBase), 1, accessID(1, heisen.Write, 2), accessID(0, heisen.Read, 1), 8<<48|(varBase+4), 0,
 		word(opSwitch, 0), 4,
-		word(opOverlap, varBase), 2, who(0, heisen.AtomicWrite, 3), who(1, heisen.Write, 2), 1<<48|varBase,
-		who(0, heisen.AtomicRead, 1)<<32|12<<16|8,
-		word(opOverlap, varBase), 3, who(0, heisen.Read, 3), who(1, heisen.Write, 2), 8<<48|(varBase+2), byOrder)
+		word(opOverlap, varBase), 2, accessID(0, heisen.AtomicWrite, 3), accessID(1, heisen.Write, 2), 1<<48|varBase,
+		accessID(0, heisen.AtomicRead, 1)<<32|12<<16|8,
+		word(opOverlap, varBase), 3, accessID(0, heisen.Read, 3), accessID(1, heisen.Write, 2), 8<<48|(varBase+2), byOrder)
 	s, err := NewStream(bytes.NewReader(rec), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -54,13 +54,51 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
+// TestCount: a program that asks how many findings were reported gets an answer about those that it
+// has sent before.
+func TestCount(t *testing.T) {
+	rec := message(helloMessage(), msgPlaces, 0, 0x100, 0x200)
+	rec = message(rec, msgCount, 0)
+	rec = message(rec, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan|1),
+		word(opOverlap, varBase), 0, accessID(0, heisen.Write, 2), accessID(0, heisen.Read, 1), 8<<48|varBase, byOrder)
+	rec = message(rec, msgCount, 0)
+	s, err := NewStream(bytes.NewReader(rec), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := drain(s); err != nil {
+		t.Errorf("without anybody to answer to: error %v", err)
+	}
+	for _, counted := range []bool{true, false} {
+		if s, err = NewStream(bytes.NewReader(rec), nil); err != nil {
+			t.Fatal(err)
+		}
+		var answers bytes.Buffer
+		s.answer = &answers
+		n := 0
+		s.OnOverlap(func(Overlap) { n++ })
+		want := append32(nil, countAnswer, countAnswer)
+		if counted {
+			s.OnCount(func() int { return n })
+			want = append32(nil, countAnswer, countAnswer|1)
+		}
+		if _, err := drain(s); err != nil || !bytes.Equal(answers.Bytes(), want) {
+			t.Errorf("answers %x, want %x, error %v", answers.Bytes(), want, err)
+		}
+	}
+}
+
 // TestRaceLosses reads what may have hidden races.
 func TestRaceLosses(t *testing.T) {
 	s, _, err := readAll(t, message(helloMessage(), msgRaces, 0, 7, 1, 5))
 	if want := (RaceLosses{SharedSlots: 7, OutOfMemory: true, ForgottenEpochs: 5}); err != nil || s.RaceLosses() != want {
 		t.Errorf("%+v, error %v", s.RaceLosses(), err)
 	}
-	if _, _, err := readAll(t, message(helloMessage(), msgRaces, 0, 7, 2, 0)); !errors.Is(err, ErrCorrupt) {
+	s, _, err = readAll(t, message(helloMessage(), msgRaces, 0, 0, 2, 0))
+	if want := (RaceLosses{BeyondShadow: true}); err != nil || s.RaceLosses() != want {
+		t.Errorf("%+v, error %v", s.RaceLosses(), err)
+	}
+	if _, _, err := readAll(t, message(helloMessage(), msgRaces, 0, 7, 4, 0)); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -74,7 +112,7 @@ func TestLocksOfAPlace(t *testing.T) {
 		(nodeLow|5)<<32|rw&(1<<32-1), (nodeHigh|6)<<32|nodeShared|rw>>32, (nodeTaken|7)<<32|0x120, // 8: two
 		(nodeAccess|2)<<32|5, (nodeAccess|2)<<32|8)
 	rec = message(rec, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan|1),
-		word(opOverlap, varBase), 0, who(0, heisen.Read, 10), who(unknownG, heisen.Write, 9), 8<<48|varBase, byOrder)
+		word(opOverlap, varBase), 0, accessID(0, heisen.Read, 10), accessID(unknownG, heisen.Write, 9), 8<<48|varBase, byOrder)
 	s, err := NewStream(bytes.NewReader(rec), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -132,10 +170,10 @@ func TestLiveResult(t *testing.T) {
 	}
 }
 
-// TestOverlapsWithoutReceiver reads findings that nobody receives.
+// TestOverlapsWithoutReceiver reads findings without a receiver.
 func TestOverlapsWithoutReceiver(t *testing.T) {
 	rec := message(helloMessage(), msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan),
-		word(opOverlap, varBase), 0, who(0, heisen.Write, 0), who(0, heisen.Read, 0), varBase, 0)
+		word(opOverlap, varBase), 0, accessID(0, heisen.Write, 0), accessID(0, heisen.Read, 0), varBase, 0)
 	if _, _, err := readAll(t, rec); err != nil && err != io.EOF {
 		t.Error(err)
 	}

@@ -238,7 +238,7 @@ func (m *merger) release() error {
 	return nil
 }
 
-// wait notes that g stops at the event with the given stamp.
+// wait records that g stops at the event with the given stamp.
 func (m *merger) wait(g *goroutine, stamp uint64) error {
 	if stamp < m.next {
 		return m.s.corrupt("stamp %d comes again", stamp)

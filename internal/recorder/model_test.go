@@ -75,7 +75,7 @@ func expect(steps []step) (per map[int][]event, order []heisen.Record) {
 	add := func(g int, e event) {
 		e.calls, e.locks = m.context(g)
 		if e.op == heisen.Begin {
-			e.calls = "[]" // whatever it did before there was something to record
+			e.calls = "[]" // what it did before there was something to record
 		}
 		e.g, e.epoch = g, epoch
 		per[g] = append(per[g], e)
@@ -219,8 +219,8 @@ func checkModel(t *testing.T, shape shape, steps []step, rec []byte) (races int,
 	return len(verdict), nil
 }
 
-// observed returns a stream's events in the model's terms: the pieces of a long
-// access joined, and without the part that everyone has in a collection.
+// observed returns a stream's events in the model's terms: the pieces of a long access joined, and
+// without the events that all goroutines have in a collection.
 func observed(syms *heisen.Symbols, out []heisen.Record) (events []event) {
 	for i, r := range out {
 		e := event{g: int(r.Thread), op: r.Op, obj: uint64(r.Object), size: r.Value, pc: syms.Site(r.Site).PC}
@@ -318,9 +318,8 @@ func checkOrder(want map[int][]event, got []event) error {
 	return nil
 }
 
-// checkGoroutines compares what each goroutine did, in its order and in its
-// contexts; who holds a lock that others release depends on the order of the
-// merge.
+// checkGoroutines compares what each goroutine did, in its order and in its contexts; the holder of
+// a lock that others release depends on the order of the merge.
 func checkGoroutines(shape shape, want map[int][]event, got []event) error {
 	per := map[int][]event{}
 	for _, e := range got {

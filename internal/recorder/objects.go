@@ -10,8 +10,8 @@ import (
 // RDIT, section 4.4.3). The recorder sends each object once, and again after a pointer was written
 // to it. The sets that calls reach are made here.
 //
-// What the recorder sends has a stamp, for it may arrive before calls for which it does not hold
-// yet.
+// What the recorder sends has a stamp, because it may arrive before calls for which it does not
+// hold yet.
 type objectGraph struct {
 	limit   int               // of the objects that a call reaches
 	numbers map[uint64]uint32 // by address

@@ -37,7 +37,7 @@ func (s *Stream) addOrigins(words []uint64) error {
 		case at == originForgotten && parent == 0:
 			info.Name = forgotten
 		case at != 0 || parent != 0:
-			return s.corrupt("goroutine %d is started by nobody, goroutine %d at %#x", id, parent, at)
+			return s.corrupt("goroutine %d is started by no goroutine, goroutine %d at %#x", id, parent, at)
 		}
 		s.syms.SetThread(id, info)
 	}

@@ -17,7 +17,7 @@ func descent(id, parent, goid, place uint64) []uint64 {
 	return []uint64{id<<32 | parent, goid, originForked | place}
 }
 
-// firstOf is the origin of a goroutine that nobody has started.
+// firstOf is the origin of a goroutine that no other one has started.
 func firstOf(id, goid uint64) []uint64 { return []uint64{id << 32, goid, 0} }
 
 // quietMessages are the messages of a program that has found a race between goroutines 7 and 5,
@@ -26,11 +26,11 @@ func quietMessages() []byte {
 	rec := message(nil, msgPlaces, 0, 0x100, 1<<32|0x200, 0x300)
 	rec = message(rec, msgOrigins, 0, slices.Concat(descent(7, 5, 70, 2), descent(5, 0, 50, 1), firstOf(0, 1))...)
 	rec = message(rec, msgWords, 0, word(opSwitch, 7), 0, word(opBegin, 70|orphan),
-		word(opOverlap, varBase), 0, who(7, heisen.Write, 3), who(5, heisen.Read, 3), 8<<48|varBase, byOrder)
+		word(opOverlap, varBase), 0, accessID(7, heisen.Write, 3), accessID(5, heisen.Read, 3), 8<<48|varBase, byOrder)
 	rec = message(rec, msgOrigins, 0, slices.Concat(descent(9, 3, 90, 3), firstOf(3, 0), descent(5, 0, 50, 1), []uint64{8 << 32, 0, originForgotten})...)
-	// What 9 has found was noticed by another goroutine, who does not know its goid.
+	// The finding of 9 was made by another goroutine, which does not know the goid of 9.
 	rec = message(rec, msgWords, 1, word(opSwitch, 9), 0, word(opBegin, orphan),
-		word(opOverlap, varBase), 1, who(9, heisen.Write, 3), who(0, heisen.Read, 3), 8<<48|varBase, byOrder)
+		word(opOverlap, varBase), 1, accessID(9, heisen.Write, 3), accessID(0, heisen.Read, 3), 8<<48|varBase, byOrder)
 	return message(rec, msgWords, 0, word(opSwitch, 7), 7, word(opEnd, 0), 2, 0)
 }
 
@@ -57,9 +57,9 @@ func TestOrigins(t *testing.T) {
 			t.Errorf("-want +got:\n%s", d)
 		}
 	}
-	told := 0
+	found := 0
 	s.OnOverlap(func(o Overlap) {
-		told++
+		found++
 		want := map[heisen.Thread]heisen.ThreadInfo{
 			7: {Name: "goroutine 70", Forked: true, Parent: 5, Site: s.site(0x200), Context: inside()},
 			5: {Name: "goroutine 50", Forked: true, Parent: 0, Site: s.site(0x100)},
@@ -73,8 +73,8 @@ func TestOrigins(t *testing.T) {
 		check(want)
 	})
 	out, err := drain(s)
-	if err != nil || told != 2 {
-		t.Fatalf("%d overlaps, error %v", told, err)
+	if err != nil || found != 2 {
+		t.Fatalf("%d overlaps, error %v", found, err)
 	}
 	if inside() == 0 {
 		t.Error("the place of a go statement has no calls")
@@ -103,10 +103,10 @@ func TestCorruptOrigins(t *testing.T) {
 		{"no goroutine", descent(unknownG, 3, 1, 1), "descent of goroutine 4294967295"},
 		{"place", descent(4, 3, 1, 5), "unknown place 5"},
 		{"locks for a place", descent(4, 3, 1, 4), "place 4 is of a set of locks"},
-		{"flag", []uint64{4<<32 | 3, 1, originForked<<1 | 1}, "goroutine 4 is started by nobody"},
-		{"parent of a forgotten one", []uint64{4<<32 | 3, 0, originForgotten}, "goroutine 4 is started by nobody"},
-		{"parent of nobody", []uint64{4<<32 | 3, 1, 0}, "goroutine 4 is started by nobody"},
-		{"place of nobody", []uint64{4 << 32, 1, 1}, "goroutine 4 is started by nobody"},
+		{"flag", []uint64{4<<32 | 3, 1, originForked<<1 | 1}, "goroutine 4 is started by no goroutine"},
+		{"parent of a forgotten one", []uint64{4<<32 | 3, 0, originForgotten}, "goroutine 4 is started by no goroutine"},
+		{"parent without a fork", []uint64{4<<32 | 3, 1, 0}, "goroutine 4 is started by no goroutine"},
+		{"place without a parent", []uint64{4 << 32, 1, 1}, "goroutine 4 is started by no goroutine"},
 	} {
 		rec := message(helloMessage(), msgPlaces, 0, 0x100, nodeLow<<32, (nodeHigh|2)<<32, (nodeTaken|3)<<32)
 		_, _, err := readAll(t, message(rec, msgOrigins, 0, test.words...))

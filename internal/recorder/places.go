@@ -62,15 +62,10 @@ func (s *Stream) fits(p *place) bool {
 
 // addTask adds a task.
 func (s *Stream) addTask(id uint32, words []uint64) error {
-	var text []byte
-	for _, w := range words {
-		text = binary.LittleEndian.AppendUint64(text, w)
+	name := textOf(words)
+	if name == "" || id >= taskPlace {
+		return s.corrupt("task %d, %q", id, name)
 	}
-	text = bytes.TrimRight(text, "\x00")
-	if len(text) == 0 || id >= taskPlace {
-		return s.corrupt("task %d, %q", id, text)
-	}
-	name := string(text)
 	site, known := s.names[name]
 	if !known {
 		site = s.syms.AddSite(heisen.SiteInfo{Task: name})
@@ -155,4 +150,13 @@ func (s *Stream) callsOf(id uint32) uint32 {
 func (s *Stream) call(c heisen.Cursor, site heisen.Site) (in heisen.Cursor, cut bool) {
 	in = s.syms.Call(c, site)
 	return in, in == c
+}
+
+// textOf returns a text that was sent as words, with zero bytes at the end.
+func textOf(words []uint64) string {
+	var text []byte
+	for _, w := range words {
+		text = binary.LittleEndian.AppendUint64(text, w)
+	}
+	return string(bytes.TrimRight(text, "\x00"))
 }

@@ -13,8 +13,8 @@ import (
 // Schedule makes a run deterministic: one goroutine of the program runs at a time, chosen by a
 // strategy. Switches happen before synchronization, before accesses at targets, and where a
 // goroutine blocks or ends. select, the order of maps and random numbers depend on the seed. Time
-// is virtual: it passes when no goroutine can go on. The same program, arguments and Schedule make
-// the same choices unless something from outside decides (Execution.Influences).
+// is virtual: it passes when no goroutine can continue. The same program, arguments and Schedule
+// make the same choices unless something from outside decides (Execution.Influences).
 type Schedule struct {
 	// Strategy is the strategy. Its Log is not used.
 	Strategy strategies.Config
@@ -140,7 +140,7 @@ const Numbered heisen.Flags = 1 << 4
 type Meeting struct {
 	Kind strategies.MeetingKind
 	Step uint64
-	// Accesses are what they were about to do; the first one went on first.
+	// Accesses are what they were about to do. The goroutine of the first access continued first.
 	Accesses []heisen.Access
 }
 
@@ -169,7 +169,7 @@ type Execution struct {
 	Reached bool
 	// Influences are what came from outside, one for each kind.
 	Influences []Influence
-	// Stuck is not nil if the program was ended because it could not go on.
+	// Stuck is not nil if the program was ended because it could not continue.
 	Stuck *Stuck
 }
 
@@ -199,7 +199,7 @@ const (
 	Input InfluenceKind = iota
 	// Network: a connection or pipe that it waited for became ready.
 	Network
-	// Syscall: a system call took so long that other goroutines went on.
+	// Syscall: a system call took so long that other goroutines continued.
 	Syscall
 	// Signal: a signal arrived for which it listens.
 	Signal
@@ -221,7 +221,7 @@ func (k InfluenceKind) String() string {
 	return fmt.Sprintf("influence %d", k)
 }
 
-// Stuck describes a program that did not go on.
+// Stuck describes a program that did not continue.
 type Stuck struct {
 	Why        StuckReason
 	Goroutines []Blocked
@@ -231,7 +231,7 @@ type Stuck struct {
 type StuckReason uint8
 
 const (
-	// Deadlock: no goroutine could ever go on.
+	// Deadlock: no goroutine could ever continue.
 	Deadlock StuckReason = 1 + iota
 	// OutOfTime and OutOfSteps: a bound of the Schedule was reached.
 	OutOfTime
@@ -240,7 +240,7 @@ const (
 	numStuck
 )
 
-// Blocked is a goroutine of a program that did not go on.
+// Blocked is a goroutine of a program that did not continue.
 type Blocked struct {
 	Thread heisen.Thread
 	// Reason is the runtime's wait reason, such as "sync.Mutex.Lock", or "runnable".

@@ -17,7 +17,7 @@ import (
 // executionMessages are what a program sends about a deterministic run.
 func executionMessages() []byte {
 	rec := message(nil, msgPlaces, 0, 0x100, 1<<32|0x200)
-	rec = message(rec, msgMeeting, 0, uint64(strategies.Race), 7, who(3, heisen.Write, 2), varBase, 8, who(4, heisen.Read, 1), varBase+4, 1)
+	rec = message(rec, msgMeeting, 0, uint64(strategies.Race), 7, accessID(3, heisen.Write, 2), varBase, 8, accessID(4, heisen.Read, 1), varBase+4, 1)
 	rec = message(rec, msgChoices, 0, 5, 3, 9, 1)
 	rec = message(rec, msgChoices, 0, 11, 2)
 	rec = message(rec, msgStuck, uint32(Deadlock), slices.Concat(
@@ -95,7 +95,7 @@ func TestCorruptExecution(t *testing.T) {
 		{"far influence", message(known, msgExecution, 0, far...), "influence at"},
 		{"half a choice", message(known, msgChoices, 0, 1), "choices in 1 words"},
 		{"a choice too late", message(known, msgChoices, 0, 4, 1, 4, 2), "choice of goroutine 2 at step 4"},
-		{"a choice of nobody", message(known, msgChoices, 0, 4, 1<<32), "choice of goroutine 4294967296"},
+		{"a choice of an unknown goroutine", message(known, msgChoices, 0, 4, 1<<32), "choice of goroutine 4294967296"},
 		{"stuck for no reason", message(known, msgStuck, 0), "stuck for reason 0"},
 		{"stuck for an unknown reason", message(known, msgStuck, 4), "stuck for reason 4"},
 		{"half a goroutine", message(known, msgStuck, 1, 1, 2, 1), "words of a goroutine"},
@@ -104,9 +104,9 @@ func TestCorruptExecution(t *testing.T) {
 		{"a place", message(known, msgStuck, 1, 1, 2, 3, 0), "unknown place 3"},
 		{"a goroutine", message(known, msgStuck, 1, 1<<40, 2, 1, 0), "goroutine 1099511627776"},
 		{"half a meeting", message(known, msgMeeting, 0, 0, 1, 2), "meeting in 3 words"},
-		{"a kind of meeting", message(known, msgMeeting, 0, 2, 1, who(1, heisen.Read, 1), 1, 1, who(2, heisen.Read, 1), 1, 1), "meeting"},
-		{"a meeting of ops", message(known, msgMeeting, 0, 0, 1, who(1, 99, 1), 1, 1, who(2, heisen.Read, 1), 1, 1), "operation 99"},
-		{"a meeting somewhere", message(known, msgMeeting, 0, 0, 1, who(1, heisen.Read, 2), 1, 1, who(2, heisen.Read, 1), 1, 1), "unknown place 2"},
+		{"a kind of meeting", message(known, msgMeeting, 0, 2, 1, accessID(1, heisen.Read, 1), 1, 1, accessID(2, heisen.Read, 1), 1, 1), "meeting"},
+		{"a meeting of ops", message(known, msgMeeting, 0, 0, 1, accessID(1, 99, 1), 1, 1, accessID(2, heisen.Read, 1), 1, 1), "operation 99"},
+		{"a meeting somewhere", message(known, msgMeeting, 0, 0, 1, accessID(1, heisen.Read, 2), 1, 1, accessID(2, heisen.Read, 1), 1, 1), "unknown place 2"},
 	} {
 		_, _, err := readAll(t, test.rec)
 		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), test.want) {

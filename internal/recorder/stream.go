@@ -22,6 +22,13 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("the program ended before its recording did: at least %d events are lost", e.Events)
 }
 
+// RefusedError means that the program runs and cannot be recorded.
+type RefusedError struct {
+	Reason string
+}
+
+func (e *RefusedError) Error() string { return "it is not recorded: " + e.Reason }
+
 // Symbolizer resolves program counters, as offsets into the program's text. frames[i] belongs to
 // offsets[i], innermost first.
 type Symbolizer interface {
@@ -41,6 +48,9 @@ type Stream struct {
 	overlaps   []Overlap // that were not delivered
 	liveResult LiveResult
 	raceLosses RaceLosses
+	asked      bool       // the program wants to know how many findings were reported
+	reported   func() int // answers that; may be nil
+	answer     io.Writer  // to the program; may be nil
 
 	meeting   func(Meeting)
 	meetings  []Meeting // that were not delivered
@@ -60,11 +70,12 @@ type Stream struct {
 	rest    []uint64     // its words that were not taken
 	merge   merger
 
-	out     []heisen.Record // a batch, or somewhat more
-	done    int             // number of out that were delivered
-	bye     bool
-	skipped uint64 // accesses that the recorder left out
-	err     error  // what ends the stream once out is delivered
+	out      []heisen.Record // a batch, or somewhat more
+	done     int             // number of out that were delivered
+	bye      bool
+	replaced bool   // the program may have become another one
+	skipped  uint64 // accesses that the recorder left out
+	err      error  // what ends the stream once out is delivered
 }
 
 const sitePage = 4096
@@ -72,7 +83,7 @@ const sitePage = 4096
 // maxText bounds the size of a program's text.
 const maxText = 1 << 31
 
-type hello struct{ version, text, size, pid uint64 }
+type hello struct{ version, text, size, pid, child uint64 }
 
 // bufferState is the state of a P's buffer.
 type bufferState struct {
@@ -107,7 +118,7 @@ func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
 	if m.kind != msgHello || len(m.words) != helloBytes/8 {
 		return nil, fmt.Errorf("start of recording: %w", ErrCorrupt)
 	}
-	s.hello = hello{m.words[0], m.words[1], m.words[2], m.words[3]}
+	s.hello = hello{m.words[0], m.words[1], m.words[2], m.words[3], m.words[4]}
 	if s.hello.version != version {
 		return nil, fmt.Errorf("start of recording: %w: version %d, not %d", ErrCorrupt, s.hello.version, version)
 	}
@@ -124,6 +135,9 @@ func (s *Stream) Symbols() *heisen.Symbols { return s.syms }
 // PID returns the program's process number.
 func (s *Stream) PID() int { return int(s.hello.pid) }
 
+// Child reports whether a recorded program has started this one.
+func (s *Stream) Child() bool { return s.hello.child != 0 }
+
 // SetSymbolizer sets the symbolizer for the sites of later events.
 func (s *Stream) SetSymbolizer(symbolizer Symbolizer) { s.solve = symbolizer }
 
@@ -132,7 +146,8 @@ func (s *Stream) SetSymbolizer(symbolizer Symbolizer) { s.solve = symbolizer }
 func (s *Stream) Skipped() uint64 { return s.skipped }
 
 // Finished reports whether the program has sent all that it recorded. Then it has ended, or waits
-// for its exit status.
+// for its exit status. Of a program that was killed, or that ended without its Go runtime, the last
+// events may be missing.
 func (s *Stream) Finished() bool { return s.bye }
 
 // Coarse reports whether the program has acquired so many different locks, or made calls in so many
@@ -185,6 +200,10 @@ func (s *Stream) more() error {
 			s.meeting(m)
 		}
 		s.meetings = s.meetings[:0]
+		if s.asked {
+			s.asked = false
+			s.answerCount()
+		}
 	}
 	return nil
 }
@@ -242,6 +261,14 @@ func (s *Stream) read() error {
 		return s.addMeeting(m.words)
 	case msgChoices:
 		return s.addChoices(m.words)
+	case msgCount:
+		s.asked = true
+		return nil
+	case msgReplaced:
+		s.replaced = m.id != 0
+		return nil
+	case msgRefused:
+		return &RefusedError{textOf(m.words)}
 	case msgBarrier:
 		if left := s.merge.pending(); left > 0 {
 			return s.corrupt("%d words cannot be merged at a collection", left)
@@ -264,8 +291,13 @@ func (s *Stream) read() error {
 	return s.corrupt("message of kind %d", m.kind)
 }
 
-// end returns the error with which the stream ends when the program is gone.
+// end returns the error with which the stream ends when the program is gone. If the program has
+// become another one, what its other goroutines did at that time is of no interest.
 func (s *Stream) end() error {
+	if s.replaced {
+		s.bye = true
+		return io.EOF
+	}
 	if left := s.merge.lostEvents(); left > 0 {
 		return &LostError{left}
 	}
@@ -304,7 +336,7 @@ func (s *Stream) take() error {
 			return s.corrupt("words of no goroutine")
 		}
 		if b.g.ended || b.g.id != b.id {
-			return s.corrupt("goroutine %d goes on after its end", b.id)
+			return s.corrupt("goroutine %d continues after its end", b.id)
 		}
 		n, err := s.merge.deliver(b.g, b.at, words)
 		if err != nil {

@@ -51,7 +51,7 @@ func TestTruncated(t *testing.T) {
 // TestMissingMessage leaves out a message, as only a faulty recorder would. A prefix of each
 // goroutine is read, synchronization has no gap, and what was received but cannot be placed is
 // counted. (The message has no definitions, and the next message of the same buffer begins with a
-// switch, else its words would belong to nobody.)
+// switch, otherwise its words would have no goroutine.)
 func TestMissingMessage(t *testing.T) {
 	shape := shape{steps: 150, goroutines: 5, ps: 3, flush: 8}
 	lostSome := 0
@@ -60,7 +60,7 @@ func TestMissingMessage(t *testing.T) {
 		steps := slices.DeleteFunc(randomExecution(rng, shape), func(s step) bool { return s.op == 0 })
 		want, _ := expect(steps)
 		parts := messages(record(rng, shape, steps))
-		parts = parts[:len(parts)-1] // the program does not say goodbye
+		parts = parts[:len(parts)-1] // the program does not send its last message
 		_, all, err := readAll(t, slices.Concat(parts...))
 		if err != nil {
 			t.Fatal(err)
@@ -136,8 +136,8 @@ func TestLostEvents(t *testing.T) {
 	if _, _, err := readAll(t, message(r.rec, msgBarrier, 0)); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("a barrier that words cannot come before: error %v", err)
 	}
-	// Other goroutines go on while the program ends; what they do, from the stamps
-	// on that were given out by then, is of no interest any more.
+	// Other goroutines continue while the program ends. Events with later stamps than those given
+	// out by then are dropped.
 	if _, _, err := readAll(t, message(r.rec, msgBye, 0, 0, 0)); err != nil {
 		t.Errorf("a regular end: error %v", err)
 	}
@@ -194,9 +194,9 @@ func TestCorrupt(t *testing.T) {
 		{"unknown set of objects", begun(word(opHide, 1), 0, 0, 1), "unknown set 1 of objects"},
 		{"no name", message(helloMessage(), msgTask, 4), "task 4"},
 		{"task number", message(helloMessage(), msgTask, taskPlace, 'x'), "task 2147483648"},
-		{"overlap of ops", begun(word(opOverlap, varBase), 0, who(0, 99, 0), who(0, heisen.Read, 0), varBase, 0), "access of operation 99"},
-		{"place of an overlap", begun(word(opOverlap, varBase), 0, who(0, heisen.Write, 7), who(0, heisen.Read, 0), varBase, 0), "unknown place 7"},
-		{"after the end", begun(word(opEnd, 0), 0, 0, word(opSend, msgBase), 0, 0), "goes on after its end"},
+		{"overlap of ops", begun(word(opOverlap, varBase), 0, accessID(0, 99, 0), accessID(0, heisen.Read, 0), varBase, 0), "access of operation 99"},
+		{"place of an overlap", begun(word(opOverlap, varBase), 0, accessID(0, heisen.Write, 7), accessID(0, heisen.Read, 0), varBase, 0), "unknown place 7"},
+		{"after the end", begun(word(opEnd, 0), 0, 0, word(opSend, msgBase), 0, 0), "continues after its end"},
 	} {
 		_, _, err := readAll(t, test.rec)
 		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), test.want) {
@@ -273,7 +273,7 @@ func TestSlowReader(t *testing.T) {
 }
 
 // TestCollected tests the edges of finalizers: every goroutine, whether it has ended or not, is
-// done with collected objects.
+// ordered before the finalizers of collected objects.
 func TestCollected(t *testing.T) {
 	const fingo = 9
 	r := newRecorder(2)
@@ -406,12 +406,12 @@ func TestFarStamps(t *testing.T) {
 
 // stub is a Symbolizer that knows every pc, or fails.
 type stub struct {
-	asked []uint32
-	err   error
+	requested []uint32
+	err       error
 }
 
 func (s *stub) Frames(offsets []uint32) ([][]heisen.Frame, error) {
-	s.asked = append(s.asked, offsets...)
+	s.requested = append(s.requested, offsets...)
 	if s.err != nil {
 		return nil, s.err
 	}
@@ -471,7 +471,7 @@ func TestTasks(t *testing.T) {
 }
 
 // TestSites: a site is resolved once, before events that use it are delivered; a symbolizer that
-// fails is not asked again.
+// fails is not requested again.
 func TestSites(t *testing.T) {
 	r := newRecorder(1)
 	r.goroutine(0, true)
@@ -493,8 +493,8 @@ func TestSites(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(solver.asked, []uint32{10, 20}) {
-			t.Errorf("asked for %v", solver.asked)
+		if !slices.Equal(solver.requested, []uint32{10, 20}) {
+			t.Errorf("requested %v", solver.requested)
 		}
 		for i, want := range []int{10, 20, 0} {
 			info := s.Symbols().Site(out[1+i].Site)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -25,18 +26,23 @@ type processSymbolizer struct {
 	out      *bufio.Reader
 }
 
-// newProcessSymbolizer prepares to ask the executable of process pid. In a process that was itself
-// started to be asked it fails. That ends the chain if the executable is not an instrumented
-// program but one that uses this package.
+// askedBy is the variable that makes a program which process pid starts answer questions about
+// symbols. Any value does. The number tells the program that the variable is meant for it, and does
+// not come from the user's environment.
+func askedBy(pid int) string { return symbolizeEnv + "=" + strconv.Itoa(pid) }
+
+// newProcessSymbolizer prepares a symbolizer for the executable of process pid. It fails in a
+// process that was itself started as a symbolizer. Otherwise an executable that is no instrumented
+// program but uses this package would start processes without end.
 func newProcessSymbolizer(pid int) (*processSymbolizer, error) {
-	if os.Getenv(symbolizeEnv) != "" {
-		return nil, errors.New("asked for symbols, not to ask for them")
+	if symbolizeEnv+"="+os.Getenv(symbolizeEnv) == askedBy(os.Getppid()) {
+		return nil, errors.New("a symbolizer must not start another symbolizer")
 	}
 	exe, emulator, err := openProgram(pid)
 	if err != nil {
 		return nil, err
 	}
-	return &processSymbolizer{exe: exe, emulator: emulator, env: append(libraryPath(pid), symbolizeEnv+"=1")}, nil
+	return &processSymbolizer{exe: exe, emulator: emulator, env: append(libraryPath(pid), askedBy(os.Getpid()))}, nil
 }
 
 // SymbolCache is a Symbolizer for all executions of an executable, which it asks only once for each
@@ -54,7 +60,7 @@ func OpenSymbolCache(path string) (*SymbolCache, error) {
 	if err != nil {
 		return nil, err
 	}
-	env := []string{symbolizeEnv + "=1"}
+	env := []string{askedBy(os.Getpid())}
 	if dirs, ok := os.LookupEnv(libraryEnv); ok {
 		env = append(env, libraryEnv+"="+dirs)
 	}

@@ -57,7 +57,7 @@ func symbolizerOf(t *testing.T, script string) *processSymbolizer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &processSymbolizer{exe: exe, env: []string{symbolizeEnv + "=1"}}
+	return &processSymbolizer{exe: exe, env: []string{askedBy(os.Getpid())}}
 }
 
 // TestHostileSymbolizer runs programs that are no symbolizers. Each gives an error, and close
@@ -97,7 +97,7 @@ func TestHostileSymbolizer(t *testing.T) {
 
 // alike is a shell script that gives the same answer to every request, twice for two places.
 const alike = `
-[ "$HEISEN_SYMBOLIZE" = 1 ] || exit 1
+[ "$HEISEN_SYMBOLIZE" = "$PPID" ] || exit 1
 for _ in 1 2; do
 	head -c 12 >/dev/null
 	for _ in 1 2; do printf '\001\000\000\000\007\000\000\000\005\000\000\000\001\000\000\000f\001\000\000\000g'; done

@@ -63,6 +63,14 @@ const (
 	msgObjects      = 13
 	msgRaces        = 14
 	msgOrigins      = 15
+	msgCount        = 18
+
+	countAnswer = 1 << 30
+	msgRefused  = 16
+	msgReplaced = 17
+
+	outOfClocks  = 1
+	beyondShadow = 2
 
 	byOrder  = 1 << 63
 	unknownG = 1<<32 - 1
@@ -100,7 +108,7 @@ const (
 	wantSched    = 32
 	wantHidden   = 64
 	headerBytes  = 16
-	helloBytes   = 32
+	helloBytes   = 40
 	byeBytes     = 16
 	// maxPayload is the size of a P's buffer.
 	maxPayload = 64 << 10
@@ -109,6 +117,7 @@ const (
 // The environment variables that the recorder reads.
 const (
 	socketEnv    = "HEISEN_SOCKET"
+	childEnv     = "HEISEN_CHILD_SOCKET"
 	symbolizeEnv = "HEISEN_SYMBOLIZE"
 )
 

@@ -75,6 +75,7 @@ func TestWireConstants(t *testing.T) {
 	}
 	for _, pair := range [][2]string{
 		{"heisenSocketEnv", "socketEnv"},
+		{"heisenChildEnv", "childEnv"},
 		{"heisenSymbolizeEnv", "symbolizeEnv"},
 	} {
 		a, b := injected[pair[0]], received[pair[1]]

@@ -12,8 +12,8 @@
 // word in the same way, so that its cell has one entry. The fast path finds it by comparing a mask
 // of bytes.
 //
-// Alloc and Free end the life of a range of memory. [Memory.Clear] then removes the entries of the
-// range, so that a state never outlives the allocation epoch of its bytes.
+// Alloc and Free end the allocation epoch of a range of memory. [Memory.Clear] then removes the
+// entries of the range, so a state never outlives the allocation epoch of its bytes.
 //
 // # Layout and cost
 //
@@ -233,7 +233,8 @@ func (c *Cursor[T]) Next() bool {
 }
 
 // nextWhole moves to the next word if the range contains all of it, its cell has a single entry and
-// it is on the same page, as nearly all words of long ranges. Otherwise it returns false.
+// it is on the same page, as is the case for nearly all words of long ranges. Otherwise it returns
+// false.
 func (c *Cursor[T]) nextWhole() bool {
 	if c.page == nil || c.done || c.next%pageBytes == 0 || c.next%wordBytes != 0 || c.end-c.next < wordBytes-1 {
 		return false

@@ -245,7 +245,7 @@ func BenchmarkRange(b *testing.B) {
 	}
 }
 
-// BenchmarkClear is the life of a small object: allocation, access, death.
+// BenchmarkClear measures the allocation, an access and the release of a small object.
 func BenchmarkClear(b *testing.B) {
 	for _, size := range []uint64{32, 4096, 1 << 30} {
 		b.Run(byteSize(size), func(b *testing.B) {

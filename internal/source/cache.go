@@ -22,8 +22,7 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// Bounds on what is read to explain one line. File names come from traces, which may be damaged
-// or strange.
+// Bounds on what is read to explain one line. File names come from traces, which may be damaged.
 const (
 	maxFileSize     = 8 << 20
 	maxPackageFiles = 1000
@@ -48,7 +47,7 @@ type Cache struct {
 	last *pkg
 }
 
-// store is a cache that may forget at any time what was put into it.
+// store is a cache that may drop entries at any time.
 type store interface {
 	Get(key string) (entry, bool)
 	Set(key string, e entry, cost int64) bool
@@ -56,9 +55,9 @@ type store interface {
 	Close()
 }
 
-// An entry is that of a package, a file or an excerpt. The entry of a file has the name of the file's
-// package, or the package itself if the file is the only one in it. The zero entry means that the
-// file cannot be read.
+// An entry is that of a package, a file or an excerpt. The entry of a file has the name of the
+// file's package, or the package itself if the file is the only one in it. The zero entry means
+// that the file cannot be read.
 type entry struct {
 	name    string
 	pkg     *pkg

@@ -75,8 +75,8 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestChoice checks that the variable shown is the one that both sides mention, even if one side alone
-// has likelier ones.
+// TestChoice checks that the variable shown is the one that both sides mention, even if a side has
+// likelier ones of its own.
 func TestChoice(t *testing.T) {
 	const src = `package p
 

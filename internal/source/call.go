@@ -104,7 +104,7 @@ func (f *finder) method(fun *ast.SelectorExpr, c *ast.CallExpr) {
 	}
 }
 
-// atomic notes the variable behind the pointer that an atomic function gets.
+// atomic adds the variable behind the pointer that an atomic function gets.
 func (f *finder) atomic(pointer ast.Expr) {
 	if u, ok := ast.Unparen(pointer).(*ast.UnaryExpr); ok && u.Op == token.AND {
 		f.add(u.X, atomics, rankShared)

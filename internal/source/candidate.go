@@ -114,8 +114,8 @@ var (
 )
 
 // literalDepth returns how many function literals lie around the code of a function. It counts them
-// in the name that the compiler gave the function: main.f.func1.2 is a literal in a literal in main.f.
-// Functions named init have numbers, too.
+// in the name that the compiler gave the function: main.f.func1.2 is a literal in a literal in
+// main.f. Functions named init have numbers, too.
 func literalDepth(function string) int {
 	function = function[strings.LastIndexByte(function, '/')+1:]
 	function = initName.ReplaceAllString(function, ".init")
@@ -126,9 +126,9 @@ func literalDepth(function string) int {
 // empty if nothing is known.
 type Choice struct{ Variable, Statement string }
 
-// Choose picks for each access the candidate that fits best with those of the other accesses, for
-// both sides of a race access the same storage. It chooses the last access and the one before it
-// together, and the others to fit the last.
+// Choose picks for each access the candidate that fits best with those of the other accesses,
+// because both sides of a race access the same storage. It chooses the last access and the one
+// before it together, and the others to fit the last.
 func Choose(excerpts []*Excerpt) []Choice {
 	choices := make([]Choice, len(excerpts))
 	for i, c := range choose(excerpts) {
@@ -202,9 +202,9 @@ func lastName(text string) string {
 	return text[strings.LastIndexAny(text, ".*")+1:]
 }
 
-// storage returns the key of e, then the keys of the variables around it. Two expressions that surely
-// or likely denote the same storage have equal keys. Fields of the same name in different values of
-// a type share a key.
+// storage returns the key of e, then the keys of the variables around it. Two expressions that
+// surely or likely denote the same storage have equal keys. Fields of the same name in different
+// values of a type share a key.
 func (f *finder) storage(e ast.Expr) []string {
 	switch e := e.(type) {
 	case *ast.ParenExpr:
@@ -342,7 +342,7 @@ func (f *finder) addPart(e ast.Expr, part string, r role, limit int) {
 	case part != "":
 		rank = rankShared
 	case r&(locks|messages|atomics) != 0:
-		rank = max(rank, rankUnknown) // such objects exist to be shared
+		rank = max(rank, rankUnknown) // such objects are meant to be shared
 	}
 	if e == nil || rank == rankNone {
 		return

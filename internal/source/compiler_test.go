@@ -19,10 +19,9 @@ var (
 	allocates    = regexp.MustCompile(`f\(|^go |\.value$`)
 )
 
-// TestCompilerAgrees asks the compiler which accesses it instruments: for each
-// there must be a variable to show. What it instruments besides are stores into
-// what a statement itself allocates: the array of variadic arguments, closures,
-// method values. No other goroutine reaches those yet.
+// TestCompilerAgrees asks the compiler which accesses it instruments: for each there must be a
+// variable to show. It also instruments stores into memory that a statement itself allocates: the
+// array of variadic arguments, closures, method values. No other goroutine reaches those yet.
 func TestCompilerAgrees(t *testing.T) {
 	path := filepath.Join("testdata", "src", "access.go")
 	cmd := exec.Command("go", "tool", "compile", "-race", "-S", "-p", "src", "-o", filepath.Join(t.TempDir(), "src.o"), path)

@@ -6,9 +6,10 @@ import (
 	"go/types"
 )
 
-// reachable returns the local variables that another goroutine may reach: their address is taken, or
-// a function literal captures them and they change. The compiler copies captured variables that never
-// change. It does not instrument accesses to other local variables, so no finding is about those.
+// reachable returns the local variables that another goroutine may reach: their address is taken,
+// or a function literal captures them and they change. The compiler copies captured variables that
+// never change. It does not instrument accesses to other local variables, so no finding is about
+// those.
 func reachable(info *types.Info, files []*ast.File) map[types.Object]bool {
 	r := &reach{
 		info:      info,
@@ -76,8 +77,8 @@ func (r *reach) walk(root ast.Node, lit *ast.FuncLit) {
 	})
 }
 
-// mark adds the variable whose storage contains e to set, if a name denotes it. It does not mark names
-// that e defines.
+// mark adds the variable whose storage contains e to set, if a name denotes it. It does not mark
+// names that e defines.
 func (r *reach) mark(set map[types.Object]bool, e ast.Expr) {
 	for {
 		switch x := e.(type) {

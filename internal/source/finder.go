@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// finder walks the statements on a line and collects the expressions that they use, with their roles.
-// It follows what the compiler instruments: loads and stores of memory that other goroutines may
-// reach.
+// finder walks the statements on a line and collects the expressions that they use, with their
+// roles. It follows what the compiler instruments: loads and stores of memory that other goroutines
+// may reach.
 type finder struct {
 	pkg  *pkg
 	file *file
@@ -140,8 +140,8 @@ func (f *finder) stmts(list []ast.Stmt) {
 	}
 }
 
-// header begins a statement whose blocks start with body, and reports whether the part before body is
-// on the line.
+// header begins a statement whose blocks start with body, and reports whether the part before body
+// is on the line.
 func (f *finder) header(s ast.Stmt, init ast.Stmt, body *ast.BlockStmt) bool {
 	if !f.onLine(s.Pos(), body.Lbrace) {
 		return false
@@ -153,7 +153,8 @@ func (f *finder) header(s ast.Stmt, init ast.Stmt, body *ast.BlockStmt) bool {
 	return true
 }
 
-// selectable adds the channel operation of a select's case. It takes place on the line of the select.
+// selectable adds the channel operation of a select's case. It takes place on the line of the
+// select.
 func (f *finder) selectable(c *ast.CommClause) {
 	ast.Inspect(c, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -296,8 +297,8 @@ func (f *finder) literal(e *ast.FuncLit) {
 	f.statement, f.operator = statement, operator
 }
 
-// channel walks a channel that is sent to or received from. The runtime reports a read of the channel
-// for both, and a write for closing it.
+// channel walks a channel that is sent to or received from. The runtime reports a read of the
+// channel for both, and a write for closing it.
 func (f *finder) channel(e ast.Expr) {
 	f.addElements(e, reads|messages)
 	f.expr(e, reads, rankShared)

@@ -16,7 +16,7 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// mapStore never forgets.
+// mapStore never drops an entry.
 type mapStore map[string]entry
 
 func (m mapStore) Get(key string) (entry, bool)          { e, ok := m[key]; return e, ok }
@@ -39,12 +39,12 @@ func (f *forgetful) Get(key string) (entry, bool) {
 
 func (f *forgetful) Set(key string, e entry, cost int64) bool {
 	if f.sets++; f.sets%f.each == 0 {
-		return true // ristretto does not say so either
+		return true // ristretto does not report this either
 	}
 	return f.mapStore.Set(key, e, cost)
 }
 
-// TestForgetting: a cache that forgets gives the same excerpts as one that does not.
+// TestForgetting: a cache that drops entries gives the same excerpts as one that does not.
 func TestForgetting(t *testing.T) {
 	frames := append(libraryFrames(t, "bufio", "container/heap", "text/tabwriter", "errors"),
 		heisen.Frame{File: "missing.go", Line: 1})
@@ -66,7 +66,7 @@ func TestForgetting(t *testing.T) {
 	}
 }
 
-// TestBound: what is kept stays within the bound, and the excerpts are the same.
+// TestBound: the cached entries stay within the bound, and the excerpts are the same.
 func TestBound(t *testing.T) {
 	frames := libraryFrames(t, "bufio", "container/heap", "text/tabwriter", "errors", "path", "container/list")
 	tiny, sure := NewCache(1), newTestCache(t)

@@ -1,7 +1,7 @@
 package order
 
 // lit is an internal literal: twice the variable, plus 1 for the negation. The positive literal of
-// an atom says that the node with the lower number comes first.
+// an atom means that the node with the lower number comes first.
 type lit int32
 
 const noLit lit = -1
@@ -35,7 +35,7 @@ type atoms struct {
 type span struct{ off, n, cap int32 }
 
 // atCell is an atom in the list of a cell: the position of the other node in its chain, and the
-// literal that says that the other node comes before the node of the cell.
+// literal by which the other node comes before the node of the cell.
 type atCell struct {
 	pos    int32
 	before lit

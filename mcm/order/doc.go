@@ -42,7 +42,7 @@
 // clauses and assumptions say what comes before the point. Constraints of reads and critical
 // sections apply only to nodes before the goal.
 //
-// A caller with many constraints of which a query needs few can add them lazily: a check, passed to
+// A caller with many constraints can add them lazily, if a query needs few of them: a check, passed to
 // Solve, sees each candidate order and returns the clauses that it violates.
 //
 // # Guarantees

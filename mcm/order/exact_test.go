@@ -24,7 +24,7 @@ var modes = []struct {
 	{name: "fresh", fresh: true, goal: true},
 	{name: "fresh lazy", fresh: true, lazy: true},
 	{name: "restarts", opts: []order.Option{order.WithRestarts(1)}, goal: true},
-	{name: "no restarts, not minimised", opts: []order.Option{order.WithRestarts(0), order.WithMinimization(false)}, lazy: true},
+	{name: "no restarts, not minimized", opts: []order.Option{order.WithRestarts(0), order.WithMinimization(false)}, lazy: true},
 	{name: "reducing", opts: []order.Option{order.WithReduction(1), order.WithRestarts(2)}, goal: true},
 	{name: "stingy", opts: []order.Option{order.WithBudget(1, 0)}, lazy: true, goal: true},
 	{name: "eager stingy", opts: []order.Option{order.WithBudget(0, 20)}, goal: true},
@@ -188,7 +188,7 @@ func tryMode(rng *rand.Rand, p *order.Problem, goal int, all []model, queries []
 }
 
 // checkOf returns a check that returns one or several clauses of p that the candidate violates, and
-// sometimes others. told says, by clause, whether the solver has it.
+// sometimes others. told has, by clause, whether the solver has it.
 func checkOf(rng *rand.Rand, s *order.Solver, p *order.Problem, told []bool) func([]order.Node) [][]order.Lit {
 	return func([]order.Node) [][]order.Lit {
 		m, err := modelOf(s, p)

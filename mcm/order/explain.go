@@ -1,7 +1,7 @@
 package order
 
-// explainer finds the literals because of which the rows order two nodes: those of the edges of a
-// path between the nodes. The search happens only when conflict analysis needs it. Most implied
+// explainer finds the literals that make the rows order two nodes: those of the edges of a path
+// between the nodes. The search happens only when conflict analysis needs it. Most implied
 // literals are never explained, so nothing is stored when a literal is implied.
 type explainer struct {
 	reached []int32 // by chain: highest position visited, or -1

@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "ask Z3 and write its verdicts to testdata")
 
-// A case is a problem too large to enumerate, with several queries.
+// largeCase is a problem that is too large to enumerate, with several queries.
 type largeCase struct {
 	name    string
 	problem order.Problem
@@ -28,8 +28,8 @@ type largeCase struct {
 	queries [][]order.Lit
 }
 
-// largeCases returns random problems with 20 to 140 nodes and race queries about
-// windows of 60 to 180 events; the same every time.
+// largeCases returns random problems with 20 to 140 nodes, and race queries about windows of 60 to 180
+// events. Each call returns the same ones.
 func largeCases() (cases []largeCase) {
 	for seed := range 48 {
 		rng := rand.New(rand.NewPCG(uint64(seed), 2))
@@ -44,7 +44,7 @@ func largeCases() (cases []largeCase) {
 		c.problem.Chains = append(c.problem.Chains, 1)
 		c.problem.Bools = rng.IntN(20)
 		for range rng.IntN(8) {
-			// As in a trace: edges that agree with one order.
+			// Edges agree with one order, as in a trace.
 			l := randomLit(rng, &c.problem, false)
 			if int(l.Before)*7%nodes > int(l.After)*7%nodes {
 				l = l.Not()
@@ -176,8 +176,8 @@ func runLarge(t *testing.T, rng *rand.Rand, c *largeCase, mode string,
 			}
 		}
 	}
-	// Learned clauses follow from what is permanent, so all models satisfy them,
-	// also those that were found for other queries.
+	// Learned clauses follow from the permanent constraints, so all models satisfy them, including
+	// the models of other queries.
 	for _, m := range found {
 		for _, l := range learned {
 			if !m.confirms(l) {
@@ -243,7 +243,7 @@ func TestVerdictsOfZ3(t *testing.T) {
 
 var verdicts = filepath.Join("testdata", "verdicts.txt")
 
-// readVerdicts reads lines of a case's name and Z3's verdicts on its queries.
+// readVerdicts reads lines with the name of a case and the verdicts of Z3 on its queries.
 func readVerdicts(t *testing.T) map[string][]string {
 	t.Helper()
 	f, err := os.Open(verdicts)

@@ -1,8 +1,12 @@
 package order
 
-import "fmt"
+import (
+	"fmt"
 
-// CriticalSection says that a lock is held from one node to another.
+	"github.com/heisen-go/heisen"
+)
+
+// CriticalSection is the interval from one node to another in which a lock is held.
 type CriticalSection struct {
 	Start, End Node // negative: held from the beginning, or to the end
 	Holder     int  // sections of the same holder do not exclude each other
@@ -32,15 +36,15 @@ func (x *section) excludes(y *section) bool { return x.Holder != y.Holder && !(x
 // AddLock adds the critical sections of a lock. Each one ends after it starts. Of each two that
 // exclude each other, one ends before the other one starts. If the solver has a goal, a section
 // applies only if its start comes before the goal. AddLock may be called between calls of Solve,
-// but not from a check. The error wraps ErrNode or ErrZero.
+// but not from a check. The error wraps ErrNode.
 func (s *Solver) AddLock(list ...CriticalSection) error {
 	if s.zero() {
-		return ErrZero
+		return heisen.ErrZero
 	}
 	for i, x := range list {
 		for _, n := range [2]Node{x.Start, x.End} {
 			if n >= 0 && (int(n) >= len(s.chainOf) || n == s.rows.goal) {
-				return fmt.Errorf("order: section %d from node %d to node %d: %w", i, x.Start, x.End, ErrNode)
+				return fmt.Errorf("section %d from node %d to node %d: %w", i, x.Start, x.End, ErrNode)
 			}
 		}
 	}
@@ -48,7 +52,7 @@ func (s *Solver) AddLock(list ...CriticalSection) error {
 		return nil
 	}
 	for _, x := range list {
-		if x.Start >= 0 && x.End >= 0 && x.Start != x.End && !s.Require(x.Start, x.End) {
+		if x.Start >= 0 && x.End >= 0 && x.Start != x.End && !s.require(x.Start, x.End) {
 			return nil
 		}
 	}
@@ -107,7 +111,7 @@ func (s *Solver) orderSections(i, j int32) bool {
 	return s.derive(x.End, y.Start, ruleNote{rule: ruleSections, index: i, other: j})
 }
 
-// explainSections appends to clause the negations of the literals because of which section j starts
+// explainSections appends to clause the negations of the literals that imply that section j starts
 // after the end of section i.
 func (s *Solver) explainSections(i, j int32, place int32, clause *[]lit) {
 	x, y := &s.sections.list[i], &s.sections.list[j]

@@ -275,7 +275,7 @@ func (s *Solver) assignLastChoice(i int32) (left int, ok bool) {
 	return 1, true
 }
 
-// fact says that a comes before b; or, if a is negative, that the literal b is false.
+// fact is the fact that a comes before b; or, if a is negative, that the literal b is false.
 type fact struct{ a, b Node }
 
 // explainExclusion computes why all choices of a read but one are excluded, or all of them if that

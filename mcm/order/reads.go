@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/heisen-go/heisen"
 )
 
 // Variable is a variable that nodes write and read; see NewVariable.
 type Variable int32
 
-// Write says that a node writes a value to a variable.
+// Write is the write of a value to a variable by a node.
 type Write struct {
 	Node  Node
 	Value int32
@@ -40,7 +42,7 @@ type valueOf struct {
 	value    int32
 }
 
-// variable says where the writes of a Variable are in reads.writes.
+// variable has the indices of the writes of a Variable in reads.writes.
 type variable struct {
 	initial int32   // index of its initial value
 	at      []int32 // by chain its first write; and one more
@@ -80,24 +82,24 @@ type read struct {
 }
 
 // NewVariable makes a variable with its initial value and all writes to it, at most one per node.
-// Values are only compared for equality. The error wraps ErrNode, ErrSize or ErrZero.
+// Values are only compared for equality. The error wraps ErrNode or ErrSize.
 func (s *Solver) NewVariable(initial int32, writes ...Write) (Variable, error) {
 	if s.zero() {
-		return 0, ErrZero
+		return 0, heisen.ErrZero
 	}
 	list := slices.Clone(writes)
 	slices.SortFunc(list, func(a, b Write) int { return int(a.Node) - int(b.Node) })
 	for i, w := range list {
 		if w.Node < 0 || int(w.Node) >= len(s.chainOf) || w.Node == s.rows.goal {
-			return 0, fmt.Errorf("order: a write by node %d: %w", w.Node, ErrNode)
+			return 0, fmt.Errorf("a write by node %d: %w", w.Node, ErrNode)
 		}
 		if i > 0 && list[i-1].Node == w.Node {
-			return 0, fmt.Errorf("order: a variable: %w: node %d writes it twice", ErrNode, w.Node)
+			return 0, fmt.Errorf("a variable: %w: node %d writes it twice", ErrNode, w.Node)
 		}
 	}
 	n := &s.reads
 	if len(list) >= math.MaxInt32-len(n.writes)-1 {
-		return 0, fmt.Errorf("order: %w: %d writes", ErrSize, len(n.writes)+len(list))
+		return 0, fmt.Errorf("%w: %d writes", ErrSize, len(n.writes)+len(list))
 	}
 	if n.first == nil {
 		n.first, n.known = map[valueOf]int32{}, map[valueOf]int32{}
@@ -148,17 +150,17 @@ func (s *Solver) NewVariable(initial int32, writes ...Write) (Variable, error) {
 //
 // AddRead may be called between calls of Solve, but not from a check. It is cheapest after all
 // calls of Require. Memory is proportional to the number of writes of the variable for each
-// distinct set of values; no clauses are made. The error wraps ErrNode or ErrZero.
+// distinct set of values; no clauses are made. The error wraps ErrNode.
 func (s *Solver) AddRead(v Variable, node Node, values ...int32) error {
 	if s.zero() {
-		return ErrZero
+		return heisen.ErrZero
 	}
 	n := &s.reads
 	switch {
 	case v < 0 || int(v) >= len(n.variables):
-		return fmt.Errorf("order: a read of variable %d: %w", v, ErrNode)
+		return fmt.Errorf("a read of variable %d: %w", v, ErrNode)
 	case node < 0 || int(node) >= len(s.chainOf) || node == s.rows.goal:
-		return fmt.Errorf("order: a read by node %d: %w", node, ErrNode)
+		return fmt.Errorf("a read by node %d: %w", node, ErrNode)
 	case s.unsat:
 		return nil
 	}
@@ -228,7 +230,7 @@ func (w *valueSet) accepts(value int32) bool {
 	return false
 }
 
-// choice returns the choice variable of a read and a write. The literal says that the write comes
+// choice returns the choice variable of a read and a write. The literal means that the write comes
 // before the read and no rival comes between them. That can hold for several writes. choice makes
 // the variable if there is none.
 func (s *Solver) choice(i, x int32) int32 {

@@ -32,8 +32,8 @@ type readOf struct {
 	values   []int32
 }
 
-// past reports whether a node comes after the goal.
-func (p *memory) past(m model, n order.Node) bool {
+// afterGoal reports whether a node comes after the goal.
+func (p *memory) afterGoal(m model, n order.Node) bool {
 	if p.goal < 0 {
 		return false
 	}
@@ -53,7 +53,7 @@ func (p *memory) allows(m model) bool {
 				value, at = w.Value, place
 			}
 		}
-		if !slices.Contains(r.values, value) && !p.past(m, r.node) {
+		if !slices.Contains(r.values, value) && !p.afterGoal(m, r.node) {
 			return false
 		}
 	}
@@ -64,7 +64,7 @@ func (p *memory) allows(m model) bool {
 			}
 			for _, y := range list[:i] {
 				if x.Holder == y.Holder || x.Shared && y.Shared ||
-					x.Start >= 0 && p.past(m, x.Start) || y.Start >= 0 && p.past(m, y.Start) {
+					x.Start >= 0 && p.afterGoal(m, x.Start) || y.Start >= 0 && p.afterGoal(m, y.Start) {
 					continue
 				}
 				follows := func(a, b order.CriticalSection) bool {
@@ -79,8 +79,8 @@ func (p *memory) allows(m model) bool {
 	return true
 }
 
-// tell adds the given variables and locks to a solver.
-func (p *memory) tell(s *order.Solver, variables, locks []int) error {
+// addTo adds the given variables and locks to a solver.
+func (p *memory) addTo(s *order.Solver, variables, locks []int) error {
 	for _, v := range variables {
 		id, err := s.NewVariable(p.variables[v].initial, p.variables[v].list...)
 		if err != nil {
@@ -110,7 +110,7 @@ func smallMemory(rng *rand.Rand) *memory {
 	if rng.IntN(4) == 0 {
 		p.goal = -1
 	}
-	// The clauses of a problem are mostly about what is not decided otherwise.
+	// Few clauses, so that most choices are left to reads and critical sections.
 	p.Clauses = p.Clauses[:min(len(p.Clauses), rng.IntN(4))]
 	if rng.IntN(2) == 0 {
 		p.Require = nil
@@ -179,7 +179,7 @@ func smallMemory(rng *rand.Rand) *memory {
 		p.locks = append(p.locks, list)
 	}
 	if goalNode >= 0 {
-		for i := range p.Require { // what comes before or after the goal in any case leaves little
+		for i := range p.Require { // edges at the goal leave few choices
 			if l := p.Require[i]; (l.Before == goalNode || l.After == goalNode) && rng.IntN(2) == 0 {
 				p.Require = slices.Delete(p.Require, i, i+1)
 				break
@@ -277,11 +277,11 @@ func (p *memory) try(rng *rand.Rand) (yes, no, learned int, err error) {
 				}
 			})
 			known = slices.DeleteFunc(models(&p.Problem), func(m model) bool { return !part.allows(m) })
-			if err := p.tell(s, vs[:1], nil); err != nil {
+			if err := p.addTo(s, vs[:1], nil); err != nil {
 				return 0, 0, 0, err
 			}
 			vs = vs[1:]
-		} else if err := p.tell(s, vs, ls); err != nil {
+		} else if err := p.addTo(s, vs, ls); err != nil {
 			return 0, 0, 0, err
 		} else {
 			vs, ls = nil, nil
@@ -292,11 +292,11 @@ func (p *memory) try(rng *rand.Rand) (yes, no, learned int, err error) {
 				if err := begin(); err != nil {
 					return 0, 0, 0, err
 				}
-				if err := p.tell(s, rng.Perm(len(p.variables)), rng.Perm(len(p.locks))); err != nil {
+				if err := p.addTo(s, rng.Perm(len(p.variables)), rng.Perm(len(p.locks))); err != nil {
 					return 0, 0, 0, err
 				}
 			case k == 1:
-				if err := p.tell(s, vs, ls); err != nil {
+				if err := p.addTo(s, vs, ls); err != nil {
 					return 0, 0, 0, err
 				}
 				known = all
@@ -428,8 +428,8 @@ func TestNativeWindows(t *testing.T) {
 	}
 }
 
-// TestAfterGoal: rows of nodes after the goal are incomplete during a search. That does not change
-// results, also if clauses are about many such nodes and can close cycles among them.
+// TestAfterGoal checks that results do not change because the rows of nodes after the goal are
+// incomplete during a search, even if clauses about such nodes can close cycles among them.
 func TestAfterGoal(t *testing.T) {
 	problems := 1000
 	if testing.Short() {

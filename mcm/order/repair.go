@@ -10,7 +10,7 @@ type repairer struct {
 	violations []violation
 }
 
-// violation says that a read reads a rival, or that two critical sections overlap.
+// violation is a read that reads a rival, or two critical sections that overlap.
 type violation struct {
 	kind  roleKind // reading or starting
 	index int32    // the read or the section

@@ -38,7 +38,7 @@ func (s *Solver) addRole(n Node, u role) {
 	x.list = append(x.list, u)
 }
 
-// guard returns the literal that says that a node comes before the goal, or always if there is no
+// guard returns the literal that a node comes before the goal, or always if there is no
 // goal.
 func (s *Solver) guard(n Node) lit {
 	if s.rows.goal < 0 {

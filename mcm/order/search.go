@@ -18,14 +18,14 @@ import (
 //
 // Solve returns Unknown with a nil error if the budget is spent. The error is that of ctx, which
 // Solve checks at each decision and conflict, or wraps ErrNode (in an assumption or a clause of the
-// check), ErrCheck or ErrZero, or heisen.ErrOption for a nil context; the result is then Unknown.
+// check), ErrCheck, or heisen.ErrOption for a nil context; the result is then Unknown.
 // What was learned stays valid in all cases, so a later call continues from there.
 func (s *Solver) Solve(ctx context.Context, assume []Lit, check func(order []Node) [][]Lit) (Result, error) {
 	if s.zero() {
-		return Unknown, ErrZero
+		return Unknown, heisen.ErrZero
 	}
 	if ctx == nil {
-		return Unknown, fmt.Errorf("order.Solve: %w: nil context", heisen.ErrOption)
+		return Unknown, fmt.Errorf("order.Solver.Solve: %w: the context is nil", heisen.ErrOption)
 	}
 	s.stats.Solves++
 	s.failed, s.found, s.truth = s.failed[:0], s.found[:0], s.truth[:0]
@@ -147,7 +147,7 @@ func (s *Solver) consult(check func(order []Node) [][]Lit) (accepted bool, err e
 		}
 	}
 	if !progress {
-		return false, fmt.Errorf("order: %w: %d clauses", ErrCheck, len(violated))
+		return false, fmt.Errorf("%w: %d clauses", ErrCheck, len(violated))
 	}
 	return false, nil
 }

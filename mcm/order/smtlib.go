@@ -22,10 +22,10 @@ type Problem struct {
 func Bool(k int) Lit { return Lit{Node(-1 - 2*k), Node(-2 - 2*k)} }
 
 // Solver returns a new Solver with the chains, booleans, edges and clauses of the problem. The
-// assumptions are for Solve. The errors are those of NewSolver and Add.
+// assumptions are for Solve. The errors are those of NewSolver, Require and Add.
 func (p *Problem) Solver(opts ...Option) (*Solver, error) {
 	if p == nil {
-		p = &Problem{}
+		return nil, heisen.ErrZero
 	}
 	s, err := NewSolver(p.Chains, opts...)
 	if err != nil {
@@ -35,10 +35,9 @@ func (p *Problem) Solver(opts ...Option) (*Solver, error) {
 		s.NewBool()
 	}
 	for i, e := range p.Require {
-		if err := s.valid(e); err != nil || e.Before < 0 {
-			return nil, fmt.Errorf("order: edge %d from %d to %d: %w", i, e.Before, e.After, ErrNode)
+		if err := s.Require(e.Before, e.After); err != nil {
+			return nil, fmt.Errorf("edge %d: %w", i, err)
 		}
-		s.Require(e.Before, e.After)
 	}
 	for i, c := range p.Clauses {
 		if err := s.Add(c...); err != nil {
@@ -52,14 +51,18 @@ func (p *Problem) Solver(opts ...Option) (*Solver, error) {
 // QF_IDL: an integer per node, and strict inequalities for literals. In a model, two integers that
 // no literal compares may be equal. No literal asks for equality, so any order of such nodes
 // satisfies the problem. Hence sat corresponds to Sat and unsat to Unsat. The text is a direct
-// translation that uses nothing of the solver. The error is that of w, or
-// wraps heisen.ErrOption if w is nil.
+// translation that uses nothing of the solver. The error is that of w. If w is nil, or the problem
+// has a wrong chain or literal, nothing is written, and the error wraps heisen.ErrOption, ErrSize or
+// ErrNode.
 func (p *Problem) WriteSMTLIB(w io.Writer) error {
-	if w == nil {
-		return fmt.Errorf("order.WriteSMTLIB: %w: nil writer", heisen.ErrOption)
+	switch {
+	case p == nil:
+		return heisen.ErrZero
+	case w == nil:
+		return fmt.Errorf("order.Problem.WriteSMTLIB: %w: the writer is nil", heisen.ErrOption)
 	}
-	if p == nil {
-		p = &Problem{}
+	if err := p.check(); err != nil {
+		return fmt.Errorf("order.Problem.WriteSMTLIB: %w", err)
 	}
 	b := bufio.NewWriter(w)
 	b.WriteString("(set-logic QF_IDL)\n")
@@ -106,6 +109,26 @@ func (p *Problem) WriteSMTLIB(w io.Writer) error {
 	}
 	b.WriteString("(check-sat)\n")
 	return b.Flush()
+}
+
+// check returns what is wrong with the problem.
+func (p *Problem) check() error {
+	nodes, err := countNodes(p.Chains)
+	if err != nil {
+		return err
+	}
+	lists := append([][]Lit{p.Require, p.Assume}, p.Clauses...)
+	for i, list := range lists {
+		for _, l := range list {
+			if i == 0 && l.Before < 0 {
+				return fmt.Errorf("edge %v: %w", l, ErrNode)
+			}
+			if err := l.check(nodes, p.Bools); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func writeLit(b *bufio.Writer, l Lit) {

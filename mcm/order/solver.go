@@ -58,7 +58,7 @@ func (r Result) String() string {
 	return "unknown"
 }
 
-// Errors that the errors of this package wrap, besides heisen.ErrOption.
+// Errors that the errors of this package wrap, besides heisen.ErrOption and heisen.ErrZero.
 var (
 	// ErrNode means that a node, boolean or variable does not exist, that a literal compares a
 	// node with itself, or that a list names a node twice.
@@ -67,8 +67,6 @@ var (
 	ErrSize = errors.New("too large")
 	// ErrCheck means that a check returned only clauses that its candidate satisfies.
 	ErrCheck = errors.New("check returned no violated clause")
-	// ErrZero means that a Solver is nil or was not made by NewSolver.
-	ErrZero = errors.New("order: the Solver was not made by NewSolver")
 )
 
 // Stats counts what a Solver has done since it was made.
@@ -170,25 +168,17 @@ func NewSolver(chains []int, opts ...Option) (*Solver, error) {
 	if err := option.Apply("order.NewSolver", &s.cfg, opts); err != nil {
 		return nil, err
 	}
-	nodes := 0
-	for c, n := range chains {
-		if n < 0 {
-			return nil, fmt.Errorf("order.NewSolver: %w: chain %d has length %d", heisen.ErrOption, c, n)
-		}
-		if n >= math.MaxInt32/len(chains)-nodes {
-			return nil, fmt.Errorf("order.NewSolver: %w: more than %d nodes in %d chains", ErrSize, nodes, len(chains))
-		}
-		nodes += n
+	nodes, err := countNodes(chains)
+	if err != nil {
+		return nil, fmt.Errorf("order.NewSolver: %w", err)
 	}
-	nodes = 0
 	for c, n := range chains {
-		s.first = append(s.first, Node(nodes))
+		s.first = append(s.first, Node(len(s.chainOf)))
 		s.chains = append(s.chains, int32(n))
 		for i := range n {
 			s.chainOf = append(s.chainOf, int32(c))
 			s.posOf = append(s.posOf, int32(i))
 		}
-		nodes += n
 	}
 	s.width = len(chains)
 	if c := s.cfg.goal; c >= len(chains) || c >= 0 && chains[c] != 1 {
@@ -202,6 +192,21 @@ func NewSolver(chains []int, opts ...Option) (*Solver, error) {
 	s.budget.conflicts, s.budget.propagations = s.cfg.conflicts, s.cfg.propagations
 	s.learn.limit = s.cfg.reduceAt
 	return s, nil
+}
+
+// countNodes returns the number of nodes in chains, unless they are too many for a Solver.
+func countNodes(chains []int) (nodes int, err error) {
+	for c, n := range chains {
+		if n < 0 {
+			return 0, option.Errorf("chain %d has length %d, want at least 0", c, n)
+		}
+		if bound := math.MaxInt32 / len(chains); n >= bound-nodes {
+			return 0, fmt.Errorf("%w: %d chains may have fewer than %d nodes, and chain %d of length %d comes after %d",
+				ErrSize, len(chains), bound, c, n, nodes)
+		}
+		nodes += n
+	}
+	return nodes, nil
 }
 
 // zero reports whether s was not made by NewSolver.
@@ -247,17 +252,26 @@ func (s *Solver) NewBool() Lit {
 	return Bool(k)
 }
 
-// Require makes a come before b from now on. It reports whether propagation finds no contradiction
-// with what was required and added before. After a contradiction every Solve returns Unsat. A node
-// that does not exist, or that is to come before itself, is a contradiction. The cost is
-// proportional to the row cells that change; see the package documentation.
-func (s *Solver) Require(a, b Node) bool {
+// Require makes a come before b from now on. If that contradicts what was required and added before,
+// every later Solve returns Unsat. The cost is proportional to the row cells that change; see the
+// package documentation. The error wraps ErrNode, also if a is b; nothing is required then.
+func (s *Solver) Require(a, b Node) error {
 	if s.zero() {
-		return false
+		return heisen.ErrZero
 	}
+	if err := s.valid(Lit{a, b}); err != nil {
+		return err
+	}
+	if a < 0 { // a boolean
+		return fmt.Errorf("node %d: %w", a, ErrNode)
+	}
+	s.require(a, b)
+	return nil
+}
+
+// require is Require of valid nodes. It reports whether propagation finds no contradiction.
+func (s *Solver) require(a, b Node) bool {
 	switch {
-	case s.valid(Lit{a, b}) != nil || a < 0:
-		s.unsat = true
 	case s.unsat || s.before(a, b):
 	case s.before(b, a) || s.throughGoal(a, b) || !s.addEdge(a, b, noLit, -1) || !s.propagate():
 		s.unsat = true
@@ -267,10 +281,10 @@ func (s *Solver) Require(a, b Node) bool {
 
 // Add adds a permanent clause: at least one of the literals holds. After the empty clause every
 // Solve returns Unsat. Add may be called between calls of Solve. It must not be called from a
-// check, which returns its clauses instead. The error wraps ErrNode or ErrZero.
+// check, which returns its clauses instead. The error wraps ErrNode.
 func (s *Solver) Add(clause ...Lit) error {
 	if s.zero() {
-		return ErrZero
+		return heisen.ErrZero
 	}
 	if err := s.intern(clause); err != nil {
 		return err
@@ -287,28 +301,28 @@ func (s *Solver) Add(clause ...Lit) error {
 // wraps ErrNode, also for a node that is named twice, or ErrZero.
 func (s *Solver) PreferOrder(nodes []Node) error {
 	if s.zero() {
-		return ErrZero
+		return heisen.ErrZero
 	}
 	s.lin.reset()
 	for i, n := range nodes {
 		if n < 0 || int(n) >= len(s.chainOf) {
-			return fmt.Errorf("order: preferred order, position %d: node %d: %w", i, n, ErrNode)
+			return fmt.Errorf("preferred order, position %d: node %d: %w", i, n, ErrNode)
 		}
 		if !s.lin.name(n) {
-			return fmt.Errorf("order: preferred order, position %d: %w: node %d occurs twice", i, ErrNode, n)
+			return fmt.Errorf("preferred order, position %d: %w: node %d occurs twice", i, ErrNode, n)
 		}
 	}
 	s.lin.nameRest()
 	return nil
 }
 
-// Prefer makes l the literal of its pair or boolean that the search tries first. The default for a
+// Prefer makes the search try l before its negation. The default for a
 // pair is the preferred order. A boolean stays false while every clause with its positive literal
 // holds otherwise; if a clause does not, a preferred positive literal is tried before the other
-// literals of the clause. The error wraps ErrNode or ErrZero.
+// literals of the clause. The error wraps ErrNode.
 func (s *Solver) Prefer(l Lit) error {
 	if s.zero() {
-		return ErrZero
+		return heisen.ErrZero
 	}
 	if err := s.valid(l); err != nil {
 		return err
@@ -328,19 +342,22 @@ func (s *Solver) SetBudget(conflicts, propagations int64) {
 }
 
 // valid reports whether l names two different nodes, or a boolean.
-func (s *Solver) valid(l Lit) error {
+func (s *Solver) valid(l Lit) error { return l.check(len(s.chainOf), len(s.bools)) }
+
+// check returns an error unless l names two different nodes, or a boolean, of a problem with so many.
+func (l Lit) check(nodes, bools int) error {
 	a, b := l.Before, l.After
 	if a > b {
 		a, b = b, a
 	}
 	switch {
-	case a == b, int(b) >= len(s.chainOf):
+	case a == b, int(b) >= nodes:
 	case a >= 0:
 		return nil
-	case b < 0 && b == a+1 && a&1 == 0 && int(-b-1)/2 < len(s.bools):
+	case b < 0 && b == a+1 && a&1 == 0 && int(-b-1)/2 < bools:
 		return nil
 	}
-	return fmt.Errorf("order: literal %v: %w", l, ErrNode)
+	return fmt.Errorf("literal %v: %w", l, ErrNode)
 }
 
 // Order returns a copy of the order that the last Solve found. It is empty unless that returned

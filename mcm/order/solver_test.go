@@ -1,6 +1,7 @@
 package order_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -99,15 +100,20 @@ func TestMisuse(t *testing.T) {
 	if v, err := solve(s, nil, nil); v != order.Sat || err != nil {
 		t.Errorf("after errors: %v, %v", v, err)
 	}
-	if s.Require(0, 9) || ask(s, nil, nil) != order.Unsat || len(s.Failed()) != 0 {
-		t.Error("an edge to nowhere can hold")
+	for _, l := range []order.Lit{lit(0, 9), lit(9, 0), lit(1, 1), lit(s.Node(0, 5), 0), order.Bool(0)} {
+		if err := s.Require(l.Before, l.After); !errors.Is(err, order.ErrNode) {
+			t.Errorf("Require of %v: error %v", l, err)
+		}
+	}
+	if v, err := solve(s, nil, nil); v != order.Sat || err != nil {
+		t.Errorf("after edges that do not exist: %v, %v", v, err)
 	}
 }
 
 func TestContradictions(t *testing.T) {
 	s := mustNew(t, []int{2, 2})
-	if !s.Require(1, 2) || s.Require(3, 0) || ask(s, nil, nil) != order.Unsat {
-		t.Error("a cycle of edges is not noticed")
+	if err := errors.Join(s.Require(1, 2), s.Require(3, 0)); err != nil || ask(s, nil, nil) != order.Unsat || len(s.Failed()) != 0 {
+		t.Errorf("a cycle of edges is not noticed, error %v", err)
 	}
 	s = mustNew(t, []int{2, 2})
 	if err := s.Add(); err != nil || ask(s, []order.Lit{lit(0, 2)}, nil) != order.Unsat || len(s.Failed()) != 0 {
@@ -130,8 +136,8 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-// TestPreferred: without constraints the order found is the preferred one, and an
-// assumption moves only what it must.
+// TestPreferred checks that without constraints the result is the preferred order, and that an
+// assumption moves only the nodes that it must.
 func TestPreferred(t *testing.T) {
 	s := mustNew(t, []int{3, 3})
 	hint := []order.Node{0, 3, 1, 4, 2, 5}
@@ -147,8 +153,8 @@ func TestPreferred(t *testing.T) {
 	}
 }
 
-// TestBudget: a budget makes hard queries unknown, is per query, and a solver goes
-// on where it was.
+// TestBudget checks that a budget makes hard queries unknown and holds for each query, and that later
+// queries without a budget have the right results.
 func TestBudget(t *testing.T) {
 	f := maximal.Encode(workload.Hot(workload.Params{Threads: 4, Events: 300, Seed: 3}))
 	s, err := f.Solver(order.WithBudget(1, 0))
@@ -189,8 +195,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestContext: Solve stops when its context is done, also in the midst of a search, and a later
-// call goes on.
+// TestContext checks that Solve stops when its context is done, also during a search, and that later
+// calls continue.
 func TestContext(t *testing.T) {
 	s := mustNew(t, []int{2, 2})
 	done, cancel := context.WithCancel(context.Background())
@@ -215,19 +221,19 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// TestZero: methods of a Solver that NewSolver did not make fail, and do not panic.
+// TestZero checks that methods of a Solver that NewSolver did not make fail without a panic.
 func TestZero(t *testing.T) {
 	for _, s := range []*order.Solver{nil, {}} {
-		if _, err := solve(s, nil, nil); !errors.Is(err, order.ErrZero) {
+		if _, err := solve(s, nil, nil); !errors.Is(err, heisen.ErrZero) {
 			t.Errorf("Solve: %v", err)
 		}
 		_, err := s.NewVariable(0)
-		for i, err := range []error{err, s.Add(), s.Prefer(order.Bool(0)), s.PreferOrder(nil), s.AddRead(0, 0), s.AddLock()} {
-			if !errors.Is(err, order.ErrZero) {
+		for i, err := range []error{err, s.Require(0, 1), s.Add(), s.Prefer(order.Bool(0)), s.PreferOrder(nil), s.AddRead(0, 0), s.AddLock()} {
+			if !errors.Is(err, heisen.ErrZero) {
 				t.Errorf("method %d: %v", i, err)
 			}
 		}
-		if s.Require(0, 1) || s.Holds(lit(0, 1)) || s.Nodes() != 0 || s.Node(0, 0) >= 0 {
+		if s.Holds(lit(0, 1)) || s.Nodes() != 0 || s.Node(0, 0) >= 0 {
 			t.Error("nodes of no solver")
 		}
 		s.NewBool()
@@ -237,13 +243,13 @@ func TestZero(t *testing.T) {
 		}
 	}
 	var p *order.Problem
-	if s, err := p.Solver(); err != nil || ask(s, nil, nil) != order.Sat {
+	if _, err := p.Solver(); !errors.Is(err, heisen.ErrZero) {
 		t.Errorf("no problem: %v", err)
 	}
 }
 
-// TestDeterminism: the same calls have the same results and the same statistics,
-// also while other solvers run.
+// TestDeterminism checks that the same calls have the same results and statistics, also while other
+// solvers run.
 func TestDeterminism(t *testing.T) {
 	f := maximal.Encode(workload.Hot(workload.Params{Threads: 3, Events: 250, Seed: 5}))
 	run := func() (string, error) {
@@ -274,8 +280,7 @@ func TestDeterminism(t *testing.T) {
 	group.Wait()
 }
 
-// TestSteadyState: once a solver has seen its queries, asking them again does not
-// allocate.
+// TestSteadyState checks that repeated queries do not allocate.
 func TestSteadyState(t *testing.T) {
 	f := maximal.Encode(workload.Mixed(workload.Params{Threads: 4, Events: 400, Seed: 2}))
 	s, err := f.Solver()
@@ -299,7 +304,7 @@ func TestSteadyState(t *testing.T) {
 	}
 }
 
-// TestSMTLIB looks at the text of a problem with everything in it.
+// TestSMTLIB checks the text of a problem with all kinds of constraints.
 func TestSMTLIB(t *testing.T) {
 	p := order.Problem{
 		Chains: []int{2, 1}, Bools: 1, Require: []order.Lit{lit(0, 2)},
@@ -394,7 +399,7 @@ func FuzzSolve(f *testing.F) {
 	})
 }
 
-// TestStats: the counters count what they say, for one query that needs all.
+// TestStats checks all counters with one query that needs all of them.
 func TestStats(t *testing.T) {
 	f := maximal.Encode(workload.Hot(workload.Params{Threads: 4, Events: 300, Seed: 3}))
 	s, err := f.Solver(order.WithRestarts(1), order.WithReduction(10))
@@ -421,6 +426,28 @@ func TestNilArguments(t *testing.T) {
 	var ctx context.Context
 	if res, err := s.Solve(ctx, nil, nil); res != order.Unknown || !errors.Is(err, heisen.ErrOption) {
 		t.Errorf("Solve: %v, %v", res, err)
+	}
+	for name, p := range map[string]*order.Problem{
+		"an unknown node":    {Chains: []int{2}, Clauses: [][]order.Lit{{lit(0, 7)}}},
+		"an unknown boolean": {Chains: []int{2}, Bools: 1, Clauses: [][]order.Lit{{order.Bool(1)}}},
+		"a negative length":  {Chains: []int{-1}},
+		"a required boolean": {Chains: []int{2}, Bools: 1, Require: []order.Lit{order.Bool(0)}},
+		"too many nodes":     {Chains: []int{1 << 31}},
+	} {
+		var text bytes.Buffer
+		_, want := p.Solver()
+		err := p.WriteSMTLIB(&text)
+		if want == nil || err == nil || text.Len() > 0 {
+			t.Errorf("%s: %d bytes written, error %v; Solver: error %v", name, text.Len(), err, want)
+		}
+	}
+	assumed := order.Problem{Chains: []int{2}, Assume: []order.Lit{lit(0, 7)}}
+	if err := assumed.WriteSMTLIB(&bytes.Buffer{}); !errors.Is(err, order.ErrNode) {
+		t.Errorf("WriteSMTLIB of an unknown node: %v", err)
+	}
+	if _, err := order.NewSolver([]int{1 << 31}); err == nil || err.Error() !=
+		"order.NewSolver: too large: 1 chains may have fewer than 2147483647 nodes, and chain 0 of length 2147483648 comes after 0" {
+		t.Errorf("NewSolver: %v", err)
 	}
 	if err := new(order.Problem).WriteSMTLIB(nil); !errors.Is(err, heisen.ErrOption) {
 		t.Errorf("WriteSMTLIB: %v", err)

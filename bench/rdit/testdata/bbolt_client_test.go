@@ -13,8 +13,8 @@ type document struct {
 	words int
 }
 
-// Documents are handed from writers to readers by keys in the database: what
-// orders the accesses to them is the database's locks.
+// Writers pass documents to readers by keys in the database. The database's locks order the
+// accesses to the documents.
 func TestClient(t *testing.T) {
 	db, err := bbolt.Open(filepath.Join(t.TempDir(), "db"), 0o600, &bbolt.Options{NoSync: true})
 	if err != nil {
@@ -23,7 +23,7 @@ func TestClient(t *testing.T) {
 	defer db.Close()
 	const n = 60
 	documents := make([]document, n)
-	edits := 0 // nobody takes care of it
+	edits := 0 // not synchronized
 	done := make(chan bool)
 	go func() {
 		for i := range n {

@@ -12,8 +12,7 @@ type entry struct {
 	text *string
 }
 
-// A tree that does not change is read by two goroutines; it is written by nobody any
-// more, but counts are.
+// Two goroutines read a tree that does not change. Counts do change.
 func TestClient(t *testing.T) {
 	const n, rounds = 200, 4000
 	tree := btree.NewG(4, func(a, b *entry) bool { return a.key < b.key })
@@ -21,7 +20,7 @@ func TestClient(t *testing.T) {
 		text := "text"
 		tree.ReplaceOrInsert(&entry{i, &text})
 	}
-	misses := 0 // nobody takes care of it
+	misses := 0 // not synchronized
 	var wg sync.WaitGroup
 	for g := 0; g < 2; g++ {
 		wg.Add(1)

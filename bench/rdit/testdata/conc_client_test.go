@@ -8,12 +8,12 @@ import (
 
 type job struct{ in, out int }
 
-// Jobs are done by a pool's goroutines and waited for by the pool.
+// The goroutines of a pool do jobs, and the pool waits for them.
 func TestClient(t *testing.T) {
 	const n = 100
 	jobs := make([]job, n)
 	p := pool.New().WithMaxGoroutines(4)
-	started := 0 // nobody takes care of it
+	started := 0 // not synchronized
 	for i := range jobs {
 		i := i
 		jobs[i].in = i

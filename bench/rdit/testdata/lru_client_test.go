@@ -14,7 +14,7 @@ type page struct {
 	size int
 }
 
-// Pages are handed over by caches, and evictions come back as calls.
+// Goroutines pass pages to each other through caches. Evictions are callbacks.
 func TestClient(t *testing.T) {
 	const n = 100
 	evicted := 0 // by one goroutine
@@ -23,7 +23,7 @@ func TestClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh := expirable.NewLRU[int, *page](n, nil, time.Hour)
-	hits := 0 // nobody takes care of it
+	hits := 0 // not synchronized
 	done := make(chan bool)
 	go func() {
 		for i := 0; i < n; i++ {

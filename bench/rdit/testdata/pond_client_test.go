@@ -8,12 +8,12 @@ import (
 
 type parcel struct{ in, out int }
 
-// Parcels are done by a pool's workers; who waits for a task's future, which is in a
-// hidden package, or for the pool may look at them.
+// The workers of a pool process parcels. A goroutine may read a parcel after it has waited for the
+// pool, or for the future of the task, which is in a hidden package.
 func TestClient(t *testing.T) {
 	const n = 60
 	parcels := make([]parcel, n)
-	started := 0 // nobody takes care of it
+	started := 0 // not synchronized
 	pool := pond.NewResultPool[int](4)
 	var tasks []pond.Result[int]
 	for i := range parcels {
@@ -33,8 +33,8 @@ func TestClient(t *testing.T) {
 		}
 		sum += parcels[i].out
 	}
-	rest := pond.NewPool(1) // another one, for two clients
-	finished := 0           // nobody takes care of it either
+	rest := pond.NewPool(1) // another pool, for two clients
+	finished := 0           // not synchronized either
 	done := make(chan bool)
 	for i := 0; i < 2; i++ {
 		go func() {

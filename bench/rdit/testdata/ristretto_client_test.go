@@ -9,11 +9,11 @@ import (
 
 type value struct{ n, size int }
 
-// Values are handed over by a cache, and those that it gives up come back as calls by
-// its own goroutine.
+// Goroutines pass values through a cache. For each dropped value, the cache's own goroutine makes a
+// callback.
 func TestClient(t *testing.T) {
 	const n = 100
-	returned, finished := 0, 0 // nobody takes care of finished
+	returned, finished := 0, 0 // finished is not synchronized
 	cache, err := ristretto.NewCache(&ristretto.Config[int, *value]{
 		NumCounters: 1000, MaxCost: 1 << 20, BufferItems: 64,
 		OnExit: func(*value) { returned++ },

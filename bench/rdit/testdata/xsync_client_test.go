@@ -12,12 +12,12 @@ type item struct {
 	value string
 }
 
-// Items are handed over by a map and by a queue, and counted beside them.
+// Goroutines pass items through a map and a queue. The counts of items are separate.
 func TestClient(t *testing.T) {
 	const n = 200
 	m := xsync.NewMap[int, *item]()
 	q := xsync.NewMPMCQueue[*item](n)
-	lost := 0 // nobody takes care of it
+	lost := 0 // not synchronized
 	done := make(chan bool)
 	go func() {
 		for i := range n {

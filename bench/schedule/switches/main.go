@@ -1,5 +1,5 @@
-// Command switches is what command schedule measures: goroutines that give way to each
-// other, lock, or count atomically, so many times in all.
+// Command switches is the program that command schedule measures. Its goroutines yield to each
+// other, lock, or count atomically, a given number of times in all.
 package main
 
 import (

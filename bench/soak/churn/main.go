@@ -1,8 +1,7 @@
-// Command churn is a race-free program that lives through in minutes what a
-// server lives through in a day: many goroutines that come and go, a large heap
-// whose addresses are used again and again, and locks, channels and atomics that
-// are allocated with everything else. Now and then it prints how many goroutines it
-// has started.
+// Command churn is a race-free program with the load of a server's day in a few minutes: many
+// goroutines that come and go, a large heap whose addresses are used again and again, and locks,
+// channels and atomics that are allocated with everything else. Now and then it prints how many
+// goroutines it has started.
 package main
 
 import (
@@ -51,8 +50,8 @@ func main() {
 // batch is the number of goroutines that work on a block.
 const batch = 8
 
-// fill starts goroutines that write parts of b, waits for them in one of several ways, and reads what they
-// wrote.
+// fill starts goroutines that write parts of b, waits for them in one of several ways, and reads
+// what they wrote.
 func fill(b *block, touched, n int) {
 	var wg sync.WaitGroup
 	part := len(b.words) / batch

@@ -1,14 +1,14 @@
-// Command closer runs a pool of sessions that end for two reasons: the user logs out,
-// or the session has been idle. Whoever ends a session looks whether it is closed,
-// writes down what is in it, and marks it closed. Each step holds the session's lock,
-// but nothing keeps the other out in between: then a session is closed twice, and
-// gives back its slot twice, so that the pool lets in more than it has room for.
+// Command closer runs a pool of sessions that end for two reasons: the user logs out, or the
+// session has been idle. To end a session, a goroutine tests whether it is closed, saves its log,
+// and marks it closed. Each step holds the session's lock, but another goroutine can come in
+// between. Then the session is closed twice and gives back its slot twice, and the pool admits more
+// sessions than it has room for.
 //
-// No access is a data race. The file heisen.sections says that the test of the mark
-// and its setting belong together.
+// No access is a data race. The file heisen.sections says that testing the mark and setting it
+// belong together.
 //
 //	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/closer
-//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/closer -- -fixed
+//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/closer -fixed
 package main
 
 import (
@@ -25,7 +25,7 @@ import (
 // pool counts the free slots for sessions.
 type pool struct{ free atomic.Int64 }
 
-// session is what a user is logged in to.
+// session is the session of a user.
 type session struct {
 	pool *pool
 	user string
@@ -45,7 +45,7 @@ func (s *session) close(why string) {
 	}
 	s.save(why) // may be slow, so without the lock
 	s.mu.Lock()
-	s.closed = true // the bug: somebody else may have set it since
+	s.closed = true // the bug: another goroutine may have set it since
 	s.mu.Unlock()
 	s.pool.free.Add(1)
 }
@@ -63,7 +63,7 @@ func (s *session) closeFixed(why string) {
 	s.pool.free.Add(1)
 }
 
-// save writes down what the user did.
+// save encodes the log of the user's actions.
 func (s *session) save(why string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ const (
 func run(w io.Writer, fixed bool) {
 	p := new(pool)
 	p.free.Store(slots)
-	idle := make(chan *session, slots) // what the janitor looks at
+	idle := make(chan *session, slots) // sessions for the janitor
 	end := (*session).close
 	if fixed {
 		end = (*session).closeFixed
@@ -113,7 +113,7 @@ func run(w io.Writer, fixed bool) {
 	fmt.Fprintf(w, "%d slots free of %d\n", p.free.Load(), slots)
 }
 
-// visit notes that the user has seen a page.
+// visit logs that the user has visited a page.
 func (s *session) visit(page string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +123,7 @@ func (s *session) visit(page string) {
 }
 
 func main() {
-	fixed := flag.Bool("fixed", false, "test and set the mark at once")
+	fixed := flag.Bool("fixed", false, "test and set the mark in one critical section")
 	flag.Parse()
 	run(os.Stdout, *fixed)
 }

@@ -1,11 +1,11 @@
-// Command counter sells tickets at several counters. How many are left is an atomic
-// number, so there is no data race; but a sale loads it, and stores one less, and
-// another sale in between is undone: the same ticket is sold twice.
+// Command counter sells tickets at several counters. The number of tickets left is atomic, so there
+// is no data race. But a sale loads the number and then stores one less. Another sale in between is
+// undone, and a ticket is sold twice.
 //
 // The file heisen.sections says that the load and the store belong together.
 //
 //	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/counter
-//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/counter -- -fixed
+//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/counter -fixed
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"sync/atomic"
 )
 
-// show is an evening at the theatre.
+// show is an evening at the theater.
 type show struct {
 	left atomic.Int64 // tickets not sold yet
 }
@@ -29,11 +29,11 @@ func (s *show) sell() bool {
 	if left == 0 {
 		return false
 	}
-	s.left.Store(left - 1) // the bug: another counter may have sold one meanwhile
+	s.left.Store(left - 1) // the bug: another counter may have sold one in between
 	return true
 }
 
-// sellFixed sells a ticket only if nobody has since it looked.
+// sellFixed sells a ticket only if none was sold since it loaded the number.
 func (s *show) sellFixed() bool {
 	for {
 		left := s.left.Load()
@@ -46,7 +46,7 @@ func (s *show) sellFixed() bool {
 	}
 }
 
-// number returns what is printed on a customer's ticket.
+// number returns the number printed on a customer's ticket.
 func number(counter, customer int) uint64 {
 	h := fnv.New64a()
 	for range 120 {

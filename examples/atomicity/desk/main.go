@@ -1,12 +1,12 @@
-// Command desk sells a ticket at the desk, early in the evening, and puts out the tickets
-// of the next show when the first is over. A sale looks how many are left in one hold of
-// the lock and stores one less in another: new tickets that come in between are lost.
+// Command desk sells a ticket at the desk, early in the evening, and puts out the tickets of the
+// next show when the first is over. A sale reads the number of tickets left in one critical section
+// and stores one less in another. New tickets that come in between are lost.
 //
-// They come much later, and that is what every execution shows. But nothing makes them
-// wait, and so mcm predicts what could have been.
+// In every execution they come much later. But no synchronization makes them wait, so mcm predicts
+// an execution in which they come in between.
 //
 //	heisen run -detect mcm -sections heisen.sections ./examples/atomicity/desk
-//	heisen run -detect mcm -sections heisen.sections ./examples/atomicity/desk -- -fixed
+//	heisen run -detect mcm -sections heisen.sections ./examples/atomicity/desk -fixed
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// desk is where tickets are sold.
+// desk sells tickets.
 type desk struct {
 	mu   sync.Mutex
 	left int // tickets not sold yet
@@ -34,7 +34,7 @@ func (d *desk) sell() {
 	d.mu.Unlock()
 }
 
-// sellFixed sells a ticket in one hold of the lock.
+// sellFixed sells a ticket in one critical section.
 func (d *desk) sellFixed() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -66,7 +66,7 @@ func run(w io.Writer, fixed bool) {
 }
 
 func main() {
-	fixed := flag.Bool("fixed", false, "sell in one hold of the lock")
+	fixed := flag.Bool("fixed", false, "sell in one critical section")
 	flag.Parse()
 	run(os.Stdout, *fixed)
 }

@@ -1,12 +1,12 @@
-// Command lazy serves requests with a client that is dialled when the first request
-// needs it. The pointer to the client is atomic, so the program has no data race; but
-// between the load that finds no client and the store of a new one, another request
-// may do the same. Then two clients are dialled, and nobody ever closes the first.
+// Command lazy serves requests with a client that is created for the first request. The pointer to
+// the client is atomic, so the program has no data race. But between the load that finds no client
+// and the store of a new one, another request may do the same. Then two clients are created, and
+// the first is never closed.
 //
 // The file heisen.sections says that the load and the store belong together.
 //
 //	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/lazy
-//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/lazy -- -fixed
+//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/lazy -fixed
 package main
 
 import (
@@ -35,7 +35,7 @@ func (c *client) send(request string) uint32 {
 type shard struct {
 	number int
 	client atomic.Pointer[client]
-	mu     sync.Mutex // held while a client is dialled, by getFixed
+	mu     sync.Mutex // held by getFixed while it dials a client
 	dials  atomic.Int64
 }
 
@@ -55,7 +55,7 @@ func (s *shard) get() *client {
 	return c
 }
 
-// getFixed looks again when it has the lock.
+// getFixed checks again when it holds the lock.
 func (s *shard) getFixed() *client {
 	if c := s.client.Load(); c != nil {
 		return c
@@ -76,7 +76,7 @@ const (
 	shards   = 16
 )
 
-// run serves requests and prints how many clients were dialled for them.
+// run serves requests and prints how many clients were dialed for them.
 func run(w io.Writer, fixed bool) {
 	all := make([]shard, shards)
 	for i := range all {
@@ -87,7 +87,7 @@ func run(w io.Writer, fixed bool) {
 		working.Go(func() {
 			sum := uint32(id)
 			for i := range requests {
-				// What comes next depends on the answers so far.
+				// The next shard depends on the answers so far.
 				s := &all[(i/8+int(sum%3))%shards]
 				get := s.get
 				if fixed {
@@ -105,11 +105,11 @@ func run(w io.Writer, fixed bool) {
 			sent += c.sent.Load()
 		}
 	}
-	fmt.Fprintf(w, "%d clients dialled for %d shards, %d requests lost sight of\n", dials, shards, workers*requests-sent)
+	fmt.Fprintf(w, "%d clients dialed for %d shards, %d requests to lost clients\n", dials, shards, workers*requests-sent)
 }
 
 func main() {
-	fixed := flag.Bool("fixed", false, "dial under a lock, and look again first")
+	fixed := flag.Bool("fixed", false, "check again and dial while holding a lock")
 	flag.Parse()
 	run(os.Stdout, *fixed)
 }

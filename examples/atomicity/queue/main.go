@@ -1,13 +1,13 @@
-// Command queue has workers that take jobs from a shared stack, the latest first: a
-// worker asks how many jobs there are and takes the one at that place. Both methods
-// hold the stack's lock, and each is right by itself; but when another worker has
-// taken a job in between, the length is stale, and the place is empty.
+// Command queue has workers that take jobs from a shared stack, the latest first. A worker reads
+// the number of jobs and takes the job at that position. Both methods hold the stack's lock, and
+// each is correct by itself. But if another worker has taken a job in between, the length is stale
+// and there is no job at the position.
 //
-// There is no data race. The file heisen.sections says that the length and the use of
-// it belong together, although they stand in two methods.
+// There is no data race. The file heisen.sections says that the length and its use belong together,
+// although they are in two methods.
 //
 //	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/queue
-//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/queue -- -fixed
+//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/queue -fixed
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"sync"
 )
 
-// stack is the jobs that wait, numbers to be tested.
+// stack has the waiting jobs: numbers to be tested.
 type stack struct {
 	mu   sync.Mutex
 	jobs []int64 // guarded by mu
@@ -32,8 +32,8 @@ func (s *stack) len() int {
 	return len(s.jobs)
 }
 
-// take removes the job at place i and those after it, of which there should be none.
-// It reports whether there is a job at that place.
+// take removes the job at position i and those after it. There should be none after it. It reports
+// whether there is a job at that position.
 func (s *stack) take(i int) (job int64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,17 +45,17 @@ func (s *stack) take(i int) (job int64, ok bool) {
 	return job, true
 }
 
-// latest takes the latest job. stale says that there were jobs, and that it got none.
+// latest takes the latest job. stale says that there were jobs but that it got none.
 func (s *stack) latest() (job int64, ok, stale bool) {
 	n := s.len()
 	if n == 0 {
 		return 0, false, false
 	}
-	job, ok = s.take(n - 1) // the bug: n was true when len returned
+	job, ok = s.take(n - 1) // the bug: n may be out of date
 	return job, ok, !ok
 }
 
-// latestFixed takes the latest job in one hold of the lock.
+// latestFixed takes the latest job in one critical section.
 func (s *stack) latestFixed() (job int64, ok, stale bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ const (
 	jobs    = 300
 )
 
-// run works off all jobs and prints what became of them.
+// run processes all jobs and prints the results.
 func run(w io.Writer, fixed bool) {
 	var s stack
 	for i := range int64(jobs) {
@@ -115,7 +115,7 @@ func sum(all []int) (n int) {
 }
 
 func main() {
-	fixed := flag.Bool("fixed", false, "take the latest job in one hold of the lock")
+	fixed := flag.Bool("fixed", false, "take the latest job in one critical section")
 	flag.Parse()
 	run(os.Stdout, *fixed)
 }

@@ -1,13 +1,13 @@
-// Command registry lets teams of a company claim host names. A claim looks whether
-// the name is taken, prepares what is to stand behind it, and enters it. Each step
-// holds the registry's lock, but the claim as a whole does not: what was found free
-// may be taken by the time it is entered, and then two teams believe they own it.
+// Command registry lets teams of a company claim host names. A claim tests whether a name is free,
+// issues a certificate, and enters the name. Each step holds the registry's lock, but not the claim
+// as a whole. A name that was free may be taken by the time it is entered. Then two teams believe
+// that they own it.
 //
-// There is no data race for a race detector to find, and the damage is rare. The
-// file heisen.sections says which accesses belong together.
+// There is no data race that a race detector could find, and the damage is rare. The file
+// heisen.sections says which accesses belong together.
 //
 //	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/registry
-//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/registry -- -fixed
+//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/registry -fixed
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"sync"
 )
 
-// certificate is what a team gets for a name.
+// certificate is a team's certificate for a name.
 type certificate struct {
 	owner string
 	key   [sha256.Size]byte
@@ -39,14 +39,14 @@ func (r *registry) claim(name, team string) bool {
 	if taken {
 		return false
 	}
-	c := issue(name, team) // takes its time, so nobody else should wait for it
+	c := issue(name, team) // slow, so without the lock
 	r.mu.Lock()
-	r.names[name] = c // the bug: the name may have been taken meanwhile
+	r.names[name] = c // the bug: the name may have been taken in between
 	r.mu.Unlock()
 	return true
 }
 
-// claimFixed looks again when it has the lock for entering the name.
+// claimFixed tests again when it holds the lock for entering the name.
 func (r *registry) claimFixed(name, team string) bool {
 	r.mu.Lock()
 	_, taken := r.names[name]
@@ -96,7 +96,7 @@ func run(w io.Writer, fixed bool) {
 		working.Go(func() {
 			team := fmt.Sprintf("team %d", t)
 			for i := range hosts {
-				// Each team begins elsewhere, so they seldom want the same at once.
+				// Each team begins with another name, so they seldom claim the same one at once.
 				name := fmt.Sprintf("host%02d", (i+t*hosts/teams)%hosts)
 				effort(name)
 				if claim(name, team) {
@@ -114,7 +114,7 @@ func run(w io.Writer, fixed bool) {
 }
 
 func main() {
-	fixed := flag.Bool("fixed", false, "look for the name again when it is entered")
+	fixed := flag.Bool("fixed", false, "test the name again when it is entered")
 	flag.Parse()
 	run(os.Stdout, *fixed)
 }

@@ -1,5 +1,5 @@
-// Relay is a race of runners who hand on a baton: it is a mutex that each locks
-// and the next one unlocks. With -fixed the baton is a channel.
+// Command relay is a relay race. The baton is a mutex that each runner locks and the next one
+// unlocks. With -fixed the baton is a channel.
 package main
 
 import (

@@ -2,8 +2,8 @@ package main
 
 import "sync"
 
-// entry is a value in the cache. It is not changed once it is in the map, but for its
-// age, which the cache's lock guards.
+// entry is a value in the cache. Once it is in the map only its age changes, which the cache's lock
+// guards.
 type entry struct {
 	value int
 	age   int
@@ -29,7 +29,7 @@ func (c *cache) get(key int) *entry {
 	return e
 }
 
-// put enters a value.
+// put stores a value.
 func (c *cache) put(key, value int) {
 	e := new(entry)
 	e.value = value // race:entry.new
@@ -39,7 +39,7 @@ func (c *cache) put(key, value int) {
 	c.entries[key] = e
 }
 
-// clean makes all entries older and throws out those that are too old.
+// clean increases the age of all entries and removes those that are too old.
 func (c *cache) clean(limit int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// limits say what the cleaner throws out.
+// limits say which entries the cleaner removes.
 type limits struct{ age, keys int }
 
 // cleaner cleans a cache now and then.
 type cleaner struct {
 	cache *cache
 
-	once  sync.Mutex // who configures
+	once  sync.Mutex // held by configure
 	ready atomic.Bool
 	limit limits // set before ready
 
@@ -27,7 +27,7 @@ func newCleaner(c *cache, interval time.Duration) *cleaner {
 	return &cleaner{cache: c, interval: interval}
 }
 
-// configure sets the limits, if nobody has done so.
+// configure sets the limits at its first call.
 func (c *cleaner) configure(keys int) {
 	if c.ready.Load() {
 		return
@@ -42,7 +42,7 @@ func (c *cleaner) configure(keys int) {
 	c.ready.Store(true)
 }
 
-// run cleans and sleeps for ever.
+// run cleans and sleeps forever.
 func (c *cleaner) run(sleep func()) {
 	for {
 		if c.ready.Load() {
@@ -63,7 +63,7 @@ func (c *cleaner) sleep() {
 	c.retire()
 }
 
-// sleepFixed says under the lock that there is a channel, and that there is none.
+// sleepFixed holds the lock whenever it sets sleeping, together with the channel.
 func (c *cleaner) sleepFixed() {
 	c.mu.Lock()
 	c.sleeping = true
@@ -85,14 +85,14 @@ func (c *cleaner) prepare() (wake chan struct{}, interval time.Duration) {
 	return c.wake, c.interval
 }
 
-// retire forgets the channel of the last sleep.
+// retire removes the channel of the last sleep.
 func (c *cleaner) retire() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.wake = nil
 }
 
-// doze waits until it is woken, or the interval is over.
+// doze waits until wake is closed or the interval is over.
 func doze(wake <-chan struct{}, interval time.Duration) {
 	timer := time.NewTimer(interval)
 	defer timer.Stop()

@@ -1,30 +1,30 @@
-// Command cache has a cache with a cleaner, as cache4j, in which RaceFuzzer found an
-// uncaught exception (Sen, PLDI 2008, section 5.3). The cleaner says that it sleeps,
-// and who changes its interval then wakes it:
+// Command cache is a counterpart of cache4j, in which RaceFuzzer found an uncaught exception (Sen,
+// PLDI 2008, section 5.3). It has a cache with a cleaner. The cleaner sets a flag when it sleeps. A
+// goroutine that changes the cleaner's interval reads the flag and then wakes the cleaner:
 //
 //	c.sleeping = true             c.mu.Lock()
 //	c.mu.Lock()                   if c.sleeping {
 //	c.wake = make(chan ...)           close(c.wake)
 //
-// cache4j interrupts a thread that is not in its try block yet; here there is no
-// channel yet, and close panics.
+// cache4j interrupts a thread that is not in its try block yet. Here there is no channel yet, and
+// close panics.
 //
-// What races is sleeping, which the cleaner sets and resets without the lock:
+// The races are on the flag sleeping, which the cleaner sets and resets without the lock:
 //
-//   - it is set, and read by who changes the interval. If it is set first and the
-//     reader goes on before the cleaner has its new channel, the program panics. In the
-//     usual order the cleaner has long been through its lock, which orders the two.
-//   - it is reset, and read. If it is read first, the channel of a sleep that has just
-//     ended is closed for nothing, which harms nobody.
+//   - The write that sets it races with the read. The program panics if the flag is set first and
+//     the reader continues before the cleaner has its new channel. In the usual order the cleaner
+//     has released its lock long before, which orders the two accesses.
+//   - The write that resets it races with the read. If the read comes first, the channel of a sleep
+//     that has just ended is closed without need, which is harmless.
 //
-// Much else looks as if it raced, since it is accessed without the lock that hands it
-// over: entries are made before they are put into the map under the cache's lock, and
-// their values read after it was released; what each worker counted is added up by
-// the one that is last by a locked count; the cleaner's limits are made before an
-// atomic mark that they are there is set, and read by who has seen it.
+// Other accesses look like races, because they are made without the lock that orders them. Entries
+// are filled before they are put into the map under the cache's lock, and their values are read
+// after the lock was released. The counts of all workers are added up by the last worker, as a
+// counter under a lock shows. The cleaner's limits are set before an atomic flag, and read by
+// goroutines that have seen the flag.
 //
 //	heisen run -detect hybrid ./examples/racefuzz/cache
-//	heisen run -detect hybrid ./examples/racefuzz/cache -- -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/cache -fixed
 package main
 
 import (
@@ -40,13 +40,13 @@ const (
 	keys    = 8
 )
 
-// worker is a user of the cache, and what it counts.
+// worker is a user of the cache with its counts.
 type worker struct {
 	id                 int
 	hits, misses, lost int
 }
 
-// work looks keys up, and computes those that are not there.
+// work looks keys up, and computes the values that are missing.
 func (w *worker) work(c *cache) {
 	for i := range rounds {
 		key := (w.id + i*i) % keys
@@ -63,7 +63,7 @@ func (w *worker) work(c *cache) {
 	}
 }
 
-// crew is workers of which the last adds up what all have counted.
+// crew is a group of workers. The last one adds up the counts of all.
 type crew struct {
 	workers []*worker
 
@@ -89,7 +89,7 @@ func (c *crew) done() (sum worker, last bool) {
 }
 
 func main() {
-	fixed := flag.Bool("fixed", false, "say under the lock that the cleaner sleeps")
+	fixed := flag.Bool("fixed", false, "hold the lock when the flag for sleeping is set")
 	flag.Parse()
 
 	c := newCache()
@@ -98,7 +98,7 @@ func main() {
 	if *fixed {
 		sleep = cleaner.sleepFixed
 	}
-	go cleaner.run(sleep) // as long as the program: a daemon
+	go cleaner.run(sleep) // a daemon: it runs as long as the program
 
 	all := &crew{left: workers}
 	for id := range workers {
@@ -114,7 +114,7 @@ func main() {
 			}
 		}()
 	}
-	time.Sleep(3 * time.Millisecond) // the user thinks
+	time.Sleep(3 * time.Millisecond) // the user waits
 	cleaner.setInterval(10 * time.Millisecond)
 	sum := <-sums
 	if n := sum.hits + sum.misses; n != workers*rounds || sum.lost > 0 {

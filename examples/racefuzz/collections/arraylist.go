@@ -1,6 +1,6 @@
 package main
 
-// arrayList is an array that grows, and counts how often its length was changed.
+// arrayList is an array that grows. It counts how often its length was changed.
 type arrayList struct {
 	data     []int
 	modified int

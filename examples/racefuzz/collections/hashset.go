@@ -1,6 +1,6 @@
 package main
 
-// bucket is an element of a hashSet, and those after it.
+// bucket is an element in a list of a hashSet.
 type bucket struct {
 	value int
 	next  *bucket
@@ -15,7 +15,7 @@ type hashSet struct {
 
 func newHashSet() *hashSet { return &hashSet{table: make([]*bucket, 4)} }
 
-// place is where in a table a value belongs.
+// place returns the index of a value in a table.
 func place(x int, table []*bucket) int {
 	return int(uint32(x)*2654435769>>16) % len(table)
 }
@@ -93,10 +93,10 @@ func (s *hashSet) iterator() iterator {
 type hashIterator struct {
 	s           *hashSet
 	at          *bucket // the next one
-	i, modified int     // i is the place after at's
+	i, modified int     // i is the index after that of at
 }
 
-// advance goes to the next list that is not empty.
+// advance moves to the next list that is not empty.
 func (it *hashIterator) advance() {
 	table := it.s.table // race:hash.table
 	for it.at == nil && it.i < len(table) {

@@ -6,8 +6,7 @@ type link struct {
 	next, prev *link
 }
 
-// linkedList is a ring of links, of which the head is no element. It counts how often
-// it was changed.
+// linkedList is a ring of links. The head is no element. It counts how often it was changed.
 type linkedList struct {
 	head     *link
 	length   int
@@ -54,7 +53,7 @@ func (l *linkedList) remove(x int) bool {
 	return true
 }
 
-// unlink takes an element out.
+// unlink removes an element.
 func (l *linkedList) unlink(e *link) {
 	e.prev.next = e.next // race:linked.unlink
 	e.next.prev = e.prev

@@ -1,30 +1,29 @@
-// Command collections shares two collections between goroutines, as the drivers do
-// with which RaceFuzzer looked at Java's (Sen, PLDI 2008, sections 5.1 and 5.3). A
-// decorator, synchronized, takes the collection's lock around each method. But methods
-// that take another collection (addAll, containsAll, equal) go over that one with an
-// iterator, and the iterator does not lock: only the call that makes it did. So what
-// others do with that collection comes in between. In Java that is
+// Command collections shares two collections between goroutines, like the drivers with which
+// RaceFuzzer tested Java's collections (Sen, PLDI 2008, sections 5.1 and 5.3). A decorator,
+// synchronized, holds the collection's lock in each method. But methods that take another
+// collection (addAll, containsAll, equal) iterate over that one, and the iterator does not lock:
+// only the call that creates it does. So other goroutines can change that collection during the
+// iteration. In Java, for example,
 //
 //	l1.containsAll(l2)     in one thread,
 //	l2.clear()             in another,
 //
-// and ends in a ConcurrentModificationException or a NoSuchElementException. Here it
-// ends in a panic: "concurrent modification", "no such element", or that of an index
-// or a nil pointer.
+// ends in a ConcurrentModificationException or a NoSuchElementException. Here it ends in a panic:
+// "concurrent modification", "no such element", or one for an index or a nil pointer.
 //
-// -of says which collection: vector, as in JDK 1.1, whose methods lock by themselves
-// but for those that only look at the length, and whose iterators stop quietly at what
-// is the end by then; or arraylist, linkedlist, hashset or treeset.
+// The flag -of selects the collection: vector, arraylist, linkedlist, hashset or treeset. vector is
+// like that of JDK 1.1: its methods lock by themselves, except those that only read the length, and
+// its iterators stop silently at the current end.
 //
-// What really races is each read of an iterator with each write of a method to the same
-// variable: the count of modifications, the length, what an element is, where the next
-// one is. What an element was made with before it was linked in does not: the iterator
-// comes to the element only through the link.
+// The races are between each read of an iterator and each write of a method to the same variable:
+// the count of modifications, the length, the value of an element, the link to the next one. The
+// writes that initialize an element before it is linked do not race, because the iterator reaches
+// the element only through the link.
 //
 // With -fixed the decorator copies the other collection first, under its lock.
 //
-//	heisen run -detect hybrid ./examples/racefuzz/collections -- -of treeset
-//	heisen run -detect hybrid ./examples/racefuzz/collections -- -of treeset -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/collections -of treeset
+//	heisen run -detect hybrid ./examples/racefuzz/collections -of treeset -fixed
 package main
 
 import (
@@ -40,23 +39,23 @@ var (
 	errNoMore   = errors.New("no such element")
 )
 
-// collection is what all collections can do. The bulk operations are functions below.
+// collection has the methods of all collections. The bulk operations are methods of synchronized.
 type collection interface {
 	size() int
 	contains(x int) bool
 	add(x int) bool    // reports whether x was not in a set
-	remove(x int) bool // reports whether there was one
+	remove(x int) bool // reports whether x was there
 	clear()
 	iterator() iterator
 }
 
-// iterator goes over a collection. It panics if somebody changes it meanwhile.
+// iterator iterates over a collection. It panics if the collection is changed in between.
 type iterator interface {
 	hasNext() bool
 	next() int
 }
 
-// kinds make collections.
+// kinds has the constructors of the collections.
 var kinds = map[string]func() collection{
 	"vector":     func() collection { return new(vector) },
 	"arraylist":  func() collection { return new(arrayList) },

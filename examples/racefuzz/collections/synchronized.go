@@ -2,11 +2,11 @@ package main
 
 import "sync"
 
-// synchronized is a collection that goroutines can share, it would seem.
+// synchronized is a collection with a lock, which is meant to be shared by goroutines.
 type synchronized struct {
 	mu     sync.Mutex
 	c      collection // guarded by mu
-	copies bool       // whether other collections are copied before they are gone over
+	copies bool       // whether other collections are copied before an iteration
 }
 
 func (s *synchronized) contains(x int) bool {
@@ -33,7 +33,7 @@ func (s *synchronized) clear() {
 	s.c.clear()
 }
 
-// iterator returns an iterator. The bug: nobody holds the lock while it is used.
+// iterator returns an iterator. The bug: the lock is not held while it is used.
 func (s *synchronized) iterator() iterator {
 	s.mu.Lock()
 	defer s.mu.Unlock()

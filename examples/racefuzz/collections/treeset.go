@@ -7,8 +7,8 @@ type node struct {
 	left, right, parent *node
 }
 
-// treeSet is a treap: a search tree that weights drawn by value keep flat. It counts
-// how often it was changed.
+// treeSet is a treap: a search tree that is balanced by weights, which are hashes of the values. It
+// counts how often it was changed.
 type treeSet struct {
 	root     *node
 	length   int
@@ -66,7 +66,7 @@ func (s *treeSet) add(x int) bool {
 	return true
 }
 
-// lift turns a node and its parent, so that the parent is below the node.
+// lift rotates a node and its parent: the parent is below the node then.
 func (s *treeSet) lift(n *node) {
 	p := n.parent
 	if n == p.left {

@@ -1,8 +1,8 @@
 package main
 
-// vector is an array that grows. Its iterators end where the vector ends by then.
+// vector is an array that grows. Its iterators end at the current end of the vector.
 type vector struct {
-	data  []int // as long as there is room
+	data  []int // longer than the vector if there is room for more elements
 	count int
 }
 
@@ -54,7 +54,7 @@ func (it *vectorIterator) hasNext() bool {
 	return it.i < it.v.count // race:vector.hasnext
 }
 
-// next returns the next element, or the last that was there.
+// next returns the next element. It never panics, but the element may no longer be in the vector.
 func (it *vectorIterator) next() int {
 	data := it.v.data
 	it.i++

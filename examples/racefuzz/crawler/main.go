@@ -1,22 +1,19 @@
-// Command crawler copies a web site page by page, with workers that share a queue of
-// addresses and a set of those seen, as WebLech does. The site is in memory, and
-// answers after some time.
+// Command crawler copies a web site page by page, like WebLech. Its workers share a queue of
+// addresses and a set of known addresses. The site is in memory and answers after some time.
 //
-// The spider is done when no address waits and nobody is busy. Who waits for that
-// looks at the two numbers without the lock that guards them, first at the one and
-// then at the other. Each of these reads races with each write. Worst is what can
-// happen between them: no address waits; then the worker that fetched the last page
-// queues what the page links to, and is not busy any more; so nobody is busy, the
-// spider is stopped, and pages are missing, which the program panics about. It takes
-// two races, each in the right order.
+// The spider is done when no address waits and no worker is busy. The main goroutine reads the two
+// numbers without the lock that guards them, one after the other. Each of these reads races with
+// each write. The worst case is the following: no address waits; then the worker that fetched the
+// last page queues the links of the page and is not busy any more. So no worker is busy and the
+// spider is stopped, but pages are missing, and the program panics. It takes two races, each in the
+// right order.
 //
-// Much else only looks as if it raced: pages are filled by who fetches them, and read
-// after a look into the locked store; each worker's log is read by who sees under the
-// lock that the worker has left. That is how JSpider works, where 29 pairs are reported
-// and none is a race.
+// Other accesses only look like races. A worker fills a page, and the main goroutine reads it after
+// it has looked into the locked store. Each worker's count is read after the lock has shown that
+// the worker has left. JSpider works in this way: 29 pairs are reported there, and none is a race.
 //
 //	heisen run -detect hybrid ./examples/racefuzz/crawler
-//	heisen run -detect hybrid ./examples/racefuzz/crawler -- -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/crawler -fixed
 package main
 
 import (
@@ -26,7 +23,7 @@ import (
 )
 
 func main() {
-	fixed := flag.Bool("fixed", false, "look at both numbers under the lock")
+	fixed := flag.Bool("fixed", false, "read both numbers under the lock")
 	flag.Parse()
 
 	web := newSite(12)
@@ -50,5 +47,5 @@ func main() {
 	fmt.Printf("%d pages, %d bytes\n", pages, bytes)
 }
 
-// poll is how often somebody looks whether the spider is done.
+// poll is the interval at which main checks whether the spider is done.
 const poll = time.Millisecond

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// site is a web site: what each address links to.
+// site is a web site: the links of each address.
 type site map[string][]string
 
 // newSite makes a site of n pages, each linking to up to three others.

@@ -2,7 +2,7 @@ package main
 
 import "sync"
 
-// page is a page that was fetched. It is not changed once it is in the store.
+// page is a page that was fetched. It does not change once it is in the store.
 type page struct {
 	text string
 	size int
@@ -18,15 +18,15 @@ type spider struct {
 	web     site
 	workers []*worker
 
-	mu      sync.Mutex
-	changed *sync.Cond          // what is below
-	queue   []string            // addresses that wait
-	waiting int                 // how many there are
-	busy    int                 // how many workers have a page in hand
-	seen    map[string]struct{} // addresses that were queued
-	store   map[string]*page
-	ended   bool
-	gone    int // how many workers have left
+	mu       sync.Mutex
+	changed  *sync.Cond          // signals changes of the fields below
+	queue    []string            // addresses that wait
+	waiting  int                 // number of addresses that wait
+	busy     int                 // number of workers that process a page
+	seen     map[string]struct{} // addresses that were queued at any time
+	store    map[string]*page
+	ended    bool
+	departed int // number of workers that have left
 }
 
 // newSpider returns a spider that waits for its first address.
@@ -41,14 +41,14 @@ func newSpider(web site, workers int) *spider {
 	return s
 }
 
-// add queues an address, unless it was before.
+// add queues an address unless it was queued before.
 func (s *spider) add(address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.enter(address)
 }
 
-// enter does so when the lock is held.
+// enter is add for callers that hold the lock.
 func (s *spider) enter(address string) {
 	if _, ok := s.seen[address]; ok {
 		return
@@ -59,7 +59,7 @@ func (s *spider) enter(address string) {
 	s.changed.Signal()
 }
 
-// take waits for an address. It returns false when the spider was stopped.
+// take waits for an address. It returns false if the spider was stopped.
 func (s *spider) take() (address string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +103,7 @@ func (s *spider) work(w *worker) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.gone++
+	s.departed++
 }
 
 // idle reports whether there is nothing left to do. The bug: it does not lock.
@@ -114,14 +114,14 @@ func (s *spider) idle() bool {
 	return s.busy == 0 // race:idle.busy
 }
 
-// idleFixed looks at both numbers at the same time.
+// idleFixed reads both numbers while it holds the lock.
 func (s *spider) idleFixed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.waiting == 0 && s.busy == 0
 }
 
-// stop makes the workers leave, whatever waits.
+// stop makes the workers leave, even if addresses wait.
 func (s *spider) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,10 +133,10 @@ func (s *spider) stop() {
 func (s *spider) left() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.gone == len(s.workers)
+	return s.departed == len(s.workers)
 }
 
-// total says what was fetched, once the workers have left.
+// total returns what was fetched. The workers have left.
 func (s *spider) total() (pages, bytes, fetched int) {
 	for _, p := range s.store { // race:total.store
 		pages++

@@ -2,15 +2,15 @@
 // Programs" (Sen, PLDI 2008), statement by statement; the comments have the paper's
 // numbers.
 //
-// Statements 5 and 7 race: nothing orders them. If 7 comes first, the program
-// panics with ERROR1. Statements 1 and 10 only look as if they raced, for no lock is
-// held at 1: thread 2 gets to 10 only if it has read at 9 what thread 1 wrote at 3,
-// which is after 1. So ERROR2 is out of reach. The accesses to y are locked.
+// Statements 5 and 7 race: nothing orders them. If 7 comes first, the program panics with ERROR1.
+// Statements 1 and 10 only look like a race, because no lock is held at 1. Thread 2 reaches 10 only
+// if it has read at 9 what thread 1 wrote at 3, which is after 1. So ERROR2 is unreachable. The
+// accesses to y are locked.
 //
-// With -fixed thread 2 begins when thread 1 is done.
+// With -fixed thread 2 begins when thread 1 has ended.
 //
 //	heisen run -detect hybrid ./examples/racefuzz/figure1
-//	heisen run -detect hybrid ./examples/racefuzz/figure1 -- -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/figure1 -fixed
 package main
 
 import (

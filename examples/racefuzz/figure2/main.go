@@ -2,18 +2,17 @@
 // Programs" (Sen, PLDI 2008), statement by statement; the comments have the paper's
 // numbers. The five calls before statement 8 are -n calls here.
 //
-// Statements 8 and 10 race, and if 8 comes first the program panics with ERROR. That
-// hardly ever happens: 10 is the first thing that thread 2 does, and thread 1 has much
-// to do before 8. When both have been through the lock, the accesses are even
-// ordered, and a detector of happens-before has nothing to say.
+// Statements 8 and 10 race, and if 8 comes first the program panics with ERROR. That hardly ever
+// happens: 10 is the first statement of thread 2, and thread 1 has a long way to 8. When both have
+// passed the lock, the accesses are even ordered, and a happens-before detector reports nothing.
 //
-// Each call is an atomic operation on a variable of the thread's own, so that a
-// scheduler that switches at synchronisation only can switch at each.
+// Each call is an atomic operation on a variable of the thread's own. So a scheduler that switches
+// only at synchronization can switch at each call.
 //
-// With -fixed thread 1 waits at 8 until thread 2 is done.
+// With -fixed thread 1 waits at 8 until thread 2 has ended.
 //
 //	heisen run -detect hybrid ./examples/racefuzz/figure2
-//	heisen run -detect hybrid ./examples/racefuzz/figure2 -- -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/figure2 -fixed
 package main
 
 import (
@@ -29,13 +28,13 @@ var (
 	l sync.Mutex
 )
 
-// work is what a thread has done so far.
+// work counts the steps of a thread.
 type work struct{ done atomic.Int64 }
 
 // f is one of the functions f1, f2 and so on.
 func (w *work) f() { w.done.Add(1) }
 
-// thread1 makes n calls before it comes to the race.
+// thread1 makes n calls before it reaches the race.
 func thread1(n int, before8 <-chan struct{}) {
 	var w work
 	l.Lock() // 1

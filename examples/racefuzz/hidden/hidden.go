@@ -1,20 +1,18 @@
-// Package hidden has three pieces of a service with a bug of concurrency each, and
-// tests that are right, and pass practically always. Go's race detector has nothing to
-// say in the usual order.
+// Package hidden has three parts of a service, each with a concurrency bug. Its tests are correct
+// and nearly always pass. In the usual order Go's race detector finds nothing.
 //
-//   - A server sets its address, then counts that it listens; a client counts that it
-//     dials, then reads the address. The counters' lock has nothing to do with the
-//     address, but where the server's count comes first it orders the two accesses, and
-//     no detector of what happened sees that they race. What follows from what
-//     happened, it does: heisen test -predict. TestDial fails if the client reads
-//     first.
-//   - A transfer locks the account that it takes from, and then the other one. Two
-//     transfers in opposite directions wait for each other for ever, if both have their
-//     first lock. TestTransfer never ends then.
-//   - A reservation looks whether a seat is free in one hold of the lock, and takes it
-//     in another. TestReserve fails if somebody else comes in between.
+//   - A server sets its address and then counts that it listens. A client counts that it dials and
+//     then reads the address. The lock of the counters is not meant for the address. But if the
+//     server's count comes first, the lock orders the two accesses, and no detector of races in the
+//     observed order reports them. A prediction does: heisen test -predict. TestDial fails if the
+//     client reads first.
+//   - A transfer locks the account that it takes from, and then the other one. Two transfers in
+//     opposite directions deadlock if both have acquired their first lock. TestTransfer never ends
+//     then.
+//   - A reservation checks in one critical section whether a seat is free, and takes it in another.
+//     TestReserve fails if another reservation comes in between.
 //
-// With -fixed, an argument of the tests, the bugs are not there:
+// With -fixed, an argument of the tests, the bugs are fixed:
 //
 //	go test ./examples/racefuzz/hidden
 //	go test ./examples/racefuzz/hidden -fixed
@@ -26,7 +24,7 @@ import (
 	"time"
 )
 
-// counters count what happens.
+// counters count calls.
 type counters struct {
 	mu             sync.Mutex
 	listens, dials int // guarded by mu
@@ -38,7 +36,7 @@ func (c *counters) listened() {
 	c.listens++
 }
 
-func (c *counters) dialled() {
+func (c *counters) dialed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.dials++
@@ -46,7 +44,7 @@ func (c *counters) dialled() {
 
 var errNoAddress = errors.New("the server has no address")
 
-// server is reached at its address.
+// server listens at an address.
 type server struct {
 	counters
 	listening chan struct{} // closed when there is an address
@@ -62,11 +60,11 @@ func (s *server) listen(address string) {
 	close(s.listening)
 }
 
-// dial returns where to send requests.
+// dial returns the address for requests.
 func (s *server) dial() (string, error) {
-	s.dialled()
+	s.dialed()
 	address := s.address // race:dial
-	if address == "" {   // the bug: nobody has waited for listening
+	if address == "" {   // the bug: it did not wait for listening
 		return "", errNoAddress
 	}
 	return address, nil
@@ -110,15 +108,15 @@ func transferFixed(from, to *account, amount int) {
 	to.balance += amount
 }
 
-// hall has seats, and who has reserved them.
+// hall has seats, by the name of their holder.
 type hall struct {
 	mu    sync.Mutex
 	seats map[int]string // guarded by mu
 }
 
-// reserve reports whether the seat is now reserved for who. The bug: a seat that was
-// free may not be free any more when it is taken.
-func (h *hall) reserve(seat int, who string) bool {
+// reserve reports whether the seat is now reserved for the holder. The bug: a seat that was free
+// may be taken by the time it is reserved.
+func (h *hall) reserve(seat int, holder string) bool {
 	h.mu.Lock()
 	_, taken := h.seats[seat] // race:look
 	h.mu.Unlock()
@@ -126,22 +124,22 @@ func (h *hall) reserve(seat int, who string) bool {
 		return false
 	}
 	h.mu.Lock()
-	h.seats[seat] = who // race:take
+	h.seats[seat] = holder // race:take
 	h.mu.Unlock()
 	return true
 }
 
-// reserveFixed looks and takes in one hold of the lock.
-func (h *hall) reserveFixed(seat int, who string) bool {
+// reserveFixed checks and reserves the seat in one critical section.
+func (h *hall) reserveFixed(seat int, holder string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if _, taken := h.seats[seat]; taken {
 		return false
 	}
-	h.seats[seat] = who
+	h.seats[seat] = holder
 	return true
 }
 
-// sign has a request signed elsewhere, which takes a while, also where the machine has
-// much else to do. heisen fuzz keeps goroutines back for a little longer than that.
+// sign waits for a signature. It takes long enough that the usual order is kept even on a busy
+// machine. heisen fuzz postpones goroutines for a little longer than that.
 func sign() { time.Sleep(80 * time.Millisecond) }

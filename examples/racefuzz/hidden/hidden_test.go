@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-var fixed = flag.Bool("fixed", false, "test what is repaired")
+var fixed = flag.Bool("fixed", false, "test the fixed versions")
 
 func TestDial(t *testing.T) {
 	s := newServer()
@@ -18,7 +18,7 @@ func TestDial(t *testing.T) {
 		defer close(done)
 		sign()
 		if address, err := dial(); err != nil || address != "here" {
-			t.Errorf("dialled %q, %v", address, err)
+			t.Errorf("dialed %q, %v", address, err)
 		}
 	}()
 	s.listen("here")
@@ -57,6 +57,6 @@ func TestReserve(t *testing.T) {
 	}()
 	first := reserve(2, "Kuno")
 	if first == <-second {
-		t.Error("one seat is reserved for two, or for nobody")
+		t.Error("the seat is reserved twice or not at all")
 	}
 }

@@ -2,7 +2,7 @@ package main
 
 import "sync"
 
-// barrier holds goroutines until all have come.
+// barrier makes goroutines wait until all have arrived.
 type barrier struct {
 	mu      sync.Mutex
 	all     *sync.Cond

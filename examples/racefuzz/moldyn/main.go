@@ -1,21 +1,21 @@
-// Command moldyn moves particles that attract and repel each other, as the kernel of
-// that name in the Java Grande benchmarks does. Each goroutine computes the forces
-// between some of the pairs into an array of its own; one of them adds the arrays up;
-// each moves some of the particles. Barriers stand between these phases.
+// Command moldyn moves particles that attract and repel each other, like the kernel moldyn of the
+// Java Grande benchmarks. Each goroutine computes the forces between some of the pairs into an
+// array of its own. One of them adds up the arrays. Each moves some of the particles. Barriers
+// separate these phases.
 //
-// The barrier is made of a mutex and a condition variable. So no message orders the
-// phases as far as a hybrid detector can tell, and everything that is written in one
-// phase and read in the next looks as if it raced. It does not.
+// The barrier consists of a mutex and a condition variable. A hybrid detector sees no message that
+// orders the phases. So the accesses that write in one phase and read in the next look like races.
+// They are none.
 //
-// What races, and harms nobody, is the number of the move, which each goroutine notes
-// at the start of a phase and one reads in the same phase, to draw up the energy now
-// and then: all write the same number. A scheduler that holds a goroutine back at an
-// access must let it go again, for the others wait at the barrier.
+// The only race is harmless. It is on the number of the move. Each goroutine writes this number at
+// the start of a phase, and one of them reads it in the same phase, in order to record the energy
+// now and then. All write the same number. A scheduler that postpones a goroutine at an access must
+// release it again, because the others wait at the barrier.
 //
-// With -fixed only one goroutine notes the move.
+// With -fixed only one goroutine writes the number of the move.
 //
-//	heisen run -detect hybrid ./examples/racefuzz/moldyn -- -particles 32 -moves 4
-//	heisen run -detect hybrid ./examples/racefuzz/moldyn -- -particles 32 -moves 4 -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/moldyn -particles 32 -moves 4
+//	heisen run -detect hybrid ./examples/racefuzz/moldyn -particles 32 -moves 4 -fixed
 package main
 
 import (
@@ -29,7 +29,7 @@ import (
 func main() {
 	particles := flag.Int("particles", 256, "how many `particles` there are")
 	moves := flag.Int("moves", 160, "how often they move")
-	fixed := flag.Bool("fixed", false, "let one goroutine note the number of the move")
+	fixed := flag.Bool("fixed", false, "let one goroutine write the number of the move")
 	flag.Parse()
 	if *particles < 2 || *moves < 0 || flag.NArg() > 0 {
 		fmt.Fprintln(os.Stderr, "moldyn: -particles is 2 or more, -moves 0 or more, and there are no arguments")
@@ -43,7 +43,7 @@ func main() {
 		working.Go(func() { s.run(id, *moves, *fixed) })
 	}
 	working.Wait()
-	// What one particle gains another one loses.
+	// The momentum is constant, because forces come in opposite pairs.
 	for k, p := range s.momentum() {
 		if !(math.Abs(p-before[k]) < 1e-9) {
 			panic(fmt.Sprintf("the momentum was %v and is %v", before, s.momentum()))

@@ -5,10 +5,10 @@ import "math"
 const (
 	workers = 3
 	step    = 0.001
-	sample  = 10 // moves from one energy to the next
+	sample  = 10 // number of moves between two energies
 )
 
-// vector is a place, a speed or a force.
+// vector is a position, a velocity or a force.
 type vector [3]float64
 
 // system is the particles.
@@ -20,11 +20,11 @@ type system struct {
 	kinetic      [workers]float64
 	energies     []float64
 
-	move     int // that is made now; every worker sets it
+	move     int // number of the current move; every worker sets it
 	barriers *barrier
 }
 
-// newSystem puts particles on a grid, with speeds that make no sum.
+// newSystem puts particles on a grid, with velocities whose sum is zero.
 func newSystem(n int) *system {
 	s := &system{place: make([]vector, n), speed: make([]vector, n), force: make([]vector, n), barriers: newBarrier()}
 	for id := range s.partial {
@@ -80,7 +80,7 @@ func (s *system) forces(id int) {
 	for i := id; i < len(s.place); i += workers {
 		for j := i + 1; j < len(s.place); j++ {
 			var d vector
-			r2 := 0.1 // nobody comes too close
+			r2 := 0.1 // particles never come too close
 			for k := range d {
 				d[k] = s.place[i][k] - s.place[j][k] // race:distance
 				r2 += d[k] * d[k]

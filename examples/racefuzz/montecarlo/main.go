@@ -1,20 +1,19 @@
-// Command montecarlo guesses what a share will be worth from many random walks, as the
-// kernel of that name in the Java Grande benchmarks does. Goroutines take walks by
-// number, each with random numbers of its own, and put what came of them into a list
-// under a lock.
+// Command montecarlo estimates the future price of a share from many random walks, like the kernel
+// montecarlo of the Java Grande benchmarks. Goroutines take walks by number, each with its own
+// random numbers, and add the results to a list under a lock.
 //
-// What races is a mark that says how much the walks are to print. It is the same for
-// all, but each walk sets it again, as the constructor of a path does in the benchmark.
-// Nobody reads it before all have ended, and all write the same, so it harms nobody.
+// The only race is on a flag that says whether results are printed. Every walk sets the flag again,
+// to the same value, like the constructor of a path in the benchmark. It is not read before all
+// walks have ended, so the race is harmless.
 //
-// Results look as if they raced: they are made without a lock, and who adds the last
-// one to the list reads all of them without one. Each was put into the list under the
-// lock, and the last one has seen there how many there are.
+// Accesses to results look like races. A result is filled without a lock, and the goroutine that
+// adds the last one to the list reads all of them without a lock. But each result was added to the
+// list under the lock, and the last goroutine has read the length of the list under the lock.
 //
-// With -fixed the mark is set once.
+// With -fixed the flag is set once.
 //
-//	heisen run -detect hybrid ./examples/racefuzz/montecarlo -- -walks 12 -steps 10
-//	heisen run -detect hybrid ./examples/racefuzz/montecarlo -- -walks 12 -steps 10 -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/montecarlo -walks 12 -steps 10
+//	heisen run -detect hybrid ./examples/racefuzz/montecarlo -walks 12 -steps 10 -fixed
 package main
 
 import (
@@ -31,23 +30,23 @@ const workers = 3
 // verbose says whether results are printed.
 var verbose bool
 
-// result is what came of one walk.
+// result is the result of one walk.
 type result struct {
 	walk int
 	end  float64
 	high float64
 }
 
-// study is walks, and what came of them.
+// study has the walks and their results.
 type study struct {
 	walks, steps int
 	fixed        bool
 
 	mu      sync.Mutex
-	next    int       // walk to be taken, guarded by mu
+	next    int       // number of the next walk, guarded by mu
 	results []*result // guarded by mu
 
-	mean, highest float64 // set by who adds the last result
+	mean, highest float64 // set by the goroutine that adds the last result
 }
 
 // work takes walks until there are none.
@@ -63,7 +62,7 @@ func (s *study) work() {
 	}
 }
 
-// take returns the number of a walk that nobody has taken.
+// take returns the number of a walk that no goroutine has taken yet.
 func (s *study) take() (n int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +73,7 @@ func (s *study) take() (n int, ok bool) {
 	return s.next, true
 }
 
-// walk walks.
+// walk computes one random walk.
 func (s *study) walk(n int) *result {
 	if !s.fixed {
 		verbose = false // race:verbose
@@ -100,8 +99,8 @@ func (s *study) add(r *result) (last bool) {
 	return len(s.results) == s.walks
 }
 
-// sum adds up all results in the order of the walks, so that the sum is the same
-// whichever came first.
+// sum adds up all results in the order of the walks, which makes the sum independent of the
+// schedule.
 func (s *study) sum() {
 	ordered := make([]*result, s.walks)
 	for _, r := range s.results { // race:sum.results

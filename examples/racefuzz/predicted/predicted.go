@@ -1,21 +1,21 @@
-// Package predicted has tests whose bugs a detector of what happened does not see, and
-// that luck hardly finds: what follows from one order of events leads there at once.
+// Package predicted has tests with bugs that a detector of the observed order does not report and
+// that random schedules hardly ever show. A prediction from one order of events leads to them at
+// once.
 //
-//   - A judge hangs up a medal, and notes it; the last of the runners of a relay notes
-//     that it is there, and takes the medal. If the judge is first the lock of the notes
-//     orders the two. Each runner runs only if it has the baton when it looks, so whoever
-//     chooses at random who goes on hardly ever sees the last one arrive. TestRelay fails
-//     if the last runner is there before the judge has hung up the medal.
-//   - A farm hires two foremen, each of whom hires a hand. The second hand reads what the
-//     first foreman has written before he hired anybody. TestFarm fails if the second
-//     foreman was quicker. Whoever wants to see that has to have the goroutines created in
-//     another order.
-//   - Porters carry sacks for a long time before a letter comes. TestFar fails if whoever
-//     waits for it looks before it is there.
-//   - A guest reads what the host has written, if the host has gone. TestGone never fails:
-//     that the guest counts goroutines keeps the two apart, but a detector cannot know.
+//   - A judge hangs up a medal and then makes a note of it. The last of the runners of a relay
+//     makes a note of its arrival and then takes the medal. If the judge is first, the lock of the
+//     notes orders the two accesses. Each runner runs only if it has the baton when it checks. So
+//     with random choices the last one hardly ever arrives. TestRelay fails if the last runner
+//     arrives before the judge has hung up the medal.
+//   - A farm hires two foremen, each of whom hires a hand. The second hand reads what the first
+//     foreman wrote before he hired his hand. TestFarm fails if the second foreman was quicker. In
+//     that execution the goroutines are created in another order.
+//   - Porters carry sacks for a long time before a letter arrives. TestFar fails if the letter is
+//     read before it is there.
+//   - A guest reads what the host has written, if the host has left. TestGuest never fails: the
+//     guest counts the goroutines, which keeps the two accesses apart. A detector cannot know that.
 //
-// With -fixed, an argument of the tests, the bugs are not there.
+// With -fixed, an argument of the tests, the bugs are fixed.
 package predicted
 
 import (
@@ -24,7 +24,7 @@ import (
 	"time"
 )
 
-// notes are taken by everybody, each in a column.
+// notes are shared by all goroutines. Each has a column.
 type notes struct {
 	mu      sync.Mutex
 	columns [2]int // guarded by mu
@@ -36,15 +36,15 @@ func (n *notes) take(column int) {
 	n.mu.Unlock()
 }
 
-// ponder takes a while, also on a machine that has much else to do. heisen fuzz keeps
-// goroutines back for a little longer than that.
+// ponder takes long enough that the usual order is kept even on a busy machine. heisen fuzz
+// postpones goroutines for a little longer than that.
 func ponder() { time.Sleep(80 * time.Millisecond) }
 
 // relay is a race of several runners, one after the other.
 type relay struct {
 	notes
 	mu    sync.Mutex
-	baton int           // who may run; guarded by mu
+	baton int           // number of the runner that may run; guarded by mu
 	ready chan struct{} // closed when the medal is there
 	medal string        // set once
 }
@@ -56,7 +56,7 @@ func (r *relay) judge() {
 	close(r.ready)
 }
 
-// run lets a runner run, if it is his turn, and reports whether it was.
+// run lets a runner run if it is its turn. It reports whether it was.
 func (r *relay) run(i int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,13 +67,13 @@ func (r *relay) run(i int) bool {
 	return true
 }
 
-// arrive returns the medal of the last runner. The bug: nobody has waited for it.
+// arrive returns the medal of the last runner. The bug: it does not wait for the judge.
 func (r *relay) arrive() string {
 	r.take(1)
 	return r.medal // race:arrive
 }
 
-// arriveFixed waits for it.
+// arriveFixed waits for the judge.
 func (r *relay) arriveFixed() string {
 	<-r.ready
 	return r.arrive()
@@ -101,19 +101,18 @@ func (f *farm) second(hand func()) {
 	go hand()
 }
 
-// work returns what a hand of the second foreman is to do. The bug: nobody has waited for
-// the plan.
+// work returns the plan for the hand of the second foreman. The bug: it does not wait for the plan.
 func (f *farm) work() string {
 	return f.plan // race:work
 }
 
-// workFixed waits for it.
+// workFixed waits for the plan.
 func (f *farm) workFixed() string {
 	<-f.planned
 	return f.work()
 }
 
-// house is left by the host before a guest reads what is in its book.
+// house has a book. The host writes into it and leaves before a guest reads it.
 type house struct {
 	notes
 	book string
@@ -124,7 +123,7 @@ func (h *house) host() {
 	h.take(0)
 }
 
-// guest returns what is in the book, if no more goroutines are left than there may be.
+// guest returns the text of the book if at most the given number of goroutines exist.
 func (h *house) guest(most int) (string, bool) {
 	if runtime.NumGoroutine() > most {
 		return "", false
@@ -133,7 +132,7 @@ func (h *house) guest(most int) (string, bool) {
 	return h.book, true // race:guest
 }
 
-// depot is where porters carry sacks in turns.
+// depot counts the sacks that porters carry.
 type depot struct {
 	notes
 	sacks  [4]int
@@ -141,7 +140,7 @@ type depot struct {
 	letter string        // set once
 }
 
-// carry has a porter carry so many.
+// carry makes a porter carry some sacks.
 func (d *depot) carry(porter, sacks int) {
 	for range sacks {
 		d.mu.Lock()
@@ -163,7 +162,7 @@ func (d *depot) wait() string {
 	return d.letter // race:far.wait
 }
 
-// waitFixed does.
+// waitFixed waits for the letter.
 func (d *depot) waitFixed() string {
 	<-d.come
 	return d.wait()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var fixed = flag.Bool("fixed", false, "test what is repaired")
+var fixed = flag.Bool("fixed", false, "test the fixed versions")
 
 func TestRelay(t *testing.T) {
 	const runners = 6
@@ -44,7 +44,7 @@ func TestFarm(t *testing.T) {
 	go f.first(func() { done <- "rest" })
 	go f.second(func() { done <- work() })
 	if a, b := <-done, <-done; a != "sow" && b != "sow" {
-		t.Errorf("the hands were told %q and %q", a, b)
+		t.Errorf("the plans of the hands are %q and %q", a, b)
 	}
 }
 
@@ -70,13 +70,13 @@ func TestFar(t *testing.T) {
 	}
 }
 
-func TestGone(t *testing.T) {
+func TestGuest(t *testing.T) {
 	h := &house{}
 	most := runtime.NumGoroutine() + 1 // the guest
-	gone, done := make(chan bool, 1), make(chan bool)
+	left, done := make(chan bool, 1), make(chan bool)
 	go func() {
 		h.host()
-		gone <- true
+		left <- true
 	}()
 	go func() {
 		if says, ok := h.guest(most); ok && says != "welcome" {
@@ -85,5 +85,5 @@ func TestGone(t *testing.T) {
 		done <- true
 	}()
 	<-done
-	<-gone
+	<-left
 }

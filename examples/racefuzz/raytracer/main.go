@@ -1,17 +1,15 @@
-// Command raytracer draws a scene of spheres, as the kernel of that name in the Java
-// Grande benchmarks does. Each goroutine draws some of the lines, and adds up how
-// bright they are; what all add to the checksum is guarded, so it seems, by the lock
-// of the scene. But each goroutine has a scene of its own.
+// Command raytracer draws a scene of spheres, like the kernel raytracer of the Java Grande
+// benchmarks. Each goroutine draws some of the lines and adds up their brightness. The additions to
+// the checksum are guarded by the lock of the scene. But each goroutine has its own scene.
 //
-// So the addition races with itself: its read with its write, and its write with its
-// write. If two goroutines read before either writes, what one of them drew is
-// missing from the checksum, and the program panics, as the benchmark says that the
-// validation failed.
+// So the addition races with itself: the read with the write, and the write with the write. If two
+// goroutines read before either writes, the part of one of them is missing from the checksum. The
+// program then panics, as the benchmark reports that the validation failed.
 //
 // With -fixed all goroutines use the lock of the picture.
 //
-//	heisen run -detect hybrid ./examples/racefuzz/raytracer -- -size 12
-//	heisen run -detect hybrid ./examples/racefuzz/raytracer -- -size 12 -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/raytracer -size 12
+//	heisen run -detect hybrid ./examples/racefuzz/raytracer -size 12 -fixed
 package main
 
 import (
@@ -23,18 +21,18 @@ import (
 
 const workers = 3
 
-// picture is what the goroutines draw together.
+// picture is drawn by all goroutines together.
 type picture struct {
 	size int
 
 	mu       sync.Mutex
-	checksum int64 // how bright it is; should be guarded by mu
+	checksum int64 // its brightness; should be guarded by mu
 }
 
 // draw draws every workers-th line from the first on.
 func (p *picture) draw(first int, fixed bool) {
 	s := newScene()
-	lock := &s.mu // the bug: nobody else knows it
+	lock := &s.mu // the bug: no other goroutine uses this lock
 	if fixed {
 		lock = &p.mu
 	}

@@ -37,7 +37,7 @@ func (s sphere) meets(p, d point) (t float64, ok bool) {
 	return t, t > 1e-6
 }
 
-// scene is what is to be seen.
+// scene has the spheres.
 type scene struct {
 	mu      sync.Mutex
 	spheres []sphere
@@ -53,7 +53,7 @@ func newScene() *scene {
 	return s
 }
 
-// first returns the sphere that a ray meets first, and where.
+// first returns the first sphere that a ray meets, and the point.
 func (s *scene) first(p, d point) (hit *sphere, at float64) {
 	for i := range s.spheres {
 		if t, ok := s.spheres[i].meets(p, d); ok && (hit == nil || t < at) {
@@ -63,8 +63,7 @@ func (s *scene) first(p, d point) (hit *sphere, at float64) {
 	return hit, at
 }
 
-// light returns how bright a point of the picture is, from 0 to 255; x and y are from
-// 0 to 1.
+// light returns the brightness of a point of the picture, from 0 to 255; x and y are from 0 to 1.
 func (s *scene) light(x, y float64) int64 {
 	var eye point
 	d := point{2*x - 1, 1 - 2*y, 1}.unit()

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// archive is what an archive knows of the event, and how long it takes to say so.
+// archive is an archive with its number of events and the time that its answer takes.
 type archive struct {
 	name   string
 	events int
@@ -24,7 +24,7 @@ func (a archive) ask(ctx context.Context) (int, error) {
 	}
 }
 
-// task is a question to one archive.
+// task is a query to one archive.
 type task struct {
 	from   archive
 	found  int

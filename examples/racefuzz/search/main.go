@@ -1,24 +1,23 @@
-// Command search asks archives for an event, some at a time, and cancels the
-// questions that are still open when it has answers enough, as hedc does, in which
-// RaceFuzzer saw a null pointer exception (Sen, PLDI 2008, table 1).
+// Command search queries archives for an event, some at a time, and cancels the open queries when
+// it has enough answers. It is a counterpart of hedc, in which RaceFuzzer found a null pointer
+// exception (Sen, PLDI 2008, table 1).
 //
-// A worker has a function that stops the task it is at:
+// A worker has a function that stops its current task:
 //
 //	w.stop = cancel               if w.stop != nil {
 //	...                               w.stop()
 //	w.stop = nil                  }
 //
-// Each write on the left races with the test on the right, and the second one with the
-// call, too: if the task ends between test and call, the program calls a nil function.
-// A task that is tested before its first write runs to its end, which is only a waste.
-// The call and the first write do not race, though no lock keeps them apart: when the
-// tests begin nobody takes a new task, so who was seen at one begins no other.
+// Each write on the left races with the test on the right, and the second write also with the call:
+// if the task ends between test and call, the program calls a nil function. A task that is tested
+// before its first write runs to its end, which only costs time. The call and the first write do
+// not race, although no lock orders them: no worker takes a new task once the tests begin.
 //
-// What a task found is written without a lock, and read by who has seen under the lock
-// that all workers have left.
+// The result of a task is written without a lock. It is read after the lock has shown that all
+// workers have left.
 //
 //	heisen run -detect hybrid ./examples/racefuzz/search
-//	heisen run -detect hybrid ./examples/racefuzz/search -- -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/search -fixed
 package main
 
 import (
@@ -34,7 +33,7 @@ var archives = []archive{
 	{"soft x-ray", 5, 2 * time.Millisecond},
 	{"optical", 7, 1 * time.Millisecond},
 	{"infrared", 11, 20 * time.Millisecond},
-	{"catalogue", 13, 20 * time.Millisecond},
+	{"catalog", 13, 20 * time.Millisecond},
 }
 
 const (
@@ -44,7 +43,7 @@ const (
 )
 
 func main() {
-	fixed := flag.Bool("fixed", false, "guard what stops a worker")
+	fixed := flag.Bool("fixed", false, "guard the stop function of a worker")
 	flag.Parse()
 	run, cancel := (*worker).run, (*worker).cancel
 	if *fixed {

@@ -2,7 +2,7 @@ package main
 
 import "sync"
 
-// pool is tasks that workers share.
+// pool has the tasks that workers share.
 type pool struct {
 	mu       sync.Mutex
 	waiting  []*task // guarded by mu
@@ -48,7 +48,7 @@ func (p *pool) answers() int {
 	return p.answered
 }
 
-// close takes back the tasks that nobody has taken.
+// close removes the tasks that no worker has taken.
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -20,7 +20,7 @@ func (w *worker) run(ctx context.Context, t *task) {
 	w.stop = nil // race:end
 }
 
-// runFixed does so with stop guarded.
+// runFixed is run with stop guarded.
 func (w *worker) runFixed(ctx context.Context, t *task) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -42,7 +42,7 @@ func (w *worker) cancel() {
 	}
 }
 
-// cancelFixed does so with stop guarded.
+// cancelFixed is cancel with stop guarded.
 func (w *worker) cancelFixed() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

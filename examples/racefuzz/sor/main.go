@@ -1,18 +1,16 @@
-// Command sor computes the heat in a plate by successive over-relaxation, as the
-// kernel of that name in ETH's benchmarks does. Goroutines have a strip of lines each,
-// and take turns with red and black points. None begins a turn before its neighbours
-// have ended the last one: each says in an atomic number how many it has ended, and
-// spins until its neighbours' are as high.
+// Command sor computes the heat in a plate by successive over-relaxation, like the kernel sor of
+// ETH's benchmarks. Each goroutine has a strip of lines, and takes turns with red and black points.
+// It begins a turn only after its neighbors have ended the previous one: each goroutine counts its
+// turns in an atomic number, and spins until the numbers of its neighbors are as high.
 //
-// There is no race. But the lines next to those of others are read and written without
-// a lock, and what orders them are atomic operations, which a hybrid detector does not
-// take for order.
+// There is no race. But lines at the border of two strips are read and written without a lock. They
+// are ordered by atomic operations, and a hybrid detector does not follow that order.
 //
-// With -fixed a channel from each to each neighbour takes the place of the number, and
-// nothing is reported.
+// With -fixed a channel between each pair of neighbors replaces the number, and nothing is
+// reported.
 //
-//	heisen run -detect hybrid ./examples/racefuzz/sor -- -size 12 -turns 4
-//	heisen run -detect hybrid ./examples/racefuzz/sor -- -size 12 -turns 4 -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/sor -size 12 -turns 4
+//	heisen run -detect hybrid ./examples/racefuzz/sor -size 12 -turns 4 -fixed
 package main
 
 import (
@@ -30,7 +28,7 @@ const (
 	omega   = 1.25
 )
 
-// plate is how hot the points are. Those at the edges stay as they are.
+// plate has the heat of each point. Points at the edges do not change.
 type plate [][]float64
 
 func newPlate(size int) plate {
@@ -77,26 +75,26 @@ func (p plate) black(from, to int) {
 	}
 }
 
-// waiter makes neighbours wait for each other.
+// waiter makes neighbors wait for each other.
 type waiter interface {
-	end(id int)          // says that a worker has ended a turn
-	await(id, turns int) // waits until its neighbours have ended so many
+	end(id int)          // called when a worker has ended a turn
+	await(id, turns int) // waits until the worker's neighbors have ended so many turns
 }
 
-// counts are how many turns the workers have ended.
+// counts are the numbers of turns that the workers have ended.
 type counts [workers]atomic.Int64
 
 func (c *counts) end(id int) { c[id].Add(1) }
 
 func (c *counts) await(id, turns int) {
-	for _, other := range neighbours(id) {
+	for _, other := range neighbors(id) {
 		for c[other].Load() < int64(turns) {
 			runtime.Gosched()
 		}
 	}
 }
 
-// channels are from each worker to each.
+// channels has a channel from each worker to each.
 type channels [workers][workers]chan struct{}
 
 func newChannels() *channels {
@@ -110,7 +108,7 @@ func newChannels() *channels {
 }
 
 func (c *channels) end(id int) {
-	for _, other := range neighbours(id) {
+	for _, other := range neighbors(id) {
 		c[id][other] <- struct{}{}
 	}
 }
@@ -119,12 +117,12 @@ func (c *channels) await(id, turns int) {
 	if turns == 0 {
 		return
 	}
-	for _, other := range neighbours(id) {
+	for _, other := range neighbors(id) {
 		<-c[other][id]
 	}
 }
 
-func neighbours(id int) (all []int) {
+func neighbors(id int) (all []int) {
 	if id > 0 {
 		all = append(all, id-1)
 	}
@@ -172,7 +170,7 @@ func main() {
 	fmt.Printf("%d lines, %d turns, heat %.6f\n", *size, *turns, p.sum())
 }
 
-// sum adds up how hot all points are.
+// sum returns the sum of the heat of all points.
 func (p plate) sum() (sum float64) {
 	for _, line := range p {
 		for _, x := range line {

@@ -1,11 +1,11 @@
 // Command upload has clients that send files to a server over the loopback network. The
 // server writes each to a folder, reads it again to check it, and answers how long it is.
 //
-// The bug: it adds up what it received without a lock, so that one of two sums at the
-// same time can be lost, about which the program panics.
+// The bug: the server adds up the sizes without a lock. One of two additions at the same time can
+// be lost, and then the program panics.
 //
-// Who waits for the network or for files waits for what no schedule decides. So runs
-// under a schedule are told from others by what they cost, and are not repeated exactly.
+// A schedule does not control the network and the file system. So executions under a schedule
+// differ in their cost, and are not repeated exactly.
 //
 //	heisen fuzz run ./examples/racefuzz/upload
 package main
@@ -31,7 +31,7 @@ type server struct {
 	fixed bool
 
 	mu       sync.Mutex
-	received int64 // guarded by mu, if it were
+	received int64 // should be guarded by mu
 }
 
 // serve handles connections until there are no more.

@@ -19,7 +19,7 @@ type step struct {
 	addr   uint64
 	size   uint64
 	mode   string // r, w, ar or aw
-	want   string // who is found, as thread:address+size and mode
+	want   string // the overlaps that are found, as thread:address+size and mode
 }
 
 func (s step) access(place uint32) *Access {
@@ -29,9 +29,9 @@ func (s step) access(place uint32) *Access {
 	}
 }
 
-// ways are how a host can announce an access: slowly, and, where accesses are kept, as
-// quickly as it goes.
-var ways = []func(*Table, *Thread, *Access, *Hits){
+// announceFuncs are the two ways in which a host can announce an access: Before alone, and, if the
+// table keeps accesses pending, the fast path of Pending and Touch.
+var announceFuncs = []func(*Table, *Thread, *Access, *Hits){
 	(*Table).Before,
 	func(table *Table, th *Thread, a *Access, hits *Hits) {
 		*hits = Hits{}
@@ -67,35 +67,35 @@ func overlaps(h *Hits) string {
 
 func TestOverlaps(t *testing.T) {
 	const after = 0
-	differ := map[string]bool{"over at the next": true, "a read after a write": true} // where accesses are kept
+	differ := map[string]bool{"ended by the next access": true, "a read after a write": true} // results that differ if the table keeps accesses pending
 	for name, steps := range map[string][]step{
-		"write and read":             {{1, 8, 1, "w", ""}, {2, 8, 1, "r", "1:8+1w"}},
-		"read and write":             {{1, 8, 1, "r", ""}, {2, 8, 1, "w", "1:8+1r"}},
-		"two writes":                 {{1, 8, 1, "w", ""}, {2, 8, 1, "w", "1:8+1w"}},
-		"two reads":                  {{1, 8, 1, "r", ""}, {2, 8, 1, "r", ""}},
-		"the same thread":            {{1, 8, 1, "w", ""}, {1, 8, 1, "r", ""}},
-		"over":                       {{1, 8, 1, "w", ""}, {1, 0, after, "", ""}, {2, 8, 1, "r", ""}},
-		"over at the next":           {{1, 8, 1, "w", ""}, {1, 16, 1, "r", ""}, {2, 8, 1, "w", ""}, {3, 16, 1, "w", "1:16+1r"}},
-		"over at the next, kept":     {{1, 8, 1, "w", ""}, {1, 16, 1, "r", ""}, {2, 8, 1, "w", "1:8+1w"}, {3, 16, 1, "w", "1:16+1r"}},
-		"all over":                   {{1, 8, 1, "w", ""}, {1, 16, 1, "w", ""}, {1, 0, after, "", ""}, {2, 8, 1, "w", ""}, {2, 16, 1, "w", ""}},
-		"the same again, kept":       {{1, 8, 1, "w", ""}, {2, 8, 1, "w", "1:8+1w"}, {1, 8, 1, "w", ""}, {2, 8, 1, "r", ""}, {3, 8, 1, "r", "1:8+1w 2:8+1w"}},
-		"a write after a read":       {{1, 8, 1, "r", ""}, {2, 8, 1, "r", ""}, {1, 8, 1, "w", "2:8+1r"}, {3, 8, 1, "r", "1:8+1w"}},
-		"a read after a write":       {{1, 8, 1, "w", ""}, {1, 8, 1, "r", ""}, {2, 8, 1, "r", ""}},
-		"a read after a write, kept": {{1, 8, 1, "w", ""}, {1, 8, 1, "r", ""}, {2, 8, 1, "r", "1:8+1w"}},
-		"other bytes of a word":      {{1, 8, 2, "w", ""}, {2, 10, 2, "w", ""}, {3, 9, 2, "w", "1:8+2w 2:10+2w"}},
-		"on in the same word":        {{1, 8, 2, "w", ""}, {1, 10, 2, "w", ""}, {2, 8, 2, "w", ""}, {3, 10, 1, "r", "1:10+2w"}},
-		"other words":                {{1, 8, 8, "w", ""}, {2, 16, 8, "w", ""}, {3, 0, 8, "w", ""}},
-		"across words":               {{1, 14, 4, "w", ""}, {2, 12, 2, "w", ""}, {3, 18, 2, "w", ""}, {4, 17, 1, "r", "1:16+2w"}, {5, 15, 1, "r", "1:14+2w"}},
-		"once if in several words":   {{1, 8, 32, "w", ""}, {2, 8, 32, "r", "1:8+8w"}},
-		"several words over":         {{1, 8, 32, "w", ""}, {1, 0, after, "", ""}, {2, 8, 32, "w", ""}},
-		"one word, then several":     {{1, 8, 8, "w", ""}, {1, 8, 16, "w", ""}, {2, 16, 1, "r", "1:16+8w"}, {3, 8, 1, "r", "1:8+8w"}},
-		"no size is one byte":        {{1, 8, 1, "w", ""}, {2, 7, 2, "r", "1:8+1w"}},
+		"write and read":                 {{1, 8, 1, "w", ""}, {2, 8, 1, "r", "1:8+1w"}},
+		"read and write":                 {{1, 8, 1, "r", ""}, {2, 8, 1, "w", "1:8+1r"}},
+		"two writes":                     {{1, 8, 1, "w", ""}, {2, 8, 1, "w", "1:8+1w"}},
+		"two reads":                      {{1, 8, 1, "r", ""}, {2, 8, 1, "r", ""}},
+		"the same thread":                {{1, 8, 1, "w", ""}, {1, 8, 1, "r", ""}},
+		"ended":                          {{1, 8, 1, "w", ""}, {1, 0, after, "", ""}, {2, 8, 1, "r", ""}},
+		"ended by the next access":       {{1, 8, 1, "w", ""}, {1, 16, 1, "r", ""}, {2, 8, 1, "w", ""}, {3, 16, 1, "w", "1:16+1r"}},
+		"ended by the next access, kept": {{1, 8, 1, "w", ""}, {1, 16, 1, "r", ""}, {2, 8, 1, "w", "1:8+1w"}, {3, 16, 1, "w", "1:16+1r"}},
+		"all ended":                      {{1, 8, 1, "w", ""}, {1, 16, 1, "w", ""}, {1, 0, after, "", ""}, {2, 8, 1, "w", ""}, {2, 16, 1, "w", ""}},
+		"the same again, kept":           {{1, 8, 1, "w", ""}, {2, 8, 1, "w", "1:8+1w"}, {1, 8, 1, "w", ""}, {2, 8, 1, "r", ""}, {3, 8, 1, "r", "1:8+1w 2:8+1w"}},
+		"a write after a read":           {{1, 8, 1, "r", ""}, {2, 8, 1, "r", ""}, {1, 8, 1, "w", "2:8+1r"}, {3, 8, 1, "r", "1:8+1w"}},
+		"a read after a write":           {{1, 8, 1, "w", ""}, {1, 8, 1, "r", ""}, {2, 8, 1, "r", ""}},
+		"a read after a write, kept":     {{1, 8, 1, "w", ""}, {1, 8, 1, "r", ""}, {2, 8, 1, "r", "1:8+1w"}},
+		"other bytes of a word":          {{1, 8, 2, "w", ""}, {2, 10, 2, "w", ""}, {3, 9, 2, "w", "1:8+2w 2:10+2w"}},
+		"more bytes of the word":         {{1, 8, 2, "w", ""}, {1, 10, 2, "w", ""}, {2, 8, 2, "w", ""}, {3, 10, 1, "r", "1:10+2w"}},
+		"other words":                    {{1, 8, 8, "w", ""}, {2, 16, 8, "w", ""}, {3, 0, 8, "w", ""}},
+		"across words":                   {{1, 14, 4, "w", ""}, {2, 12, 2, "w", ""}, {3, 18, 2, "w", ""}, {4, 17, 1, "r", "1:16+2w"}, {5, 15, 1, "r", "1:14+2w"}},
+		"once if in several words":       {{1, 8, 32, "w", ""}, {2, 8, 32, "r", "1:8+8w"}},
+		"several words ended":            {{1, 8, 32, "w", ""}, {1, 0, after, "", ""}, {2, 8, 32, "w", ""}},
+		"one word, then several":         {{1, 8, 8, "w", ""}, {1, 8, 16, "w", ""}, {2, 16, 1, "r", "1:16+8w"}, {3, 8, 1, "r", "1:8+8w"}},
+		"size 0 is one byte":             {{1, 8, 1, "w", ""}, {2, 7, 2, "r", "1:8+1w"}},
 
 		"wide then narrow":  {{1, 100, 1000, "w", ""}, {2, 1099, 1, "r", "1:100+1000w"}, {3, 1100, 1, "w", ""}, {4, 99, 1, "w", ""}},
 		"narrow then wide":  {{1, 300, 1, "w", ""}, {2, 100, 300, "r", "1:300+1w"}, {3, 299, 1, "r", ""}, {4, 299, 1, "w", "2:100+300r 3:299+1r"}},
 		"wide and wide":     {{1, 100, 1000, "w", ""}, {2, 1099, 1000, "w", "1:100+1000w"}, {3, 2099, 1000, "w", ""}},
 		"wide reads":        {{1, 100, 1000, "r", ""}, {2, 100, 1000, "r", ""}, {3, 100, 1000, "w", "1:100+1000r 2:100+1000r"}},
-		"wide over":         {{1, 100, 1000, "w", ""}, {1, 0, after, "", ""}, {2, 100, 1000, "w", ""}, {2, 8, 1, "w", ""}, {3, 200, 1, "w", ""}},
+		"wide ended":        {{1, 100, 1000, "w", ""}, {1, 0, after, "", ""}, {2, 100, 1000, "w", ""}, {2, 8, 1, "w", ""}, {3, 200, 1, "w", ""}},
 		"wide, same thread": {{1, 100, 1000, "w", ""}, {1, 100, 1000, "w", ""}},
 
 		"atomic and plain":  {{1, 8, 1, "w", ""}, {2, 8, 1, "ar", "1:8+1w"}, {3, 8, 1, "aw", "1:8+1w"}, {4, 8, 1, "r", "1:8+1w"}},
@@ -110,7 +110,7 @@ func TestOverlaps(t *testing.T) {
 		"the highest addresses": {{1, 1<<64 - 1, 1, "w", ""}, {2, 1<<64 - 8, 100, "w", "1:18446744073709551615+1w"}, {3, 1<<64 - 400, 1 << 40, "r", "1:18446744073709551615+1w 2:18446744073709551608+8w"}, {4, 0, 8, "w", ""}},
 		"everything":            {{1, 0, 1<<64 - 1, "w", ""}, {2, 1 << 63, 8, "r", "1:0+18446744073709551615w"}},
 	} {
-		for i, before := range ways {
+		for i, before := range announceFuncs {
 			keep := i > 0
 			if name, kept := strings.CutSuffix(name, ", kept"); kept != keep && (kept || differ[name]) {
 				continue
@@ -152,9 +152,9 @@ func checkEmpty(t *testing.T, table *Table) {
 	}
 }
 
-// TestSingle is figure 2, to the letter and by default. The writer comes when one
-// of two readers is gone; in the paper's algorithm the second has left no trace. And
-// there an access is over when the thread makes the next.
+// TestSingle compares figure 2 of the paper with the default. The writer comes after the first of
+// two readers has ended its access. In the paper's algorithm the second reader has left no entry,
+// and an access ends when its thread makes the next one.
 func TestSingle(t *testing.T) {
 	for _, single := range []bool{false, true} {
 		table := &Table{SingleSlot: single}
@@ -192,12 +192,12 @@ func TestBounds(t *testing.T) {
 		}
 		last, hits := before(table, Access{Addr: 8, ID: 9 << 32, Write: true})
 		if got := overlaps(&hits); got != "0:8+1r 1:8+1r 2:8+1r" {
-			t.Errorf("the one too many finds %q", got)
+			t.Errorf("the access without an entry finds %q", got)
 		}
 		if l := table.Missed(); l != (Losses{Unseen: 1}) {
 			t.Errorf("missed %+v", l)
 		}
-		table.After(last, new(Hits)) // has nothing to take back
+		table.After(last, new(Hits)) // it has no entry to remove
 		if _, hits := before(table, Access{Addr: 8, ID: 10 << 32, Write: true}); hits.NumOverlaps != bucketWays {
 			t.Errorf("the next finds %q", overlaps(&hits))
 		}
@@ -217,7 +217,7 @@ func TestBounds(t *testing.T) {
 	t.Run("more than a thread holds", func(t *testing.T) {
 		table, th := &Table{Keep: true}, new(Thread)
 		for i := range uint64(1000) {
-			for _, before := range ways {
+			for _, before := range announceFuncs {
 				before(table, th, &Access{Addr: i * 8, ID: 1 << 32, Write: true}, new(Hits))
 			}
 		}
@@ -231,11 +231,11 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%d accesses are pending", held)
 		}
 		if _, hits := before(table, Access{Addr: 999 * 8, ID: 2 << 32}); hits.NumOverlaps != 1 {
-			t.Error("the latest is not")
+			t.Error("the latest is not pending")
 		}
 		table.After(th, new(Hits))
 		if _, hits := before(table, Access{Addr: 999 * 8, ID: 2 << 32}); hits.NumOverlaps != 0 {
-			t.Error("the latest is not over")
+			t.Error("the latest is still pending")
 		}
 	})
 	t.Run("too many wide accesses", func(t *testing.T) {
@@ -255,7 +255,7 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-// TestForget lets memory have another life while accesses are pending.
+// TestForget reuses memory while accesses to it are pending.
 func TestForget(t *testing.T) {
 	table := new(Table)
 	var one, two, three, four Thread
@@ -267,9 +267,9 @@ func TestForget(t *testing.T) {
 	table.Before(&three, &Access{Addr: 8, ID: 3 << 32, Write: true}, &hits)
 	table.Before(&four, &Access{Addr: 1024, Size: 100, ID: 4 << 32, Write: true}, &hits)
 	if hits.NumOverlaps != 0 {
-		t.Errorf("finds %q of a former life", overlaps(&hits))
+		t.Errorf("finds %q of the earlier allocation epoch", overlaps(&hits))
 	}
-	// Those of before have nothing to take back, and do not take what others have.
+	// The earlier accesses have no entries to remove, and must not remove those of other threads.
 	table.Before(&one, &Access{Addr: 8, ID: 1 << 32, Write: true}, &hits)
 	if got := overlaps(&hits); got != "3:8+1w" {
 		t.Errorf("finds %q", got)
@@ -282,20 +282,19 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestModel compares random accesses, one at a time, with a list of what is
-// pending.
+// TestModel compares random accesses, one at a time, with a list of the pending accesses.
 func TestModel(t *testing.T) {
 	type piece struct {
 		bytes uint8
 		write bool
-		who   uint64
+		id    uint64
 	}
 	type pending struct {
 		pieces map[uint64]piece // by word
 		wide   *Access
 	}
 	for seed := range uint64(600) {
-		before := ways[seed%2]
+		before := announceFuncs[seed%2]
 		rng := rand.New(rand.NewPCG(seed, 1))
 		table := &Table{Keep: true}
 		threads := make([]Thread, 3)
@@ -303,19 +302,19 @@ func TestModel(t *testing.T) {
 		for i := range model {
 			model[i].pieces = map[uint64]piece{}
 		}
-		tooMany := uint64(0) // for hits to have room
+		excess := uint64(0) // overlaps for which Hits has no room
 		for n := range uint64(200) {
-			who := rng.Uint64N(uint64(len(threads)))
-			own := &model[who]
+			thread := rng.Uint64N(uint64(len(threads)))
+			own := &model[thread]
 			var hits Hits
 			if rng.IntN(4) == 0 {
-				table.After(&threads[who], &hits)
+				table.After(&threads[thread], &hits)
 				clear(own.pieces)
 				own.wide = nil
 				continue
 			}
 			a := &Access{
-				Addr: 1<<40 + rng.Uint64N(40), Size: 1 + rng.Uint64N(9), ID: who<<32 | n,
+				Addr: 1<<40 + rng.Uint64N(40), Size: 1 + rng.Uint64N(9), ID: thread<<32 | n,
 				Write: rng.IntN(2) == 0, Atomic: rng.IntN(8) == 0,
 			}
 			if rng.IntN(8) == 0 {
@@ -326,7 +325,7 @@ func TestModel(t *testing.T) {
 			if a.Atomic {
 				clear(own.pieces)
 			}
-			again := true // nothing is new
+			again := true // the thread's pending accesses cover the access
 			found := map[uint64]bool{}
 			first, last := a.Addr, a.Addr+a.Size-1
 			narrow := last>>3-first>>3 < maxNarrow
@@ -340,15 +339,15 @@ func TestModel(t *testing.T) {
 				}
 				again = false
 				for i := range model {
-					if p := model[i].pieces[word]; i != int(who) && (p.write || a.Write) && p.bytes&bytes != 0 {
-						found[p.who] = true
+					if p := model[i].pieces[word]; i != int(thread) && (p.write || a.Write) && p.bytes&bytes != 0 {
+						found[p.id] = true
 					}
 				}
 				if narrow && !a.Atomic {
 					own.pieces[word] = piece{bytes, a.Write, a.ID}
 				}
 			}
-			if !again || a.Size > 1 || seed%2 == 0 { // otherwise nothing is done at all
+			if !again || a.Size > 1 || seed%2 == 0 { // otherwise Pending is true and the access is skipped
 				own.wide = nil
 				for i := range model {
 					if p := model[i].wide; p != nil && (p.Write || a.Write) && p.Addr <= last && first < p.Addr+p.Size {
@@ -359,7 +358,7 @@ func TestModel(t *testing.T) {
 			if !narrow && !a.Atomic {
 				own.wide = a
 			}
-			before(table, &threads[who], a, &hits)
+			before(table, &threads[thread], a, &hits)
 			var got []uint64
 			for _, o := range hits.Overlaps[:hits.NumOverlaps] {
 				got = append(got, o.ID)
@@ -367,37 +366,37 @@ func TestModel(t *testing.T) {
 			slices.Sort(got)
 			want := slices.Sorted(maps.Keys(found))
 			if len(want) > maxOverlaps && len(got) == maxOverlaps {
-				tooMany += uint64(len(want) - maxOverlaps)
-				want = slices.DeleteFunc(want, func(who uint64) bool { return !slices.Contains(got, who) })
+				excess += uint64(len(want) - maxOverlaps)
+				want = slices.DeleteFunc(want, func(id uint64) bool { return !slices.Contains(got, id) })
 			}
 			if !slices.Equal(got, want) {
 				t.Fatalf("seed %d, access %d %+v: found %x, want %x", seed, n, a, got, want)
 			}
 		}
-		if l := table.Missed(); l != (Losses{Excess: tooMany}) {
-			t.Fatalf("seed %d: missed %+v, not %d", seed, l, tooMany)
+		if l := table.Missed(); l != (Losses{Excess: excess}) {
+			t.Fatalf("seed %d: missed %+v, not %d", seed, l, excess)
 		}
 	}
 }
 
-// TestConcurrent lets goroutines access a few words at the same time and judges
-// what they find by a clock that they all take stamps from. An overlap that is found
-// was one, and of two accesses that were both announced before either was over, one
-// has found the other, or there were others of the same threads to the same word,
-// pending too, that did.
+// TestConcurrent lets goroutines access a few words at the same time. It checks the reported
+// overlaps with time stamps from a common clock. Every reported overlap must be real. Of two
+// conflicting accesses that were both announced before either ended, one must have found the other.
+// Instead, other accesses of the two threads to the same word that were pending as well may have
+// found each other.
 func TestConcurrent(t *testing.T) {
-	type done struct {
+	type loggedAccess struct {
 		Access
-		asked, told, over uint64 // when Before was called, when it returned, when the end was called
-		found             []uint64
-		span              uint64 // how many times After was called before
+		called, returned, ended uint64 // times of the call of Before, of its return, and of the access's end
+		found                   []uint64
+		span                    uint64 // how many times After was called before
 	}
-	// meeting is when a thread found another's access.
+	// meeting is an overlap that a thread found with an access of another one.
 	type meeting struct{ finder, span, found, foundSpan, word uint64 }
 	const threads, each = 3, 3000
 	table := &Table{Keep: true}
 	var clock atomic.Uint64
-	logs := make([][]done, threads)
+	logs := make([][]loggedAccess, threads)
 	var arrived atomic.Uint64
 	var wg sync.WaitGroup
 	for id := range uint64(threads) {
@@ -405,7 +404,7 @@ func TestConcurrent(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			rng := rand.New(rand.NewPCG(id, 2))
-			log := make([]done, each)
+			log := make([]loggedAccess, each)
 			var th Thread
 			span := uint64(0)
 			for n := range uint64(each) {
@@ -416,16 +415,16 @@ func TestConcurrent(t *testing.T) {
 					d.Size = 60
 				}
 				var hits Hits
-				d.asked = clock.Add(1)
-				if n > 0 && log[n-1].over == 0 {
-					log[n-1].over = d.asked
+				d.called = clock.Add(1)
+				if n > 0 && log[n-1].ended == 0 {
+					log[n-1].ended = d.called
 				}
-				ways[rng.IntN(len(ways))](table, &th, &d.Access, &hits)
-				d.told = clock.Add(1)
+				announceFuncs[rng.IntN(len(announceFuncs))](table, &th, &d.Access, &hits)
+				d.returned = clock.Add(1)
 				for _, o := range hits.Overlaps[:hits.NumOverlaps] {
 					d.found = append(d.found, o.ID)
 				}
-				if n%100 == 0 { // all are in an access now, and those go on together
+				if n%100 == 0 { // wait until all threads have a pending access
 					for arrived.Add(1); arrived.Load() < threads*(n/100+1); {
 						runtime.Gosched()
 					}
@@ -433,12 +432,12 @@ func TestConcurrent(t *testing.T) {
 					runtime.Gosched()
 				}
 				if rng.IntN(2) == 0 {
-					d.over = clock.Add(1)
+					d.ended = clock.Add(1)
 					table.After(&th, &hits)
 					span++
 				}
 			}
-			log[each-1].over = clock.Add(1)
+			log[each-1].ended = clock.Add(1)
 			table.After(&th, new(Hits))
 			logs[id] = log
 		}()
@@ -448,12 +447,12 @@ func TestConcurrent(t *testing.T) {
 	if l := table.Missed(); l.Partial != 0 {
 		t.Fatalf("missed %+v", l)
 	}
-	find := func(who uint64) *done { return &logs[who>>32][who&(1<<32-1)] }
-	conflict := func(a, b *done) bool {
+	find := func(id uint64) *loggedAccess { return &logs[id>>32][id&(1<<32-1)] }
+	conflict := func(a, b *loggedAccess) bool {
 		return (a.Write || b.Write) && a.Addr < b.Addr+b.Size && b.Addr < a.Addr+a.Size
 	}
 	// words calls f for the words that two accesses touch, until it returns true.
-	words := func(a, b *done, f func(uint64) bool) bool {
+	words := func(a, b *loggedAccess, f func(uint64) bool) bool {
 		for w := max(a.Addr, b.Addr) >> 3; w <= min(a.Addr+a.Size-1, b.Addr+b.Size-1)>>3; w++ {
 			if f(w) {
 				return true
@@ -461,28 +460,28 @@ func TestConcurrent(t *testing.T) {
 		}
 		return false
 	}
-	// gone is when an access's entry was taken back at the latest: some time between
-	// the call of After and the next access.
-	gone := func(d *done) uint64 {
+	// latestRemoval returns the latest time at which an access's entry was removed, which is
+	// between the call of After and the next access.
+	latestRemoval := func(d *loggedAccess) uint64 {
 		log := logs[d.ID>>32]
 		for n := d.ID&(1<<32-1) + 1; n < each; n++ {
 			if log[n].span != d.span {
-				return log[n].told
+				return log[n].returned
 			}
 		}
 		return ^uint64(0)
 	}
-	var all []*done
+	var all []*loggedAccess
 	overlaps := 0
 	met := map[meeting]bool{}
 	for id := range logs {
 		for n := range logs[id] {
 			d := &logs[id][n]
 			all = append(all, d)
-			for _, who := range d.found {
+			for _, other := range d.found {
 				overlaps++
-				o := find(who)
-				if o.ID>>32 == d.ID>>32 || !conflict(o, d) || o.asked > d.told || gone(o) < d.asked {
+				o := find(other)
+				if o.ID>>32 == d.ID>>32 || !conflict(o, d) || o.called > d.returned || latestRemoval(o) < d.called {
 					t.Fatalf("%+v found %+v", *d, *o)
 				}
 				words(o, d, func(w uint64) bool {
@@ -492,11 +491,11 @@ func TestConcurrent(t *testing.T) {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b *done) int { return int(a.told) - int(b.told) })
+	slices.SortFunc(all, func(a, b *loggedAccess) int { return int(a.returned) - int(b.returned) })
 	together := 0
 	for i, a := range all {
 		for _, b := range all[i+1:] {
-			if b.told > a.over {
+			if b.returned > a.ended {
 				break
 			}
 			if a.ID>>32 == b.ID>>32 || !conflict(a, b) {
@@ -512,7 +511,7 @@ func TestConcurrent(t *testing.T) {
 	}
 	t.Logf("missed %+v", table.Missed())
 	if overlaps == 0 {
-		t.Error("there was nothing to find")
+		t.Error("no overlap was found")
 	}
 	t.Logf("%d overlaps found; %d pairs were together", overlaps, together)
 }
@@ -529,10 +528,10 @@ func TestSizes(t *testing.T) {
 		t.Errorf("wides is at %d", n)
 	}
 	if n := unsafe.Offsetof(table.generation); n%64 != 0 {
-		t.Errorf("life is at %d", n)
+		t.Errorf("generation is at %d", n)
 	}
 	if n := unsafe.Offsetof(table.unseenWide) - unsafe.Offsetof(table.generation); n != 64 {
-		t.Errorf("the counters are %d bytes after life", n)
+		t.Errorf("the counters are %d bytes after generation", n)
 	}
 	t.Logf("Table %d bytes, Thread %d", unsafe.Sizeof(table), unsafe.Sizeof(Thread{}))
 }
@@ -551,9 +550,9 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkKept is what an access costs that repeats one that is pending, one in a new
-// word, and a write after a read.
-func BenchmarkKept(b *testing.B) {
+// BenchmarkKeep measures an access that repeats a pending one, an access to a new word, and a write
+// after a read.
+func BenchmarkKeep(b *testing.B) {
 	for name, script := range map[string]func(i uint64) (addr uint64, write bool){
 		"again": func(i uint64) (uint64, bool) { return i % 4 * 8, false },
 		"new":   func(i uint64) (uint64, bool) { return i % 1024 * 8, false },
@@ -567,7 +566,7 @@ func BenchmarkKept(b *testing.B) {
 					continue
 				}
 				if pending, alone := table.Touch(th, addr, 1<<32, write); !pending || !alone {
-					b.Fatal("not that quick")
+					b.Fatal("Touch needs more steps")
 				}
 			}
 		})

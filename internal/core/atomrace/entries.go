@@ -5,13 +5,13 @@ import "sync/atomic"
 // Entries of narrow accesses.
 //
 // The entries of an 8-byte word are in one bucket. A bucket is a cache line with room for three
-// entries. The product with an odd constant is a permutation of the 2^61 words. Its high bits select the
-// bucket and the others are stored in the entry's key, so a key identifies its word exactly. The key
-// also has the bytes of the word that are accessed, whether they are written, and a turn bit. The ID
-// of the access has a word of its own.
+// entries. The product with an odd constant is a permutation of the 2^61 words. Its high bits
+// select the bucket and the others are stored in the entry's key, so a key identifies its word
+// exactly. The key also has the bytes of the word that are accessed, whether they are written, and
+// a turn bit. The ID of the access has a word of its own.
 //
-// How a reader gets a key and the ID that belongs to it. The claims of an entry are numbered from 1.
-// Claim c
+// How a reader gets a key and the ID that belongs to it: the claims of an entry are numbered from
+// 1. Claim c
 //
 //  1. changes the key, in one atomic step that also publishes the access, to a key whose turn bit is
 //     the lowest bit of c;
@@ -19,21 +19,22 @@ import "sync/atomic"
 //  3. sets the entry's turn to c.
 //
 // The end of the access empties the key except for the turn bit. A free entry is claimed by
-// compare-and-swap of its key, a held entry only by its holder. So claims come one after the other, and
-// the turn is c or c-1 at any time, where c is the latest claim.
+// compare-and-swap of its key, a held entry only by its holder. So claims come one after the other,
+// and the turn is c or c-1 at any time, where c is the latest claim.
 //
-// A reader loads turn, ID, key, turn. Let both turns be T. When the key was loaded, the latest claim was
-// T or T+1. It was T if the turn bit of the key agrees with T. Then claim T+1 had not changed the ID when
-// the ID was loaded, which was earlier. And claim T had set it, because the turn was T before the ID was
-// loaded. So ID and key belong together, and the access was pending when the key was loaded. (A turn has
-// 32 bits. The reader is wrong if the entry changes hands exactly 2^32 times during these four steps.)
+// A reader loads turn, ID, key, turn. Let both turns be T. When the key was loaded, the latest
+// claim was T or T+1. It was T if the turn bit of the key agrees with T. Then claim T+1 had not
+// changed the ID when the ID was loaded, which was earlier. Claim T had set it, because the turn
+// was T before the ID was loaded. So ID and key belong together, and the access was pending when
+// the key was loaded. (A turn has 32 bits. The reader is wrong if the entry changes hands exactly
+// 2^32 times during these four steps.)
 //
 // If the turn bit disagrees, the claim is a store or two from being complete, and the reader tries
 // again. If the claiming thread has been interrupted just there, the reader gives up in the end and
 // counts that in Losses.Unnamed.
 //
-// A thread that accesses a word in another way, as in a write after a read, claims anew the entry that
-// it holds. So it never has two entries for a word.
+// A thread that accesses a word in another way, as in a write after a read, claims anew the entry
+// that it holds. So it never has two entries for a word.
 
 const (
 	bucketBits = 14
@@ -58,8 +59,8 @@ type entryBucket struct {
 	unseen atomic.Uint32 // accesses that found no free entry
 }
 
-// heldEntry is an entry of the table that a thread holds. The thread's entry for a word is always at the
-// same index; see heldIndex.
+// heldEntry is an entry of the table that a thread holds. The thread's entry for a word is always
+// at the same index; see heldIndex.
 type heldEntry struct {
 	word uint64 // its address, divided by 8
 	low  uint32 // the low bits of its key; if no byte is set there is no entry
@@ -76,8 +77,9 @@ func (t *Table) release(at, low uint32) {
 	}
 }
 
-// beforeWord is Before for the part of an access that lies in one word. If the thread has an entry for
-// the word, the entry now describes this access instead. Most often this is the write after a read.
+// beforeWord is Before for the part of an access that lies in one word. If the thread has an entry
+// for the word, the entry now describes this access instead. Most often this is the write after a
+// read.
 //
 //go:nosplit
 func (t *Table) beforeWord(th *Thread, a *Access, from, to uint64, hits *Hits) {
@@ -116,8 +118,8 @@ func bucketIndex(addr uint64) uint32 {
 	return uint32(addr>>6*hashFactor>>keyTagBits<<3|addr>>3&7) % (1 << bucketBits)
 }
 
-// heldIndex returns the index at which a thread holds the entry for the word at addr. The words of one
-// access have different indexes, unless it crosses a multiple of 512.
+// heldIndex returns the index at which a thread holds the entry for the word at addr. The words of
+// one access have different indexes, unless it crosses a multiple of 512.
 //
 //go:nosplit
 func heldIndex(addr uint64) uint64 { return (addr>>3 + addr>>9 + addr>>13) % maxHeld }
@@ -134,8 +136,8 @@ func (t *Table) locate(from, to uint64, write bool) (*entryBucket, uint64) {
 	return &t.buckets[bucketIndex(from)], key
 }
 
-// claim takes a free entry and publishes an access in it. It returns the entry's index, or bucketWays if
-// none is free.
+// claim takes a free entry and publishes an access in it. It returns the entry's index, or
+// bucketWays if none is free.
 //
 //go:nosplit
 func (b *entryBucket) claim(key, id uint64) uint32 {
@@ -174,8 +176,8 @@ func (b *entryBucket) used() bool {
 	return (b.keys[0].Load()|b.keys[1].Load()|b.keys[2].Load())&keyBytes != 0
 }
 
-// scan looks in b for entries that conflict with an access in the word at addr. The access's own entry
-// is own.
+// scan looks in b for entries that conflict with an access in the word at addr. The access's own
+// entry is own.
 //
 //go:nosplit
 func (t *Table) scan(b *entryBucket, own uint32, key, id, addr uint64, hits *Hits) {
@@ -202,8 +204,8 @@ func (t *Table) taken(b *entryBucket, key, id uint64) bool {
 	return false
 }
 
-// readEntry returns the ID and the key of an entry that conflicts with key, if there still is one. The
-// comment at the top explains the order of the loads.
+// readEntry returns the ID and the key of an entry that conflicts with key, if there still is one.
+// The comment at the top explains the order of the loads.
 //
 //go:nosplit
 func (t *Table) readEntry(b *entryBucket, i uint32, key uint64) (id, k uint64, ok bool) {

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// The injected files need these functions from their host. In package runtime, a release store is a plain
-// store on most processors, and pauseSpinning yields the processor.
+// The injected files need these functions from their host. In package runtime, a release store is a
+// plain store on most processors, and pauseSpinning yields the processor.
 
 //go:nosplit
 func storeRelease(x *atomic.Uint64, v uint64) { x.Store(v) }

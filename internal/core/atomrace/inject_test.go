@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestInjectable holds the injected files to the rules of package runtime, and to what
-// lets whoever injects them rename their top-level names word by word.
+// TestInjectable checks that the injected files keep the rules of package runtime, and that the
+// injector can rename their top-level names word by word.
 func TestInjectable(t *testing.T) {
 	fset := token.NewFileSet()
 	var files []*ast.File

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestSchedules compiles the injected files with atomics that let a scheduler choose
-// who goes on before each operation, and runs them under many schedules; see
-// testdata/schedules. Real processors show few of these.
+// TestSchedules compiles the injected files with atomics that let a scheduler choose before each
+// operation which thread continues. It runs them under many schedules, few of which occur on real
+// processors; see testdata/schedules.
 func TestSchedules(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, text []byte) {

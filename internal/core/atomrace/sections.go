@@ -4,26 +4,29 @@ import "sync/atomic"
 
 // Sections (section 3.2 and figure 3 of the paper).
 //
-// A thread that makes the access at the entry of a section enters the section: it leaves an entry for
-// the variable in a table of active sections. Other threads that are about to access the variable find
-// the entry and leave the ID of the first read and of the first write there. When the thread's access
-// at an end of the section is over, these IDs are compared with what the end allows.
+// A thread that makes the access at the entry of a section enters the section: it leaves an entry
+// for the variable in a table of active sections. Other threads that are about to access the
+// variable find the entry and leave the ID of the first read and of the first write there. When the
+// thread's access at an end of the section is over, these IDs are compared with what the end
+// allows.
 //
-// In figure 3 one thread at a time is followed on a variable. Here every thread is. A thread can be in
-// several sections, also on the same variable, because the end of one can be the entry of the next.
+// In figure 3 one thread at a time is followed on a variable. Here every thread is. A thread can be
+// in several sections, also on the same variable, because the end of one can be the entry of the
+// next.
 //
-// A violation is an access of another thread that begins after the entry's beforeAccess and before the
-// end's afterAccess. If the accesses are made under locks, or are atomic operations whose host holds a
-// lock from Before to After, then it lies between entry and end: none of these accesses can begin while
-// another is pending, and a thread's access is over before it releases a lock. Otherwise an access that
-// overlaps the entry or the end counts as well. It could have come in between, and if the two conflict
-// they are a data race besides.
+// A violation is an access of another thread that begins after the entry's beforeAccess and before
+// the end's afterAccess. If the accesses are made under locks, or are atomic operations whose host
+// holds a lock from Before to After, then it lies between entry and end: none of these accesses can
+// begin while another is pending, and a thread's access is over before it releases a lock.
+// Otherwise an access that overlaps the entry or the end counts as well. It could have come in
+// between, and if the two conflict they are a data race besides.
 //
-// Entries of active sections. The key of a free entry is 0. Any other key has the variable, a bit for
-// each kind of access that came in, and a bit that locks the entry. A thread that claims an entry sets
-// the key, locked, then the other fields, then the key, unlocked. All later changes are made under the
-// lock. A thread that sees an unlocked key and then loads the owner sees the owner that belongs to the
-// key, or a later one. So a thread never takes another thread's entry for its own.
+// Entries of active sections. The key of a free entry is 0. Any other key has the variable, a bit
+// for each kind of access that came in, and a bit that locks the entry. A thread that claims an
+// entry sets the key, locked, then the other fields, then the key, unlocked. All later changes are
+// made under the lock. A thread that sees an unlocked key and then loads the owner sees the owner
+// that belongs to the key, or a later one. So a thread never takes another thread's entry for its
+// own.
 
 const (
 	activeBits    = 10
@@ -48,7 +51,7 @@ const (
 	activeTagBits  = 61 - activeBits
 )
 
-// Violation is a section that accesses of other threads came into.
+// Violation is an execution of a section that remote accesses interrupted.
 type Violation struct {
 	Section     uint32 // as AddSection numbered it
 	Rule        uint32 // its end: the number of the AddEnd call, from 1
@@ -85,7 +88,8 @@ type locationRoles struct {
 	entry, end uint32
 }
 
-// activeBucket holds the active sections on the variables of some words. The keys are in one cache line.
+// activeBucket holds the active sections on the variables of some words. The keys are in one cache
+// line.
 type activeBucket struct {
 	keys    [activeWays]atomic.Uint64
 	owners  [activeWays]atomic.Uint64 // IDs of the accesses at the entries
@@ -93,8 +97,8 @@ type activeBucket struct {
 	writers [activeWays]atomic.Uint64
 }
 
-// activeSection is a section that a thread is in. Sections that it entered by the same access share an
-// entry of the table.
+// activeSection is a section that a thread is in. Sections that it entered by the same access share
+// an entry of the table.
 type activeSection struct {
 	addr     uint64
 	slot     uint32
@@ -104,13 +108,13 @@ type activeSection struct {
 	fresh    bool   // entered by the pending access
 }
 
-// AddSection adds a section that is entered at a location, a number from 1 to MaxLocations. Location 0
-// leaves that to AddEntry. The section is given up when the thread returns from the function that is
-// above calls above the function of the entry. AddSection returns the section's number, from 1, or 0 if
-// there is no room.
+// AddSection adds a section that is entered at a location, a number from 1 to MaxLocations.
+// Location 0 leaves that to AddEntry. The section is given up when the thread returns from the
+// function that is above calls above the function of the entry. AddSection returns the section's
+// number, from 1, or 0 if there is no room.
 //
-// Sections are added before the first access. Entries and ends at a location that no access has had yet
-// can be added later, by one thread at a time.
+// Sections are added before the first access. Entries and ends at a location that no access has had
+// yet can be added later, by one thread at a time.
 //
 //go:nosplit
 func (t *Table) AddSection(entry, above uint32, circular, recursive bool) uint32 {
@@ -143,8 +147,8 @@ func (t *Table) AddEntry(section, at uint32) bool {
 	return true
 }
 
-// AddEnd adds an end to a section. Up to that end others may read the variable if reads is set, and write
-// it if writes is set. AddEnd reports whether there was room.
+// AddEnd adds an end to a section. Up to that end others may read the variable if reads is set, and
+// write it if writes is set. AddEnd reports whether there was room.
 //
 //go:nosplit
 func (t *Table) AddEnd(section, at uint32, reads, writes bool) bool {
@@ -159,14 +163,14 @@ func (t *Table) AddEnd(section, at uint32, reads, writes bool) bool {
 	return true
 }
 
-// Seen reports whether a thread has gone through a section to the n-th end, counted from 1 in the order of
-// AddEnd.
+// Seen reports whether a thread has gone through a section to the n-th end, counted from 1 in the
+// order of AddEnd.
 //
 //go:nosplit
 func (t *Table) Seen(n uint32) bool { return t.seen[(n-1)%MaxEnds].Load() != 0 }
 
-// Exit gives up the sections of calls that have returned; depth is the number of calls on the thread's
-// stack. It ends the sections that have an end at the thread's latest access first.
+// Exit gives up the sections of calls that have returned; depth is the number of calls on the
+// thread's stack. It ends the sections that have an end at the thread's latest access first.
 //
 //go:nosplit
 func (t *Table) Exit(th *Thread, depth uint32, hits *Hits) {
@@ -177,9 +181,9 @@ func (t *Table) Exit(th *Thread, depth uint32, hits *Hits) {
 	}
 }
 
-// AtomExit gives up the thread's sections on variables at the addresses from first to last, as the paper's
-// atomExit does with an end that allows everything. It ends the sections that have an end at the thread's
-// latest access first.
+// AtomExit gives up the thread's sections on variables at the addresses from first to last, as the
+// paper's atomExit does with an end that allows everything. It ends the sections that have an end
+// at the thread's latest access first.
 //
 //go:nosplit
 func (t *Table) AtomExit(th *Thread, first, last uint64, hits *Hits) {
@@ -197,8 +201,8 @@ func (t *Table) AtomExit(th *Thread, first, last uint64, hits *Hits) {
 	}
 }
 
-// follow is Before for sections. It ends sections at the thread's latest access, leaves this access with
-// the sections of other threads, and enters sections.
+// follow is Before for sections. It ends sections at the thread's latest access, records this
+// access in the active sections of other threads, and enters sections.
 //
 //go:nosplit
 func (t *Table) follow(th *Thread, a *Access, first, last uint64, hits *Hits) {
@@ -206,7 +210,7 @@ func (t *Table) follow(th *Thread, a *Access, first, last uint64, hits *Hits) {
 	t.giveUpCalls(th, a.Depth)
 	words := uint32(0)
 	for from := first; words < maxSearched; from = (from | 7) + 1 {
-		t.comeIn(a, from, min(from|7, last))
+		t.recordRemote(a, from, min(from|7, last))
 		if from>>3 == last>>3 {
 			break
 		}
@@ -250,8 +254,8 @@ func (t *Table) endSections(th *Thread, hits *Hits) {
 	}
 }
 
-// endAt returns the end that r has at loc, or 0 if it has none there. The access at the entry of a circular
-// section does not end the section that it has begun.
+// endAt returns the end that r has at loc, or 0 if it has none there. The access at the entry of a
+// circular section does not end the section that it has begun.
 //
 //go:nosplit
 func (t *Table) endAt(r *activeSection, loc uint32) uint32 {
@@ -265,7 +269,7 @@ func (t *Table) endAt(r *activeSection, loc uint32) uint32 {
 	return e
 }
 
-// check compares the accesses of others that came into r with what its end e allows.
+// check compares the remote accesses that came into r with those that its end e allows.
 //
 //go:nosplit
 func (t *Table) check(th *Thread, r *activeSection, e uint32, hits *Hits) {
@@ -306,10 +310,11 @@ func (t *Table) giveUpCalls(th *Thread, depth uint32) {
 	}
 }
 
-// comeIn leaves an access to the bytes from from to to of a word with the sections of other threads.
+// recordRemote records an access to the bytes from from to to of a word in the active sections of
+// other threads.
 //
 //go:nosplit
-func (t *Table) comeIn(a *Access, from, to uint64) {
+func (t *Table) recordRemote(a *Access, from, to uint64) {
 	b, key := t.locateActive(from, to)
 	mark := uint64(activeRead)
 	if a.Write {
@@ -344,8 +349,8 @@ func (t *Table) comeIn(a *Access, from, to uint64) {
 	}
 }
 
-// enter makes the thread enter the sections that have their entry at a. The access extends to the byte to
-// of its first word.
+// enter makes the thread enter the sections that have their entry at a. The access extends to the
+// byte to of its first word.
 //
 //go:nosplit
 func (t *Table) enter(th *Thread, a *Access, to uint64) {
@@ -388,9 +393,9 @@ func (t *Table) followed(a *Access, to uint64) bool {
 	return false
 }
 
-// reenter handles an access at the entry of section s if the thread is in s on the variable already. It
-// reports whether the thread stays in s. A circular section ends when the access is over; the access also
-// begins the next.
+// reenter handles an access at the entry of section s if the thread is in s on the variable
+// already. It reports whether the thread stays in s. A circular section ends when the access is
+// over; the access also begins the next.
 //
 //go:nosplit
 func (t *Table) reenter(th *Thread, s uint32, addr uint64, rule *sectionRule) bool {
@@ -428,8 +433,8 @@ func (t *Table) activate(a *Access, to uint64) uint32 {
 	return 0
 }
 
-// giveUp removes section i from the thread's list, and its entry from the table if no other section of the
-// thread shares it.
+// giveUp removes section i from the thread's list, and its entry from the table if no other section
+// of the thread shares it.
 //
 //go:nosplit
 func (t *Table) giveUp(th *Thread, i uint32) {
@@ -457,8 +462,8 @@ func activeIndex(addr uint64) uint32 {
 	return uint32(addr >> 3 * hashFactor >> activeTagBits & (1<<activeBits - 1))
 }
 
-// locateActive returns the bucket for sections on the bytes from from to to, which are in one word, and the
-// key of an entry there.
+// locateActive returns the bucket for sections on the bytes from from to to, which are in one word,
+// and the key of an entry there.
 //
 //go:nosplit
 func (t *Table) locateActive(from, to uint64) (*activeBucket, uint64) {
@@ -473,7 +478,8 @@ func (t *Table) slot(n uint32) (b *activeBucket, way uint32) {
 	return &t.active[(n-1)>>activeWayBits&(1<<activeBits-1)], (n - 1) & (activeWays - 1)
 }
 
-// lockActive locks an entry for its owner and returns its key. Other threads hold the lock for two stores.
+// lockActive locks an entry for its owner and returns its key. Other threads hold the lock for two
+// stores.
 //
 //go:nosplit
 func (b *activeBucket) lockActive(way uint32) uint64 {

@@ -14,7 +14,7 @@ import (
 // rule is a section of a test. Locations are numbers.
 type rule struct {
 	entry     uint32
-	ends      map[uint32]string // what is allowed, of "rw"
+	ends      map[uint32]string // allowed kinds of remote accesses, out of "rw"
 	above     uint32
 	circular  bool
 	recursive bool
@@ -35,8 +35,8 @@ func add(t *testing.T, table *Table, rules []rule) {
 	}
 }
 
-// violations is the broken sections with the steps of their entry and end, and of
-// who broke in.
+// violations returns the violated sections with the steps of their entry, their end and the remote
+// accesses.
 func violations(h *Hits) string {
 	var found []string
 	for _, v := range h.Violations[:h.NumViolations] {
@@ -83,7 +83,7 @@ func TestSections(t *testing.T) {
 		"figure 3: an allowed one": {rules: []rule{loadStore}, events: []event{
 			{1, "r", x, 1, 0, ""}, {2, "r", x, 0, 0, ""}, {1, "w", x, 2, 0, ""}, {1, "after", 0, 0, 0, ""},
 		}},
-		"figure 3: nobody": {rules: []rule{loadStore}, events: []event{
+		"figure 3: no other thread": {rules: []rule{loadStore}, events: []event{
 			{2, "w", x, 0, 0, ""}, {2, "after", 0, 0, 0, ""},
 			{1, "r", x, 1, 0, ""}, {1, "w", x, 2, 0, ""}, {1, "after", 0, 0, 0, ""},
 			{2, "w", x, 0, 0, ""}, {1, "after", 0, 0, 0, ""},
@@ -228,7 +228,7 @@ func checkInactive(t *testing.T, table *Table) {
 	}
 }
 
-// TestSectionBounds reaches what is bounded.
+// TestSectionBounds reaches the limits of a table.
 func TestSectionBounds(t *testing.T) {
 	t.Run("too many sections of a thread", func(t *testing.T) {
 		table, th, hits := new(Table), new(Thread), new(Hits)
@@ -313,14 +313,14 @@ func TestForgetSections(t *testing.T) {
 	table.Before(&one, &Access{Addr: 8, Loc: 2, ID: 1 << 32}, hits)
 	table.After(&one, hits)
 	if hits.NumViolations != 0 {
-		t.Errorf("finds %q of a former life", violations(hits))
+		t.Errorf("finds %q of the earlier allocation epoch", violations(hits))
 	}
 	table.Before(&one, &Access{Addr: 8, Loc: 1, ID: 1 << 32}, hits)
 	table.Before(&two, &Access{Addr: 8, ID: 2 << 32, Write: true}, hits)
 	table.Before(&one, &Access{Addr: 8, Loc: 2, ID: 1 << 32}, hits)
 	table.After(&one, hits)
 	if hits.NumViolations != 1 {
-		t.Error("finds nothing in the new life")
+		t.Error("finds nothing in the new allocation epoch")
 	}
 }
 
@@ -329,10 +329,10 @@ type modelSection struct {
 	rule         int
 	addr         uint64
 	entry        uint32
-	home         uint32
+	depth        uint32
 	count        int
 	fresh        bool
-	read, writer uint32 // first suspects
+	read, writer uint32 // steps of the first remote accesses
 }
 
 // TestSectionsModel compares random events with a straightforward implementation of
@@ -361,25 +361,25 @@ func TestSectionsModel(t *testing.T) {
 		add(t, table, rules)
 		var ths [threads]Thread
 		var in [threads][]*modelSection
-		var loc [threads]uint32 // of the access that is pending
+		var loc [threads]uint32 // of the pending access
 		var addr [threads]uint64
 		var last [threads]uint32
 		for n := uint32(1); n <= 120; n++ {
-			who := rng.IntN(threads)
+			thread := rng.IntN(threads)
 			var want []string
 			finish := func() {
-				kept := in[who][:0:0]
-				for _, s := range in[who] {
+				left := in[thread][:0:0]
+				for _, s := range in[thread] {
 					r := &rules[s.rule]
-					allow, end := r.ends[loc[who]]
-					end = end && loc[who] != 0 && s.addr == addr[who] && !(r.circular && s.fresh)
+					allow, end := r.ends[loc[thread]]
+					end = end && loc[thread] != 0 && s.addr == addr[thread] && !(r.circular && s.fresh)
 					s.fresh = false
 					if !end {
-						kept = append(kept, s)
+						left = append(left, s)
 						continue
 					}
 					if s.count--; s.count > 0 {
-						kept = append(kept, s)
+						left = append(left, s)
 						continue
 					}
 					var bad []string
@@ -393,30 +393,30 @@ func TestSectionsModel(t *testing.T) {
 						slices.Reverse(bad)
 					}
 					if bad != nil {
-						want = append(want, fmt.Sprintf("S%d %d-%d %s", s.rule+1, s.entry, last[who], strings.Join(bad, " ")))
+						want = append(want, fmt.Sprintf("S%d %d-%d %s", s.rule+1, s.entry, last[thread], strings.Join(bad, " ")))
 					}
 				}
-				in[who], loc[who] = kept, 0
+				in[thread], loc[thread] = left, 0
 			}
 			abandon := func(depth uint32) {
-				in[who] = slices.DeleteFunc(in[who], func(s *modelSection) bool { return s.home > depth })
+				in[thread] = slices.DeleteFunc(in[thread], func(s *modelSection) bool { return s.depth > depth })
 			}
 			finish()
 			var hits Hits
 			switch rng.IntN(12) {
 			case 0:
-				table.After(&ths[who], &hits)
+				table.After(&ths[thread], &hits)
 			case 1:
 				depth := rng.Uint32N(3)
 				abandon(depth)
-				table.Exit(&ths[who], depth, &hits)
+				table.Exit(&ths[thread], depth, &hits)
 			case 2:
 				v := 8 + 8*rng.Uint64N(2)
-				in[who] = slices.DeleteFunc(in[who], func(s *modelSection) bool { return s.addr == v })
-				table.AtomExit(&ths[who], v, v, &hits)
+				in[thread] = slices.DeleteFunc(in[thread], func(s *modelSection) bool { return s.addr == v })
+				table.AtomExit(&ths[thread], v, v, &hits)
 			default:
 				a := &Access{
-					Addr: 8 + 8*rng.Uint64N(2), Size: 1, ID: uint64(who)<<32 | uint64(n),
+					Addr: 8 + 8*rng.Uint64N(2), Size: 1, ID: uint64(thread)<<32 | uint64(n),
 					Loc: rng.Uint32N(locations + 1), Depth: 1 + rng.Uint32N(2), Write: rng.IntN(2) == 0, Atomic: rng.IntN(4) == 0,
 				}
 				if rng.IntN(6) == 0 {
@@ -425,7 +425,7 @@ func TestSectionsModel(t *testing.T) {
 				abandon(a.Depth)
 				for other := range in {
 					for _, s := range in[other] {
-						if other == who || s.addr < a.Addr || s.addr >= a.Addr+a.Size {
+						if other == thread || s.addr < a.Addr || s.addr >= a.Addr+a.Size {
 							continue
 						}
 						if a.Write && s.writer == 0 {
@@ -440,20 +440,20 @@ func TestSectionsModel(t *testing.T) {
 					if a.Loc == 0 || r.entry != a.Loc {
 						continue
 					}
-					at := slices.IndexFunc(in[who], func(s *modelSection) bool { return s.rule == i && s.addr == a.Addr })
+					at := slices.IndexFunc(in[thread], func(s *modelSection) bool { return s.rule == i && s.addr == a.Addr })
 					if at >= 0 && r.recursive {
-						in[who][at].count++
+						in[thread][at].count++
 						continue
 					}
 					if at >= 0 && !r.circular {
-						in[who] = slices.Delete(in[who], at, at+1)
+						in[thread] = slices.Delete(in[thread], at, at+1)
 					}
-					in[who] = append(in[who], &modelSection{
-						rule: i, addr: a.Addr, entry: n, home: a.Depth - min(a.Depth, r.above), count: 1, fresh: true,
+					in[thread] = append(in[thread], &modelSection{
+						rule: i, addr: a.Addr, entry: n, depth: a.Depth - min(a.Depth, r.above), count: 1, fresh: true,
 					})
 				}
-				loc[who], addr[who], last[who] = a.Loc, a.Addr, n
-				table.Before(&ths[who], a, &hits)
+				loc[thread], addr[thread], last[thread] = a.Loc, a.Addr, n
+				table.Before(&ths[thread], a, &hits)
 			}
 			slices.Sort(want)
 			if got := violations(&hits); got != strings.Join(want, ", ") {
@@ -468,16 +468,16 @@ func TestSectionsModel(t *testing.T) {
 	t.Logf("%d violations", found)
 }
 
-// TestSectionsConcurrent has goroutines that read and write a variable in two critical
-// sections, or in one. The lock tells how many others wrote in between.
+// TestSectionsConcurrent has goroutines that read and write a variable in one critical section, or
+// split into two. A counter under the lock shows whether another goroutine wrote in between.
 func TestSectionsConcurrent(t *testing.T) {
 	const threads, rounds = 4, 2000
-	for _, torn := range []bool{false, true} {
+	for _, split := range []bool{false, true} {
 		table := new(Table)
 		add(t, table, []rule{{entry: 1, ends: map[uint32]string{2: "r"}}})
 		var mu sync.Mutex
 		var writes uint64
-		var broken, found atomic.Uint64
+		var violated, found atomic.Uint64
 		var wg sync.WaitGroup
 		for id := range uint64(threads) {
 			wg.Add(1)
@@ -490,7 +490,7 @@ func TestSectionsConcurrent(t *testing.T) {
 					table.Before(&th, &Access{Addr: 8, ID: id << 32, Loc: 1}, &hits)
 					seen := writes
 					table.After(&th, &hits)
-					if torn {
+					if split {
 						mu.Unlock()
 						runtime.Gosched()
 						mu.Lock()
@@ -500,7 +500,7 @@ func TestSectionsConcurrent(t *testing.T) {
 						t.Errorf("finds a race: %q", overlaps(&hits))
 					}
 					if writes != seen {
-						broken.Add(1)
+						violated.Add(1)
 					}
 					writes++
 					table.After(&th, &hits)
@@ -512,33 +512,33 @@ func TestSectionsConcurrent(t *testing.T) {
 		wg.Wait()
 		checkInactive(t, table)
 		l := table.Missed()
-		if got, want := found.Load(), broken.Load(); got != want && l.Sections+l.Unnamed == 0 || got > want {
-			t.Errorf("torn %v: %d of %d violations found", torn, got, want)
+		if got, want := found.Load(), violated.Load(); got != want && l.Sections+l.Unnamed == 0 || got > want {
+			t.Errorf("split %v: %d of %d violations found", split, got, want)
 		}
-		t.Logf("torn %v: %d violations, missed %+v", torn, found.Load(), l)
+		t.Logf("split %v: %d violations, missed %+v", split, found.Load(), l)
 	}
 }
 
-// TestSectionsRacy lets goroutines enter sections on the bytes of one word and access
-// them without a lock, and judges the violations by a clock. Who is held against a
-// section has accessed its variable since the entry was asked for and before the end was
-// over; and who did so in between for certain has been found, or somebody else who did
-// the same.
+// TestSectionsRacy lets goroutines enter sections on the bytes of one word and access them without
+// a lock. It checks the violations with time stamps from a common clock. A reported remote access
+// must have accessed the section's variable after Before was called for the entry and before After
+// returned for the end. If a remote access certainly came in between, it or another one of the same
+// kind must be reported.
 func TestSectionsRacy(t *testing.T) {
-	type done struct {
+	type loggedAccess struct {
 		Access
-		asked, told, over uint64 // when Before was called, when it returned, when After had
+		called, returned, ended uint64 // times of the call of Before, of its return, and of the return of After
 	}
-	type broken struct {
-		entry, end uint64 // who
+	type execution struct {
+		entry, end uint64 // access IDs
 		v          *Violation
 	}
 	const threads, rounds = 3, 1500
 	table := new(Table)
 	add(t, table, []rule{{entry: 1, ends: map[uint32]string{2: ""}}})
 	var clock, arrived atomic.Uint64
-	logs := make([][]done, threads)
-	sections := make([][]broken, threads)
+	logs := make([][]loggedAccess, threads)
+	sections := make([][]execution, threads)
 	var wg sync.WaitGroup
 	for id := range uint64(threads) {
 		wg.Add(1)
@@ -547,15 +547,15 @@ func TestSectionsRacy(t *testing.T) {
 			rng := rand.New(rand.NewPCG(id, 4))
 			var th Thread
 			access := func(addr uint64, loc uint32, hits *Hits) {
-				d := done{Access: Access{Addr: addr, ID: id<<32 | uint64(len(logs[id])), Loc: loc, Write: rng.IntN(2) == 0}}
-				d.asked = clock.Add(1)
+				d := loggedAccess{Access: Access{Addr: addr, ID: id<<32 | uint64(len(logs[id])), Loc: loc, Write: rng.IntN(2) == 0}}
+				d.called = clock.Add(1)
 				table.Before(&th, &d.Access, hits)
-				d.told = clock.Add(1)
+				d.returned = clock.Add(1)
 				if rng.IntN(8) == 0 {
 					runtime.Gosched()
 				}
 				table.After(&th, hits)
-				d.over = clock.Add(1)
+				d.ended = clock.Add(1)
 				logs[id] = append(logs[id], d)
 			}
 			for n := range uint64(rounds) {
@@ -563,7 +563,7 @@ func TestSectionsRacy(t *testing.T) {
 				var hits Hits
 				entry := id<<32 | uint64(len(logs[id]))
 				access(variable, 1, &hits)
-				if n%50 == 0 { // all are in a section now
+				if n%50 == 0 { // wait until all threads are in a section
 					for arrived.Add(1); arrived.Load() < threads*(n/50+1); {
 						runtime.Gosched()
 					}
@@ -573,7 +573,7 @@ func TestSectionsRacy(t *testing.T) {
 				}
 				end := id<<32 | uint64(len(logs[id]))
 				access(variable, 2, &hits)
-				b := broken{entry: entry, end: end}
+				b := execution{entry: entry, end: end}
 				if hits.NumViolations > 0 {
 					b.v = &hits.Violations[0]
 				}
@@ -586,7 +586,7 @@ func TestSectionsRacy(t *testing.T) {
 	if l := table.Missed(); l.Sections+l.Excess != 0 {
 		t.Fatalf("missed %+v", l)
 	}
-	find := func(who uint64) *done { return &logs[who>>32][uint32(who)] }
+	find := func(id uint64) *loggedAccess { return &logs[id>>32][uint32(id)] }
 	violations, certain := 0, 0
 	for id := range sections {
 		for _, s := range sections[id] {
@@ -594,7 +594,7 @@ func TestSectionsRacy(t *testing.T) {
 			read, wrote := false, false
 			for other := range logs {
 				for i := range logs[other] {
-					if d := &logs[other][i]; other != id && d.Addr == entry.Addr && d.asked > entry.told && d.told < end.asked {
+					if d := &logs[other][i]; other != id && d.Addr == entry.Addr && d.called > entry.returned && d.returned < end.called {
 						read, wrote = read || !d.Write, wrote || d.Write
 						certain++
 					}
@@ -607,9 +607,9 @@ func TestSectionsRacy(t *testing.T) {
 				continue
 			}
 			violations++
-			check := func(who uint64, write bool) {
-				d := find(who)
-				if d.ID>>32 == uint64(id) || d.Addr != entry.Addr || d.Write != write || d.told < entry.asked || d.asked > end.over {
+			check := func(other uint64, write bool) {
+				d := find(other)
+				if d.ID>>32 == uint64(id) || d.Addr != entry.Addr || d.Write != write || d.returned < entry.called || d.called > end.ended {
 					t.Fatalf("the section from %+v to %+v found %+v", *entry, *end, *d)
 				}
 			}
@@ -625,7 +625,7 @@ func TestSectionsRacy(t *testing.T) {
 		}
 	}
 	if violations == 0 {
-		t.Error("there was nothing to find")
+		t.Error("no violation was found")
 	}
 	t.Logf("%d violations; %d accesses in between for certain", violations, certain)
 }

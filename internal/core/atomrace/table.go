@@ -4,21 +4,22 @@ import "sync/atomic"
 
 // Races (section 3.1 and figure 2 of the paper).
 //
-// A thread that is about to access a variable first publishes an entry that says so. Then it scans for
-// entries of others that conflict. Of two accesses that are pending at the same time, the one that
-// publishes later finds the other's entry. So at least one of the two is reported, and whatever is
-// reported was pending at that moment. Where a bound prevents a report, Losses counts it.
+// A thread that is about to access a variable first publishes an entry that says so. Then it scans
+// for entries of others that conflict. Of two accesses that are pending at the same time, the one
+// that publishes later finds the other's entry. So at least one of the two is reported, and
+// whatever is reported was pending at that moment. Where a bound prevents a report, Losses counts
+// it.
 //
 // An access of up to maxNarrow words has an entry for each word; see entries.go. A longer access has
 // one wide entry; see wide.go. Sections are in sections.go.
 //
-// How long an access may be pending. The access itself need not be in progress; it is enough that its
-// thread has published nothing since. Let accesses of two threads be pending at the same moment. For
-// one to be ordered before the other, its thread must release something after it, and the other thread
-// must acquire that before its own access. But the other access has begun at that moment, and the
-// release is yet to come. So a host that calls After before each release can let accesses be pending
-// until then (Table.Keep). More overlaps are found that way, and an access that repeats a pending one
-// costs only a look at the thread's own memory (Pending).
+// How long an access may be pending. The access itself need not be in progress; it is enough that
+// its thread has published nothing since. Let accesses of two threads be pending at the same
+// moment. For one to be ordered before the other, its thread must release something after it, and
+// the other thread must acquire that before its own access. But the other access has begun at that
+// moment, and the release is yet to come. So a host that calls After before each release can let
+// accesses be pending until then (Table.Keep). More overlaps are found that way, and an access that
+// repeats a pending one costs only a look at the thread's own memory (Pending).
 
 const (
 	maxHeld     = 16      // entries that a thread holds
@@ -41,8 +42,8 @@ type Access struct {
 	Atomic bool // an operation of sync/atomic
 }
 
-// Overlap is an access of another thread that is pending while a conflicting one is about to be made:
-// a data race.
+// Overlap is an access of another thread that is pending while a conflicting one is about to be
+// made: a data race.
 type Overlap struct {
 	ID uint64
 	// Addr and Size are the other access's bytes in the first word that both touch.
@@ -68,8 +69,9 @@ type Losses struct {
 	Sections uint64 // entries into sections that were not followed
 }
 
-// Table is the memory that all threads of a program share. The zero value is ready to use. A Table is
-// large and must not be copied. At an address that is a multiple of 64 its buckets are cache lines.
+// Table is the memory that all threads of a program share. The zero value is ready to use. A Table
+// is large and must not be copied. At an address that is a multiple of 64 its buckets are cache
+// lines.
 type Table struct {
 	buckets [1 << bucketBits]entryBucket
 	wide    [maxWide]wideEntry
@@ -81,9 +83,9 @@ type Table struct {
 	// Every access loads these fields, and few change them.
 	generation atomic.Uint32 // number of calls of Forget
 
-	// SingleSlot restores figures 2 and 3 of the paper. An access of up to maxNarrow words leaves no
-	// entry in a word while another thread's access to the same bytes is pending, and a section on
-	// a variable is not followed while another thread is in a section on the variable. Races with a
+	// SingleSlot restores figures 2 and 3 of the paper. An access of up to maxNarrow words leaves
+	// no entry in a word while another thread's access to the same bytes is pending. A section on a
+	// variable is not followed while another thread is in a section on the variable. Races with a
 	// second reader are lost. It is set before the first access.
 	SingleSlot bool
 	// Keep makes accesses pending until After, or until the thread has too many. It is for hosts
@@ -138,9 +140,9 @@ func (t *Table) Pending(th *Thread, addr uint64, write bool) bool {
 	return e.word == addr>>3 && need&^e.low == 0 && th.generation == t.generation.Load()
 }
 
-// Touch does the first part of Before for an access to the byte at addr, and in most cases all of it. It
-// is for tables without sections that keep accesses. If pending is false, the caller must call Before.
-// If pending is true and alone is false, the caller must call Search.
+// Touch does the first part of Before for an access to the byte at addr, and in most cases all of
+// it. It is for tables without sections that keep accesses. If pending is false, the caller must
+// call Before. If pending is true and alone is false, the caller must call Search.
 //
 //go:nosplit
 func (t *Table) Touch(th *Thread, addr, id uint64, write bool) (pending, alone bool) {
@@ -184,17 +186,17 @@ func (t *Table) Search(a *Access, hits *Hits) {
 }
 
 // Before announces that a thread is about to make an access. It looks for pending accesses of other
-// threads that conflict with it: accesses that share a byte, of which one is a write. Then it processes
-// sections: the access may come into sections of other threads, and begins the sections whose entry it
-// is.
+// threads that conflict with it: accesses that share a byte, of which one is a write. Then it
+// processes sections: the access may come into sections of other threads, and begins the sections
+// whose entry it is.
 //
-// The access is pending until After or, unless the table keeps accesses, until the thread's next Before.
-// If the thread has a pending access to the same bytes that is at least as strong, Before does not look
-// again: any thread that has come since has found the pending access.
+// The access is pending until After or, unless the table keeps accesses, until the thread's next
+// Before. If the thread has a pending access to the same bytes that is at least as strong, Before
+// does not look again: any thread that has come since has found the pending access.
 //
-// Accesses with the same thread number never conflict. An atomic operation ends the thread's pending
-// accesses, as After does, and leaves no entry, because it may order whatever comes after it. It only
-// looks for plain accesses that are pending.
+// Accesses with the same thread number never conflict. An atomic operation ends the thread's
+// pending accesses, as After does, and leaves no entry, because it may order whatever comes after
+// it. It only looks for plain accesses that are pending.
 //
 //go:nosplit
 func (t *Table) Before(th *Thread, a *Access, hits *Hits) {
@@ -209,9 +211,9 @@ func (t *Table) Before(th *Thread, a *Access, hits *Hits) {
 		t.follow(th, a, first, last, hits)
 	}
 	th.id = a.ID
-	if life := t.generation.Load(); !t.Keep || a.Atomic || th.generation != life {
+	if generation := t.generation.Load(); !t.Keep || a.Atomic || th.generation != generation {
 		t.endAccesses(th)
-		th.generation = life
+		th.generation = generation
 	} else if th.wide != 0 {
 		t.endWide(th.wide - 1)
 		th.wide = 0
@@ -232,8 +234,8 @@ func (t *Table) Before(th *Thread, a *Access, hits *Hits) {
 }
 
 // After announces that the thread's accesses are over. A host calls it no later than the thread
-// publishes something, and before that takes effect. It ends the sections that have an end at the latest
-// access.
+// publishes something, and before that takes effect. It ends the sections that have an end at the
+// latest access.
 //
 //go:nosplit
 func (t *Table) After(th *Thread, hits *Hits) {
@@ -244,8 +246,8 @@ func (t *Table) After(th *Thread, hits *Hits) {
 	t.endAccesses(th)
 }
 
-// Forget ends all pending accesses and gives up all sections. It is called when memory may be reused for
-// other variables, while no thread is inside another method.
+// Forget ends all pending accesses and gives up all sections. It is called when memory may be
+// reused for other variables, while no thread is inside another method.
 //
 //go:nosplit
 func (t *Table) Forget() {

@@ -7,9 +7,9 @@ import "sync/atomic"
 // maxWide bounds the wide accesses at a time. A mask of 64 bits marks those in use.
 const maxWide = 64
 
-// wideEntry is a pending wide access. It is a sequence lock: state is odd while the access is pending
-// and never repeats, and the other fields change only while it is even. So what is read between two
-// loads of the same odd state belongs together, and was pending.
+// wideEntry is a pending wide access. It is a sequence lock: state is odd while the access is
+// pending and never repeats, and the other fields change only while it is even. So what is read
+// between two loads of the same odd state belongs together, and was pending.
 type wideEntry struct {
 	state       atomic.Uint64
 	first, last atomic.Uint64 // bytes
@@ -18,8 +18,8 @@ type wideEntry struct {
 	_           [28]byte
 }
 
-// beforeWide is Before for a wide access. It publishes the access, then looks at the other wide accesses
-// and, word by word, at narrow ones. Narrow accesses look at wide ones in scanWide.
+// beforeWide is Before for a wide access. It publishes the access, then looks at the other wide
+// accesses and, word by word, at narrow ones. Narrow accesses look at wide ones in scanWide.
 //
 //go:nosplit
 func (t *Table) beforeWide(th *Thread, a *Access, first, last uint64, hits *Hits) {
@@ -91,8 +91,8 @@ func (t *Table) endWide(i uint32) {
 	}
 }
 
-// scanWide looks for wide accesses that conflict with a, which touches the bytes from first to last. If a
-// is wide itself, its index is own.
+// scanWide looks for wide accesses that conflict with a, which touches the bytes from first to
+// last. If a is wide itself, its index is own.
 //
 //go:nosplit
 func (t *Table) scanWide(own uint32, a *Access, first, last uint64, hits *Hits) {

@@ -9,14 +9,14 @@ const (
 		1<<(8*AtomicRead+Write) |
 		1<<(8*AtomicWrite+Read) | 1<<(8*AtomicWrite+Write) |
 		1<<(8*AtomicUpdate+Read) | 1<<(8*AtomicUpdate+Write)
-	// subsumes has the pairs of which the later access of a thread is redundant in the same epoch:
-	// any access that races with the later one also races with the earlier one.
+	// subsumes has the pairs of a thread's accesses in which the later one is redundant in the same
+	// epoch: any access that races with the later one also races with the earlier one.
 	subsumes = 1<<(8*Read+Read) |
 		0x1F<<(8*Write) |
 		1<<(8*AtomicRead+AtomicRead) |
 		1<<(8*AtomicWrite+AtomicRead) | 1<<(8*AtomicWrite+AtomicWrite) | 1<<(8*AtomicWrite+AtomicUpdate) |
 		1<<(8*AtomicUpdate+AtomicRead) | 1<<(8*AtomicUpdate+AtomicWrite) | 1<<(8*AtomicUpdate+AtomicUpdate)
-	// replaces has the pairs of which the later access takes the place of an earlier one that is
+	// replaces has the pairs in which the later access takes the place of an earlier one that is
 	// ordered before it: any later access that races with the earlier one also races with the later
 	// one.
 	replaces = 1<<(8*Read+Read) | 1<<(8*Read+Write) |
@@ -88,7 +88,7 @@ func (t *Table) AccessOwn(th *Thread, c *Cell, entry, mask uint64, write bool) b
 // words byte by byte.
 //
 // The thread's own entries of these bytes may stay until the first entry has all bytes of the word,
-// and so may writes of others: whoever is ordered after this access is ordered after them.
+// and so may writes of others: any access that is ordered after this one is ordered after them.
 //
 //go:nosplit
 func (t *Table) AccessWiden(th *Thread, c *Cell, entry, mask uint64, write bool) bool {
@@ -164,7 +164,8 @@ func (t *Table) AccessPlainEntries(th *Thread, c *Cell, entry, mask uint64, writ
 	if !plainOnly(head) || !c.head.CompareAndSwap(head, head|headLock) {
 		return false
 	}
-	// Of the entries that are ordered before, a read replaces reads and a write replaces all.
+	// A read replaces the reads that are ordered before it. A write replaces all entries that are
+	// ordered before it.
 	next, free := head&^(descMask<<headEntries), uint32(0)
 	for side := range uint32(cellEntries - 1) {
 		shift := (headEntries + (1+side)*descBits) & 63

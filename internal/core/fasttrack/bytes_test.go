@@ -59,7 +59,7 @@ func TestRepeatedReaders(t *testing.T) {
 }
 
 // TestRefreshBesideOverflow: a read entry in the cell must not be refreshed if another thread has
-// written meanwhile and its entry is in the overflow set.
+// written in between and its entry is in the overflow set.
 func TestRefreshBesideOverflow(t *testing.T) {
 	const message = 64
 	checkDirected(t, []heisen.Record{
@@ -103,8 +103,8 @@ func repeatedReaders(rng *rand.Rand) (trace []heisen.Record) {
 	return trace
 }
 
-// pieces returns a trace of accesses to the bytes of words. The accesses of a run have the same
-// place, as in a loop.
+// pieces returns a trace of accesses to parts of words. The accesses of a run have the same place,
+// as in a loop.
 func pieces(rng *rand.Rand) (trace []heisen.Record) {
 	threads := 2 + rng.IntN(3)
 	length := 10 + rng.IntN(60)
@@ -144,7 +144,7 @@ func pieces(rng *rand.Rand) (trace []heisen.Record) {
 	return trace
 }
 
-// TestRewriteAfterRead: a write entry must not be refreshed if another thread has read meanwhile,
+// TestRewriteAfterRead: a write entry must not be refreshed if another thread has read in between,
 // even if an entry of other bytes of the word is before that of the read.
 func TestRewriteAfterRead(t *testing.T) {
 	const message = 64

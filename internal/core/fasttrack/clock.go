@@ -123,7 +123,7 @@ func (t *Table) timeOf(clock, slot uint32) uint32 {
 	return blockAt(blockOfNode(*nodeIndexAt(clock, i/nodeBlocks), i)).time(slot)
 }
 
-// setClock sets the thread's clock, or notes that it has changed in place.
+// setClock sets the thread's clock, or records that it has changed in place.
 //
 //go:nosplit
 func (th *Thread) setClock(clock uint32) {
@@ -346,7 +346,7 @@ func (t *Table) lessEqualBlock(x, y, i, but uint32) bool {
 	return true
 }
 
-// assignInPlace copies d to c if both have one block only and nobody else holds c. It reports
+// assignInPlace copies d to c if both have one block only and c has no other holder. It reports
 // whether it did.
 //
 //go:nosplit
@@ -364,7 +364,7 @@ func (t *Table) assignInPlace(c, d uint32) bool {
 	return true
 }
 
-// writableBlock returns the block of a clock that has only one and that nobody else holds; nil
+// writableBlock returns the block of a clock that has only one block and no other holder; nil
 // otherwise.
 //
 //go:nosplit

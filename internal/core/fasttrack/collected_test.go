@@ -6,8 +6,8 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// TestAcquireCollected: a finalizer is ordered after all that was done before the latest
-// collection, and after nothing that was done since.
+// TestAcquireCollected: a finalizer is ordered after everything before the latest collection, and
+// after nothing since.
 func TestAcquireCollected(t *testing.T) {
 	const word = 64
 	for _, slots := range []int{2, 200} { // clocks of one block and longer ones

@@ -104,7 +104,7 @@ func (t *Table) sortMarks() bool {
 	for s := range r.end {
 		n := r.end[s]
 		r.end[s] = uint32(total) // where those of the slot begin
-		if total += uint64(n); total > maxMarks {
+		if total += uint64(n); total > maxMarks>>t.memory.smaller {
 			return false
 		}
 	}

@@ -40,11 +40,11 @@
 //     accessed and the kind of access. Entries that don't fit are in the word's overflow set.
 //   - A release clock is what releases store in a synchronization object: L_m in the paper.
 //
-// The package differs from the paper in these points. Each byte of a word has its own history, so
-// a cell has several entries. Reads that are concurrent are separate entries rather than a read
+// The package differs from the paper in these points. Each byte of a word has its own history, so a
+// cell has several entries. Reads that are concurrent are separate entries rather than a read
 // vector clock. Atomic operations are accesses that don't race with each other, and also
-// synchronize. An epoch of a thread is as good as an earlier one as long as nobody can have learned
-// of the thread in between; the same-epoch rules accept both (lockreuse.go).
+// synchronize. An epoch of a thread is as good as an earlier one as long as no other thread can
+// have learned of the thread in between; the same-epoch rules accept both (lockreuse.go).
 //
 // # Guarantees
 //
@@ -82,15 +82,15 @@
 //     stores the new head with release semantics. Only the owner changes the head, the number of
 //     entries, release clocks and the overflow set.
 //   - Same-epoch check, without the lock. Only a thread itself writes entries with its epoch, and
-//     only it moves them. If somebody is just removing such an entry, that access races with the
-//     thread's earlier one.
+//     only it moves them. If another thread is removing such an entry at that moment, its access
+//     races with the thread's earlier one.
 //   - Refresh, without the lock. A compare-and-swap replaces an entry of the thread; the head is
 //     loaded before and after. If the head has changed, the refresh does not count.
 //   - Atomic loads, without the lock: a sequence lock. A release increments the version before it
 //     changes the word of a release clock, and the cell is locked meanwhile (BeginLoad,
 //     LoadUnchanged).
-//   - Vector clocks are copied on write. Whoever holds the only reference to a vector, node or
-//     block may change it in place: nobody else can get a reference (memory.go).
+//   - Vector clocks are copied on write. The holder of the only reference to a vector, node or
+//     block may change it in place: no other thread can get a reference (memory.go).
 //
 // Atomic loads acquire, storeRelease releases; nothing relies on a stronger order except through
 // compare-and-swap and swap.

@@ -119,8 +119,8 @@ func releaseScratch() {
 // set it after ReserveMemory.
 var testFreeCache *freeCache
 
-// localFreeCache returns a free cache that nobody else uses before the caller returns, or nil. In
-// programs each processor has one.
+// localFreeCache returns a free cache that no other thread uses before the caller returns, or nil.
+// In programs each processor has one.
 //
 //go:nosplit
 func localFreeCache() *freeCache { return testFreeCache }

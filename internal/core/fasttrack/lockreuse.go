@@ -1,16 +1,17 @@
 package fasttrack
 
-// What a thread releases through a lock is visible to nobody before the lock is acquired again.
-// Suppose the same thread acquires it next, and has released nothing elsewhere. Then, as long as it
-// holds the lock, nobody has learned, or can learn, what it did since its last visible release. All
-// its epochs since then count as one: the same-epoch rules accept entries of any of them. So a
-// thread that takes the same lock again and again records its accesses under the lock once.
+// What a thread releases through a lock is invisible to other threads until the lock is acquired
+// again. Suppose the same thread acquires it next, and has released nothing elsewhere. Then, as
+// long as it holds the lock, no other thread has learned, or can learn, what it did since its last
+// visible release. All its epochs since then count as one: the same-epoch rules accept entries of
+// any of them. So a thread that takes the same lock again and again records its accesses under the
+// lock once.
 
 // lockReuse describes the last release of a thread, if it was a release of a lock.
 type lockReuse struct {
 	since    uint64 // the thread's since before the release
 	lock     uint32 // the lock's extension, 0 if there is none
-	acquires uint32 // its object word then: unchanged if nobody has learned anything from the lock
+	acquires uint32 // its object word then: unchanged if no thread has learned anything from the lock
 	shared   bool
 }
 
@@ -44,7 +45,7 @@ func (t *Table) updateReuse(th *Thread, x *extension, i, op uint32) {
 	}
 }
 
-// countAcquire notes that an acquire of a lock has learned something.
+// countAcquire records that an acquire of a lock has learned something.
 //
 //go:nosplit
 func (t *Table) countAcquire(x *extension) {
@@ -75,7 +76,7 @@ func (t *Table) UnownedRelease() {
 	}
 }
 
-// endReuse notes that the thread releases something that others can see at any time.
+// endReuse records that the thread releases something that others can see at any time.
 //
 //go:nosplit
 func (th *Thread) endReuse() {

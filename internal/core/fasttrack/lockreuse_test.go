@@ -19,8 +19,8 @@ func TestLockReuse(t *testing.T) {
 	checkRandom(t, 3_000, 13, func(rng *rand.Rand) []heisen.Record { return lockTurns(rng, false) })
 }
 
-// TestUnownedRelease: where threads release locks of others, races with earlier accesses of those
-// may be missed, and no race is invented.
+// TestUnownedRelease: if threads release locks of others, races with earlier accesses of those
+// threads may be missed, but there are no false races.
 func TestUnownedRelease(t *testing.T) {
 	for seed := range uint64(randomtrials.Count(1_000)) {
 		trace := lockTurns(rand.New(rand.NewPCG(seed, 14)), true)
@@ -76,7 +76,7 @@ func TestAcquireEndsReuse(t *testing.T) {
 	}
 }
 
-// TestSlotTakeover: to cover an epoch of a slot's present thread does not imply to know what an
+// TestSlotTakeover: a thread that covers an epoch of a slot's present thread need not cover what an
 // earlier thread of the slot had learned.
 func TestSlotTakeover(t *testing.T) {
 	const x = 0
@@ -146,7 +146,7 @@ func checkDirected(t *testing.T, trace []heisen.Record) {
 }
 
 // lockTurns returns a trace of threads that take locks repeatedly and do little else. The variable
-// of a lock is accessed under it, except near the end, where missing order shows. With wild set,
+// of a lock is accessed under it, except near the end, where missing order shows. If wild is set,
 // threads also release locks of others.
 func lockTurns(rng *rand.Rand, wild bool) (trace []heisen.Record) {
 	const threads, locks = 3, 2
@@ -277,8 +277,8 @@ func TestRefreshMovedEntry(t *testing.T) {
 }
 
 // TestRefreshLockedCell: a cell may be locked just when a thread has refreshed its entry. The
-// thread then records its access in another way and finds that entry. Its epoch has an access all
-// the same and must be published.
+// thread then records its access in another way and finds that entry. Its epoch has an access
+// nevertheless and must be published.
 func TestRefreshLockedCell(t *testing.T) {
 	if err := ReserveMemory(); err != nil {
 		t.Fatal(err)

@@ -21,8 +21,13 @@ type freeLists struct {
 	free         [numLists]uint32
 	made         [numLists]uint32
 	overflowMade uint32
+	smaller      uint32                     // power of two by which the largest arenas are smaller
 	overflowFree [maxOverflowLog + 1]uint32 // free sets of overflow entries, by the logarithm of their size
 }
+
+// LimitMemory makes the largest arenas, extensions, overflow entries and marks, smaller by a power
+// of two, where the host has not the address space for all. It is called before any other method.
+func (t *Table) LimitMemory(power uint32) { t.memory.smaller = power }
 
 // freeCache has recently freed elements. Each processor of the program has one, so it needs no
 // lock.
@@ -293,7 +298,7 @@ func (t *Table) unshareBlock(c, i uint32) uint32 {
 //
 //go:nosplit
 func (t *Table) newExtension() uint32 {
-	i := t.alloc(extensions, maxExtensions)
+	i := t.alloc(extensions, maxExtensions>>t.memory.smaller)
 	if i != 0 {
 		extensionAt(i).next = 0
 	}
@@ -313,7 +318,7 @@ func (t *Table) newOverflow(log uint32) uint32 {
 	first := l.overflowFree[log]
 	if first != 0 {
 		l.overflowFree[log] = uint32(overflowAt(uint64(first)).desc.Load())
-	} else if size := uint32(1) << log; l.overflowMade+2*size < maxOverflowEntries {
+	} else if size := uint32(1) << log; l.overflowMade+2*size < maxOverflowEntries>>l.smaller {
 		first = max(l.overflowMade, size)
 		l.overflowMade = first + size
 	}

@@ -114,7 +114,7 @@ func (x *extension) smallOverflow() bool { return x.overflow.Load()&overflowLogM
 
 // accessSmallOverflow is AccessNoRace for a plain access with descriptor what, to a word with a
 // small overflow set. If it returns 0, it may have removed entries that the access replaces;
-// AccessLocked records the access all the same.
+// AccessLocked records the access nevertheless.
 //
 //go:nosplit
 func (t *Table) accessSmallOverflow(th *Thread, c *Cell, head, entry, what uint64) uint64 {
@@ -356,8 +356,8 @@ func (t *Table) growOverflow(x *extension) bool {
 			x.put(m.entry.Load(), w&bytesMask, w>>kindShift)
 		}
 	}
-	// put has counted them again. The counts never drop meanwhile: others read them without the
-	// lock.
+	// put has counted them again. The counts must not drop in between, because others read them
+	// without the lock.
 	x.reads, x.writes = x.reads-reads, x.writes-writes
 	storeRelease32(&x.atomicWrites, x.atomicWrites.Load()-changes)
 	t.freeOverflowEntries(uint32(first), log)

@@ -91,16 +91,17 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// TestParallelLoads has threads write words and then announce it by an atomic store, and others
-// load that until they see it. They are ordered after what was written and after nothing else.
+// TestParallelLoads has threads write words and then announce it by an atomic store, while other
+// threads load that variable until they see the store. Those are ordered after the writes before
+// the store and after nothing else.
 func TestParallelLoads(t *testing.T) {
 	const writers, readers, rounds = 3, 3, 20000
 	if err := ReserveMemory(); err != nil {
 		t.Fatal(err)
 	}
 	var table Table
-	var cells [writers*rounds + 2]Word // what is written; the announcements; a word of all
-	var said atomic.Uint64
+	var cells [writers*rounds + 2]Word // the data, the announcements, and a word that all threads access
+	var announced atomic.Uint64
 	var wrong, racy atomic.Uint32
 	var first Thread
 	table.BeginEpoch(&first, 0)
@@ -115,15 +116,15 @@ func TestParallelLoads(t *testing.T) {
 			if id < writers {
 				for i := id; i < writers*rounds; i += writers {
 					table.Access(th, &cells[i].Cell, uint64(8*i), 1, 1, Write, &races)
-					table.Atomic(th, flag, addr, 1, AtomicWrite, func() { said.Store(uint64(i + 1)) }, &races)
+					table.Atomic(th, flag, addr, 1, AtomicWrite, func() { announced.Store(uint64(i + 1)) }, &races)
 				}
 			} else {
 				for last, seen := uint64(0), 0; seen < rounds; {
 					var now uint64
-					table.Load(th, flag, addr, 1, func() { now = said.Load() }, &races)
+					table.Load(th, flag, addr, 1, func() { now = announced.Load() }, &races)
 					if now == last {
 						runtime.Gosched()
-						seen++ // including those that are not announced any more
+						seen++ // counts although nothing new was announced
 						continue
 					}
 					last = now

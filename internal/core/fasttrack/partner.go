@@ -1,15 +1,15 @@
 package fasttrack
 
-// Two threads that pass objects to each other have learned the same of all other threads; of each
-// other they differ only in the last published epochs. The thread that a thread has last learned
-// from is its partner. As long as clocks have one block, a thread that acquires from its partner
-// learns one epoch, and its release adds at most two. These are in the release clock itself, whose
-// vector is neither read nor written. So the two threads exchange only the cache lines of cells and
-// release clocks.
+// Two threads that pass objects to each other have learned the same about all other threads. Their
+// clocks differ only in the last published epochs of the two. The thread that a thread has last
+// learned from is its partner. As long as clocks have one block, a thread that acquires from its
+// partner learns one epoch, and its release adds at most two. These are in the release clock
+// itself, whose vector is neither read nor written. So the two threads exchange only the cache
+// lines of cells and release clocks.
 //
 // Beside its last epoch, a release clock has a partner epoch: the last epoch that the releasing
 // thread knew of its partner, and, above that, the age: the number of epochs since the thread last
-// learned from anybody else.
+// learned from any other thread.
 
 // partner is what a thread keeps of its partner.
 type partner struct {
@@ -29,7 +29,7 @@ const (
 //go:nosplit
 func (th *Thread) time() uint32 { return uint32(th.Epoch>>placeBits) & maxTime }
 
-// learnFrom notes that the thread has learned an epoch of a slot and nothing else.
+// learnFrom records that the thread has learned an epoch of a slot and nothing else.
 //
 //go:nosplit
 func (th *Thread) learnFrom(slot uint32) {
@@ -40,7 +40,7 @@ func (th *Thread) learnFrom(slot uint32) {
 	p.lastTime = th.time()
 }
 
-// forgetPartner notes that the thread may have learned from several others.
+// forgetPartner records that the thread may have learned from several others.
 //
 //go:nosplit
 func (th *Thread) forgetPartner() { th.partner.slot, th.partner.lastTime = maxSlots, th.time() }

@@ -17,7 +17,7 @@ func handovers(rng *rand.Rand) (trace []heisen.Record) {
 	const threads, most, objects, words = 5, 40, 5, 3
 	type times [most]int
 	var know [most]times
-	var left, shared [objects]times // released by those who share the lock
+	var left, shared [objects]times // released by the readers of the lock
 	var last [words]struct{ thread, time int }
 	live, begun, rare := make([]int, threads), threads, 8<<rng.IntN(4)
 	add := func(id int, op heisen.Op, at int) {

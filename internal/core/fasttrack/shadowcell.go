@@ -6,8 +6,8 @@ import "sync/atomic"
 // extension for what does not fit. Two more entries are beside the cell (see sideEntry).
 //
 // The cell is changed under the lock in its head. A thread may look for an entry of its own epoch
-// without the lock. Only the thread creates such entries. If another thread is just removing the
-// entry, that thread's access races with this one.
+// without the lock. Only the thread creates such entries. If another thread is removing the entry
+// at that moment, its access races with this one.
 type Cell struct {
 	head  atomic.Uint64
 	first atomic.Uint64
@@ -146,8 +146,8 @@ func (c *Cell) entryAt(i uint32) *atomic.Uint64 {
 	return sideEntry(c, (i-1)&1)
 }
 
-// TryClear removes the history of a word that nobody accesses, and reports whether it could. If
-// not, Clear can.
+// TryClear removes the history of a word that no thread accesses at the time, and reports whether
+// it could. If not, Clear can.
 //
 //go:nosplit
 func (c *Cell) TryClear() bool {

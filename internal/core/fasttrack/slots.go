@@ -306,7 +306,7 @@ func (t *Table) nextEpoch(th *Thread) {
 	storeRelease32(&t.perSlot[slotOf(th.Epoch)%maxSlots].time, uint32(th.Epoch>>placeBits)&maxTime)
 }
 
-// Collect notes the times of all threads for AcquireCollected, and makes them begin a new epoch.
+// Collect records the times of all threads for AcquireCollected, and makes them begin a new epoch.
 // The caller guarantees that no thread is inside another method. Call it only if AcquireCollected
 // may follow.
 //

@@ -128,7 +128,7 @@ func (t *Table) SyncInPlace(th *Thread, head uint64, addr uint64, op uint32) boo
 
 // ReacquireShared reports whether acquiring the lock at addr with AcquireShared changes nothing:
 // the thread has learned all that was released for readers, and has a same-epoch entry of an
-// operation on the lock. While it holds the lock, nobody releases more for readers, so the cell
+// operation on the lock. While it holds the lock, no thread releases more for readers, so the cell
 // need not be locked. If it returns false, SyncInPlace or Sync must be called.
 //
 //go:nosplit

@@ -177,8 +177,8 @@ func (t *Table) BeginEpoch(th *Thread, id uint32) {
 	if th.Epoch == 0 {
 		t.Fork(nil, th, id)
 	}
-	if life := t.generation.Load(); th.generation != life {
-		th.generation = life
+	if generation := t.generation.Load(); th.generation != generation {
+		th.generation = generation
 		th.unchangedSince = noEpoch
 		th.reuse.lock = 0
 		th.lastPublished = th.Epoch >> placeBits

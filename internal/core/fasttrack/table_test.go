@@ -487,3 +487,27 @@ func show(trace []heisen.Record) (s string) {
 	}
 	return s
 }
+
+// TestLimitMemory: with smaller arenas, memory runs out sooner, and says so.
+func TestLimitMemory(t *testing.T) {
+	ReserveMemory()
+	table := new(Table)
+	table.LimitMemory(16)
+	for range maxExtensions>>16 - 1 {
+		if table.newExtension() == 0 {
+			t.Fatal("memory runs out too soon")
+		}
+	}
+	if table.Exhausted() || table.newExtension() != 0 || !table.Exhausted() {
+		t.Error("an extension beyond the limit")
+	}
+	table = new(Table)
+	table.LimitMemory(16)
+	sets := 0
+	for table.newOverflow(4) != 0 {
+		sets++
+	}
+	if most := maxOverflowEntries >> 16 >> 4; sets < most/2 || sets > most || !table.Exhausted() {
+		t.Errorf("%d sets of 16 overflow entries of %d", sets, most)
+	}
+}

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestInjectable holds the injected files to the rules of package runtime, and to what
-// lets whoever injects them rename their top-level names word by word.
+// TestInjectable checks that the injected files keep the rules of package runtime, and that the
+// injector can rename their top-level names word by word.
 func TestInjectable(t *testing.T) {
 	fset := token.NewFileSet()
 	entries, err := Source.ReadDir(".")
@@ -72,15 +72,15 @@ func TestInjectable(t *testing.T) {
 	}
 }
 
-// TestSourceComplete holds Source to be all files but this package's frame.
+// TestSourceComplete checks that Source has all files of the package that are injected.
 func TestSourceComplete(t *testing.T) {
 	names, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	frame := map[string]bool{"doc.go": true, "source.go": true}
+	notInjected := map[string]bool{"doc.go": true, "source.go": true}
 	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") || frame[name] {
+		if strings.HasSuffix(name, "_test.go") || notInjected[name] {
 			continue
 		}
 		if _, err := Source.ReadFile(name); err != nil {

@@ -11,8 +11,8 @@ const (
 	// first of them continued.
 	Race MeetingKind = iota
 	// Violation: the first task made an access at Remote after the second task had made its access
-	// at Entry and before it made its access at End, all to the same memory. It is noted when the
-	// second task continues at End.
+	// at Entry and before it made its access at End, all to the same memory. It is recorded when
+	// the second task continues at End.
 	Violation
 )
 
@@ -33,8 +33,8 @@ type Side struct {
 	Write      bool
 }
 
-// noteRaces notes each task that races with task i when that continues.
-func (s *Scheduler) noteRaces(tasks []Task, i int) {
+// addRaces adds a meeting for each task that races with task i when i continues.
+func (s *Scheduler) addRaces(tasks []Task, i int) {
 	t := &tasks[i]
 	if !racy(t) {
 		return

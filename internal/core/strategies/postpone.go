@@ -107,7 +107,7 @@ func (s *Scheduler) releaseAny(tasks []Task) int {
 // mayWait reports whether time may pass until a timer makes another task runnable.
 func (s *Scheduler) mayWait() bool {
 	if s.Timer == 0 || s.Timer > s.waitLimit || s.waited > s.waitLimit-s.Timer {
-		if s.waited > 0 { // in vain
+		if s.waited > 0 { // the wait was in vain
 			s.waited, s.waitLimit = 0, max(s.waitLimit/2, min(s.waitLimit, s.Timer))
 		}
 		return false

@@ -177,7 +177,7 @@ func (s *Scheduler) randomWalk(tasks []Task) int { return int(s.choices.below(ui
 func (s *Scheduler) Record(tasks []Task, i int, running uint32) {
 	s.logChoice(tasks, i, running)
 	if i != Wait {
-		s.noteRaces(tasks, i)
+		s.addRaces(tasks, i)
 		s.updateSections(&tasks[i])
 	}
 	s.steps++

@@ -268,7 +268,7 @@ func TestSectionDirected(t *testing.T) {
 		}
 		m := s.met[0]
 		if s.order[m.Step] != m.First.ID || s.order[m.Step+1] != m.Second.ID {
-			t.Fatalf("seed %d: who is in the section does not come next", seed)
+			t.Fatalf("seed %d: the task in the section does not come next", seed)
 		}
 	}
 }

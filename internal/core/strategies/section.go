@@ -8,7 +8,7 @@ const MaxSections = 32
 // section is an atomic section that a task is in: the task has made its access at Entry.
 type section struct {
 	open       bool
-	violated   bool // another task has made an access at Remote meanwhile
+	violated   bool // another task has made an access at Remote since
 	id         uint32
 	depth      uint32
 	addr, size uint64 // accessed at Entry
@@ -68,7 +68,7 @@ func (s *Scheduler) violates(t *Task) bool {
 	return false
 }
 
-// intact reports whether a task is in sections of which none was violated.
+// intact reports whether a task is in sections and none of them was violated.
 func (s *Scheduler) intact(id uint32) bool {
 	in := false
 	for i := range s.sections {

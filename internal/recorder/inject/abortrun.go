@@ -4,17 +4,17 @@ package runtime
 
 import "unsafe"
 
-// The report of a deterministic run that cannot go on or must not. It runs in the scheduler, on the
-// system stack, once, and does not return.
+// The report of a deterministic run that cannot continue or must not. It runs in the scheduler, on
+// the system stack, once, and does not return.
 
 const (
-	heisenDeadlock   = 1 // no goroutine can ever go on
+	heisenDeadlock   = 1 // no goroutine can ever continue
 	heisenStuckClock = 2 // the bound on the clock was reached
 	heisenStuckSteps = 3 // the bound on the number of steps was reached
 )
 
 // heisenAbortRun reports where the goroutines of the program are, and ends the program. Unless why
-// is heisenDeadlock, some of them may be able to go on.
+// is heisenDeadlock, some of them may be able to continue.
 func heisenAbortRun(why uint32, message string) {
 	var words [1 << 9]uint64
 	used := uintptr(0)

@@ -34,9 +34,6 @@ func RaceDisable() { getg().raceignore++ }
 //go:nosplit
 func RaceEnable() { getg().raceignore-- }
 
-// RaceErrors returns 0: the process that receives the events counts findings.
-func RaceErrors() int { return 0 }
-
 // Package internal/race, with which the standard library annotates itself.
 
 //go:linkname race_Read internal/race.Read
@@ -119,8 +116,8 @@ func heisenTask(name string) {
 	}
 }
 
-// sync.Pool and package syscall call this where they order what is hardly related: all users of a
-// pool, and a read after all writes to anything.
+// sync.Pool and package syscall call this where they order operations that are hardly related: all
+// users of a pool, and a read after all writes to anything.
 
 //go:linkname race_AcquireByChance internal/race.AcquireByChance
 //go:nosplit
@@ -128,9 +125,29 @@ func race_AcquireByChance(addr unsafe.Pointer) {
 	heisenSyncG(getg(), heisenOpChanceReceive, uintptr(addr), getcallerfp())
 }
 
+// race_Send and race_Receive are called where atomic operations already order what is before and after.
+// They serve detectors that take messages for an order, but not atomic operations. A program that
+// detects races itself does not need them.
+
+//go:linkname race_Send internal/race.Send
+//go:nosplit
+func race_Send(message unsafe.Pointer) {
+	if !heisen.quiet {
+		racereleasemerge(message)
+	}
+}
+
+//go:linkname race_Receive internal/race.Receive
+//go:nosplit
+func race_Receive(message unsafe.Pointer) {
+	if !heisen.quiet {
+		raceacquire(message)
+	}
+}
+
 // race_HandingOut is called when package testing begins, or ends, to distribute the iterations of a
-// parallel benchmark. This orders nothing for race detection. A recording has it, since what else
-// may happen depends on it.
+// parallel benchmark. This orders nothing for race detection. A recording has it, because
+// predictions depend on it.
 //
 //go:linkname race_HandingOut internal/race.HandingOut
 //go:nosplit

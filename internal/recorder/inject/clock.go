@@ -6,7 +6,7 @@ import _ "unsafe"
 
 // The clock of deterministic runs. It advances a little with each choice, with the accesses of a
 // goroutine that does nothing else, and whenever the program reads it, so that waiting for it ends.
-// If no goroutine can go on, it advances to the next timer. idle runs in the scheduler, on the
+// If no goroutine can continue, it advances to the next timer. idle runs in the scheduler, on the
 // system stack, with a P and no locks; heisenNow and heisenNano run anywhere.
 
 const (
@@ -39,8 +39,8 @@ func heisenNano() int64 {
 	return s.clock
 }
 
-// idle is called when no goroutine of the program can go on. It waits for the outside, advances the
-// clock to the next timer, or aborts the run.
+// idle is called when no goroutine of the program can continue. It waits for events from outside,
+// advances the clock to the next timer, or aborts the run.
 func (s *heisenScheduler) idle(pp *p) {
 	timers := &pp.timers
 	if timers.zombies.Load() > 0 { // stopped timers are not worth waiting for
@@ -54,8 +54,8 @@ func (s *heisenScheduler) idle(pp *p) {
 	switch {
 	case when != 0 && when <= s.clock:
 	case network || calls || waits:
-		// The outside has its own time. An answer from the network may take longer than the next
-		// timer. But usually the program itself would have to answer, and it has not.
+		// Events from outside have their own time. An answer from the network may take longer than
+		// the next timer. But usually the program itself would have to answer, and it has not.
 		wait := int64(heisenIdleWait)
 		if when != 0 {
 			wait = min(wait, when-s.clock)

@@ -19,9 +19,9 @@ import (
 // span.
 //
 // What t publishes by releasing a lock reaches others only by the next acquire. If that is t's own,
-// and t holds the lock at f, nobody has acquired the lock, and whoever does so later learns of f,
-// too. So a span continues after locks were released if the same goroutine has acquired all of them
-// again and no other has in between.
+// and t holds the lock at f, no other goroutine has acquired the lock, and one that does so later
+// learns of f, too. So a span continues after locks were released if the same goroutine has
+// acquired all of them again and no other has in between.
 //
 // In a span the locks held are the same, or at f those held at e and more.
 
@@ -46,7 +46,7 @@ const (
 )
 
 // repeated reports whether an access was recorded already in the goroutine's span. If not, it
-// returns where to note it.
+// returns where to record it.
 //
 //go:nosplit
 func (f *heisenFilter) repeated(h *heisenG, access, where uint64) (*heisenRecorded, bool) {
@@ -99,8 +99,8 @@ func (h *heisenG) newSpan(b *heisenBuf) {
 func (h *heisenG) release(b *heisenBuf, lock uintptr, shared bool) {
 	if !shared {
 		if by := heisenHolder(lock); by != 0 && by != h.id+1 {
-			// Another goroutine's lock: that goroutine goes on with fewer locks in its span, and
-			// does not know.
+			// Another goroutine's lock: that goroutine holds fewer locks from now on, and its
+			// filter does not know.
 			atomic.Xadd64(&heisen.era, 1)
 		}
 	}
@@ -149,8 +149,8 @@ var heisenHolders [1 << heisenHolderBits]uint64
 
 const heisenHolderBits = 14 // with the tag's 32 bits and the 2 that are zero, all 48 bits of an address
 
-// heisenSetHolder notes that a goroutine has acquired a lock. It reports whether the last holder
-// was the same goroutine; false if that is not known.
+// heisenSetHolder records that a goroutine has acquired a lock. It reports whether the last holder
+// was the same goroutine, and false if that is not known.
 //
 //go:nosplit
 func heisenSetHolder(lock uintptr, by uint32) (same bool) {

@@ -2,11 +2,12 @@
 
 package runtime
 
-// What the garbage collector means to the recorder. Both functions run with the world stopped.
+// What the recorder does when the garbage collector runs. Both functions run with the world
+// stopped.
 
-// heisenBarrier is called with the world stopped, when the collector knows what is dead and before
-// any of it is reused. No hook is half done, so what was sent before this message is all that
-// happened before. Accesses of two allocation epochs of an address cannot mix.
+// heisenBarrier is called with the world stopped, when the collector knows which objects are dead
+// and before their memory is reused. No hook is half done, so what was sent before this message is
+// all that happened before. Accesses of two allocation epochs of an address cannot mix.
 func heisenBarrier() {
 	if heisen.on {
 		heisen.era++ // addresses begin new allocation epochs
@@ -19,8 +20,10 @@ func heisenBarrier() {
 		if heisen.races {
 			heisenReclaim()
 		}
-		heisenFlushAll(heisenForever)
-		heisenSend(heisenMsgBarrier, 0, 0, nil, 0)
+		if heisen.open {
+			heisenFlushAll(heisenForever)
+			heisenSend(heisenMsgBarrier, 0, 0, nil, 0)
+		}
 	}
 }
 

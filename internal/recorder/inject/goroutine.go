@@ -48,7 +48,7 @@ type heisenG struct {
 	tried               uintptr
 	triedAt, triedWords uint64
 
-	wrote uintptr // what it was about to write, not noted yet; see objectgraph.go
+	wrote uintptr // what it was about to write, not recorded yet; see objectgraph.go
 
 	noise    uint64 // state of the random number generator for noise
 	noiseDue bool   // it is to wait

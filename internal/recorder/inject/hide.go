@@ -229,8 +229,8 @@ func (h *heisenG) called(b *heisenBuf) uint32 {
 }
 
 // heisenSetsTimer reports whether pc is where a timer is set. What happens before that happens
-// before what the timer starts, even in hidden code. Nothing else would show it, for the timer is
-// in no set.
+// before what the timer starts, even in hidden code. Nothing else would show that order, because
+// the timer is in no set.
 //
 //go:nosplit
 func heisenSetsTimer(pc uintptr) bool {
@@ -296,7 +296,7 @@ func (h *heisenG) reveal(last *heisenFrame) {
 	h.shade(last != h.bottom && last.hidden)
 }
 
-// shade notes whether h is in hidden code. It must run on the system stack.
+// shade records whether h is in hidden code. It must run on the system stack.
 func (h *heisenG) shade(hidden bool) {
 	if h.hidden == hidden {
 		return

@@ -43,7 +43,7 @@ const (
 	heisenLocationNoise  = 1 << 3
 
 	heisenLocationRoles = 8  // from this bit on: its roles in scheduling
-	heisenLocationAbove = 24 // from this bit on: how many calls above it its section lives
+	heisenLocationAbove = 24 // from this bit on: the number of calls above it at which its section ends
 )
 
 // heisenMessage is a message that the receiver has sent at the start.

@@ -33,7 +33,7 @@ const (
 	heisenUnknownLockset = 1<<32 - 1
 )
 
-// pushLock notes that h has acquired a lock.
+// pushLock records that h has acquired a lock.
 //
 //go:nosplit
 func (h *heisenG) pushLock(lock uintptr, shared bool, pc uint64) {
@@ -50,7 +50,7 @@ func (h *heisenG) pushLock(lock uintptr, shared bool, pc uint64) {
 	h.lockset = heisenUnknownLockset
 }
 
-// popLock notes that h releases a lock. It reports whether h has acquired it, as far as is known.
+// popLock records that h releases a lock. It reports whether h has acquired it, as far as is known.
 //
 //go:nosplit
 func (h *heisenG) popLock(lock uintptr, shared bool) bool {

@@ -8,16 +8,16 @@ import (
 	"unsafe"
 )
 
-// What a deterministic run gets from outside, so that another run may differ: input, the network,
-// system calls, signals, C and random numbers. Influences are counted and reported. The functions
-// run where the runtime is patched to call them: on goroutines, in the scheduler, in the monitor
-// thread (heisenMayRetake, heisenRetaken) and in signal handlers (heisenSignalled), so what hooks
-// and handlers call is nosplit and takes no locks.
+// Influences on a deterministic run from outside, by which another run may differ: input, the
+// network, system calls, signals, C and random numbers. Influences are counted and reported. The
+// functions run where the runtime is patched to call them: on goroutines, in the scheduler, in the
+// monitor thread (heisenMayRetake, heisenRetaken) and in signal handlers (heisenSignalled). So the
+// ones that hooks and handlers call are nosplit and take no locks.
 
 const (
 	heisenByInput   = iota // read from a file, a pipe or a connection
 	heisenByNetwork        // the network, or a pipe, became ready
-	heisenBySyscall        // a system call took long and others went on
+	heisenBySyscall        // a system call took long and others continued
 	heisenBySignal
 	heisenByCgo
 	heisenByThread // the program wants threads of its own
@@ -108,17 +108,17 @@ func (s *heisenScheduler) pollNetwork(wait int64) bool {
 	return true
 }
 
-// anyRunnable reports whether any goroutine can go on.
+// anyRunnable reports whether any goroutine can continue.
 func (s *heisenScheduler) anyRunnable() bool {
 	return s.count > 0 || !runqempty(getg().m.p.ptr()) || !sched.runq.empty()
 }
 
-// outsideWaits reports whether goroutines of the program are in system calls or in C (calls), and
-// whether others wait in the runtime for something that is no goroutine, a signal or data of a
-// profile (waits). The goroutine that waits for signals does not count unless it is about to
-// return.
+// outsideWaits reports two things: calls, whether goroutines of the program are in system calls or
+// in C; and waits, whether others wait in the runtime for a signal, for data of a profile or for
+// something else that is no goroutine. The goroutine that waits for signals does not count unless
+// it is about to return.
 func (s *heisenScheduler) outsideWaits() (calls, waits bool) {
-	// As in checkdead: the other threads that are not idle are in calls, mostly.
+	// As in checkdead: most of the other threads that are not idle are in calls.
 	lock(&sched.lock)
 	run := mcount() - sched.nmidle - sched.nmidlelocked - sched.nmsys
 	unlock(&sched.lock)
@@ -149,20 +149,20 @@ func (s *heisenScheduler) outsideWaits() (calls, waits bool) {
 	return calls || runnable > s.count, sleeping > 0
 }
 
-// heisenRetaking is what the monitor thread knows of the P.
+// heisenRetaking is the state of the monitor thread: what it knows of the P.
 type heisenRetaking struct {
 	tick  uint32 // of system calls
 	since int64
 }
 
-// heisenPatience is the time that a system call may take before others go on, in ns.
+// heisenPatience is the time that a system call may take before others continue, in ns.
 const heisenPatience = 50 * 1000 * 1000
 
 // heisenAsking is true as long as it is not known whether the run is deterministic.
 var heisenAsking = true
 
 // heisenMayRetake reports whether the monitor thread may look for a P to take away: only if the P
-// has been in a system call for long, and not before it is known whether the run is deterministic.
+// has been in a system call for long and the run is known to be deterministic or not.
 func heisenMayRetake() bool {
 	if !heisenSched.on {
 		return !heisenAsking

@@ -12,14 +12,14 @@ import (
 // The object graph for hidden calls (TREE and RDIT, section 4.4.3). An object that a hidden call
 // reaches is scanned once, and what it points to is sent. From then on it is known. It is scanned
 // again only after a pointer was written to it. The receiver has the graph and makes the sets; a
-// Hide carries only its roots. Hooks note writes on the goroutine's stack, nosplit; scanning runs
+// Hide carries only its roots. Hooks record writes on the goroutine's stack, nosplit; scanning runs
 // on the system stack with heisenHidden.lock held.
 //
-// Every instrumented write is noted, including those of hidden packages and those that the runtime
-// makes into slices, channels and maps. A hook precedes its write. So a write counts at the
-// goroutine's next hook that writes, synchronizes or calls hidden code: whatever is ordered after
-// the write is ordered after that hook. Writes of pointers by packages that are not instrumented,
-// into objects that are known already, are missed.
+// Every instrumented write is recorded, including those of hidden packages and those that the
+// runtime makes into slices, channels and maps. A hook precedes its write. So a write counts at the
+// goroutine's next hook that writes, synchronizes or calls hidden code: everything that is ordered
+// after the write is ordered after that hook. Writes of pointers by packages that are not
+// instrumented, into objects that are known already, are missed.
 
 const (
 	heisenGraphSpan     = 1 << 38 // of the heap, if there is enough address space
@@ -43,7 +43,7 @@ const (
 
 	// In a message of objects.
 	heisenGraphMore  = 1 << 63    // in the count: more targets of the previous object
-	heisenGraphUntil = ^uint64(0) // instead of an object: a stamp, before which all this was not so
+	heisenGraphUntil = ^uint64(0) // instead of an object: a stamp; the records before it hold only from that stamp on
 	heisenFollow     = ^uint32(0) // instead of a set: what the roots before the Hide lead to
 )
 
@@ -141,7 +141,7 @@ func heisenBeforeWrite(addr, kind uintptr) {
 	}
 }
 
-// commitWrite notes what h has written.
+// commitWrite records what h has written.
 //
 //go:nosplit
 func (h *heisenG) commitWrite() {
@@ -150,7 +150,7 @@ func (h *heisenG) commitWrite() {
 	}
 }
 
-// heisenAfterWrite notes a write that was made. An atomic operation precedes it, so that a thread
+// heisenAfterWrite records a write that was made. An atomic operation precedes it, so that a thread
 // that has made the object known without seeing the write is seen here (see heisenFence).
 //
 //go:nosplit
@@ -258,7 +258,7 @@ func (w *heisenHiddenState) graph() uint32 {
 		t.opened = true
 		t.begin(heisenScanTask{})
 		if w.vars == 0 {
-			w.data(racedatastart) // all of it, for nobody knows whose is what
+			w.data(racedatastart) // all of it, because it is not known which part belongs to which package
 		}
 		for i := range w.vars {
 			if v := w.global(i); v.size&heisenIsRoot != 0 {
@@ -278,7 +278,7 @@ func (w *heisenHiddenState) graph() uint32 {
 		base := *(*uintptr)(unsafe.Pointer(t.dirty + (t.n-1)*8))
 		e := heisenObjectState(base)
 		if *e < heisenObjectDirty {
-			continue // it is gone
+			continue // the object no longer exists
 		}
 		todo := heisenScanTask{span: heisenObjectAt(base)}
 		if *e == heisenObjectDeep {
@@ -304,7 +304,7 @@ func (w *heisenHiddenState) graph() uint32 {
 			continue // for the receiver it leads to everything
 		}
 		t.begin(todo)
-		heisenFence() // from now on it is known, and writes to it are noted
+		heisenFence() // from now on it is known, and writes to it are recorded
 		w.scan(todo.span)
 		t.end()
 	}
@@ -338,7 +338,7 @@ func (t *heisenGraphState) enqueue(todo heisenScanTask) bool {
 func (w *heisenHiddenState) visit(s heisenSpan, deep uintptr) {
 	t := &heisenGraph
 	e := heisenObjectState(s.start)
-	if e == nil { // writes there are not noted
+	if e == nil { // writes there are not recorded
 		t.gone = true
 		return
 	}

@@ -8,11 +8,11 @@ import (
 )
 
 // Origins: which goroutine has started which, and where. A program that finds bugs itself sends no
-// events, so a finding must say where the goroutines concerned come from. The origin is sent with
-// the finding, with all ancestors. It is in the state of the goroutine, and in a table of the latest
-// goroutines, so that it is known for some time after the end of the goroutine. Of goroutines that
-// ended earlier it is forgotten. Hooks write entries on the goroutine's stack; sending takes the
-// system stack and heisen.sendLock.
+// events, so a finding must say where its goroutines come from. It is sent with the origins of its
+// goroutines and of all their ancestors. An origin is in the state of the goroutine, and in a table
+// of the latest goroutines, so that it is known for some time after the end of the goroutine. That of
+// goroutines that ended earlier is forgotten. Hooks write entries on the goroutine's stack; sending
+// takes the system stack and heisen.sendLock.
 
 // heisenOrigin is the origin of a goroutine.
 type heisenOrigin struct {
@@ -67,7 +67,7 @@ func heisenSetGoid(h *heisenG, goid uint64) {
 	}
 }
 
-// heisenSetOrigin notes that parent starts a goroutine at pc.
+// heisenSetOrigin records that parent starts a goroutine at pc.
 //
 //go:nosplit
 func heisenSetOrigin(parent, child *heisenG, pc uintptr) {

@@ -49,7 +49,7 @@ const (
 	heisenAtomicUpdate = 6
 )
 
-// heisenOnlyLearns are the ops that publish nothing of what the goroutine did.
+// heisenOnlyLearns has the ops that acquire and release nothing.
 const heisenOnlyLearns = 1<<heisenOpAcquire | 1<<heisenOpTryAcquire | 1<<heisenOpAcquireShared |
 	1<<heisenOpTryAcquireShared | 1<<heisenOpReceive | 1<<heisenOpChanceReceive
 
@@ -134,13 +134,13 @@ func heisenTrackByte(h *heisenG, write bool, addr, pc uintptr) {
 	if write {
 		op = heisenWrite
 	}
-	who := uint64(h.id)<<32 | op<<heisenPlaceBits | heisenPlace(b, h, heisenPC(pc))
-	pending, alone := heisenOverlaps.table.Touch(&h.pending, uint64(addr), who, write)
+	accessID := uint64(h.id)<<32 | op<<heisenPlaceBits | heisenPlace(b, h, heisenPC(pc))
+	pending, alone := heisenOverlaps.table.Touch(&h.pending, uint64(addr), accessID, write)
 	if alone {
 		return
 	}
 	a := &b.access
-	a.Addr, a.Size, a.ID, a.Write, a.Atomic = uint64(addr), 1, who, write, false
+	a.Addr, a.Size, a.ID, a.Write, a.Atomic = uint64(addr), 1, accessID, write, false
 	if pending {
 		heisenOverlaps.table.Search(a, &b.hits)
 	} else {
@@ -215,7 +215,7 @@ func heisenTrackAccess(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 }
 
 // heisenTrackAtomic makes an atomic operation that has just been done take part in sections. No
-// other one on the address can happen meanwhile, so it ends when heisenTrackAtomic returns.
+// other one on the address can happen at the same time, so it ends when heisenTrackAtomic returns.
 //
 //go:nosplit
 func heisenTrackAtomic(h *heisenG, write bool, addr uintptr, pc uint64) {
@@ -257,17 +257,20 @@ func (h *heisenG) depthAt(pc uint64) uint32 {
 // heisenAtomicFrames is the largest number of calls within sync/atomic for an operation.
 const heisenAtomicFrames = 4
 
-// heisenLeaveCalls ends the sections of calls that h has left.
+// heisenLeaveCalls ends the sections of calls that h has left. It runs on the system stack: functions
+// such as reflect.callMethod leave little of the goroutine's.
 //
 //go:nosplit
 func heisenLeaveCalls(h *heisenG) {
-	b := heisenBufOfP()
-	if b == nil {
-		heisenOverlaps.table.Exit(&h.pending, h.depth(), &heisenNoHits)
-		return
-	}
-	heisenOverlaps.table.Exit(&h.pending, h.depth(), &b.hits)
-	b.report(h)
+	systemstack(func() {
+		b := heisenBufOfP()
+		if b == nil {
+			heisenOverlaps.table.Exit(&h.pending, h.depth(), &heisenNoHits)
+			return
+		}
+		heisenOverlaps.table.Exit(&h.pending, h.depth(), &b.hits)
+		b.report(h)
+	})
 }
 
 // drawNoise decides at random whether h must wait.
@@ -353,11 +356,11 @@ func heisenReportOverlaps(b *heisenBuf, h *heisenG) {
 }
 
 // heisenPutOverlap writes a record of an overlap, whose words are the arguments.
-func heisenPutOverlap(b *heisenBuf, h *heisenG, addr, who, other, where, section uint64) {
+func heisenPutOverlap(b *heisenBuf, h *heisenG, addr, accessID, other, where, section uint64) {
 	heisenSendAncestry(h.id)
-	heisenSendAncestry(uint32(who >> 32))
+	heisenSendAncestry(uint32(accessID >> 32))
 	heisenSendAncestry(uint32(other >> 32))
-	pair := who<<32 | other&(1<<32-1)
+	pair := accessID<<32 | other&(1<<32-1)
 	last := &heisenOverlaps.reported[(pair^section)*0x9E3779B97F4A7C15>>(64-heisenReportedBits)]
 	if !heisen.quiet && *last != pair {
 		*last = pair
@@ -371,20 +374,24 @@ func heisenPutOverlap(b *heisenBuf, h *heisenG, addr, who, other, where, section
 	p := b.pos
 	b.words[p] = heisenOpOverlap<<heisenOpShift | addr
 	b.words[p+1] = stamp
-	b.words[p+2] = who
+	b.words[p+2] = accessID
 	b.words[p+3] = other
 	b.words[p+4] = where
 	b.words[p+5] = section
 	h.words += 6
 	b.commit(p + 6)
 	b.wrote()
+	atomic.Xadd64(&heisen.found, 1)
 }
+
+// heisenOverlapStats is what heisenSendOverlapStats sends, which may not allocate.
+var heisenOverlapStats [heisenOverlapWords + 1<<16/64]uint64
 
 // heisenSendOverlapStats sends what was lost and which ends of sections were seen.
 func heisenSendOverlapStats() {
 	t := &heisenOverlaps.table
 	lost := t.Missed()
-	words := (*[heisenOverlapWords + 1<<16/64]uint64)(persistentalloc(heisenOverlapWords*8+1<<16/8, 8, &memstats.other_sys))
+	words := &heisenOverlapStats
 	words[0], words[1], words[2], words[3], words[4] = lost.Unseen, lost.Partial, lost.Unnamed, lost.Excess, lost.Sections
 	words[5] = uint64(heisenOverlaps.locations.met)
 	n := heisenOverlaps.ends

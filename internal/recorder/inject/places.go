@@ -19,7 +19,7 @@ import (
 const (
 	heisenPlaceBits = 24
 	heisenMaxPlaces = 1 << heisenPlaceBits
-	heisenRoot      = 1 << 31 // stands for the place of a goroutine that nobody called
+	heisenRoot      = 1 << 31 // stands for the place of a goroutine without a caller
 	// heisenSparePlaces are reserved for places without a path, of which there are few.
 	heisenSparePlaces     = 1 << 20
 	heisenCachePlaces     = 1 << heisenCacheBits // of a P
@@ -40,8 +40,8 @@ var heisenPlaces struct {
 // heisenTable is a hash table of node numbers with open addressing. A table that is too small is
 // replaced and not freed, since others may still use it.
 //
-// Programs with many locks have many sets of locks, and many places with each. What a critical
-// section needs of these is searched in one cache line first. The nodes, which were mostly added
+// Programs with many locks have many sets of locks, and many places with each. The places that a
+// critical section needs are searched in one cache line first. The nodes, which were mostly added
 // together, are together, too.
 type heisenTable struct {
 	_       sys.NotInHeap
@@ -271,6 +271,7 @@ func heisenSendPlaces() bool {
 var heisenTasks struct {
 	lock  uint32
 	count uint32
+	some  bool // there were some: this is a test binary
 	name  [heisenMaxTask]byte
 }
 
@@ -289,9 +290,20 @@ func heisenBeginTask(h *heisenG, name string) {
 			return
 		}
 		t := &heisenTasks
+		t.some = true
 		heisenLock(&t.lock)
-		t.count = (t.count + 1) % heisenTaskPlace
-		task = t.count
+		known := false
+		if heisenShadow.racesOnly {
+			task, known = heisenNumberTask(name)
+		}
+		if task == 0 {
+			t.count = (t.count + 1) % (heisenTaskPlace - heisenMaxTaskNames)
+			task = t.count + heisenMaxTaskNames
+		}
+		if known || heisenAlone.on {
+			heisenUnlock(&t.lock)
+			return
+		}
 		clear(t.name[:])
 		n := uintptr(copy(t.name[:], name))
 		heisenSend(heisenMsgTask, task, 0, unsafe.Pointer(&t.name), alignUp(n, 8))
@@ -334,4 +346,17 @@ func heisenReserve(n uintptr) unsafe.Pointer {
 	}
 	sysNoHugePage(p, n) // the touched parts are scattered
 	return p
+}
+
+// heisenAddressSpace returns about how much memory can be reserved at once, for programs whose
+// address space is limited.
+func heisenAddressSpace() uintptr {
+	for n := uintptr(1 << 46); n >= 1<<20; n -= n / 16 {
+		n = alignDown(n, physPageSize)
+		if p, err := mmap(nil, n, _PROT_NONE, _MAP_ANON|_MAP_PRIVATE|heisenNoReserve, -1, 0); err == 0 {
+			munmap(p, n)
+			return n
+		}
+	}
+	return 0
 }

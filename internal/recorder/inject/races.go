@@ -231,15 +231,15 @@ func (b *heisenBuf) setRacing(kind uint32, place uint64, addr, size uintptr) {
 	a.kind, a.place, a.addr, a.size = kind, place, addr, size
 }
 
-// heisenReportRaces sends the races of b.racing, which the current hook of h has found.
+// heisenReportRaces sends or prints the races of b.racing, which the current hook of h has found.
 func heisenReportRaces(b *heisenBuf, h *heisenG) {
 	n := b.races.Count
 	b.races.Count, b.races.Bytes = 0, 0
 	if !heisen.on || heisenFastTrack.Exhausted() {
-		return // nobody listens, or lost state may have ordered the accesses
+		return // the connection is closed, or lost state may have ordered the accesses
 	}
 	a := &b.racing
-	who := uint64(h.id)<<32 | uint64(heisenKindOps[a.kind])<<heisenPlaceBits | a.place
+	accessID := uint64(h.id)<<32 | uint64(heisenKindOps[a.kind])<<heisenPlaceBits | a.place
 	for i := range n {
 		r := &b.races.At[i]
 		if r.Entry == a.lastReported {
@@ -252,19 +252,24 @@ func heisenReportRaces(b *heisenBuf, h *heisenG) {
 		}
 		other := uint64(id)<<32 | uint64(heisenKindOps[r.Kind])<<heisenPlaceBits | r.Entry&heisenFastTrackPlaceMask
 		at := r.Addr + uint64(heisenAtomRaceLowestBit(r.Bytes))
-		heisenPutOverlap(b, h, uint64(a.addr), who, other, uint64(min(a.size, 1<<16-1))<<48|at, heisenByOrder)
+		if heisenShadow.racesOnly && heisenNoteRace(heisenFoundRace{accessID, other, a.addr, uintptr(at)}) {
+			continue
+		}
+		heisenPutOverlap(b, h, uint64(a.addr), accessID, other, uint64(min(a.size, 1<<16-1))<<48|at, heisenByOrder)
 	}
 }
 
 // heisenSendRaceStats sends what may have kept races from being found.
 func heisenSendRaceStats() {
-	words := (*[3]uint64)(persistentalloc(3*8, 8, &memstats.other_sys))
-	words[0] = heisenFastTrack.SlotSharers.Load()
+	words := [3]uint64{heisenFastTrack.SlotSharers.Load()}
 	if heisenFastTrack.Exhausted() {
-		words[1] = 1
+		words[1] |= heisenOutOfClocks
+	}
+	if heisenShadow.beyond {
+		words[1] |= heisenBeyondShadow
 	}
 	words[2] = heisenFastTrack.ForgottenEpochs.Load()
-	heisenSend(heisenMsgRaces, 0, 0, unsafe.Pointer(words), unsafe.Sizeof(*words))
+	heisenSend(heisenMsgRaces, 0, 0, unsafe.Pointer(&words), unsafe.Sizeof(words))
 }
 
 // heisenKindOps has the ops of package heisen, by the kinds of package internal/core/fasttrack.

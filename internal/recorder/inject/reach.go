@@ -9,7 +9,7 @@ import (
 
 // The set of objects that a hidden call can reach: found from its roots, word by word, and
 // numbered. Each set is sent once. Everything runs on the system stack with heisenHidden.lock held;
-// the program may change the scanned objects meanwhile.
+// the program may change the scanned objects at the same time.
 
 // heisenReach returns the number of the set of objects that the function at pc, which gp has just
 // entered, may touch; 0 is all objects. It must run on the system stack.
@@ -49,7 +49,7 @@ func heisenReach(gp *g, h *heisenG, pc, sp uintptr) uint32 {
 func (w *heisenHiddenState) variables() {
 	switch {
 	case w.vars == 0:
-		w.data(racedatastart) // all of it: nobody knows which variable belongs to which package
+		w.data(racedatastart) // all of it: it is not known which variable belongs to which package
 	case w.rooted > uintptr(len(w.roots)):
 		w.full = true
 	default:
@@ -73,7 +73,7 @@ func (w *heisenHiddenState) putRoots(h *heisenG) {
 // begin starts an empty set.
 func (w *heisenHiddenState) begin() {
 	w.n, w.words, w.walked, w.full = 0, 0, 0, false
-	if w.turn++; w.turn == 0 { // old entries would seem to be of this turn
+	if w.turn++; w.turn == 0 { // old entries would seem to be of this search
 		clear(w.seen[:])
 		w.turn = 1
 	}

@@ -11,7 +11,7 @@ import (
 // on the goroutine's stack, with little of it left, so they are nosplit with small frames, switch
 // to the system stack for anything larger, and never allocate from the Go heap.
 //
-// The hooks (hooks.go, runtimehooks.go, annotations.go, atomics.go) take the place of the race
+// The hooks (hooks.go, runtimehooks.go, annotations.go, atomicfuncs.go) take the place of the race
 // detector's. Each appends words, laid out as wire.go says, to the buffer of the P it runs on. A
 // goroutine is never preempted in package runtime, so the buffer needs no lock, and no hook is half
 // done while the world is stopped. The recorder's types are not in the heap, so pointers between
@@ -52,7 +52,7 @@ type heisenRecorder struct {
 	noisy        bool   // accesses may have to wait
 	hides        bool   // some packages are hidden
 	once         bool   // the objects reachable from an object are found once, as far as possible
-	shows        bool   // hidden packages are recorded all the same, marked
+	shows        bool   // hidden packages are also recorded, marked
 	quiet        bool   // only findings are sent
 	marks        bool   // repeated accesses are recorded, marked
 	fd           int32  // the connection
@@ -70,6 +70,7 @@ type heisenRecorder struct {
 	stamp uint64 // next sequence number
 	_     [56]byte
 	lost  uint64 // events that could not be recorded
+	found uint64 // findings that were sent, with repetition
 }
 
 var heisen heisenRecorder

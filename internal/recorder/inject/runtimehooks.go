@@ -27,9 +27,23 @@ func raceinit() (gctx, pctx uintptr) {
 	return 0, raceproccreate() // for the first P
 }
 
-//go:nosplit
+// racefini ends a program that exits with status 0.
 func racefini() {
+	heisenAwaitOthers(true)
 	exit(heisenFinish())
+}
+
+// heisenBeforeExit is called before a program exits by os.Exit. If status is 0, racefini follows. A
+// test binary with a failed test waits for goroutines, too: as a rule, it is about to end although
+// others still run.
+func heisenBeforeExit(status int) {
+	if status == 0 {
+		return
+	}
+	if heisenTasks.some {
+		heisenAwaitOthers(false)
+	}
+	heisenStop()
 }
 
 //go:nosplit
@@ -57,6 +71,9 @@ func racemapshadow(addr unsafe.Pointer, size uintptr) {
 		racearenastart = uintptr(addr)
 	}
 	racearenaend = max(racearenaend, uintptr(addr)+size)
+	if r := &heisenShadow.heap; heisen.races && (racearenastart < r.lo || racearenaend-r.lo > r.span) {
+		heisenShadow.beyond = true
+	}
 }
 
 // racemalloc begins an allocation epoch of addresses. What the runtime allocates on a system stack
@@ -362,8 +379,8 @@ func heisenUserPC(callerpc, pc, fp uintptr) uintptr {
 	return callerpc
 }
 
-// An access to a composite value is an access to all its bytes, for a write may change any part.
-// Everything else is written as a whole, so its first byte stands for it.
+// An access to a composite value is an access to all its bytes, because a write may change any
+// part. Everything else is written as a whole, so its first byte stands for it.
 
 func raceReadObjectPC(t *_type, addr unsafe.Pointer, callerpc, pc uintptr) {
 	racereadrangepc(addr, heisenAccessSize(t), callerpc, pc)

@@ -8,14 +8,14 @@ import (
 )
 
 // The scheduler of deterministic runs. One goroutine of the program runs at a time, on one P. Those
-// that can go on are in a pool, each with what it does next. The strategies of package
-// internal/core/strategies, which is injected with the recorder, choose among them whenever the
-// running one reaches a point (before it synchronizes or makes an access at a target), blocks or
-// ends. Goroutines of the runtime have the ordinary queues and go first.
+// that can continue are in a pool, each with what it does next. The strategies of package
+// internal/core/strategies, which is injected with the recorder, choose among them. They do so
+// whenever the running one blocks, ends, or reaches a point: before it synchronizes or makes an
+// access at a target. Goroutines of the runtime have the ordinary queues and go first.
 //
-// Nothing is modeled. Whatever makes a goroutine runnable puts it into the run queues, as always;
-// from there it goes to the pool. The thread that has the P owns all of this: the functions run on
-// its system stack, in schedule or from a point, and take sched.lock only briefly.
+// Synchronization is not simulated. The runtime puts a runnable goroutine into the run queues, as
+// always; from there it goes to the pool. The thread that has the P owns all of this: the functions
+// run on its system stack, in schedule or from a point, and take sched.lock only briefly.
 
 var heisenSched heisenScheduler
 
@@ -41,10 +41,10 @@ type heisenScheduler struct {
 	count  int
 	room   int
 	system gQueue   // goroutines of the runtime
-	stay   guintptr // goes on without a choice
-	chosen guintptr // chosen, and about to go on
+	stay   guintptr // continues without a choice
+	chosen guintptr // chosen, and about to continue
 
-	// If until is not 0, nobody goes on before the clock reaches it, or more than standing
+	// If until is not 0, no goroutine continues before the clock reaches it or more than standing
 	// goroutines are in the pool.
 	until    int64
 	standing int
@@ -76,7 +76,7 @@ type heisenSchedG struct {
 	hooks         uint32 // since its last point
 	wide          uint8  // width of the compare-and-swap in bytes, 0 if there is none
 	kind          uint8  // whose goroutine it is, once known
-	resumes       bool   // it goes on without a choice
+	resumes       bool   // it continues without a choice
 	fromSyscall   bool   // it returns from a system call that took long
 	inRuntimeWait bool   // and the call was a wait, in the runtime, for something that is no goroutine
 }
@@ -260,7 +260,8 @@ func (s *heisenScheduler) grow() {
 	s.room = room
 }
 
-// choose removes the goroutine that goes on from the pool; nil if time must pass first.
+// choose removes the goroutine that continues from the pool. It returns nil if time must pass
+// first.
 func (s *heisenScheduler) choose(pp *p) *g {
 	s.picker.Timer = 0
 	if when := pp.timers.wakeTime(); when > s.clock {
@@ -314,8 +315,8 @@ func heisenLeaveSections(h *heisenG) {
 	})
 }
 
-// below returns the number of calls in which a section lives that is entered at the location, depth
-// calls deep.
+// below returns the number of calls below which a section ends that is entered at the location,
+// depth calls deep.
 //
 //go:nosplit
 func (l *heisenLocation) below(depth uint32) uint32 {
@@ -369,14 +370,14 @@ func (s *heisenScheduler) sendMeetings() {
 		heisenSendAncestry(m.First.ID)
 		heisenSendAncestry(m.Second.ID)
 		words := [8]uint64{uint64(m.Kind), m.Step,
-			m.First.who(), m.First.Addr, m.First.Size, m.Second.who(), m.Second.Addr, m.Second.Size}
+			m.First.accessID(), m.First.Addr, m.First.Size, m.Second.accessID(), m.Second.Addr, m.Second.Size}
 		heisenSend(heisenMsgMeeting, 0, 0, unsafe.Pointer(&words), unsafe.Sizeof(words))
 	}
 	s.picker.NumMeetings = 0
 }
 
-// who returns the first word of a side, as in a record of an overlap.
-func (s *heisenStrategiesSide) who() uint64 {
+// accessID returns the first word of a side, as in a record of an overlap.
+func (s *heisenStrategiesSide) accessID() uint64 {
 	return uint64(s.ID)<<32 | uint64(s.Op)<<heisenPlaceBits | uint64(s.Place)
 }
 

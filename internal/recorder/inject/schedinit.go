@@ -54,8 +54,8 @@ func heisenInitSched() bool {
 	stw := stopTheWorldGC(stwGOMAXPROCS)
 	newprocs = 1
 	startTheWorldGC(stw)
-	// Threads are allocated from the program's heap, and when one is needed depends on how soon
-	// another has gone to sleep. So some sleeping ones exist from the start.
+	// Threads are allocated from the program's heap, at times that depend on how soon other threads
+	// go to sleep. So some sleeping ones exist from the start.
 	for range heisenSpareThreads {
 		systemstack(func() { newm(heisenSpareThread, nil, -1) })
 	}
@@ -68,16 +68,16 @@ func heisenInitSched() bool {
 		}
 		usleep(100)
 	}
-	// The collector works while the world is stopped, and never because of the time. Its worker
-	// exists from the start.
+	// The collector works while the world is stopped, and time never starts it. Its worker exists
+	// from the start.
 	gcBgMarkStartWorkers()
 	debug.gcstoptheworld = 2
 	forcegcperiod = 1 << 62
 	randomizeScheduler = false
 
-	// Timers fire in a context that has a number, as goroutines have. It gets the number now:
-	// otherwise goroutines created after the first timer has fired would have other numbers than
-	// those before, and in a replayed order that may be different ones.
+	// Timers fire in a context that has a number, as goroutines have. It gets the number now.
+	// Otherwise it would get it when the first timer fires, and the numbers of goroutines would
+	// depend on whether they are created before or after that.
 	if ts := &getg().m.p.ptr().timers; ts.raceCtx == 0 {
 		ts.raceCtx = racectxstart(abi.FuncPCABIInternal((*timers).run)+sys.PCQuantum, 0)
 	}

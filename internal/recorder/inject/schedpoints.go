@@ -4,8 +4,8 @@ package runtime
 
 import "unsafe"
 
-// The points of a deterministic run: where the running goroutine says what it does next, and
-// another may be chosen instead. A point runs in a hook, on the goroutine's stack, nosplit;
+// The points of a deterministic run. At a point the running goroutine says what it does next, and
+// another one may be chosen instead. A point runs in a hook, on the goroutine's stack, nosplit.
 // mcall(heisenSwitch) switches to the system stack, where the choice is made with the P and without
 // locks.
 
@@ -24,8 +24,9 @@ func heisenStoppable(gp *g) bool {
 //go:nosplit
 func heisenPoint(on unsafe.Pointer) { heisenPointAt(heisenStrategiesSync, on, 0, 0) }
 
-// heisenPointAt is a point before the current goroutine synchronizes. kind is what it does. mode,
-// if not 0, says for which targets the operation counts; then fp is the caller's frame pointer.
+// heisenPointAt is a point before the current goroutine synchronizes by an operation of a kind.
+// mode, if not 0, says for which targets the operation counts; then fp is the caller's frame
+// pointer.
 //
 //go:nosplit
 func heisenPointAt(kind heisenStrategiesKind, on unsafe.Pointer, mode uint32, fp uintptr) {
@@ -150,7 +151,7 @@ func heisenRecordPoint(h *heisenG) {
 }
 
 // heisenStandsIn reports whether goroutines are stopped at accesses in a function. The collector
-// asks.
+// calls it.
 func heisenStandsIn(f funcInfo) bool {
 	if !heisenSched.on || !f.valid() {
 		return false
@@ -164,7 +165,7 @@ func heisenStandsIn(f funcInfo) bool {
 	return false
 }
 
-// heisenSwitch chooses the goroutine that goes on, on the system stack of gp, which has reached a
+// heisenSwitch chooses the goroutine that continues, on the system stack of gp, which has reached a
 // point.
 func heisenSwitch(gp *g) {
 	s := &heisenSched

@@ -18,11 +18,14 @@ type heisenRegion struct {
 	cells    uintptr
 }
 
-var heisenShadow struct {
+var heisenShadow heisenShadowMemory
+
+type heisenShadowMemory struct {
 	heap, data heisenRegion
 	sides      uintptr // where side entries are, less half the address of their cell: they are half as large
 	sideStride uintptr // the distance between the two sides
 	used       uintptr // a byte for each block of the heap: whether a cell in it may not be empty
+	beyond     bool    // the heap has grown beyond the cells
 	racesFirst bool    // races are looked for before anything else
 	racesOnly  bool    // and nothing else is done
 }
@@ -35,7 +38,12 @@ const (
 	heisenCellSize   = unsafe.Sizeof(heisenFastTrackCell{})
 	heisenBlockShift = 8 // 32 words
 	heisenMaxHeap    = 1 << 38
-	heisenMinHeap    = 1 << 32
+	heisenMinHeap    = 1 << 26
+	// heisenHeapShare is the part of scarce address space that is the heap's, of so many. Its cells
+	// take four.
+	heisenHeapShare = 6
+
+	heisenMaxArenasPower = 8
 )
 
 // The host of package internal/core/fasttrack; see its host.go.
@@ -117,7 +125,7 @@ func heisenFastTrackOldMovedOwnerAt(i uint32) *heisenFastTrackMovedOwner {
 func heisenFastTrackReleaseScratch() {
 	m := &heisenFastTrackMemory
 	madvise(unsafe.Pointer(m.weights), heisenFastTrackMaxWeights*unsafe.Sizeof(heisenFastTrackWeight{}), _MADV_DONTNEED)
-	madvise(unsafe.Pointer(m.marks), heisenFastTrackMaxMarks*unsafe.Sizeof(heisenFastTrackMark{}), _MADV_DONTNEED)
+	madvise(unsafe.Pointer(m.marks), heisenFastTrackMaxMarks>>heisenFastTrack.memory.smaller*unsafe.Sizeof(heisenFastTrackMark{}), _MADV_DONTNEED)
 	madvise(unsafe.Pointer(m.classes), heisenFastTrackMaxClasses*unsafe.Sizeof(heisenFastTrackClass{}), _MADV_DONTNEED)
 	madvise(unsafe.Pointer(m.moved), heisenFastTrackMaxMovedOwners*unsafe.Sizeof(heisenFastTrackMovedOwner{}), _MADV_DONTNEED)
 }
@@ -143,7 +151,7 @@ func heisenFastTrackDecrement(x *atomic.Uint32) uint32 { return x.Add(-1) }
 
 // heisenFastTrackPauseSpinning pauses about as long as the runtime's own locks do, and longer if
 // that was not enough. Looking sooner would take the cache line away from the owner, which needs it
-// to go on.
+// to continue.
 //
 //go:nosplit
 func heisenFastTrackPauseSpinning(tries uint32) {
@@ -157,6 +165,8 @@ func heisenFastTrackPauseSpinning(tries uint32) {
 // heisenInitFastTrack reserves address space, and reports whether there was some.
 func heisenInitFastTrack() bool {
 	m := &heisenFastTrackMemory
+	smaller := heisenArenasPower()
+	heisenFastTrack.LimitMemory(smaller)
 	for _, arena := range [...]struct {
 		at   *uintptr
 		size uintptr
@@ -166,10 +176,10 @@ func heisenInitFastTrack() bool {
 		{&m.nodes, heisenFastTrackMaxNodes * unsafe.Sizeof(heisenFastTrackNode{})},
 		{&m.blocks, heisenFastTrackMaxBlocks * unsafe.Sizeof(heisenFastTrackBlock{})},
 		{&m.blockRefs, heisenFastTrackMaxBlocks * unsafe.Sizeof(heisenFastTrackBlockRefs{})},
-		{&m.extensions, heisenFastTrackMaxExtensions * unsafe.Sizeof(heisenFastTrackExtension{})},
-		{&m.overflow, heisenFastTrackMaxOverflowEntries * unsafe.Sizeof(heisenFastTrackOverflowEntry{})},
+		{&m.extensions, heisenFastTrackMaxExtensions >> smaller * unsafe.Sizeof(heisenFastTrackExtension{})},
+		{&m.overflow, heisenFastTrackMaxOverflowEntries >> smaller * unsafe.Sizeof(heisenFastTrackOverflowEntry{})},
 		{&m.weights, heisenFastTrackMaxWeights * unsafe.Sizeof(heisenFastTrackWeight{})},
-		{&m.marks, heisenFastTrackMaxMarks * unsafe.Sizeof(heisenFastTrackMark{})},
+		{&m.marks, heisenFastTrackMaxMarks >> smaller * unsafe.Sizeof(heisenFastTrackMark{})},
 		{&m.classes, heisenFastTrackMaxClasses * unsafe.Sizeof(heisenFastTrackClass{})},
 		{&m.moved, heisenFastTrackMaxMovedOwners * unsafe.Sizeof(heisenFastTrackMovedOwner{})},
 	} {
@@ -181,20 +191,43 @@ func heisenInitFastTrack() bool {
 	c.data.lo = racedatastart &^ 7
 	c.data.span = alignUp(racedataend-c.data.lo, 8)
 	c.heap.lo = racearenastart &^ (1<<heisenBlockShift - 1)
-	for span := uintptr(heisenMaxHeap); span >= heisenMinHeap; span /= 2 {
-		size := (span + c.data.span) / 8 * heisenCellSize
-		if c.heap.cells = uintptr(heisenReserve(2 * size)); c.heap.cells == 0 {
-			continue
-		}
-		c.sides, c.sideStride = c.heap.cells+size-c.heap.cells/2, size/2
-		if c.used = uintptr(heisenReserve(span >> heisenBlockShift)); c.used == 0 {
+	span := uintptr(heisenMaxHeap)
+	if !c.reserve(span) {
+		span = alignDown(heisenAddressSpace()/heisenHeapShare, heisenMinHeap)
+		if span < heisenMinHeap || !c.reserve(span) {
 			return false
 		}
-		c.heap.span = span
-		c.data.cells = c.heap.cells + span/8*heisenCellSize
-		return true
 	}
-	return false
+	if c.used = uintptr(heisenReserve(span >> heisenBlockShift)); c.used == 0 {
+		return false
+	}
+	c.heap.span = span
+	c.data.cells = c.heap.cells + span/8*heisenCellSize
+	c.beyond = racearenaend-c.heap.lo > span
+	return true
+}
+
+// heisenArenasPower returns by which power of two the largest arenas are to be smaller, so that
+// they take little of scarce address space.
+func heisenArenasPower() (power uint32) {
+	const largest = heisenFastTrackMaxExtensions*unsafe.Sizeof(heisenFastTrackExtension{}) +
+		heisenFastTrackMaxOverflowEntries*unsafe.Sizeof(heisenFastTrackOverflowEntry{})
+	if p, err := mmap(nil, heisenMaxHeap, _PROT_NONE, _MAP_ANON|_MAP_PRIVATE|heisenNoReserve, -1, 0); err == 0 {
+		munmap(p, heisenMaxHeap)
+		return 0
+	}
+	for space := heisenAddressSpace() / 8; power < heisenMaxArenasPower && largest>>power > space; power++ {
+	}
+	return power
+}
+
+// reserve reserves address space for the cells of a heap of span bytes and of the data segments,
+// and reports whether there is some.
+func (c *heisenShadowMemory) reserve(span uintptr) bool {
+	size := (span + c.data.span) / 8 * heisenCellSize
+	c.heap.cells = uintptr(heisenReserve(2 * size))
+	c.sides, c.sideStride = c.heap.cells+size-c.heap.cells/2, size/2
+	return c.heap.cells != 0
 }
 
 // cell returns the cell of the word at addr.
@@ -225,7 +258,7 @@ func heisenCellAt(addr uintptr) *heisenFastTrackCell {
 	return r.cell(addr)
 }
 
-// heisenMarkUsed notes that a cell in the block of addr may not be empty.
+// heisenMarkUsed records that a cell in the block of addr may not be empty.
 //
 //go:nosplit
 func heisenMarkUsed(addr uintptr) {

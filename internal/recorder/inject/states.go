@@ -8,9 +8,9 @@ import (
 )
 
 // States of channels, wait groups, condition variables and timers that a goroutine depends on
-// although they order nothing: a prediction must keep them. They are recorded only together with
-// all accesses, for nothing else needs them. The functions run in hooks of package runtime, some
-// with the lock of a channel or timer held: they only append to the event buffer.
+// although they order nothing. A prediction must preserve them. They are recorded only together
+// with all accesses, because nothing else needs them. The functions run in hooks of package
+// runtime, some with the lock of a channel or timer held: they only append to the event buffer.
 //
 // A channel with a buffer has two states, one for each side: the number of elements sent and
 // whether it is closed (its field sendx), and the number received (recvx). So the goroutine that
@@ -111,8 +111,9 @@ func heisenLength(c *hchan) int {
 	return n
 }
 
-// heisenTried is called where a goroutine goes on because it could neither send to nor receive from
-// a channel, whose lock it holds if there is one, or panics because the channel is closed.
+// heisenTried is called where a goroutine continues because it could neither send to nor receive
+// from a channel, or panics because the channel is closed. The goroutine holds the channel's lock,
+// if there is a channel.
 func heisenTried(c *hchan) {
 	if c != nil && !heisenTriedBefore(uintptr(unsafe.Pointer(c))) {
 		heisenObserveChan(c, getcallerfp())
@@ -154,8 +155,8 @@ func heisenObserveChan(c *hchan, fp uintptr) {
 }
 
 // heisenTriedBefore reports whether the current goroutine has tried the same channels before, and
-// since then has done nothing else and nobody has synchronized: to record that again would add
-// nothing.
+// since then has done nothing else, and no goroutine has synchronized. Recording that again would
+// add nothing.
 func heisenTriedBefore(which uintptr) bool {
 	h := (*heisenG)(unsafe.Pointer(getg().racectx))
 	if h == nil {
@@ -166,7 +167,7 @@ func heisenTriedBefore(which uintptr) bool {
 	return again
 }
 
-// heisenRememberTry notes the state at which heisenTriedBefore may report true.
+// heisenRememberTry records the state at which heisenTriedBefore may report true.
 func heisenRememberTry() {
 	h := (*heisenG)(unsafe.Pointer(getg().racectx))
 	h.triedAt, h.triedWords = atomic.Load64(&heisen.stamp), h.words
@@ -178,10 +179,9 @@ func heisenStopped(t *timeTimer, pending bool) bool {
 	return pending
 }
 
-// heisenElapsed is called where time has passed in a bubble of package synctest for gp, which is
-// parked, or, if gp is nil, for the function of a timer that is about to be called. All goroutines
-// of the bubble have blocked by then, and none has gone on. (Wait also receives that they have
-// blocked.)
+// heisenElapsed is called where time has passed in a bubble of package synctest. gp is a parked
+// goroutine, or nil for the function of a timer that is about to be called. All goroutines of the
+// bubble have blocked by then, and none has continued. (Wait also receives that they have blocked.)
 func heisenElapsed(gp *g, bubble *synctestBubble) {
 	if bubble == nil {
 		return

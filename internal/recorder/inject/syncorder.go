@@ -7,10 +7,10 @@ import (
 )
 
 // Happens-before inside the program: what synchronization and atomic operations do to the clocks of
-// package internal/core/fasttrack. The functions run in hooks of the current goroutine, or of one
-// that acts for a parked goroutine, on the goroutine's stack, and switch to the system stack where
-// memory may be needed. The lock of the object's cell is held during an operation: between
-// heisenAtomicLock and heisenAtomicUnlock nothing may block.
+// package internal/core/fasttrack. The functions run in hooks, on the stack of the current
+// goroutine, which may act for a parked one. They switch to the system stack where memory may be
+// needed. The lock of the object's cell is held during an operation: between heisenAtomicLock and
+// heisenAtomicUnlock nothing may block.
 
 // heisenLockOps are the ops on locks, heisenAcquireOps those that acquire.
 const (
@@ -103,9 +103,10 @@ func heisenSyncLock(b *heisenBuf, h *heisenG, op uint64, addr, fp uintptr, c *he
 	}
 }
 
-// heisenLockInPlace does what heisenSyncLock needs if that takes no memory and h races with nobody.
-// A place of 0 says that the access is recorded. It returns the new head and whether it has done
-// everything. If not, heisenAtomicSlow must be called; what was done makes no difference to it.
+// heisenLockInPlace does what heisenSyncLock needs if that takes no memory and the operation races
+// with nothing. A place of 0 says that the access is recorded. It returns the new head and whether
+// it has done everything. If not, heisenAtomicSlow must be called; what was done makes no
+// difference to it.
 //
 //go:nosplit
 func heisenLockInPlace(h *heisenG, how uint32, addr uintptr, place uint64, c *heisenFastTrackCell, head uint64) (uint64, bool) {

@@ -16,6 +16,10 @@ const (
 	heisenSockCloexec = 0x80000
 	heisenDupCloexec  = 1030 // F_DUPFD_CLOEXEC
 	heisenNoSignal    = 0x4000
+	heisenCloneFiles  = 0x400
+
+	heisenCloseRangeUnshare = 2
+	heisenOldDescriptors    = 1024 // inherited ones that are closed where there is no close_range
 )
 
 // heisenConnect returns a descriptor connected to the socket at path, or the negated error.
@@ -64,4 +68,45 @@ func heisenSendto(fd int32, p unsafe.Pointer, n uintptr) int {
 func heisenGetpid() uintptr {
 	pid, _, _ := linux.Syscall6(heisenSysGetpid, 0, 0, 0, 0, 0, 0)
 	return pid
+}
+
+func heisenGetppid() uintptr {
+	pid, _, _ := linux.Syscall6(heisenSysGetppid, 0, 0, 0, 0, 0, 0)
+	return pid
+}
+
+// heisenTakeDescriptors gives the calling thread a table of descriptors of its own, with fd only.
+// It reports whether the kernel allows that.
+func heisenTakeDescriptors(fd int32) bool {
+	const toTheLast = 1<<32 - 1
+	_, _, errno := linux.Syscall6(heisenSysCloseRange, 0, uintptr(fd)-1, heisenCloseRangeUnshare, 0, 0, 0)
+	if errno == 0 {
+		linux.Syscall6(heisenSysCloseRange, uintptr(fd)+1, toTheLast, 0, 0, 0, 0)
+		return true
+	}
+	// Linux before 5.9 has no close_range, and some sandboxes do not allow it.
+	if _, _, errno = linux.Syscall6(heisenSysUnshare, heisenCloneFiles, 0, 0, 0, 0, 0); errno != 0 {
+		return false
+	}
+	for other := range int32(heisenOldDescriptors) {
+		if other != fd {
+			closefd(other)
+		}
+	}
+	return true
+}
+
+// heisenIdentity is what identifies an open file.
+type heisenIdentity struct{ device, inode uint64 }
+
+// heisenIdentityOf returns the identity of what is open as fd; zero if nothing is.
+func heisenIdentityOf(fd int32) (id heisenIdentity) {
+	var stat struct {
+		id   heisenIdentity // struct stat begins with these on all supported platforms
+		rest [128]byte
+	}
+	if _, _, errno := linux.Syscall6(heisenSysFstat, uintptr(fd), uintptr(noescape(unsafe.Pointer(&stat))), 0, 0, 0, 0); errno != 0 {
+		return heisenIdentity{}
+	}
+	return stat.id
 }

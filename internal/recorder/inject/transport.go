@@ -7,101 +7,13 @@ import (
 	"unsafe"
 )
 
-// Sending what was recorded, over one stream socket to the analyzer that the environment names.
-// Sends run on the system stack under heisen.sendLock and block when the analyzer is behind. The
-// analyzer never waits for the program, so this cannot deadlock.
+// Messages to the analyzer. Sends run on the system stack under heisen.sendLock and block when the
+// analyzer is behind. The analyzer never waits for the program, so this cannot deadlock.
 
-const (
-	heisenSocketEnv = "HEISEN_SOCKET"
-	// Lower descriptors stay free for the program. This one is in the table that every process has
-	// from the start; a larger table takes the kernel milliseconds.
-	heisenFD        = 60
-	heisenPollEvery = 5 * 1000 * 1000 // ns
-)
+const heisenPollEvery = 5 * 1000 * 1000 // ns
 
-// Recording starts with the initialization of the runtime, before that of any package of the
-// program.
-func init() {
-	defer func() { heisenAsking = false }()
-	if gogetenv(heisenSymbolizeEnv) != "" {
-		heisenSymbolize()
-		exit(0)
-	}
-	path := gogetenv(heisenSocketEnv)
-	if path == "" {
-		return
-	}
-	fd := heisenConnect(path)
-	if fd < 0 {
-		print("heisen: cannot reach the analyzer at ", path, " (error ", -fd, "); ",
-			heisenSocketEnv, " is set by the heisen command only\n")
-		exit(1)
-	}
-	heisen.fd = fd
-	hello := [4]uint64{heisenVersion, uint64(firstmoduledata.text), uint64(firstmoduledata.etext - firstmoduledata.text), uint64(heisenGetpid())}
-	heisenSend(heisenMsgHello, 0, 0, unsafe.Pointer(&hello), unsafe.Sizeof(hello))
-	// The analyzer looks at this process before it may end. An analyzer that does not want the
-	// recording closes the connection.
-	if answer, ok := heisenAnswer(); ok {
-		if !heisenInitPlaces() {
-			print("heisen: no address space for call paths; this run is not recorded\n")
-			return
-		}
-		heisen.filter = answer&heisenWantFilter != 0
-		heisen.marks = answer&heisenWantMarks != 0
-		heisen.quiet = answer&heisenWantNothing != 0
-		heisen.overlaps = answer&heisenWantOverlaps != 0
-		if heisen.overlaps && !heisenInitOverlaps() {
-			print("heisen: cannot read what to look for, or no memory for it; this run is not recorded\n")
-			return
-		}
-		heisen.noisy = heisen.overlaps && heisenOverlaps.strength > 0
-		if answer&heisenWantHidden != 0 {
-			if !heisenInitHidden() {
-				print("heisen: cannot read what is hidden, or no memory for it; this run is not recorded\n")
-				return
-			}
-			heisen.hides = true
-		}
-		if answer&heisenWantRaces != 0 {
-			if !heisenInitFastTrack() {
-				print("heisen: no address space for shadow memory; this run is not recorded\n")
-				return
-			}
-			heisen.races = true
-		}
-		if answer&heisenWantSched != 0 && !heisenInitSched() {
-			print("heisen: cannot read the schedule; this run is not recorded\n")
-			return
-		}
-		if heisen.quiet && !heisenInitOrigins() { // last, since it makes do with the address space that is left
-			print("heisen: no address space for the origins of goroutines; this run is not recorded\n")
-			return
-		}
-		heisen.detour = heisenSched.on || heisen.hides
-		heisen.calls = heisen.hides || heisen.overlaps && heisenOverlaps.sections || heisenSched.on
-		heisen.overlapsOnly = heisen.overlaps && heisen.quiet && !heisen.noisy && !heisenOverlaps.sections && !heisenOverlaps.brief &&
-			!heisen.detour
-		heisenShadow.racesFirst = heisen.races && !heisen.overlaps && !heisen.detour
-		heisenShadow.racesOnly = heisenShadow.racesFirst && heisen.quiet
-		if heisenShadow.racesOnly {
-			heisenFastHeap, heisenFastData = heisenShadow.heap, heisenShadow.data
-		}
-		heisen.on, heisen.open = true, true
-	}
-}
-
-// heisenAnswer waits for the analyzer's answer.
-func heisenAnswer() (answer int32, ok bool) {
-	for {
-		n := read(heisen.fd, noescape(unsafe.Pointer(&answer)), int32(unsafe.Sizeof(answer)))
-		if n != -_EINTR {
-			return answer, n == int32(unsafe.Sizeof(answer))
-		}
-	}
-}
-
-// heisenSend sends a message. If the connection is gone, recording ends and the program goes on.
+// heisenSend sends a message. If the connection is broken, recording ends and the program
+// continues.
 func heisenSend(kind, id, skipped uint32, p unsafe.Pointer, n uintptr) {
 	header := [4]uint32{kind, id, uint32(n), skipped}
 	heisenLock(&heisen.sendLock)
@@ -114,23 +26,18 @@ func heisenSend(kind, id, skipped uint32, p unsafe.Pointer, n uintptr) {
 // heisenSent ends the recording if something could not be sent.
 func heisenSent(ok bool) {
 	if !ok && heisen.open {
-		heisen.on, heisen.overlapsOnly, heisen.open = false, false, false
-		print("heisen: the analyzer is gone; the rest of this run is not recorded\n")
+		heisen.open = false
+		if heisenAloneNow() {
+			return
+		}
+		heisen.on, heisen.overlapsOnly = false, false
+		heisenGone()
 	}
 }
 
-// heisenSendAll sends n bytes and reports whether it could.
-func heisenSendAll(p unsafe.Pointer, n uintptr) bool {
-	for n > 0 {
-		k := heisenSendto(heisen.fd, p, n)
-		switch {
-		case k > 0:
-			p, n = add(p, uintptr(k)), n-uintptr(k)
-		case k != -_EINTR && k != -_EAGAIN:
-			return false
-		}
-	}
-	return true
+// heisenGone says that the recording has ended before the program.
+func heisenGone() {
+	print("heisen: the analyzer is gone; the rest of this run is not recorded\n")
 }
 
 // heisenFlush empties the buffer of the current P.
@@ -152,7 +59,7 @@ func heisenFlush(b *heisenBuf) {
 }
 
 // heisenSendWords sends the complete words of b that were not sent. b.lock is held; the owner may
-// go on appending.
+// append more.
 func heisenSendWords(b *heisenBuf) {
 	end := atomic.Loaduintptr(&b.pos)
 	skipped := min(atomic.Load64(&b.filter.skipped)-b.skippedSent, 1<<32-1)
@@ -163,23 +70,26 @@ func heisenSendWords(b *heisenBuf) {
 	b.skippedSent += skipped
 }
 
-// heisenFlushAll sends the complete words of all buffers. It skips a buffer whose lock it cannot
-// get; patience is that of heisenTryLock.
-func heisenFlushAll(patience int64) {
+// heisenFlushAll sends the complete words of all buffers, and reports whether it did. It skips a
+// buffer whose lock it cannot get; patience is that of heisenTryLock.
+func heisenFlushAll(patience int64) (all bool) {
+	all = true
 	for i := range heisenAllBufs {
 		b := heisenAllBufs[i]
 		if b == nil {
 			break
 		}
 		if !heisenTryLock(&b.lock, patience) {
+			all = false
 			continue
 		}
 		heisenSendWords(b)
 		heisenUnlock(&b.lock)
 	}
+	return all
 }
 
-// heisenForever is the patience of a thread that knows that the lock's holder will go on.
+// heisenForever is the patience of a thread that knows that the lock's holder will continue.
 const heisenForever = -1
 
 // heisenTryLock tries to get a lock for patience nanoseconds.
@@ -203,7 +113,7 @@ var heisenPolled int64
 // heisenPoll is called by the monitor thread, which has no P. It sends words of Ps that are idle or
 // slow to fill their buffers.
 func heisenPoll() {
-	if !heisen.on {
+	if !heisen.on || !heisen.open {
 		return
 	}
 	now := nanotime1()
@@ -214,17 +124,25 @@ func heisenPoll() {
 	heisenFlushAll(0)
 }
 
-// heisenFinish ends the recording of a program that exits with status 0. It returns the status that
-// the analyzer wants instead.
+// heisenFinish ends the recording of a program that exits with status 0. It returns the status to
+// exit with instead.
 //
 //go:nosplit
 func heisenFinish() (status int32) {
 	systemstack(func() {
-		if !heisenEndRecording() {
-			return
+		if heisen.open {
+			heisenLock(&heisenReported.lock) // for good: nobody else waits for an answer
 		}
-		if answer, ok := heisenAnswer(); ok {
-			status = answer
+		if heisenEndRecording() {
+			if heisenReported.ended {
+				status = heisenReported.status
+			} else if answer, ok := heisenAskAnswer(); ok {
+				status = answer
+			}
+		}
+		if heisenAlone.on {
+			heisenPrintKept()
+			status = heisenAloneStatus()
 		}
 	})
 	return status
@@ -236,23 +154,39 @@ func heisenFinish() (status int32) {
 //
 //go:nosplit
 func heisenStop() {
-	systemstack(func() { heisenEndRecording() })
+	systemstack(func() {
+		heisenEndRecording()
+		if heisenAlone.on {
+			heisenPrintKept()
+			heisenAloneEnd()
+		}
+	})
 }
 
 // heisenEndRecording sends the rest and ends the recording. It reports whether it did: if several
 // threads end the program, one does, and the others wait for it.
 func heisenEndRecording() bool {
-	if !heisen.open {
-		return false
-	}
-	if !atomic.Cas(&heisen.ending, 0, 1) {
+	if !heisen.open || !atomic.Cas(&heisen.ending, 0, 1) {
 		for heisen.open {
 			usleep(100)
 		}
+		heisenDrain()
 		return false
 	}
-	stamps := heisenAwaitHooks(heisenEndPatience)
+	stamps, _ := heisenAwaitHooks(heisenEndPatience)
 	heisenFlushAll(heisenForever)
+	heisenSendBye(stamps)
+	if !heisenDrain() {
+		if !heisenAloneNow() {
+			heisenGone()
+		}
+		return false
+	}
+	return true
+}
+
+// heisenSendBye sends what is known at the end, and the last message.
+func heisenSendBye(stamps uint64) {
 	if heisen.overlaps {
 		heisenSendOverlapStats()
 	}
@@ -263,11 +197,34 @@ func heisenEndRecording() bool {
 	bye := [2]uint64{heisen.lost, stamps}
 	heisenSend(heisenMsgBye, 0, 0, unsafe.Pointer(&bye), unsafe.Sizeof(bye))
 	heisen.open = false
-	return true
 }
 
-// Patience with threads that are in a hook. They go on once they have a processor and the analyzer
-// catches up, but the end of a program is not worth a longer wait.
+// heisenBeforeExec is called before the program may become another one, with the same process
+// number and without the thread that sends.
+//
+//go:nosplit
+func heisenBeforeExec() {
+	if !heisen.on {
+		return
+	}
+	systemstack(func() {
+		heisenFlushAll(heisenForever)
+		heisenSend(heisenMsgReplaced, 1, 0, nil, 0)
+		heisenDrain()
+	})
+}
+
+// heisenAfterExec is called if the program has not become another one.
+//
+//go:nosplit
+func heisenAfterExec() {
+	if heisen.on {
+		systemstack(func() { heisenSend(heisenMsgReplaced, 0, 0, nil, 0) })
+	}
+}
+
+// Patience with threads that are in a hook. They continue once they have a processor and the
+// analyzer catches up, but the end of a program is not worth a longer wait.
 const (
 	heisenEndPatience   = 10 * 1000 * 1000 * 1000 // ns
 	heisenAbortPatience = 1000 * 1000 * 1000      // ns
@@ -275,9 +232,9 @@ const (
 
 // heisenAwaitHooks stops the recording and waits until every event with a stamp is written: later
 // events could not be merged without it. A thread that has taken a stamp may have lost its
-// processor. It returns the number of stamps. A hook that was about to take one may still do so
-// afterwards.
-func heisenAwaitHooks(patience int64) (stamps uint64) {
+// processor. It returns the number of stamps, and whether all their events are written. A hook that
+// was about to take one may still do so afterwards.
+func heisenAwaitHooks(patience int64) (stamps uint64, all bool) {
 	heisen.on, heisen.overlapsOnly = false, false
 	start := nanotime1()
 	for i := 0; ; i++ {
@@ -292,7 +249,7 @@ func heisenAwaitHooks(patience int64) (stamps uint64) {
 		// are equal, no event was being written.
 		stamps = atomic.Load64(&heisen.stamp)
 		if synced == stamps || nanotime1()-start >= patience {
-			return stamps
+			return stamps, synced == stamps
 		}
 		if i < heisenSpins {
 			osyield()
@@ -302,9 +259,9 @@ func heisenAwaitHooks(patience int64) (stamps uint64) {
 	}
 }
 
-// heisenAbort sends what it can before the program ends in another way: a fatal error or a signal.
+// heisenAbort ends the recording of a program that ends in another way: a fatal error or a signal.
 // It may run in a signal handler on top of any function of the recorder, so it does not insist on
-// locks.
+// locks. The last message is sent only if nothing is missing.
 //
 //go:nosplit
 func heisenAbort() {
@@ -312,11 +269,21 @@ func heisenAbort() {
 		return
 	}
 	systemstack(func() {
-		heisenAwaitHooks(heisenAbortPatience)
-		if heisenTryLock(&heisen.sendLock, heisenAbortPatience) {
-			heisenUnlock(&heisen.sendLock)
-			heisenFlushAll(heisenAbortPatience)
+		if heisenAlone.on {
+			heisenAloneEnd()
+			return
+		}
+		stamps, all := heisenAwaitHooks(heisenAbortPatience)
+		if !heisenTryLock(&heisen.sendLock, heisenAbortPatience) {
+			heisenDrain()
+			return
+		}
+		heisenUnlock(&heisen.sendLock)
+		if heisenFlushAll(heisenAbortPatience) && all && atomic.Cas(&heisen.ending, 0, 1) {
+			heisenSendBye(stamps)
+		} else {
 			heisenSendExecution()
 		}
+		heisenDrain()
 	})
 }

@@ -66,7 +66,7 @@ const (
 // A message is a header of four 32-bit words (kind, buffer, length of the payload in bytes,
 // accesses left out since the buffer's last message) and the payload.
 const (
-	heisenMsgHello        = 1 // payload: version, text start, text size, pid; the receiver answers with what it wants
+	heisenMsgHello        = 1 // payload: version, text start, text size, pid, 1 if a recorded program has started this one; the receiver answers with what it wants
 	heisenMsgWords        = 2 // payload: words of the buffer, in order
 	heisenMsgBarrier      = 3 // everything recorded before was sent
 	heisenMsgBye          = 4 // payload: events lost, number of stamps; the receiver answers with the exit status
@@ -86,12 +86,20 @@ const (
 	// stamp were not so, and 0. The object at 0 is hidden packages.
 	heisenMsgObjects = 13
 
-	heisenMsgRaces = 14 // before the last: statistics of heisenWantRaces; payload: goroutines that shared slots, 1 if memory ran out, forgotten epochs of ended goroutines
+	heisenMsgRaces = 14 // before the last: statistics of heisenWantRaces; payload: goroutines that shared slots, heisenOutOfClocks and heisenBeyondShadow, forgotten epochs of ended goroutines
 
 	// Of quiet programs, see origins.go. Payload, for each goroutine: number<<32 | the starting
 	// goroutine, goid, and the place of the go statement with heisenOriginForked, if a goroutine
 	// has started it; or heisenOriginForgotten. Goroutines may be sent again.
 	heisenMsgOrigins = 15
+
+	heisenMsgCount    = 18 // the receiver answers how many findings it has reported so far, with this flag:
+	heisenCountAnswer = 1 << 30
+	heisenMsgRefused  = 16 // instead of everything after the hello: this run is not recorded; payload: why, with zero bytes up to a whole word
+	heisenMsgReplaced = 17 // everything recorded before was sent; buffer: 1 if the program is about to become another one, 0 if it has not
+
+	heisenOutOfClocks  = 1
+	heisenBeyondShadow = 2
 
 	heisenByOrder  = 1 << 63   // in an overlap's last word
 	heisenUnknownG = 1<<32 - 1 // stands for a goroutine that is no longer known

@@ -6,9 +6,9 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// A gate passes all events on to a detector and notes when the test function starts, which is when
-// package testing starts a goroutine for it. The initialization of the test data's packages races
-// on purpose in some files. The gate serves to ignore those races.
+// A gate passes all events on to a detector and records when the test function starts, which is
+// when package testing starts a goroutine for it. The initialization of the test data's packages
+// races on purpose in some files. The gate serves to ignore those races.
 type gate struct {
 	symbols  *heisen.Symbols
 	detector heisen.Detector

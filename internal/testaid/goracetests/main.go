@@ -80,13 +80,14 @@ func parse(args []string) (s *suite, p plan, verbose bool, err error) {
 	run := flags.String("run", "", "run only the functions that match `regexp`")
 	file := flags.String("file", "", "run only the files that match `regexp`")
 	procs := flags.String("procs", "1,0", "comma-separated `list` of GOMAXPROCS; 0 is all processors")
-	filter := flags.String("filter", "tree", "`filter` of heisen's recorder: tree or none")
+	filter := flags.String("filter", "tree", "`filter` of heisen's recorder: tree or none; with tree, the program itself does the work of fasttrack")
 	flags.IntVar(&p.repetitions, "count", 1, "run each function `n` times")
 	flags.IntVar(&p.parallel, "parallel", runtime.NumCPU(), "run `n` processes at a time")
 	flags.StringVar(&s.tool, "tool", toolHeisen, "`name` of the tool to check: heisen, or race for the race detector of go test -race")
 	flags.StringVar(&s.detector, "detect", "fasttrack", "`name` of heisen's detector: fasttrack, hb, mcm or atomrace; atomrace may miss races, but must not report a false one")
 	noise := flags.Int("noise", 200, "number of accesses in a thousand that wait, with -detect atomrace")
 	flags.StringVar(&s.data, "testdata", "", "`folder` of the test data (default: that of the Go installation)")
+	flags.StringVar(&s.pkg, "package", "", "`package` of the working directory's module to use as the test data")
 	emulator := flags.String("exec", "", "run the functions with this `command`, as go test -exec does")
 	flags.BoolVar(&verbose, "v", false, "print the output of functions with a wrong verdict")
 	if err = flags.Parse(args); err != nil {
@@ -106,6 +107,10 @@ func parse(args []string) (s *suite, p plan, verbose bool, err error) {
 	case s.detector == "atomrace":
 		s.mode = recorder.FindingsOnly
 		s.live = &recorder.Live{Noise: recorder.Noise{Strength: *noise, For: 50 * time.Microsecond, Seed: 1, Budget: patience / 12}}
+	case s.pkg != "" && s.data != "":
+		err = errors.New("-package and -testdata exclude each other")
+	case *filter == "tree" && s.detector == "fasttrack":
+		s.mode = recorder.Races
 	case *filter == "tree":
 		s.mode = recorder.Unrepeated
 	case *filter == "none":

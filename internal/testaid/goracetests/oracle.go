@@ -29,16 +29,13 @@ var exceptions = map[string]exception{
 	"TestNoRaceRangeFuncIterator": {"skipped", "Go skips it: golang.org/issue/72925"},
 
 	"TestNoRaceCgoSync": {"cgo", "C code synchronizes, in another program, which the test starts with go run -race"},
-
-	"TestRaceIssue5567":  {"library", "one access is in hash/crc32, and accesses in the standard library are not instrumented"},
-	"TestRaceIssue51618": {"library", "one access is in hash/crc32, and accesses in the standard library are not instrumented"},
 }
 
 // apart has the functions whose racing accesses are never next to each other in any execution.
 // Between them is an operation that creates no happens-before edge, yet depends on what the other
 // goroutine has done: a select statement that takes its default case, for instance, or the passing
 // of time in a synctest bubble, which requires that all its goroutines are blocked. A predictive
-// detector, which looks for executions with adjacent accesses, misses them rightly.
+// detector, which looks for executions with adjacent accesses, is right not to report them.
 var apart = map[string]bool{
 	"TestRaceChanSendLen":    true,
 	"TestRaceChanRecvLen":    true,

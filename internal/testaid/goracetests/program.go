@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/recorder"
@@ -28,9 +29,10 @@ type suite struct {
 	tool     string
 	detector string         // heisen's detector
 	mode     recorder.Mode  // what heisen's recorder sends
-	live     *recorder.Live // what the program itself looks for, or nil
+	live     *recorder.Live // which overlaps the program itself looks for, or nil
 
 	toolchain *build.Toolchain
+	pkg       string // package of the data, or empty if it is that of the Go installation
 	data      string // folder of the files
 	exe       string
 	emulator  []string // command line prefix that runs the executable, or empty
@@ -52,9 +54,16 @@ func (s *suite) String() string {
 	return fmt.Sprintf("heisen -detect %s -filter %s, %s", s.detector, filter, with)
 }
 
-// build builds the test data in the folder s.data to an executable in the folder work. If s.data is
-// empty, build sets it to the folder of the Go installation.
+// inside reports whether the program itself detects races or overlaps.
+func (s *suite) inside() bool { return s.live != nil || s.mode == recorder.Races }
+
+// build builds the test data to an executable in the folder work: those of the package s.pkg, or else
+// the files in the folder s.data. If both are empty, build sets s.data to the folder of the Go
+// installation.
 func (s *suite) build(ctx context.Context, work string) error {
+	if s.pkg != "" {
+		return s.buildPackage(ctx, work)
+	}
 	if err := os.WriteFile(filepath.Join(work, "go.mod"), []byte("module work\n\ngo 1.25\n"), 0o666); err != nil {
 		return err
 	}
@@ -77,15 +86,33 @@ func (s *suite) build(ctx context.Context, work string) error {
 	// Vet would look for the package's folder, which does not exist. If a flag is given twice, the
 	// go command uses the last one.
 	args := []string{"-c", "-vet=off", "-o", s.exe, "-overlay=" + overlay}
-	var cmd *exec.Cmd
-	if s.tool == toolHeisen {
-		args = append(args, "-gcflags="+suitePackage+"...=-race", suitePackage)
-		cmd = b.Command(ctx, "test", args...)
-	} else {
-		args = append([]string{"test", "-race"}, append(args, suitePackage)...)
-		cmd = exec.CommandContext(ctx, b.Toolchain.Go, args...)
+	return s.compile(ctx, b, work, append(args, suitePackage))
+}
+
+// buildPackage builds the tests of s.pkg, which is in the working directory's module, and sets s.data
+// to its folder.
+func (s *suite) buildPackage(ctx context.Context, work string) error {
+	b, err := build.New(ctx, "", "")
+	if err != nil {
+		return err
 	}
-	cmd.Dir = work
+	s.toolchain, s.exe = b.Toolchain, filepath.Join(work, "suite.test")
+	out, err := exec.CommandContext(ctx, b.Toolchain.Go, "list", "-f", "{{.Dir}}", s.pkg).Output()
+	if err != nil {
+		return fmt.Errorf("go list %s: %w", s.pkg, err)
+	}
+	s.data = strings.TrimSpace(string(out))
+	return s.compile(ctx, b, "", []string{"-c", "-vet=off", "-o", s.exe, s.pkg})
+}
+
+// compile runs go test for the tool, with arguments that build the executable.
+func (s *suite) compile(ctx context.Context, b *build.Builder, dir string, args []string) error {
+	cmd := b.Command(ctx, "test", args...)
+	if s.tool == toolRace {
+		cmd = exec.CommandContext(ctx, b.Toolchain.Go, append([]string{"test", "-race"}, args...)...)
+		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=1")
+	}
+	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go test -c: %w\n%s", err, out)
 	}

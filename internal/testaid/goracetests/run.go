@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/races"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/mcm"
@@ -22,7 +23,7 @@ import (
 )
 
 // detectors has the constructors of the detectors that analyze a recording, by name. With nil the
-// program itself looks for races.
+// program itself always looks for races.
 var detectors = map[string]func(heisen.Sink) heisen.Detector{
 	"fasttrack": func(sink heisen.Sink) heisen.Detector { return must.Make(vclock.NewFastTrack(vclock.WithSink(sink))) },
 	"hb": func(sink heisen.Sink) heisen.Detector {
@@ -218,7 +219,7 @@ func (s *suite) analyze(ctx context.Context, p *recorder.Program) (v verdict) {
 		return v
 	}
 	test := &gate{symbols: stream.Symbols(), detector: heisen.Tee()}
-	if s.live == nil {
+	if !s.inside() {
 		test.detector = detectors[s.detector](func(f heisen.Finding) {
 			if test.within(f) {
 				found.Add(f)
@@ -226,18 +227,14 @@ func (s *suite) analyze(ctx context.Context, p *recorder.Program) (v verdict) {
 		})
 	}
 	stream.OnOverlap(func(o recorder.Overlap) {
-		for _, a := range o.Accesses { // ignore overlaps before the test starts
-			if stream.Symbols().Task(a.Thread, a.Context) != "" {
-				found.Add(heisen.Finding{Detector: "atomrace", Kind: heisen.Race, Object: a.Object, Accesses: o.Accesses})
-				break
-			}
+		if !initializes(stream.Symbols(), o.Accesses) {
+			found.Add(races.Unordered(s.detector, o.Accesses[0].Object, o.Accesses[0], o.Accesses[1]))
 		}
 	})
 	_, err = heisen.Run(ctx, stream, test)
 	started := test.open
-	if s.live != nil { // the program sends no events, but it sends which tests ran
-		all, _ := stream.Symbols().Changes(heisen.Revision{})
-		started = slices.ContainsFunc(all.Sites, func(site heisen.SiteInfo) bool { return site.Task != "" })
+	if s.inside() { // the program sends no events, but it sends which tests ran
+		started = testStarted(stream.Symbols())
 	}
 	switch {
 	case err != nil:
@@ -248,4 +245,21 @@ func (s *suite) analyze(ctx context.Context, p *recorder.Program) (v verdict) {
 	v.reported = len(found.Findings()) > 0
 	v.output = reports.String()
 	return v
+}
+
+// initializes reports whether one of the accesses is made by the initialization of a package. The test
+// data has a race there on purpose.
+func initializes(symbols *heisen.Symbols, accesses []heisen.Access) bool {
+	return slices.ContainsFunc(accesses, func(a heisen.Access) bool {
+		return slices.ContainsFunc(symbols.Stack(a.Site, a.Context), func(f heisen.Frame) bool {
+			return strings.HasSuffix(f.Func, "_test.init")
+		})
+	})
+}
+
+// testStarted reports whether a test has started: a program that detects races itself sends the site of
+// the task then.
+func testStarted(symbols *heisen.Symbols) bool {
+	all, _ := symbols.Changes(heisen.Revision{})
+	return slices.ContainsFunc(all.Sites, func(site heisen.SiteInfo) bool { return site.Task != "" })
 }

@@ -22,7 +22,7 @@ func Example(t *testing.T, want map[string]string) {
 	detectors := slices.Sorted(maps.Keys(want))
 	for _, detector := range detectors {
 		t.Run(detector, func(t *testing.T) {
-			r := Run(t, "run", "-json", "-detect", detector, ".")
+			r := Run(t, "run", "-report", "json", "-detect", detector, ".")
 			if r.Status != driver.Findings {
 				t.Errorf("exit status %d\n%s", r.Status, r.Err)
 			}
@@ -47,7 +47,7 @@ func Example(t *testing.T, want map[string]string) {
 		for _, detector := range []string{"fasttrack", "hb", "eraser", "hybrid", "lockorder"} {
 			var found [2][]string
 			for i, filter := range []string{"none", "tree"} {
-				for _, f := range Run(t, "analyze", "-json", "-detect", detector, "-filter", filter, file).Findings {
+				for _, f := range Run(t, "analyze", "-report", "json", "-detect", detector, "-filter", filter, file).Findings {
 					which := f.Fingerprint
 					if detector == "fasttrack" || detector == "eraser" {
 						which = f.Variable // these detectors may report any access to the variable

@@ -35,7 +35,7 @@ func Main(m *testing.M, options ...driver.Option) {
 type Result struct {
 	Status   int              // exit status
 	Out, Err string           // standard output and standard error of the command and its programs
-	Findings []report.Finding // the findings in Out, if the arguments have -json
+	Findings []report.Finding // the findings in Out, if the arguments have -report json
 }
 
 // Install returns a folder with an executable named heisen, which is the heisen command. The folder

@@ -117,7 +117,7 @@ func (s settings) batch(ctx context.Context, heisen, dir string, seed uint64, n 
 		return r, err
 	}
 	defer os.RemoveAll(dir)
-	args := []string{"run", "-json", "-detect", s.detector}
+	args := []string{"run", "-report", "json", "-detect", s.detector}
 	if s.broken {
 		args[3] += ",hb"
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// part is the number of trials of which a reduced run makes one.
+// A reduced run makes one trial out of part.
 const part = 20
 
 // Count returns how many of n trials a test runs.

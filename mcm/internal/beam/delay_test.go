@@ -50,7 +50,7 @@ func TestDelaysFar(t *testing.T) {
 	w := window.Window{Records: workload.Hot(workload.Params{Threads: 8, Events: 2000, Seed: 1})}
 	m := modeltest.ModelOf(t, &w)
 	var pairs [][2]int
-	for _, p := range modeltest.PairsToAsk(m) {
+	for _, p := range modeltest.CandidatePairs(m) {
 		i, j := p[0], p[1]
 		if j-i > len(w.Records)/2 {
 			pairs = append(pairs, [2]int{i, j})

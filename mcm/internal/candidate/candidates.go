@@ -10,12 +10,13 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// Place is a place of a finding: a site and an op.
+// Place is a site and an op.
 type Place uint64
 
 func placeOf(r *heisen.Record, op heisen.Op) Place { return Place(r.Site)<<8 | Place(op) }
 
-// Places are what findings are told apart by: two, or more in a deadlock.
+// Places distinguish findings: the sorted places of a race or a deadlock, or the places of the first,
+// the remote and the second access of an atomicity violation and the number of the section, from 1.
 type Places [4]Place
 
 func placesOf(spots ...Place) (p Places) {
@@ -24,13 +25,14 @@ func placesOf(spots ...Place) (p Places) {
 	return p
 }
 
-// access is that a node accesses a cell.
+// access is an access of a node to a cell.
 type access struct {
 	node order.Node
 	op   heisen.Op
 }
 
-// accesses returns, by cell and life, who accesses it, as observed.
+// accesses returns the accesses to cells in the observed order, with one list for each allocation
+// epoch of each cell.
 func accesses(m *model.Model) [][]access {
 	list := make([][]access, len(m.Cells))
 	for _, n := range m.Observed[1:] {
@@ -53,7 +55,7 @@ func accesses(m *model.Model) [][]access {
 	return list
 }
 
-// ordered reports whether a comes before b can be next.
+// ordered reports whether a must come before b can be pending.
 func ordered(m *model.Model, a, b order.Node) bool {
 	if p := m.Prev(b); p != model.None && m.Before(a, p) {
 		return true
@@ -66,17 +68,17 @@ func ordered(m *model.Model, a, b order.Node) bool {
 	return false
 }
 
-// Candidate is a question to ask.
+// Candidate is a bug that may be possible, with the query that decides it.
 type Candidate struct {
 	Places  Places
-	Records []int32 // records, in stream order
+	Records []int32 // the records of the finding
 	Query   model.Query
-	Else    *model.Query // to ask if the answer to q is no; may be nil
+	Else    *model.Query // a second query, which decides if Query is not possible; may be nil
 }
 
-// Races calls ask for pairs of accesses that may race: that conflict, are not
-// excluded by a common lock and not ordered in any case. wanted says of which places
-// there are to be more.
+// Races calls ask for the pairs of accesses that may race: conflicting accesses by different threads
+// that no common lock excludes and no edges order. wanted reports whether more candidates with some
+// places are wanted.
 func Races(m *model.Model, wanted func(Places) bool, ask func(Candidate)) {
 	masks := m.HeldLocks()
 	for _, list := range accesses(m) {
@@ -105,44 +107,22 @@ func Races(m *model.Model, wanted func(Places) bool, ask func(Candidate)) {
 // pendingAcquire is an acquisition by a thread that holds another lock.
 type pendingAcquire struct {
 	node order.Node
-	held int32 // section
+	held int32 // the section of the other lock
 	lock int32
-	mask model.LockMask
+	mask model.LockMask // the locks that the thread holds
 }
 
-// maxCycle bounds how many threads a deadlock has.
+// maxCycle bounds the number of threads of a deadlock.
 const maxCycle = 4
 
-// Deadlocks calls ask for acquisitions that may wait for each other in a circle.
+// Deadlocks calls ask for each cycle of acquisitions by different threads, each of which holds the
+// lock that another one acquires, unless a common gate lock or the order excludes the deadlock.
 func Deadlocks(m *model.Model, wanted func(Places) bool, ask func(Candidate)) {
-	masks := m.HeldLocks()
-	open := make([][]int32, len(m.Base)-1)
-	for i := range m.Sections {
-		if x := &m.Sections[i]; x.Acquire == model.None && x.Chain >= 0 {
-			open[x.Chain] = append(open[x.Chain], int32(i))
-		}
-	}
-	byHeld := make([][]pendingAcquire, len(m.Locks))
-	var all []pendingAcquire
-	for _, n := range m.Observed[1:] {
-		k := m.Chain[n]
-		if id := m.Begins[n]; id >= 0 {
-			r := &m.Records[m.Event[n]]
-			for _, h := range open[k] {
-				if m.Sections[h].Lock != m.Sections[id].Lock && r.Flags&heisen.NoWait == 0 {
-					w := pendingAcquire{n, h, m.Sections[id].Lock, masks[n]}
-					all = append(all, w)
-					byHeld[m.Sections[h].Lock] = append(byHeld[m.Sections[h].Lock], w)
-				}
-			}
-			open[k] = append(open[k], id)
-		}
-		if id := m.Ends[n]; id >= 0 {
-			c := m.Sections[id].Chain
-			if c >= 0 {
-				open[c] = slices.DeleteFunc(open[c], func(o int32) bool { return o == id })
-			}
-		}
+	all := pendingAcquires(m)
+	byHeld := make([][]pendingAcquire, len(m.Locks)) // by held lock
+	for _, w := range all {
+		held := m.Sections[w.held].Lock
+		byHeld[held] = append(byHeld[held], w)
 	}
 	var path []pendingAcquire
 	var extend func()
@@ -153,6 +133,7 @@ func Deadlocks(m *model.Model, wanted func(Places) bool, ask func(Candidate)) {
 			if x.Shared && m.Sections[w.held].Shared {
 				continue // readers do not wait for readers
 			}
+			// A cycle starts with its thread of the lowest number.
 			if m.Chain[w.node] < m.Chain[path[0].node] || slices.ContainsFunc(path, func(o pendingAcquire) bool {
 				return m.Chain[o.node] == m.Chain[w.node] || o.mask.Excludes(w.mask) ||
 					ordered(m, o.node, w.node) || ordered(m, w.node, o.node)
@@ -163,7 +144,7 @@ func Deadlocks(m *model.Model, wanted func(Places) bool, ask func(Candidate)) {
 			first := &path[0]
 			closes := w.lock == m.Sections[first.held].Lock && !(m.Sections[m.Begins[w.node]].Shared && m.Sections[first.held].Shared)
 			if closes {
-				lockCycle(m, path, wanted, ask)
+				askLockCycle(m, path, wanted, ask)
 			} else if len(path) < maxCycle {
 				extend()
 			}
@@ -176,8 +157,39 @@ func Deadlocks(m *model.Model, wanted func(Places) bool, ask func(Candidate)) {
 	}
 }
 
-// lockCycle asks whether the acquisitions of path can wait for each other.
-func lockCycle(m *model.Model, path []pendingAcquire, wanted func(Places) bool, ask func(Candidate)) {
+// pendingAcquires returns the acquisitions by threads that hold another lock, in the observed order,
+// one for each such lock. Acquisitions that do not wait are left out.
+func pendingAcquires(m *model.Model) (list []pendingAcquire) {
+	masks := m.HeldLocks()
+	open := make([][]int32, len(m.Base)-1)
+	for i := range m.Sections {
+		if x := &m.Sections[i]; x.Acquire == model.None && x.Chain >= 0 {
+			open[x.Chain] = append(open[x.Chain], int32(i))
+		}
+	}
+	for _, n := range m.Observed[1:] {
+		k := m.Chain[n]
+		if id := m.Begins[n]; id >= 0 {
+			r := &m.Records[m.Event[n]]
+			for _, h := range open[k] {
+				if m.Sections[h].Lock != m.Sections[id].Lock && r.Flags&heisen.NoWait == 0 {
+					list = append(list, pendingAcquire{n, h, m.Sections[id].Lock, masks[n]})
+				}
+			}
+			open[k] = append(open[k], id)
+		}
+		if id := m.Ends[n]; id >= 0 {
+			c := m.Sections[id].Chain
+			if c >= 0 {
+				open[c] = slices.DeleteFunc(open[c], func(o int32) bool { return o == id })
+			}
+		}
+	}
+	return list
+}
+
+// askLockCycle asks whether the acquisitions of path can all be pending together.
+func askLockCycle(m *model.Model, path []pendingAcquire, wanted func(Places) bool, ask func(Candidate)) {
 	var spots []Place
 	for _, w := range path {
 		r := &m.Records[m.Event[w.node]]
@@ -187,8 +199,8 @@ func lockCycle(m *model.Model, path []pendingAcquire, wanted func(Places) bool, 
 	if !wanted(key) {
 		return
 	}
-	// As in other findings of deadlocks each wants what the next one holds, and the
-	// last one is the latest.
+	// As in other findings of deadlocks, each thread acquires the lock that the next one holds, and
+	// the acquisition that was observed last comes last.
 	c := Candidate{Places: key}
 	latest := 0
 	for i, w := range path {
@@ -204,18 +216,19 @@ func lockCycle(m *model.Model, path []pendingAcquire, wanted func(Places) bool, 
 	ask(c)
 }
 
-// Unserializable reports whether no serial order explains that remote comes between first and
-// second, accesses of one transaction.
+// Unserializable reports whether the interleaving of two accesses of a transaction with a remote
+// access between them is not equivalent to a serial one (AVIO, table 1).
 func Unserializable(first, remote, second heisen.Op) bool {
 	if !remote.IsWrite() {
-		return first.IsWrite() && second.IsWrite() // it sees what was never meant to be seen
+		return first.IsWrite() && second.IsWrite() // remote sees an intermediate value
 	}
-	// Only if both write without looking, the remote write may as well have come first.
+	// If first and second only write, the remote write may as well have come before both.
 	return first != heisen.Write && first != heisen.AtomicWrite ||
 		second != heisen.Write && second != heisen.AtomicWrite
 }
 
-// transactions returns, by record, the transaction that it is in, from 1, or 0.
+// transactions returns, by record, the number of its transaction, from 1, or 0 outside of
+// transactions. A transaction extends from an Enter to the matching Exit; nested ones do not count.
 func transactions(m *model.Model) []int32 {
 	in := make([]int32, len(m.Records))
 	type state struct{ depth, id int32 }
@@ -246,8 +259,8 @@ func transactions(m *model.Model) []int32 {
 	return in
 }
 
-// Violations calls ask for accesses that may come between two successive ones of a
-// transaction to the same memory, so that no serial order explains it.
+// Violations calls ask for the accesses that may come between two successive accesses of a transaction
+// to the same cell, such that the interleaving is unserializable.
 func Violations(m *model.Model, wanted func(Places) bool, ask func(Candidate)) {
 	in := transactions(m)
 	if !slices.ContainsFunc(in, func(id int32) bool { return id > 0 }) {
@@ -286,20 +299,20 @@ func Violations(m *model.Model, wanted func(Places) bool, ask func(Candidate)) {
 	}
 }
 
-// SectionViolations calls ask for accesses that may come into a thread's passage through an
-// atomic section, which does not allow them.
+// SectionViolations calls ask for the accesses that may come into an execution of an atomic section
+// that does not allow them.
 func SectionViolations(m *model.Model, wanted func(Places) bool, ask func(Candidate)) {
-	if len(m.Window.Passages) == 0 {
+	if len(m.Window.Executions) == 0 {
 		return
 	}
 	lists := accesses(m)
-	of := map[order.Node][]int{} // by node: the lists that it is in, one for each life of a cell
+	of := map[order.Node][]int{} // by node: the lists that it is in
 	for i, list := range lists {
 		for _, x := range list {
 			of[x.node] = append(of[x.node], i)
 		}
 	}
-	for _, p := range m.Window.Passages {
+	for _, p := range m.Window.Executions {
 		a, b := m.Node[p.Entry], m.Node[p.End]
 		if a == model.None || b == model.None {
 			continue
@@ -328,22 +341,23 @@ func SectionViolations(m *model.Model, wanted func(Places) bool, ask func(Candid
 	}
 }
 
-// placeAt returns the place of the access that is a node.
+// placeAt returns the place of the access of a node.
 func placeAt(m *model.Model, n order.Node) Place {
 	r := &m.Records[m.Event[n]]
 	return placeOf(r, r.Access())
 }
 
-// Together asks whether r and b can be next at the same time; then r can come before
-// b, and after what b's thread has done.
+// Together asks whether r and b can be pending together. Then r can come right before b, after all
+// earlier events of b's thread.
 func Together(r, b order.Node) model.Query { return model.Query{Pending: []order.Node{r, b}} }
 
-// Between asks whether r can come after a, its thread go on, and then b be next.
+// Between asks whether b can be pending after r, and r after a. Unlike with Together, the thread of r
+// may continue.
 func Between(a, r, b order.Node) *model.Query {
 	return &model.Query{Pending: []order.Node{b}, Past: []order.Node{r}, Order: []model.Edge{{From: a, To: r}}}
 }
 
-// ByPosition compares records: by the last, then by the one before it.
+// ByPosition compares two lists of records by their last records, then by the ones before, and so on.
 func ByPosition(a, b []int32) int {
 	for i := 1; i <= min(len(a), len(b)); i++ {
 		if c := cmp.Compare(a[len(a)-i], b[len(b)-i]); c != 0 {

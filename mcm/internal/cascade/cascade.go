@@ -14,9 +14,7 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// Cascade answers queries about one model: it goes through a list of stages, from cheap to
-// expensive, until one has the answer. It keeps what the stages find, for most of them find the
-// answers to many queries at once. It belongs to one goroutine.
+// Cascade answers queries about one model. See the package documentation.
 type Cascade struct {
 	m      *model.Model
 	Stages []Stage
@@ -24,47 +22,49 @@ type Cascade struct {
 	closure   *quick.Closure
 	scheduler *quick.Scheduler
 	sim       *solve.Simulation // checks the schedules that stages find
-	solving   *solve.Solver
+	solver    *solve.Solver
 
-	explore *explore.Explorer // made when it is needed
-	reaches []*reach.Search   // by thread, made when they are needed
-	reached int               // states that these have looked at
-	ahead   *beam.Delays      // made when it is needed
-	vain    int               // by how many more states it has looked at without an answer than with one
-	Grid    *grid.Grid        // made when it is needed, and gone through
-	gridded bool              // it was, or cannot be
-	sweep   *sweep.Sweep      // made when it is needed
-	swept   bool              // it was made, or cannot be
-	backed  int               // states that it has looked at with a thread held back
+	// The searches are nil until they are first needed.
+	explore          *explore.Explorer
+	reaches          []*reach.Search // by the thread that is held back
+	reachExpanded    int             // states that these have expanded
+	delays           *beam.Delays
+	fruitless        int        // states that delays has expanded without an answer, less those with one
+	Grid             *grid.Grid // nil unless it has explored all its points
+	gridTried        bool       // Grid was explored, or cannot be
+	sweep            *sweep.Sweep
+	sweepTried       bool // sweep was made, or cannot be
+	heldBackExpanded int  // states that sweep has expanded with a thread held back
 
-	ctx   context.Context // of the query that is being answered
+	ctx   context.Context // of the current query
 	Stats Stats
 }
 
-// Stage is one way to answer a query.
+// Stage is one way to answer a query. Run returns the verdict, Unknown if it has no answer, and with
+// Possible the nodes before the goal.
 type Stage struct {
 	Name   string
 	Budget Budget
 	Run    Func
 }
 
-// Budget bounds what a stage spends. Its units make results independent of the machine.
+// Budget bounds what a stage spends.
 type Budget struct {
-	States int // states, or points of a grid, for this query
+	States int // states, or points of a grid, for one query
 	Total  int // states for all queries of a model, after which the stage is skipped
-	growth int // by how much each query raises total
-	Rounds int // how often the stage may spend states
+	growth int // by how much each query raises Total
+	Rounds int // how often the stage may spend States for one query
 
-	Conflicts, Propagations int // of the solver, for this query
-	Queries                 int // the solver is skipped after all queries have cost as much as so many
+	Conflicts, Propagations int // of the solver, for one query
+	Queries                 int // the solver is skipped once it has spent the budgets of so many queries
 }
 
-// allowed returns the total after so many queries.
+// allowed returns the total after a number of queries.
 func (b Budget) allowed(queries int) int { return b.Total + queries*b.growth }
 
-// Config says how queries are answered.
+// Config configures a Cascade.
 type Config struct {
-	Conflicts, Propagations int // what the solver may spend on a query; other budgets are multiples
+	Conflicts, Propagations int // of the solver, for one query; other budgets are multiples of these
 	Style                   solve.Style
 	Stages                  func(m *model.Model, conflicts, propagations int) []Stage // nil for the default
 }
@@ -83,11 +83,12 @@ type Stats struct {
 	Unknown    int
 }
 
+// New returns a cascade for a model.
 func New(m *model.Model, config Config) *Cascade {
 	sets := model.NewValueSets(m)
 	c := &Cascade{m: m, closure: quick.NewClosure(m, sets), sim: solve.NewSimulation(m, sets), ctx: context.Background()}
 	c.scheduler = quick.NewScheduler(m, c.closure)
-	c.solving = solve.New(m, sets, config.Conflicts, config.Propagations, config.Style,
+	c.solver = solve.New(m, sets, config.Conflicts, config.Propagations, config.Style,
 		func() bool { return c.explore != nil && c.explore.Exact })
 	stages := config.Stages
 	if stages == nil {
@@ -97,9 +98,9 @@ func New(m *model.Model, config Config) *Cascade {
 	return c
 }
 
-// Answer answers a query. If that is possible, it returns the nodes before the goal in their
-// order, which are valid until the next call. When the context ends, it returns the
-// context's error; the cascade can be asked again.
+// Answer answers a query. If the verdict is Possible, it returns the nodes before the goal in order,
+// which are valid until the next call. When the context ends, Answer returns the context's error;
+// further queries are permitted.
 func (c *Cascade) Answer(ctx context.Context, q *model.Query) (model.Verdict, []order.Node, error) {
 	c.Stats.Queries++
 	c.ctx = ctx
@@ -122,10 +123,10 @@ func (c *Cascade) Answer(ctx context.Context, q *model.Query) (model.Verdict, []
 	return model.Unknown, nil, ctx.Err()
 }
 
-// holds reports whether a schedule violates no constraint.
-func (c *Cascade) holds(nodes []order.Node) bool { return len(c.sim.Violated(nodes)) == 0 }
+// valid reports whether a schedule satisfies all constraints but edges, which all stages keep.
+func (c *Cascade) valid(nodes []order.Node) bool { return len(c.sim.Violated(nodes)) == 0 }
 
-// explorer returns the search among schedules.
+// explorer returns the best-first search, whose transition system all searches share.
 func (c *Cascade) explorer() *explore.Explorer {
 	if c.explore == nil {
 		c.explore = explore.New(c.m, c.closure.Rows, func() bool { return c.ctx.Err() != nil })
@@ -133,30 +134,30 @@ func (c *Cascade) explorer() *explore.Explorer {
 	return c.explore
 }
 
-// looked returns how many states the searches have looked at.
-func (c *Cascade) looked() int {
-	n := c.reached
+// expanded returns how many states the searches for single queries have expanded.
+func (c *Cascade) expanded() int {
+	n := c.reachExpanded
 	if c.explore != nil {
 		n += c.explore.Expanded + c.explore.ExpandedNear
 	}
-	if c.ahead != nil {
-		n += c.ahead.Expanded
+	if c.delays != nil {
+		n += c.delays.Expanded
 	}
 	return n
 }
 
-// known returns the answer if it is known from searches for others.
-func (c *Cascade) known(q *model.Query) (model.Verdict, []order.Node) {
+// knownAnswer returns the answer to a query if searches for other queries have found it.
+func (c *Cascade) knownAnswer(q *model.Query) (model.Verdict, []order.Node) {
 	if c.explore == nil || !q.IsRace() {
 		return model.Unknown, nil
 	}
 	a, b := q.Pending[0], q.Pending[1]
-	if c.solving.Precedes(a, b) || c.solving.Precedes(b, a) {
+	if c.solver.Precedes(a, b) || c.solver.Precedes(b, a) {
 		c.Stats.Refuted++
 		return model.Impossible, nil
 	}
 	found := func(nodes []order.Node) bool {
-		if nodes == nil || !c.holds(nodes) {
+		if nodes == nil || !c.valid(nodes) {
 			return false
 		}
 		c.Stats.Explored++
@@ -202,9 +203,9 @@ func (c *Cascade) known(q *model.Query) (model.Verdict, []order.Node) {
 	return model.Unknown, nil
 }
 
-// lead has the sweep go on from the states on the way to an answer that others have found: what
-// is new there answers more questions.
-func (c *Cascade) lead(nodes []order.Node) {
+// follow makes the sweep continue from the states along a witness that another search has found.
+// States near it often answer further queries.
+func (c *Cascade) follow(nodes []order.Node) {
 	if c.sweep != nil {
 		c.sweep.Follow(nodes)
 	}

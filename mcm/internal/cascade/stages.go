@@ -11,36 +11,40 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// How budgets follow from the conflicts and propagations that the solver may spend on a query.
+// The budgets of stages are multiples of the conflicts and propagations that the solver may spend on
+// one query.
 const (
-	StatesPerConflict   = 100 // that a search may look at, for a query
-	QueriesPerModel     = 20  // so many queries may spend all of their budget
-	growthPart          = 20  // each query raises what all may look at by this part of its states
-	busyPart            = 4   // the searches for all queries begin when queries have cost this part of what all may
-	PointsPerState      = 320 // that a grid may look at, for each state that all queries may
-	sweepPerQuery       = 5   // how many times as many states a sweep may look at for a query
-	glancePart          = 128 // a first search near the observed order looks at this part of a query's states
-	lookPart            = 8   // a second one, and one with a thread held back, at this part
-	insistence          = 32  // how many times as much the solver may spend on a query that nothing else answers
-	insistentQueries    = 8 * QueriesPerModel
-	farPerSweep         = 2 // the last beams may look at so many times as many states as a sweep
-	heldBackPerSweep    = 2 // sweeps with a thread held back, at so many times as many as all others
-	heldBackPart        = 8 // each of these at this part
-	exactRacesPart      = 8 // the search of all states stops for races after this part if states are exact
-	briefPart           = 64
-	briefConflictsPart  = 4
+	StatesPerConflict = 100 // states of a query
+	QueriesPerModel   = 20  // all queries may spend the budgets of so many queries
+	growthPart        = 20  // each query raises the total of all queries by this part of its states
+
+	glancePart         = 128 // the first search near the observed order: this part of a query's states
+	lookPart           = 8   // the second one, and one with a thread held back: this part
+	briefPart          = 64  // the first search among all states: this part
+	briefConflictsPart = 4   // a first call of the solver: this part of the conflicts and propagations
+	exactRacesPart     = 8   // if states are exact, the search of all states stops for races after this part of the total
+
+	busyPart         = 4   // searches for all queries begin when queries have cost this part of the total
+	PointsPerState   = 320 // points of a grid for each state of the total
+	sweepPerQuery    = 5   // states of a call of the sweep, in states of a query
+	heldBackPerSweep = 2   // all sweeps with a thread held back: this many times QueriesPerModel calls of the sweep
+	heldBackPart     = 8   // each of them: this part of that
+	farPerSweep      = 2   // states of the last beam searches, in states of a call of the sweep
+
+	insistence       = 32 // how many times its budget the solver may spend on a query that no other stage answers
+	insistentQueries = 8 * QueriesPerModel
+
 	manyWritesPerChoice = 8 // see manyChoices
 )
 
-// DefaultStages returns the stages for a model. Every stage that answers is exact. The order of
-// the stages, and how much each may spend, are what is fastest on the benchmarks.
+// DefaultStages returns the stages for a model. Every stage is exact when it answers. The order of
+// the stages and their budgets are those that were fastest on the benchmarks.
 //
-// Most queries are answered by the stages of the first list, which look at one schedule at most.
-// The solver does the rest where each read has one write that it may see. Where reads have choices,
-// searches among schedules and the solver take turns, first with a part of a query's budget. The
-// searches are fast where reads have many choices; the solver, where they have few, and locks
-// and edges leave little. What all queries may spend together is bounded, but each query adds a
-// look near the observed order, where most answers are.
+// The stages of package quick answer most queries. The solver answers the rest where each read has
+// one choice. Where reads have more, searches among states and the solver take turns, with a part of
+// a query's budget at first. Searches are fast where reads have many choices; the solver is fast where
+// reads have few, and where locks and edges leave few orders. The total of all queries is bounded,
+// but each query adds enough for a look near the observed order, where most answers are.
 func DefaultStages(m *model.Model, conflicts, propagations int) []Stage {
 	solver := func(part int) Budget {
 		return Budget{Conflicts: conflicts / part, Propagations: propagations / part, Queries: QueriesPerModel}
@@ -58,8 +62,8 @@ func DefaultStages(m *model.Model, conflicts, propagations int) []Stage {
 	return append(stages, SearchStages(manyChoices(m), conflicts, propagations)...)
 }
 
-// SearchStages returns the stages after the quick ones of a model in which reads have choices,
-// many or few.
+// SearchStages returns the stages that follow those of package quick if reads have choices. many
+// reports whether they have many.
 func SearchStages(many bool, conflicts, propagations int) []Stage {
 	states := StatesPerConflict * conflicts
 	all := QueriesPerModel * states
@@ -74,8 +78,7 @@ func SearchStages(many bool, conflicts, propagations int) []Stage {
 		return Budget{States: states, Total: all, growth: StatesPerConflict * conflicts / growthPart}
 	}
 	grid := Budget{States: PointsPerState * all}
-	// What sweeps with a thread held back may look at for all queries.
-	backed := heldBackPerSweep * QueriesPerModel * swept
+	heldBack := heldBackPerSweep * QueriesPerModel * swept
 	few, most := SweepHeldBack(sweep.FewBuckets), SweepHeldBack(sweep.MaxBuckets)
 
 	list := []Stage{{"prepare searches", Budget{}, Prepare}}
@@ -95,7 +98,7 @@ func SearchStages(many bool, conflicts, propagations int) []Stage {
 		add(Stage{"new solver", solver(1), NewSolver})
 	}
 	add(
-		Stage{"sweep, one thread held back, quick", Budget{States: backed / heldBackPart, Total: backed}, few},
+		Stage{"sweep, one thread held back, quick", Budget{States: heldBack / heldBackPart, Total: heldBack}, few},
 		Stage{"near the observed order", perQuery(states / lookPart), Near},
 		Stage{"all states, in brief", Budget{States: states / briefPart, Total: all}, AllStates},
 	)
@@ -106,13 +109,13 @@ func SearchStages(many bool, conflicts, propagations int) []Stage {
 		Stage{"all states", Budget{States: states, Total: all}, AllStates},
 		Stage{"solver", solver(1), Solver},
 
-		// For a race that nothing has answered: ways that cost more than a query may, for they
-		// serve all queries, and a solver that may spend more.
+		// For a race that no stage has answered so far: searches that serve all queries, and
+		// therefore may cost more than one query, and a solver with a larger budget.
 		Stage{"new solver, insisting in brief", insistent(briefConflictsPart), onlyRaces(NewSolver)},
 		Stage{"grid", grid, Grid},
 		Stage{"sweep", Budget{States: swept, Rounds: QueriesPerModel}, Sweep(sweep.NoveltyRound)},
-		Stage{"sweep, one thread held back, quick again", Budget{States: backed / heldBackPart, Total: backed}, few},
-		Stage{"sweep, one thread held back", Budget{States: backed / heldBackPart, Total: backed}, most},
+		Stage{"sweep, one thread held back, quick again", Budget{States: heldBack / heldBackPart, Total: heldBack}, few},
+		Stage{"sweep, one thread held back", Budget{States: heldBack / heldBackPart, Total: heldBack}, most},
 		Stage{"sweep of all states", Budget{States: swept, Rounds: 1}, Sweep(sweep.BothRounds)},
 		Stage{"delayed thread, far", Budget{States: farPerSweep * swept, Total: QueriesPerModel * swept}, Delays},
 		Stage{"solver, insisting", insistent(1), onlyRaces(InsistingSolver)},
@@ -120,7 +123,7 @@ func SearchStages(many bool, conflicts, propagations int) []Stage {
 	return list
 }
 
-// manyChoices reports whether the reads that have choices may see many writes, in the mean.
+// manyChoices reports whether reads that accept several writes accept many, on average.
 func manyChoices(m *model.Model) bool {
 	reads, writes := 0, 0
 	for i := range m.Reads {
@@ -131,16 +134,16 @@ func manyChoices(m *model.Model) bool {
 	return writes > manyWritesPerChoice*reads
 }
 
-// Func is what a stage does.
+// Func runs a stage for a query, within a budget.
 type Func = func(*Cascade, *model.Query, Budget) (model.Verdict, []order.Node, error)
 
-// Known has the answers that searches for other queries have found.
+// Known returns answers that searches for other queries have found.
 func Known(c *Cascade, q *model.Query, _ Budget) (model.Verdict, []order.Node, error) {
-	verdict, nodes := c.known(q)
+	verdict, nodes := c.knownAnswer(q)
 	return verdict, nodes, nil
 }
 
-// Edges adds the query to what comes before what in any case: a cycle refutes it.
+// Edges adds the edges of the query to the closure. A cycle refutes the query.
 func Edges(c *Cascade, q *model.Query, _ Budget) (model.Verdict, []order.Node, error) {
 	if !c.closure.AddQuery(q) {
 		c.Stats.Edges++
@@ -149,17 +152,17 @@ func Edges(c *Cascade, q *model.Query, _ Budget) (model.Verdict, []order.Node, e
 	return model.Unknown, nil, nil
 }
 
-// SyncPreserving looks for an answer in the observed order. It comes after edgesStage.
+// SyncPreserving looks for a sync-preserving answer. It comes after Edges.
 func SyncPreserving(c *Cascade, q *model.Query, _ Budget) (model.Verdict, []order.Node, error) {
-	if nodes := c.scheduler.SyncPreserving(q); nodes != nil && c.holds(nodes) {
+	if nodes := c.scheduler.SyncPreserving(q); nodes != nil && c.valid(nodes) {
 		c.Stats.Preserving++
 		return model.Possible, nodes, nil
 	}
 	return model.Unknown, nil, nil
 }
 
-// Closure adds what follows from locks, reads and messages: a cycle refutes the query. It
-// comes after edgesStage.
+// Closure adds the edges that follow from locks, reads and messages to the closure. A cycle refutes
+// the query. It comes after Edges.
 func Closure(c *Cascade, _ *model.Query, _ Budget) (model.Verdict, []order.Node, error) {
 	if !c.closure.Saturate() {
 		c.Stats.Closure++
@@ -168,40 +171,40 @@ func Closure(c *Cascade, _ *model.Query, _ Budget) (model.Verdict, []order.Node,
 	return model.Unknown, nil, nil
 }
 
-// Greedy looks for an answer with greedy schedules. It comes after closureStage.
+// Greedy looks for an answer with greedy schedules. It comes after Closure.
 func Greedy(c *Cascade, _ *model.Query, _ Budget) (model.Verdict, []order.Node, error) {
-	if nodes := c.scheduler.Greedy(c.holds); nodes != nil {
+	if nodes := c.scheduler.Greedy(c.valid); nodes != nil {
 		c.Stats.Greedy++
 		return model.Possible, nodes, nil
 	}
 	return model.Unknown, nil, nil
 }
 
-// Prepare makes the search among schedules, from which the others are made.
+// Prepare makes the transition system of the searches. It has no answer.
 func Prepare(c *Cascade, _ *model.Query, _ Budget) (model.Verdict, []order.Node, error) {
 	c.explorer()
 	return model.Unknown, nil, nil
 }
 
-// Solver asks the solver.
+// Solver asks the order solver.
 func Solver(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
 	return c.solve(q, b, false)
 }
 
-// NewSolver asks a new solver: what one has learned from other queries leads it astray where
-// reads have many choices.
+// NewSolver asks a new order solver, because clauses from other queries mislead it where reads have
+// many choices.
 func NewSolver(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
-	c.solving.Reset()
+	c.solver.Reset()
 	return c.solve(q, b, b.Queries == insistentQueries)
 }
 
-// InsistingSolver asks the solver, on the account of queries that nothing else answers.
+// InsistingSolver asks the order solver, within the budget for queries that no other stage answers.
 func InsistingSolver(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
 	return c.solve(q, b, true)
 }
 
 func (c *Cascade) solve(q *model.Query, b Budget, insist bool) (model.Verdict, []order.Node, error) {
-	verdict, nodes, err := c.solving.Solve(c.ctx, q, b.Conflicts, b.Propagations, b.Queries, insist)
+	verdict, nodes, err := c.solver.Solve(c.ctx, q, b.Conflicts, b.Propagations, b.Queries, insist)
 	switch verdict {
 	case model.Possible:
 		c.Stats.Solved++
@@ -211,24 +214,25 @@ func (c *Cascade) solve(q *model.Query, b Budget, insist bool) (model.Verdict, [
 	return verdict, nodes, err
 }
 
-// Near looks for an answer near the observed order, unless a sweep has held the query's
-// thread back.
+// Near looks for an answer near the observed order. It does nothing once a sweep has held back the
+// thread of the query, which covers such answers.
 func Near(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
 	x := c.explorer()
-	if x.ExpandedNear >= b.allowed(c.Stats.Queries) || c.stalled(q) {
+	if x.ExpandedNear >= b.allowed(c.Stats.Queries) || c.heldBackBySweep(q) {
 		return model.Unknown, nil, nil
 	}
 	nodes := x.Near(q, b.States)
-	if nodes == nil || !c.holds(nodes) {
+	if nodes == nil || !c.valid(nodes) {
 		return model.Unknown, nil, nil
 	}
 	c.Stats.Explored++
-	c.lead(nodes)
+	c.follow(nodes)
 	return model.Possible, nodes, nil
 }
 
-// stalled reports whether a sweep has held back the thread of a query.
-func (c *Cascade) stalled(q *model.Query) bool {
+// heldBackBySweep reports whether a sweep has held back the thread of a race whose access was observed
+// first.
+func (c *Cascade) heldBackBySweep(q *model.Query) bool {
 	if c.sweep == nil || !q.IsRace() {
 		return false
 	}
@@ -236,7 +240,7 @@ func (c *Cascade) stalled(q *model.Query) bool {
 	return c.sweep.HasHeldBack(first)
 }
 
-// AllStates searches all states that follow from the window's start.
+// AllStates searches the states from the start of the window, best first.
 func AllStates(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
 	x := c.explorer()
 	if x.Expanded >= b.Total || x.Exact && q.IsRace() && x.Expanded > b.Total/exactRacesPart {
@@ -247,21 +251,21 @@ func AllStates(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Nod
 	case verdict == model.Impossible:
 		c.Stats.Exhausted++
 		return model.Impossible, nil, nil
-	case verdict == model.Possible && c.holds(nodes):
+	case verdict == model.Possible && c.valid(nodes):
 		c.Stats.Explored++
 		return model.Possible, nodes, nil
 	}
 	return model.Unknown, nil, nil
 }
 
-// reachWords bounds the memory of the states with a thread held back, in words of 8
-// bytes; what is kept besides takes about as much.
+// reachWords bounds the memory for states with one thread held back, in words of 8 bytes. Parents and
+// the hash table take about as much again.
 const reachWords = 1 << 23
 
-// HeldBack looks for an answer among states with the thread held back that was observed to
-// come first, see reach.
+// HeldBack searches the states in which the thread of the access that was observed first is held back,
+// see package reach.
 func HeldBack(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
-	if c.reached >= b.allowed(c.Stats.Queries) {
+	if c.reachExpanded >= b.allowed(c.Stats.Queries) {
 		return model.Unknown, nil, nil
 	}
 	x, words := c.explorer(), 0
@@ -281,51 +285,51 @@ func HeldBack(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node
 	if *r == nil {
 		*r = reach.New(x.Machine, int(c.m.Chain[a]))
 	}
-	c.reached += (*r).Explore(a, b.States)
+	c.reachExpanded += (*r).Explore(a, b.States)
 	return Known(c, q, b)
 }
 
-// Delays looks for an answer in which the thread that was observed to come first waits
-// for long, with beams of so many states at most, or, if none are given, not far from the observed
-// order, unless the beams have looked at too many states in vain.
+// Delays looks for an answer in which the thread of the access that was observed first is delayed, by
+// beam searches of at most b.States states each; if that is 0, by short ones near the observed order.
+// It does nothing once the beam searches have expanded too many states without an answer.
 func Delays(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
 	if !q.IsRace() {
 		return model.Unknown, nil, nil
 	}
-	if c.ahead == nil {
-		c.ahead = beam.New(c.explorer().Machine)
+	if c.delays == nil {
+		c.delays = beam.New(c.explorer().Machine)
 	}
-	if c.vain > b.allowed(c.Stats.Queries) {
+	if c.fruitless > b.allowed(c.Stats.Queries) {
 		return model.Unknown, nil, nil
 	}
-	looked := c.ahead.Expanded
+	before := c.delays.Expanded
 	first, second := q.ObservedPair(c.m)
 	var nodes []order.Node
 	if b.States > 0 {
-		nodes = c.ahead.Witness(first, second, b.States)
+		nodes = c.delays.Witness(first, second, b.States)
 	} else {
-		nodes = c.ahead.Nearby(first, second)
+		nodes = c.delays.Nearby(first, second)
 	}
-	if nodes != nil && c.holds(nodes) {
+	if nodes != nil && c.valid(nodes) {
 		c.Stats.Explored++
-		c.vain = max(0, c.vain-(c.ahead.Expanded-looked))
-		c.lead(nodes)
+		c.fruitless = max(0, c.fruitless-(c.delays.Expanded-before))
+		c.follow(nodes)
 		return model.Possible, nodes, nil
 	}
-	c.vain += c.ahead.Expanded - looked
+	c.fruitless += c.delays.Expanded - before
 	return model.Unknown, nil, nil
 }
 
-// Grid looks for an answer in a grid, if the window has one that is not too large.
+// Grid looks for an answer in the grid of all states, if it is not too large.
 func Grid(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
 	if !q.IsRace() {
 		return model.Unknown, nil, nil
 	}
-	if !c.gridded {
+	if !c.gridTried {
 		if g := grid.New(c.explorer().Machine); g != nil && g.Explore(b.States) {
 			c.Grid = g
 		}
-		c.gridded = c.Grid != nil || c.ctx.Err() == nil
+		c.gridTried = c.Grid != nil || c.ctx.Err() == nil
 	}
 	if c.Grid == nil {
 		return model.Unknown, nil, nil
@@ -333,21 +337,21 @@ func Grid(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, er
 	return Known(c, q, b)
 }
 
-// Sweep looks for an answer with a sweep.
+// Sweep looks for an answer with some rounds of a sweep.
 func Sweep(which sweep.Rounds) Func {
 	return func(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
 		if !q.IsRace() {
 			return model.Unknown, nil, nil
 		}
-		if !c.swept {
-			c.swept, c.sweep = true, sweep.New(c.explorer().Machine)
+		if !c.sweepTried {
+			c.sweepTried, c.sweep = true, sweep.New(c.explorer().Machine)
 		}
 		if c.sweep == nil {
 			return model.Unknown, nil, nil
 		}
 		for range b.Rounds {
 			c.sweep.Explore(b.States, which)
-			if verdict, nodes := c.known(q); verdict != model.Unknown {
+			if verdict, nodes := c.knownAnswer(q); verdict != model.Unknown {
 				return verdict, nodes, nil
 			}
 		}
@@ -355,26 +359,28 @@ func Sweep(which sweep.Rounds) Func {
 	}
 }
 
-// SweepHeldBack looks for an answer with a sweep that holds the thread back that was observed to
-// come first, and tells so many contents of memory apart, once the first round is over.
-func SweepHeldBack(parts int) Func {
+// SweepHeldBack looks for an answer with a sweep that holds back the thread of the access that was
+// observed first, and distinguishes the given number of buckets of memory contents. It does nothing
+// before the novelty round of Sweep is over.
+func SweepHeldBack(buckets int) Func {
 	return func(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
-		if !q.IsRace() || c.sweep == nil || c.backed >= b.Total {
+		if !q.IsRace() || c.sweep == nil || c.heldBackExpanded >= b.Total {
 			return model.Unknown, nil, nil
 		}
 		first, _ := q.ObservedPair(c.m)
-		n := c.sweep.HoldBack(first, parts, b.States)
-		if c.backed += n; n == 0 {
+		n := c.sweep.HoldBack(first, buckets, b.States)
+		if c.heldBackExpanded += n; n == 0 {
 			return model.Unknown, nil, nil
 		}
 		return Known(c, q, b)
 	}
 }
 
-// whenBusy runs a stage when there have been many queries, and not easy ones.
+// whenBusy runs a stage once queries have cost more than a total, which shows that the window has many
+// hard queries.
 func whenBusy(then Func) Func {
 	return func(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
-		if c.looked() <= b.Total {
+		if c.expanded() <= b.Total {
 			return model.Unknown, nil, nil
 		}
 		return then(c, q, b)

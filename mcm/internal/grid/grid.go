@@ -97,7 +97,7 @@ func New(x *moves.Machine) *Grid {
 			return nil
 		}
 	}
-	g := &Grid{m: m, machine: x, axis: model.Fill(x.Threads), place: model.Fill(int(m.Goal)), meetings: map[[2]order.Node]point{}, lastSteps: map[uint64]lastStep{}}
+	g := &Grid{m: m, machine: x, axis: model.Unset(x.Threads), place: model.Unset(int(m.Goal)), meetings: map[[2]order.Node]point{}, lastSteps: map[uint64]lastStep{}}
 	g.findPlaces()
 	if len(g.axes) < 2 {
 		return nil

@@ -8,42 +8,45 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// A BarrierPair (TREE and RDIT, chapter 4) is a call into code that is not traced:
-// a Hide event, the Reveal event that goes with it, what the thread does in
-// between, and the objects that the code may touch or synchronise on. The order of
-// these events with all others on one of the objects stays what it was: Algorithm
-// 5, in which each pair of BarrierPairs with a common object is put in line, and
-// each with each access. Here each object has one line, on which the events of
-// BarrierPairs come one after the other, and others only come after the last one
-// before and before the next one; by transitivity that is the same.
+// A barrier is a BarrierPair (TREE and RDIT, chapter 4): a call into code that is not traced, with
+// a Hide event, the matching Reveal event, the events of the thread between them, and the set of
+// objects that the hidden code may access or synchronize on. The hidden code may depend on any
+// event on these objects. So the events of the pair keep their observed order with all events on
+// its objects, and with all BarrierPairs that have an object in common with it (Algorithm 5).
 //
-// The code may pass on what it sees as well, see the doc of heisen.Hide and relay.
+// Algorithm 5 adds an edge for each two such events, which takes quadratic space. Here each object
+// has a chain of edges instead, see objectOrder: the events of BarrierPairs come one after the
+// other, and any other event comes after the last one before it and before the first one after it.
+// By transitivity, these are the same constraints.
+//
+// The hidden code may also pass on to other code what it has learned, see the documentation of
+// heisen.Hide. A relay has the constraints that follow.
 type barrier struct {
 	thread int32
 	call   heisen.Object
-	spans  heisen.Objects
-	uses   []int32 // of its objects those that matter, by point
+	spans  heisen.Objects // the objects that it reaches
+	cells  []int32        // those of its cells that other threads touch, too
 }
 
-// findBarriers finds the BarrierPairs, where they open and close, and which records
-// are inside of them.
+// findBarriers finds the BarrierPairs, the records that open and close them, and the records inside
+// them.
 func (b *builder) findBarriers() {
 	open := map[int32][]int32{}
 	enter := func(t int32, r *heisen.Record) int32 {
 		k := int32(len(b.barriers))
 		open[t] = append(open[t], k)
 		b.barriers = append(b.barriers, barrier{thread: t, call: r.Object, spans: b.Reach(r)})
-		if b.inside == nil {
-			b.inside = make([][]int32, len(b.Records))
-			b.within = make([][]int32, len(b.Records))
-			b.opens, b.closes = Fill(len(b.Records)), make([][]int32, len(b.Records))
+		if b.openPairs == nil {
+			b.openPairs = make([][]int32, len(b.Records))
+			b.orderingPairs = make([][]int32, len(b.Records))
+			b.opens, b.closes = Unset(len(b.Records)), make([][]int32, len(b.Records))
 		}
 		return k
 	}
 	for i := range b.Window.Hidden {
 		enter(b.threadIndex(b.Window.Hidden[i].Thread), &b.Window.Hidden[i])
 	}
-	b.wasOpen = len(b.barriers)
+	b.openAtStart = len(b.barriers)
 	for i := range b.Records {
 		r := &b.Records[i]
 		t := b.thread[i]
@@ -55,9 +58,9 @@ func (b *builder) findBarriers() {
 		if len(list) == 0 {
 			continue
 		}
-		if !window.IsAllocation(r.Op) { // allocation is nobody's step
-			b.inside[i] = slices.Clone(list)
-			b.within[i] = b.inside[i]
+		if !window.IsAllocation(r.Op) { // allocations are not events of the hidden code
+			b.openPairs[i] = slices.Clone(list)
+			b.orderingPairs[i] = b.openPairs[i]
 		}
 		keep := len(list)
 		switch r.Op {
@@ -76,16 +79,47 @@ func (b *builder) findBarriers() {
 	}
 }
 
-// A relay is BarrierPairs that are open and connected by objects that two of them
-// reach: what touches one of them and is synchronisation, or a step of a pair, may
-// be passed on to what touches another, and so keeps its order with it.
-type relay struct {
-	pairs []int32
-	last  []order.Node // what comes before whatever touches it next
+// findBarrierCells computes barrier.cells, and reduces orderingPairs to BarrierPairs with such
+// cells.
+func (b *builder) findBarrierCells() {
+	for i := range b.barriers {
+		p := &b.barriers[i]
+		for _, s := range p.spans {
+			from, to := b.reached(s)
+			for c := from; c < to; c++ {
+				b.uses[c].addThread(p.thread)
+				b.uses[c].ordered = true
+				p.cells = append(p.cells, int32(c))
+			}
+		}
+	}
+	for i := range b.barriers {
+		p := &b.barriers[i]
+		p.cells = slices.DeleteFunc(p.cells, func(c int32) bool { return !b.uses[c].shared })
+	}
+	for i, list := range b.orderingPairs {
+		b.orderingPairs[i] = slices.DeleteFunc(slices.Clone(list), func(k int32) bool { return len(b.barriers[k].cells) == 0 })
+	}
 }
 
-// opened adds a pair to the relays, and joins those that it connects.
-func (b *builder) opened(k int32) {
+// reached returns the cells of a span, whose ends must be bounds, as a range of indices.
+func (b *builder) reached(s heisen.Span) (from, to int) {
+	from, _ = slices.BinarySearch(b.bounds, s.Start)
+	to, _ = slices.BinarySearch(b.bounds, window.End(s))
+	return from, to
+}
+
+// A relay is a set of open BarrierPairs that are connected by objects which two of them reach. The
+// hidden code of one of them may pass on what it learns to the hidden code of all others. So events
+// keep their order with each other if each of them touches an object of the relay, and is either
+// synchronization or an event of a BarrierPair.
+type relay struct {
+	pairs []int32
+	last  []order.Node // the nodes that come before the next one that touches the relay
+}
+
+// openRelay adds a BarrierPair to the relays, and joins the relays that it connects.
+func (b *builder) openRelay(k int32) {
 	joined := relay{pairs: []int32{k}}
 	rest := b.relays[:0]
 	for _, y := range b.relays {
@@ -99,9 +133,9 @@ func (b *builder) opened(k int32) {
 	b.relays = append(rest, joined)
 }
 
-// closed takes a pair from its relay; the others of it may not be connected any
-// more, but know what they know.
-func (b *builder) closed(k int32) {
+// closeRelay removes a BarrierPair from its relay. The remaining pairs of the relay may be
+// connected no longer, but each of them keeps what it has learned.
+func (b *builder) closeRelay(k int32) {
 	for at := range b.relays {
 		y := b.relays[at]
 		if !slices.Contains(y.pairs, k) {
@@ -112,7 +146,7 @@ func (b *builder) closed(k int32) {
 		b.relays = nil
 		for _, o := range y.pairs {
 			if o != k {
-				b.opened(o)
+				b.openRelay(o)
 			}
 		}
 		for i := range b.relays {
@@ -123,10 +157,10 @@ func (b *builder) closed(k int32) {
 	}
 }
 
-// relay keeps n in order with what relays may have passed on to it.
-func (b *builder) relay(i int, n order.Node) {
+// orderByRelays puts n after the events that relays may have passed on to it.
+func (b *builder) orderByRelays(i int, n order.Node) {
 	r := &b.Records[i]
-	inside := b.within[i]
+	inside := b.openPairs[i]
 	if len(inside) == 0 && !r.Op.IsSync() && r.Op != heisen.Begin && r.Op != heisen.End {
 		return
 	}
@@ -135,7 +169,7 @@ func (b *builder) relay(i int, n order.Node) {
 		from, to = at, at+1
 	}
 	for y := range b.relays {
-		if slices.ContainsFunc(b.relays[y].pairs, func(k int32) bool { return b.meets(k, inside, from, to) }) {
+		if slices.ContainsFunc(b.relays[y].pairs, func(k int32) bool { return b.touchesPair(k, inside, from, to) }) {
 			for _, e := range b.relays[y].last {
 				b.edge(e, n)
 			}
@@ -144,9 +178,9 @@ func (b *builder) relay(i int, n order.Node) {
 	}
 }
 
-// meets reports whether a pair reaches what an event inside of others touches,
-// which are the cells given besides what these reach.
-func (b *builder) meets(k int32, inside []int32, from, to int) bool {
+// touchesPair reports whether an event touches an object that BarrierPair k reaches. The event is
+// inside some BarrierPairs, and touches the given cells besides the objects of these.
+func (b *builder) touchesPair(k int32, inside []int32, from, to int) bool {
 	p := &b.barriers[k]
 	for _, o := range inside {
 		if o == k || b.barriers[o].spans.Intersects(p.spans) {
@@ -154,39 +188,9 @@ func (b *builder) meets(k int32, inside []int32, from, to int) bool {
 		}
 	}
 	for c := from; c < to; c++ {
-		if p.spans.Meets(b.points[c], 1) {
+		if p.spans.Meets(b.bounds[c], 1) {
 			return true
 		}
 	}
 	return false
-}
-
-// useBarriers notes what BarrierPairs may touch, and forgets those that touch
-// nothing of others'.
-func (b *builder) useBarriers() {
-	for i := range b.barriers {
-		p := &b.barriers[i]
-		for _, s := range p.spans {
-			from, to := b.reached(s)
-			for c := from; c < to; c++ {
-				b.uses[c].by(p.thread)
-				b.uses[c].ordered = true
-				p.uses = append(p.uses, int32(c))
-			}
-		}
-	}
-	for i := range b.barriers {
-		p := &b.barriers[i]
-		p.uses = slices.DeleteFunc(p.uses, func(c int32) bool { return !b.uses[c].shared })
-	}
-	for i, list := range b.inside {
-		b.inside[i] = slices.DeleteFunc(slices.Clone(list), func(k int32) bool { return len(b.barriers[k].uses) == 0 })
-	}
-}
-
-// reached returns the cells of a span, all of whose ends are points.
-func (b *builder) reached(s heisen.Span) (from, to int) {
-	from, _ = slices.BinarySearch(b.points, s.Start)
-	to, _ = slices.BinarySearch(b.points, window.End(s))
-	return from, to
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/heisen-go/heisen"
@@ -8,30 +9,30 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// constrain goes through the nodes as they were observed.
+// constrain collects the constraints of all nodes, in the observed order.
 func (b *builder) constrain() {
 	nodes, width := int(b.Goal)+1, len(b.Base)-1
 	b.Rows = make([]int32, nodes*width)
-	b.Begins, b.Ends = Fill(nodes), Fill(nodes)
-	b.Message, b.Rank = Fill(nodes), make([]int32, nodes)
+	b.Begins, b.Ends = Unset(nodes), Unset(nodes)
+	b.Message, b.Rank = Unset(nodes), make([]int32, nodes)
 	b.AccessAt = make([]int32, nodes+1)
 	for _, h := range b.Window.Held {
 		b.holdAtStart(h)
 	}
 	latest := make([]order.Node, len(b.present)) // by thread: its latest node, plus one
 	forked := make([]order.Node, len(b.present)) // by thread: its fork, plus one
-	touches := make([][]CellAccess, nodes)
-	for k := range b.wasOpen {
-		b.opened(int32(k))
+	accesses := make([][]CellAccess, nodes)
+	for k := range b.openAtStart {
+		b.openRelay(int32(k))
 	}
 	for i := range b.Records {
 		if i > 0 && b.closes != nil {
 			for _, k := range b.closes[i-1] {
-				b.closed(k)
+				b.closeRelay(k)
 			}
 		}
 		if b.opens != nil && b.opens[i] >= 0 {
-			b.opened(b.opens[i])
+			b.openRelay(b.opens[i])
 		}
 		n := b.Node[i]
 		if n == None {
@@ -58,19 +59,20 @@ func (b *builder) constrain() {
 				b.edge(latest[child]-1, n)
 			}
 		}
-		b.lines(i, n)
-		touches[n] = append(b.touch(r, n), b.passUnowned(r, n)...)
-		b.synchronise(r, n, t)
+		b.orderOnObjects(i, n)
+		accesses[n] = append(b.access(r, n), b.accessUnowned(r, n)...)
+		b.synchronize(r, n, t)
 		latest[t] = n + 1
 	}
-	for n := range touches {
+	for n := range accesses {
 		b.AccessAt[n] = int32(len(b.Accesses))
-		b.Accesses = append(b.Accesses, touches[n]...)
+		b.Accesses = append(b.Accesses, accesses[n]...)
 	}
 	b.AccessAt[nodes] = int32(len(b.Accesses))
 }
 
-func Fill(n int) []int32 {
+// Unset returns a slice of n entries that are -1.
+func Unset(n int) []int32 {
 	s := make([]int32, n)
 	for i := range s {
 		s[i] = -1
@@ -78,8 +80,8 @@ func Fill(n int) []int32 {
 	return s
 }
 
-// edge notes that from comes before to in any case. to is the node that is being
-// looked at, so that nothing comes after it yet.
+// edge adds the constraint that from comes before to. It must be called in the observed order of
+// to, when no edge leaves to yet, so that only the row of to changes.
 func (b *builder) edge(from, to order.Node) {
 	if from == to || b.Before(from, to) {
 		return
@@ -90,8 +92,8 @@ func (b *builder) edge(from, to order.Node) {
 	b.raise(from, to)
 }
 
-// readsFrom notes that to, in any case, sees what from wrote or releases what it took.
-// That is no condition for it to be next.
+// readsFrom adds the constraint that from comes before to, where to sees what from wrote or
+// releases what from acquired. Unlike after edge, to can be pending before from has happened.
 func (b *builder) readsFrom(from, to order.Node) {
 	if from == to || b.Before(from, to) {
 		return
@@ -100,6 +102,7 @@ func (b *builder) readsFrom(from, to order.Node) {
 	b.raise(from, to)
 }
 
+// raise adds the row of from to the row of to.
 func (b *builder) raise(from, to order.Node) {
 	row := b.Row(to)
 	for c, v := range b.Row(from) {
@@ -107,67 +110,69 @@ func (b *builder) raise(from, to order.Node) {
 	}
 }
 
-// lines keeps n in order with barriers, and, if n is one, with others.
-func (b *builder) lines(i int, n order.Node) {
+// orderOnObjects orders n on the objects that it touches, as far as these have barriers.
+func (b *builder) orderOnObjects(i int, n order.Node) {
 	r := &b.Records[i]
 	if s := b.syncs[r.Object]; s != nil && s.use.ordered && (window.IsLockOp(r.Op) || window.IsMessage(r.Op) || r.Op.IsAtomic()) {
-		b.line(&s.use, n, true)
+		b.orderOn(&s.use, n, true)
 	}
-	if !b.blocks {
+	if !b.hasSpans {
 		return
 	}
-	if b.inside != nil {
-		b.relay(i, n)
-		for _, k := range b.inside[i] {
-			for _, c := range b.barriers[k].uses {
-				b.line(&b.uses[c], n, true)
+	if b.orderingPairs != nil {
+		b.orderByRelays(i, n)
+		for _, k := range b.orderingPairs[i] {
+			for _, c := range b.barriers[k].cells {
+				b.orderOn(&b.uses[c], n, true)
 			}
 		}
 	}
 	if window.IsAllocation(r.Op) {
 		from, to := b.reached(window.AllocationSpan(r))
-		for c := from; c < to; c++ { // only what comes later needs it
-			l := &b.uses[c].line
-			if l.barrier != 0 {
-				b.edge(l.barrier-1, n)
+		for c := from; c < to; c++ {
+			// An allocation keeps its order with later events only. Earlier ones touch another
+			// allocation, and may move past it.
+			o := &b.uses[c].order
+			if o.barrier != 0 {
+				b.edge(o.barrier-1, n)
 			}
-			l.barrier = n + 1
+			o.barrier = n + 1
 		}
 		return
 	}
 	from, to := b.accessed(r)
 	for c := from; c < to; c++ {
-		b.line(&b.uses[c], n, false)
+		b.orderOn(&b.uses[c], n, false)
 	}
 	if at, ok := b.otherCell(r); ok {
-		b.line(&b.uses[at], n, false)
+		b.orderOn(&b.uses[at], n, false)
 	}
 }
 
-// line puts n on the line of what it touches.
-func (b *builder) line(u *use, n order.Node, barrier bool) {
-	l := &u.line
-	if l.barrier != 0 {
-		b.edge(l.barrier-1, n)
+// orderOn adds n to the order of an object, see objectOrder.
+func (b *builder) orderOn(u *use, n order.Node, barrier bool) {
+	o := &u.order
+	if o.barrier != 0 {
+		b.edge(o.barrier-1, n)
 	}
 	switch {
 	case barrier:
-		for _, e := range l.since {
+		for _, e := range slices.Sorted(maps.Values(o.since)) { // sorted: the edges must not depend on chance
 			b.edge(e, n)
 		}
-		clear(l.since)
-		l.barrier = n + 1
+		clear(o.since)
+		o.barrier = n + 1
 	case u.ordered:
-		if l.since == nil {
-			l.since = map[int32]order.Node{}
+		if o.since == nil {
+			o.since = map[int32]order.Node{}
 		}
-		l.since[b.Chain[n]] = n
+		o.since[b.Chain[n]] = n
 	}
 }
 
-// touch notes what a node reads and writes. The start and the end of a life
-// overwrite what was there.
-func (b *builder) touch(r *heisen.Record, n order.Node) (list []CellAccess) {
+// access returns the accesses of a node to cells that several threads access and one writes. An
+// allocation overwrites its cells.
+func (b *builder) access(r *heisen.Record, n order.Node) (list []CellAccess) {
 	from, to := b.accessed(r)
 	if window.IsAllocation(r.Op) {
 		from, to = b.reached(window.AllocationSpan(r))
@@ -189,8 +194,8 @@ func (b *builder) touch(r *heisen.Record, n order.Node) (list []CellAccess) {
 		if t.Write {
 			u.last = n + 1
 			b.Cells[t.Cell].Writes = append(b.Cells[t.Cell].Writes, n)
-			if u.locked {
-				b.word(u, n, window.IsLockOp(r.Op))
+			if u.lockWord {
+				b.orderLockWord(u, n, window.IsLockOp(r.Op))
 			}
 		}
 		list = append(list, t)
@@ -198,22 +203,23 @@ func (b *builder) touch(r *heisen.Record, n order.Node) (list []CellAccess) {
 	return list
 }
 
-// word keeps operations on a lock in order with what else overwrites its memory, as
-// its initialisation does.
-func (b *builder) word(u *use, n order.Node, operation bool) {
-	mine, others := &u.writes, u.operations
+// orderLockWord keeps operations on a lock in memory in order with other writes to that memory, such
+// as its initialization.
+func (b *builder) orderLockWord(u *use, n order.Node, operation bool) {
+	same, others := &u.writes, u.operations
 	if operation {
-		mine, others = &u.operations, u.writes
+		same, others = &u.operations, u.writes
 	}
-	for _, e := range others {
+	for _, e := range slices.Sorted(maps.Values(others)) { // as in orderOn
 		b.readsFrom(e, n)
 	}
-	if *mine == nil {
-		*mine = map[int32]order.Node{}
+	if *same == nil {
+		*same = map[int32]order.Node{}
 	}
-	(*mine)[b.Chain[n]] = n
+	(*same)[b.Chain[n]] = n
 }
 
+// readOf returns the read of cell c by a node.
 func (b *builder) readOf(r *heisen.Record, n order.Node, c int) Read {
 	u := &b.uses[c]
 	rd := Read{Node: n, Cell: u.cell - 1, Saw: u.last - 1, Fixed: true}
@@ -222,7 +228,7 @@ func (b *builder) readOf(r *heisen.Record, n order.Node, c int) Read {
 	}
 	if key, ok := b.valueOf(r, c); ok && b.values != nil {
 		rd.Same = b.values[key]
-		init, known := b.inits[int32(c)]
+		init, known := b.initialValues[int32(c)]
 		rd.Initial = rd.Initial || known && init == key
 		switch _, own := slices.BinarySearch(rd.Same, rd.Saw); {
 		case len(rd.Same) == 0 && rd.Initial == (rd.Saw == None), len(rd.Same) == 1 && own && !rd.Initial:
@@ -240,17 +246,8 @@ func (b *builder) readOf(r *heisen.Record, n order.Node, c int) Read {
 	return rd
 }
 
-// holdAtStart begins the section of a lock that is held at the window's start.
-func (b *builder) holdAtStart(h window.HeldLock) {
-	s := b.syncs[h.Lock]
-	if s == nil || !s.shared || s.use.ordered || s.unowned != nil && !h.Shared {
-		return
-	}
-	b.acquire(s, h.Lock, b.threadOf[h.Thread], h.Shared, None)
-}
-
-// synchronise notes what a lock operation or message means for n.
-func (b *builder) synchronise(r *heisen.Record, n order.Node, t int32) {
+// synchronize adds the constraints of a lock operation or message.
+func (b *builder) synchronize(r *heisen.Record, n order.Node, t int32) {
 	s := b.syncs[r.Object]
 	if s == nil || s.use.ordered {
 		return
@@ -260,7 +257,7 @@ func (b *builder) synchronise(r *heisen.Record, n order.Node, t int32) {
 	case heisen.Acquire, heisen.AcquireShared:
 		b.acquire(s, r.Object, t, shared, n)
 		if s.unowned != nil && !shared {
-			b.release(s, t, shared, n)
+			b.release(s, t, shared, n) // see unownedLock
 		}
 	case heisen.Release, heisen.ReleaseShared:
 		if s.unowned == nil || shared {
@@ -282,113 +279,19 @@ func (b *builder) synchronise(r *heisen.Record, n order.Node, t int32) {
 		sends := b.Messages[q].Sends
 		b.Message[n], b.Rank[n] = q, int32(len(sends))
 		b.Messages[q].Receives = append(b.Messages[q].Receives, n)
-		// All sends so far come before it; of each chain the last is enough.
+		// All sends so far come before it. From last to first, so that one edge for each chain
+		// suffices.
 		for i := len(sends) - 1; i >= 0; i-- {
 			b.edge(sends[i], n)
 		}
 	}
 }
 
+// queue returns the index of a message in Model.Messages.
 func (b *builder) queue(s *syncUse) int32 {
 	if s.queue == 0 {
 		b.Messages = append(b.Messages, message{})
 		s.queue = int32(len(b.Messages))
 	}
 	return s.queue - 1
-}
-
-func (b *builder) acquire(s *syncUse, object heisen.Object, t int32, shared bool, n order.Node) {
-	for _, f := range s.freed {
-		if f.thread == t && n != None {
-			b.readsFrom(f.release, n)
-		}
-	}
-	for i := range s.grips {
-		if g := &s.grips[i]; g.thread == t && g.shared == shared {
-			g.times++ // it holds it already
-			g.again = append(g.again, n)
-			return
-		}
-	}
-	if s.index == 0 {
-		b.Locks = append(b.Locks, lock{object: object})
-		s.index = int32(len(b.Locks))
-	}
-	id := int32(len(b.Sections))
-	chain := int32(-1)
-	if n != None {
-		chain = b.Chain[n]
-		b.Begins[n] = id
-	} else if at := slices.Index(b.threads, b.present[t]); at >= 0 {
-		chain = int32(at)
-	}
-	b.Sections = append(b.Sections, CriticalSection{Lock: s.index - 1, Chain: chain, Shared: shared, Acquire: n, Release: None})
-	l := &b.Locks[s.index-1]
-	l.Sections = append(l.Sections, id)
-	s.grips = append(s.grips, openGrip{section: id, thread: t, shared: shared, times: 1})
-}
-
-func (b *builder) release(s *syncUse, t int32, shared bool, n order.Node) {
-	at := s.gripOf(t, shared)
-	if at < 0 {
-		return // checkLocks has excluded it
-	}
-	g := s.grips[at] // it may go
-	id, holder := g.section, g.thread
-	if !s.drop(at) {
-		held := &s.grips[at]
-		last := len(held.again) - 1
-		held.inner, held.ended = b.Sections[id], true
-		held.inner.Acquire, held.inner.Release = held.again[last], n
-		held.again = held.again[:last]
-		return
-	}
-	x := &b.Sections[id]
-	x.Release = n
-	b.Ends[n] = id
-	if g.ended && !b.Before(g.inner.Release, n) {
-		// Another thread ends it, which may now come before the holder has given back what
-		// it had acquired again: then the lock is held until that is done.
-		inner := int32(len(b.Sections))
-		b.Sections = append(b.Sections, g.inner)
-		b.Locks[g.inner.Lock].Sections = append(b.Locks[g.inner.Lock].Sections, inner)
-		b.Ends[g.inner.Release] = inner
-		if a := g.inner.Acquire; a != None {
-			b.Begins[a] = inner
-		}
-		x = &b.Sections[id]
-	}
-	if x.Chain != b.Chain[n] { // another thread releases
-		if x.Acquire != None {
-			b.readsFrom(x.Acquire, n)
-		}
-		s.freed = append(s.freed, freed{holder, n})
-	}
-}
-
-// finish sorts what is to be searched.
-func (b *builder) finish() {
-	width := len(b.Base) - 1
-	for i := range b.Cells {
-		slices.Sort(b.Cells[i].Writes)
-	}
-	for i := range b.Locks {
-		l := &b.Locks[i]
-		slices.SortFunc(l.Sections, func(x, y int32) int { return int(b.Sections[x].Acquire - b.Sections[y].Acquire) })
-	}
-	slices.SortStableFunc(b.Edges, func(x, y Edge) int { return int(x.To - y.To) })
-	b.EnablerAt = make([]int32, int(b.Goal)+2)
-	for _, e := range b.Edges {
-		b.EnablerAt[e.To+1]++
-	}
-	for n := range b.Goal + 1 {
-		b.EnablerAt[n+1] += b.EnablerAt[n]
-	}
-	for i := range b.Reads {
-		b.HasChoices = b.HasChoices || !b.Reads[i].Fixed
-	}
-	b.Row(b.Goal)[width-1] = 1
-	if b.ControlFlow {
-		b.Flow = newFlow(b)
-	}
 }

@@ -6,16 +6,19 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// Flow says which reads have to see the values that they saw because decisions depend
-// on them. A decision is a Branch event, or an atomic operation that reads, for what
-// that does may depend on what it sees. A decision depends on the reads before it by the
-// same thread; and the value that one of these sees was made from what its writer's
-// thread had read before. So a read that sees something else spoils what its thread
-// writes from then on, and no decision may come in a thread that is spoilt.
+// Flow has the reads that must see an accepted value because a decision depends on them (Huang,
+// Meredith, Roşu 2014, section 3: control flow abstraction).
+//
+// A decision is a Branch event, or an atomic operation that reads, because its effect can depend on
+// the value. A decision depends on the earlier reads of its thread. If one of these reads sees a
+// write, the decision also depends on what the thread of the write had read before. So once a read
+// has seen a value that it does not accept, its thread has deviated: what the thread writes from
+// then on may have another value, and no decision of a thread that has deviated may come before the
+// goal.
 type Flow struct {
 	m         *Model
 	width     int
-	depends   []int32        // by node and chain: on how many nodes of the chain, from the first, its reads depend in any case
+	depends   []int32        // by node and chain: on how many nodes of the chain, from the first, its reads depend at least
 	decisions [][]order.Node // by chain, in order
 	Decides   []bool         // by node
 }
@@ -52,8 +55,8 @@ func newFlow(b *builder) *Flow {
 
 func (f *Flow) row(n order.Node) []int32 { return f.depends[int(n)*f.width : int(n)*f.width+f.width] }
 
-// Needed returns, by chain, how many nodes have reads that matter in any case if so many
-// of each chain come before the goal.
+// Needed returns, by chain, a number of nodes whose reads must all see accepted values. It is a
+// lower bound, given how many nodes of each chain come before the goal.
 func (f *Flow) Needed(prefix []int32) []int32 {
 	need := make([]int32, f.width)
 	for c, list := range f.decisions {

@@ -1,19 +1,20 @@
 package model
 
-// LockMask is which locks a thread holds at a node: of the first 64 locks of the
-// model those it holds at all, and those it holds exclusively.
+// LockMask is the set of locks that a thread holds, as far as they are among the first 64 locks of
+// the model: those that it holds in any mode, and those that it holds exclusively.
 type LockMask struct{ Any, Exclusive uint64 }
 
-// Excludes reports whether a common lock keeps two nodes apart.
+// Excludes reports whether two nodes that hold these locks cannot be pending together, because a
+// common lock excludes it.
 func (h LockMask) Excludes(o LockMask) bool {
 	return h.Any&o.Exclusive != 0 || h.Exclusive&o.Any != 0
 }
 
-// HeldLocks returns the locks held at each node, just before it.
+// HeldLocks returns, by node, the locks that its thread holds just before it.
 func (m *Model) HeldLocks() []LockMask {
 	masks := make([]LockMask, m.Goal+1)
 	now := make([]LockMask, len(m.Base)-1)
-	counts := map[[2]int32]int{} // holds of a lock by a chain, for a lock may be held in both modes
+	counts := map[[2]int32]int{} // by lock and chain: its sections, since a lock may be held in both modes
 	change := func(id int32, by int) {
 		x := &m.Sections[id]
 		if x.Lock >= 64 || x.Chain < 0 {

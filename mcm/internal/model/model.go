@@ -9,51 +9,50 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// None stands for no node: the writer of a value that was there before the window,
-// the acquisition of a lock that was held before, a release that never comes.
+// None means that there is no node: no write, because the value was there before the window; no
+// acquisition, because the lock was held before the window; no release, because the lock is held
+// after the window.
 const None order.Node = -1
 
-// Model is the maximal causal model of a window: the constraints that every order
-// of a part of its events meets which any program that can show the window can
-// show as well. A Model is asked questions: Race, Deadlock, Between. It belongs to
-// one goroutine.
+// Model is the maximal causal model of a window. See the package documentation.
 type Model struct {
 	window.Rules
 	Window  *window.Window
 	Records []heisen.Record
 
-	// Events that constrain others or are constrained are nodes, numbered chain
-	// after chain: the threads, and last the goal, the instant that is asked for.
-	Node     []order.Node // by record; none if it is not a node
-	Event    []int32      // by node: the record
+	// Nodes are numbered chain after chain. Each thread with nodes has a chain. The last chain
+	// holds the goal only.
+	Node     []order.Node // by record: its node, or None
+	Event    []int32      // by node: its record
 	Chain    []int32      // by node
-	Base     []order.Node // by chain: its first node; and one more
+	Base     []order.Node // by chain: its first node; and one entry more for the end
 	threads  []heisen.Thread
 	Goal     order.Node
-	Observed []order.Node // the goal, then all nodes as they were observed
+	Observed []order.Node // the goal, then all nodes in the observed order
 
-	Edges     []Edge  // what comes before what in any case, besides each thread's steps
-	ReadsFrom []Edge  // likewise, of reads and what they saw
-	Rows      []int32 // by node and chain: how many nodes of the chain come before it, itself included
+	Edges     []Edge  // the order that every feasible reordering keeps, besides program order; sorted by To
+	ReadsFrom []Edge  // edges from the only write that a read may see, and others that do not delay when a node is pending
+	Rows      []int32 // by node and chain: how many nodes of the chain come before the node or are it, by all edges
 
 	Cells    []cell
-	Accesses []CellAccess // of nodes, see touchAt
-	AccessAt []int32      // by node, and one more
+	Accesses []CellAccess // by node, see AccessAt
+	AccessAt []int32      // by node: its first of Accesses; and one entry more
 	Reads    []Read
 	Locks    []lock
 	Sections []CriticalSection
-	Begins   []int32 // by node: the section that it starts, or -1
+	Begins   []int32 // by node: the section that it begins, or -1
 	Ends     []int32 // by node: the section that it ends, or -1
 	Messages []message
 	Message  []int32 // by node: the message that it sends or receives, or -1
-	Rank     []int32 // by node: how many sends of the message were before it
+	Rank     []int32 // by node: how many sends of its message came before it
 
 	Flow *Flow // with ControlFlow
 
-	EnablerAt  []int32 // by node: its first of edges, and one more
-	HasChoices bool    // some reads are not hard
+	EnablerAt  []int32 // by node: its first of Edges; and one entry more
+	HasChoices bool    // some reads are not fixed
 }
 
+// Edge is the constraint that one node comes before another.
 type Edge struct{ From, To order.Node }
 
 // cell is a piece of memory that every access touches as a whole or not at all.
@@ -61,29 +60,29 @@ type cell struct {
 	Writes []order.Node // sorted
 }
 
-// CellAccess is that a node accesses a cell.
+// CellAccess is the access of a node to a cell.
 type CellAccess struct {
 	Cell  int32
-	Read  int32 // index of the read, -1 if it reads nothing
+	Read  int32 // index of the read, or -1 if the node does not read the cell
 	Write bool
 }
 
-// Read is that a node reads a cell.
+// Read is the constraint that a node sees an accepted value in a cell.
 type Read struct {
 	Node    order.Node
 	Cell    int32
-	Saw     order.Node   // the write that it saw, none if that was before the window
-	Same    []order.Node // writes of the same value, sorted; nil if only what it saw will do
-	Initial bool         // what was there before the window will do
-	Fixed   bool         // what it saw comes before it in any case: an edge
-	Unowned bool         // it is of a lock without an owner, and matters whatever decisions depend on
+	Saw     order.Node   // the observed source, or None if the value was there before the window
+	Same    []order.Node // the writes known to write the value that it saw, sorted; may contain Saw
+	Initial bool         // the value before the window is accepted
+	Fixed   bool         // the read has one choice, and ReadsFrom has it
+	Unowned bool         // it reads the state of an unowned lock, which matters without a decision, too
 }
 
-// HasChoice reports whether there is more than one write that the read may see, or what was
-// there before the window and a write.
+// HasChoice reports whether the read accepts more than one source: several writes, or a write and
+// the value before the window.
 func (r *Read) HasChoice() bool { return len(r.Same) > 0 || r.Initial && r.Saw != None }
 
-// Accepts reports whether the read may see the write w.
+// Accepts reports whether w, which may be None, may be the source of the read.
 func (r *Read) Accepts(w order.Node) bool {
 	if w == r.Saw {
 		return true
@@ -98,58 +97,58 @@ func (r *Read) Accepts(w order.Node) bool {
 // lock is a lock that several threads use.
 type lock struct {
 	object   heisen.Object
-	Sections []int32 // by the node of the acquisition; those held before come first
+	Sections []int32 // sorted by acquisition; those held before the window come first
 }
 
-// CriticalSection is that a thread holds a lock.
+// CriticalSection is a critical section of one thread.
 type CriticalSection struct {
 	Lock    int32
-	Chain   int32
+	Chain   int32 // -1 if the thread has no nodes
 	Shared  bool
-	Acquire order.Node // none if it was held before the window
-	Release order.Node // none if it is held after it
+	Acquire order.Node // None if the lock was held before the window
+	Release order.Node // None if the lock is held after the window
 }
 
-// message is what is sent and received through one object.
+// message is the sends and receives of one object.
 type message struct {
-	Sends, Receives []order.Node // in the order of the stream
+	Sends, Receives []order.Node // in the observed order
 }
 
-// Conflicts reports whether two sections exclude each other.
+// Conflicts reports whether two sections of the same lock exclude each other.
 func (s *CriticalSection) Conflicts(o *CriticalSection) bool {
 	return s.Chain != o.Chain && !(s.Shared && o.Shared)
 }
 
-// New returns the model of a window. It takes time in proportion to the
-// events times the threads. The window's slices must not change afterwards.
+// New returns the model of a window. The slices of the window must not change afterwards.
 func New(w *window.Window, rules window.Rules) (*Model, error) {
 	m := &Model{Rules: rules, Window: w, Records: w.Records}
 	if w.Index != nil && len(w.Index) != len(w.Records) {
-		return nil, fmt.Errorf("mcm: %d positions for %d records", len(w.Index), len(w.Records))
+		return nil, fmt.Errorf("%d positions for %d records", len(w.Index), len(w.Records))
 	}
-	for _, p := range w.Passages {
+	for _, p := range w.Executions {
 		if p.Entry < 0 || p.Entry >= p.End || p.End >= len(w.Records) || w.Records[p.Entry].Thread != w.Records[p.End].Thread ||
 			!w.Records[p.Entry].Op.IsAccess() || !w.Records[p.End].Op.IsAccess() {
-			return nil, fmt.Errorf("mcm: a passage from record %d to %d of %d", p.Entry, p.End, len(w.Records))
+			return nil, fmt.Errorf("an execution of a section from record %d to %d of %d", p.Entry, p.End, len(w.Records))
 		}
 	}
 	newBuilder(m).build()
 	return m, nil
 }
 
-// Pos returns the place of a node in its chain, from 0.
+// Pos returns the position of a node in its chain, from 0.
 func (m *Model) Pos(n order.Node) int32 { return int32(n - m.Base[m.Chain[n]]) }
 
-// Row returns what comes before n in any case: by chain how many nodes.
+// Row returns, by chain, how many nodes come before n or are it in every feasible reordering, as
+// far as edges say.
 func (m *Model) Row(n order.Node) []int32 {
 	width := len(m.Base) - 1
 	return m.Rows[int(n)*width : int(n)*width+width]
 }
 
-// Before reports whether a comes before b in any case, or is b.
+// Before reports whether edges put a before b, or a is b.
 func (m *Model) Before(a, b order.Node) bool { return m.Row(b)[m.Chain[a]] > m.Pos(a) }
 
-// Prev returns the node before n in its chain, or none.
+// Prev returns the node before n in its chain, or None.
 func (m *Model) Prev(n order.Node) order.Node {
 	if n == m.Base[m.Chain[n]] {
 		return None
@@ -157,8 +156,7 @@ func (m *Model) Prev(n order.Node) order.Node {
 	return n - 1
 }
 
-// Enablers returns what has to come before n can be next, apart from its thread's
-// steps.
+// Enablers returns the nodes of other chains that must come before n can be pending.
 func (m *Model) Enablers(n order.Node) (list []order.Node) {
 	for i := m.EnablerAt[n]; i < m.EnablerAt[n+1]; i++ {
 		list = append(list, m.Edges[i].From)
@@ -166,7 +164,7 @@ func (m *Model) Enablers(n order.Node) (list []order.Node) {
 	return list
 }
 
-// AccessOf returns a node's touch of a cell.
+// AccessOf returns the index of a node's access to a cell, which it must have.
 func (m *Model) AccessOf(n order.Node, cell int32) int32 {
 	i := m.AccessAt[n]
 	for m.Accesses[i].Cell != cell {
@@ -175,13 +173,14 @@ func (m *Model) AccessOf(n order.Node, cell int32) int32 {
 	return i
 }
 
-// Receives reports whether a node of a message receives it.
+// Receives reports whether a node with a message receives it.
 func (m *Model) Receives(n order.Node) bool {
 	q := &m.Messages[m.Message[n]]
 	return int(m.Rank[n]) >= len(q.Sends) || q.Sends[m.Rank[n]] != n
 }
 
-// AcquiredAt returns when a section was observed to start.
+// AcquiredAt returns the record of a section's acquisition, or -1 if the lock was held before the
+// window.
 func (m *Model) AcquiredAt(x *CriticalSection) int32 {
 	if x.Acquire == None {
 		return -1

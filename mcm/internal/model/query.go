@@ -8,18 +8,18 @@ type Verdict uint8
 const (
 	Unknown    Verdict = iota // the budget was spent
 	Possible                  // there is a witness
-	Impossible                // no order of the window's events has it
+	Impossible                // no feasible reordering satisfies the query
 )
 
-// Query is a question: whether there is an instant, the goal, at which some events
-// are all next in their threads.
+// Query asks whether a feasible reordering has a point, the goal, at which some nodes are pending:
+// each is the next node of its thread.
 type Query struct {
 	Pending []order.Node
-	Past    []order.Node // come before the goal
-	Order   []Edge       // besides
+	Past    []order.Node // nodes that come before the goal
+	Order   []Edge       // further constraints
 }
 
-// Edges returns what the question says.
+// Edges returns the constraints of the query.
 func (q *Query) Edges(m *Model) (list []Edge) {
 	for _, n := range q.Pending {
 		if p := m.Prev(n); p != None {
@@ -36,10 +36,10 @@ func (q *Query) Edges(m *Model) (list []Edge) {
 	return append(list, q.Order...)
 }
 
-// IsRace reports whether a question is about two nodes that are next, and nothing else.
+// IsRace reports whether the query asks for two pending nodes, and for nothing else.
 func (q *Query) IsRace() bool { return len(q.Pending) == 2 && len(q.Past)+len(q.Order) == 0 }
 
-// InObservedOrder reports whether the order that the question adds is the observed one.
+// InObservedOrder reports whether the observed order satisfies Order.
 func (q *Query) InObservedOrder(m *Model) bool {
 	for _, e := range q.Order {
 		if m.Event[e.From] > m.Event[e.To] {
@@ -49,8 +49,9 @@ func (q *Query) InObservedOrder(m *Model) bool {
 	return true
 }
 
-// Open reports whether none of what is to be next is in a prefix.
-func (q *Query) Open(m *Model, prefix []int32) bool {
+// LeavesPending reports whether a prefix, given by the number of nodes of each chain, contains none
+// of the pending nodes.
+func (q *Query) LeavesPending(m *Model, prefix []int32) bool {
 	for _, n := range q.Pending {
 		if prefix[m.Chain[n]] > m.Pos(n) {
 			return false
@@ -59,7 +60,7 @@ func (q *Query) Open(m *Model, prefix []int32) bool {
 	return true
 }
 
-// ObservedPair returns the accesses that a question is about, as they were observed.
+// ObservedPair returns the first two pending nodes in the observed order.
 func (q *Query) ObservedPair(m *Model) (first, second order.Node) {
 	a, b := q.Pending[0], q.Pending[1]
 	if m.Event[b] < m.Event[a] {

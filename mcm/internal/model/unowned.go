@@ -8,53 +8,55 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// A gate is a lock without an owner, as those of Go are: who has it exclusively is
-// told by nothing, for whoever unlocks it ends whichever hold there is. It is a variable
-// that an exclusive acquisition finds open and leaves shut, and a release the other way
-// round; who takes it for reading finds it open. What keeps readers and writers apart
-// besides is the readers' sections: an exclusive acquisition is one without length.
+// unownedLock is a lock that any thread may release, as a sync.Mutex. A release ends the exclusive
+// hold that there is, so the events do not say which thread holds the lock. The model therefore
+// treats the lock as a cell with two values, free and held. An exclusive acquisition reads free and
+// writes held, a release of it reads held and writes free, and a shared acquisition reads free.
+//
+// Shared holds are critical sections as those of other locks. An exclusive acquisition is a section
+// that ends at once, which suffices to keep it out of shared sections: a shared acquisition during
+// the exclusive hold does not read free.
 type unownedLock struct {
 	cell               int32
-	last               order.Node   // the last to shut or to open it, plus one
-	shut               bool         // at the start
-	acquires, releases []order.Node // exclusive ones, sorted
+	last               order.Node   // the last write, plus one
+	held               bool         // it is held exclusively at the start of the window
+	acquires, releases []order.Node // the exclusive ones, sorted
 }
 
-// holds reports whether a thread has the lock already, in a way that a lock of Go would
-// not let it take it so.
-func (s *syncUse) holds(thread int32, shared bool) bool {
-	return slices.ContainsFunc(s.grips, func(g openGrip) bool { return g.thread == thread && !(g.shared && shared) })
+// reacquires reports whether a thread that acquires the lock holds it already, in modes that Go's
+// locks do not allow together.
+func (s *syncUse) reacquires(thread int32, shared bool) bool {
+	return slices.ContainsFunc(s.holds, func(h hold) bool { return h.thread == thread && !(h.shared && shared) })
 }
 
-// findUnowned finds who shuts and who opens gates.
+// findUnowned finds the exclusive acquisitions and releases of unowned locks.
 func (b *builder) findUnowned() {
 	if !b.hasUnowned {
 		return
 	}
 	for _, h := range b.Window.Held {
-		if g := b.syncs[h.Lock].unowned; g != nil && !h.Shared {
-			g.shut = true
+		if l := b.syncs[h.Lock].unowned; l != nil && !h.Shared {
+			l.held = true
 		}
 	}
-	for n := range b.Goal { // chain after chain
+	for n := range b.Goal { // in order, so that the lists are sorted
 		r := &b.Records[b.Event[n]]
 		if r.Op != heisen.Acquire && r.Op != heisen.Release {
 			continue
 		}
-		g := b.sync(r.Object).unowned
+		l := b.sync(r.Object).unowned
 		switch {
-		case g == nil:
+		case l == nil:
 		case r.Op == heisen.Acquire:
-			g.acquires = append(g.acquires, n)
+			l.acquires = append(l.acquires, n)
 		default:
-			g.releases = append(g.releases, n)
+			l.releases = append(l.releases, n)
 		}
 	}
 }
 
-// passUnowned notes that a node passes a gate: that it finds it open, or shut, and which way it
-// leaves it.
-func (b *builder) passUnowned(r *heisen.Record, n order.Node) []CellAccess {
+// accessUnowned returns what a node reads and writes of the state of an unowned lock.
+func (b *builder) accessUnowned(r *heisen.Record, n order.Node) []CellAccess {
 	if !b.hasUnowned || !window.IsLockOp(r.Op) || r.Op == heisen.ReleaseShared {
 		return nil
 	}
@@ -62,15 +64,15 @@ func (b *builder) passUnowned(r *heisen.Record, n order.Node) []CellAccess {
 	if s == nil || s.unowned == nil {
 		return nil
 	}
-	g := s.unowned
-	if g.cell == 0 {
+	l := s.unowned
+	if l.cell == 0 {
 		b.Cells = append(b.Cells, cell{})
-		g.cell = int32(len(b.Cells))
+		l.cell = int32(len(b.Cells))
 	}
-	t := CellAccess{Cell: g.cell - 1, Read: int32(len(b.Reads)), Write: r.Op != heisen.AcquireShared}
-	rd := Read{Node: n, Cell: t.Cell, Unowned: true, Saw: g.last - 1, Initial: !g.shut, Same: g.releases}
+	t := CellAccess{Cell: l.cell - 1, Read: int32(len(b.Reads)), Write: r.Op != heisen.AcquireShared}
+	rd := Read{Node: n, Cell: t.Cell, Unowned: true, Saw: l.last - 1, Initial: !l.held, Same: l.releases}
 	if r.Op == heisen.Release {
-		rd.Initial, rd.Same = g.shut, g.acquires
+		rd.Initial, rd.Same = l.held, l.acquires
 	}
 	if len(rd.Same) == 0 || len(rd.Same) == 1 && !rd.Initial {
 		rd.Same, rd.Fixed = nil, true
@@ -80,7 +82,7 @@ func (b *builder) passUnowned(r *heisen.Record, n order.Node) []CellAccess {
 	}
 	b.Reads = append(b.Reads, rd)
 	if t.Write {
-		g.last = n + 1
+		l.last = n + 1
 		b.Cells[t.Cell].Writes = append(b.Cells[t.Cell].Writes, n)
 	}
 	return []CellAccess{t}

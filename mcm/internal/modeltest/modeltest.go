@@ -15,7 +15,7 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// Never is for searches that are not interrupted.
+// Never returns false. It is for searches that are not interrupted.
 func Never() bool { return false }
 
 // ModelOf returns the model of a window.
@@ -28,7 +28,8 @@ func ModelOf(t testing.TB, w *window.Window) *model.Model {
 	return m
 }
 
-// FewThreads returns the model of a window, of which half are hot, and the name of its kind.
+// FewThreads returns the model of a random window, and the name of its profile. Every other seed gives
+// the profile hot, whose reads have many choices.
 func FewThreads(t testing.TB, threads, events int, seed uint64) (m *model.Model, name string) {
 	t.Helper()
 	name = []string{"hot", "mixed", "hot", "locky"}[seed%4]
@@ -39,24 +40,24 @@ func FewThreads(t testing.TB, threads, events int, seed uint64) (m *model.Model,
 	return ModelOf(t, &window.Window{Records: windowtest.Profiles[name](p)}), name
 }
 
-// PairsToAsk returns the pairs of records that are worth a query.
-func PairsToAsk(m *model.Model) (pairs [][2]int) {
+// CandidatePairs returns the pairs of records that may race.
+func CandidatePairs(m *model.Model) (pairs [][2]int) {
 	candidate.Races(m, func(candidate.Places) bool { return true }, func(c candidate.Candidate) {
 		pairs = append(pairs, [2]int{int(c.Records[0]), int(c.Records[1])})
 	})
 	return pairs
 }
 
-// Answers returns, by pair of accesses, what searches with one thread held back say of a window and,
-// where they say nothing, a solver.
+// Answers yields the pairs of records that may race, with the verdicts of searches with one thread
+// held back, or of a solver where these have no answer.
 func Answers(t testing.TB, m *model.Model, solver func(*model.Query) (model.Verdict, []order.Node, error)) iter.Seq2[[2]int, model.Verdict] {
 	return func(yield func([2]int, model.Verdict) bool) {
 		x := moves.New(m, Never)
 		if !x.Exact {
-			t.Fatal("states do not say all that matters")
+			t.Fatal("the states of the model are not exact")
 		}
 		reaches := map[int32]*reach.Search{}
-		for _, p := range PairsToAsk(m) {
+		for _, p := range CandidatePairs(m) {
 			a, b := m.Node[p[0]], m.Node[p[1]]
 			r := reaches[m.Chain[a]]
 			if r == nil {
@@ -73,7 +74,7 @@ func Answers(t testing.TB, m *model.Model, solver func(*model.Query) (model.Verd
 			if verdict == model.Unknown {
 				var err error
 				if verdict, _, err = solver(&model.Query{Pending: []order.Node{a, b}}); err != nil || verdict == model.Unknown {
-					t.Fatalf("the solver says nothing of %v: %v", p, err)
+					t.Fatalf("the solver has no answer for %v: %v", p, err)
 				}
 			}
 			if !yield(p, verdict) {
@@ -83,7 +84,7 @@ func Answers(t testing.TB, m *model.Model, solver func(*model.Query) (model.Verd
 	}
 }
 
-// ReplayNodes replays the nodes up to where two records are next.
+// ReplayNodes replays the nodes before the goal, after which two records must be pending.
 func ReplayNodes(m *model.Model, nodes []order.Node, i, j int) error {
 	prefix := make([]int, len(nodes))
 	for k, n := range nodes {
@@ -93,7 +94,7 @@ func ReplayNodes(m *model.Model, nodes []order.Node, i, j int) error {
 	return replay.New(m.Window, m.Rules).Replay(x)
 }
 
-// CheckReplay ends a test if the nodes up to where two records are next do not replay.
+// CheckReplay ends a test if ReplayNodes returns an error.
 func CheckReplay(t testing.TB, m *model.Model, nodes []order.Node, i, j int) {
 	t.Helper()
 	if err := ReplayNodes(m, nodes, i, j); err != nil {

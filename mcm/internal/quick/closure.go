@@ -7,43 +7,44 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// Closure is an order that all answers to a question have in common: what comes
-// before what in any case, what the question says, and what follows from these by
-// the constraints of locks, reads and messages.
+// Closure is the set of edges that all answers to a query have in common: those of the model, those
+// of the query, and those that follow from these and the constraints of locks, reads and messages.
 type Closure struct {
 	m     *model.Model
 	width int
-	Rows  []int32 // as Model.rows
-	first []int32 // by node: its first link, plus one
+	Rows  []int32 // as Model.Rows, for these edges
+	first []int32 // by node: the first of its links, plus one
 	links []link
-	trail []change
-	work  []order.Node
-	met   []bool // by chain; scratch
+	trail []change     // the changes of Rows, for Undo
+	work  []order.Node // scratch: nodes whose row has changed
+	done  []bool       // scratch: by chain
 
 	sets    *model.ValueSets
-	choices []chosen // of a read, see choice
-	initial bool     // what was there before the window is another
-	meet    []int32  // scratch: what comes before all of them
-	cover   []int32  // scratch, see Model.cover
+	choices []choiceRange // of a read, see findChoices
+	initial bool          // the value before the window is a further choice
+	meet    []int32       // scratch: by chain, how many nodes come before all choices
+	cover   []int32       // scratch, see Model.Cover
 
-	observed bool // each read sees the very write that it saw: what follows then is no more than a guess
+	observed bool // each read is to see the write that it saw, which is a guess
 }
 
 // link is an edge to a node of another chain.
 type link struct {
 	to   order.Node
 	from order.Node
-	next int32
+	next int32 // the next link from the same node, plus one
 }
 
+// change is a cell of Rows that was raised.
 type change struct{ at, old int32 }
 
-// chosen are the choices of a read that are left in a chain: the first and the last
-// one stand for all of them, for whatever comes before the first comes before all.
-type chosen struct{ first, last order.Node }
+// choiceRange is the choices of a read that are left in one chain. The first and the last one stand
+// for all: a node before the first comes before all, and a node after the last comes after all.
+type choiceRange struct{ first, last order.Node }
 
+// NewClosure returns the closure of a model without a query.
 func NewClosure(m *model.Model, sets *model.ValueSets) *Closure {
-	c := &Closure{m: m, sets: sets, width: len(m.Base) - 1, Rows: slices.Clone(m.Rows), first: make([]int32, m.Goal+1), met: make([]bool, len(m.Base)-1),
+	c := &Closure{m: m, sets: sets, width: len(m.Base) - 1, Rows: slices.Clone(m.Rows), first: make([]int32, m.Goal+1), done: make([]bool, len(m.Base)-1),
 		meet: make([]int32, len(m.Base)-1), cover: make([]int32, len(m.Base)-1)}
 	for _, list := range [][]model.Edge{m.Edges, m.ReadsFrom} {
 		for _, e := range list {
@@ -62,16 +63,18 @@ func (c *Closure) row(n order.Node) []int32 {
 	return c.Rows[int(n)*c.width : int(n)*c.width+c.width]
 }
 
-// before reports whether a comes before b, or is b.
+// before reports whether a comes before b or is b.
 func (c *Closure) before(a, b order.Node) bool {
 	return c.Rows[int(b)*c.width+int(c.m.Chain[a])] > c.m.Pos(a)
 }
 
-// mark is a state to go back to.
+// mark is a state of a Closure that Undo restores.
 type mark struct{ links, trail int }
 
+// Mark returns the current state.
 func (c *Closure) Mark() mark { return mark{len(c.links), len(c.trail)} }
 
+// Undo restores an earlier state.
 func (c *Closure) Undo(to mark) {
 	for len(c.links) > to.links {
 		l := c.links[len(c.links)-1]
@@ -84,7 +87,7 @@ func (c *Closure) Undo(to mark) {
 	c.trail = c.trail[:to.trail]
 }
 
-// add puts from before to and reports whether there is an order left.
+// add adds the edge from from to to. It reports false if that closes a cycle.
 func (c *Closure) add(from, to order.Node) bool {
 	if from == to || c.before(to, from) {
 		return false
@@ -112,7 +115,7 @@ func (c *Closure) add(from, to order.Node) bool {
 	return true
 }
 
-// merge puts what comes before from before to, and reports whether that is new.
+// merge raises the row of to by the row of from, and reports whether that changes it.
 func (c *Closure) merge(to, from order.Node) (changed bool) {
 	source := c.row(from)
 	base := int(to) * c.width
@@ -127,7 +130,7 @@ func (c *Closure) merge(to, from order.Node) (changed bool) {
 	return changed
 }
 
-// AddQuery adds what a question says and reports whether that is possible.
+// AddQuery adds the edges of a query. It reports false if that closes a cycle.
 func (c *Closure) AddQuery(q *model.Query) bool {
 	for _, e := range q.Edges(c.m) {
 		if !c.add(e.From, e.To) {
@@ -137,8 +140,9 @@ func (c *Closure) AddQuery(q *model.Query) bool {
 	return true
 }
 
-// Saturate adds what follows, and reports whether there can be an order left. What
-// follows is only of events that come before the goal in any case.
+// Saturate adds the edges that follow from the constraints of locks, reads and messages. It reports
+// false if the constraints contradict each other. Constraints apply only to nodes before the goal,
+// so only nodes that must come before the goal have consequences.
 func (c *Closure) Saturate() bool {
 	for {
 		size := len(c.trail)
@@ -151,21 +155,21 @@ func (c *Closure) Saturate() bool {
 	}
 }
 
-// within reports whether a node comes before the goal in any case.
-func (c *Closure) within(n order.Node) bool { return c.before(n, c.m.Goal) }
+// beforeGoal reports whether a node must come before the goal.
+func (c *Closure) beforeGoal(n order.Node) bool { return c.before(n, c.m.Goal) }
 
-// saturateLocks puts critical sections one after the other of which one has to
-// start before the other's end.
+// saturateLocks orders conflicting critical sections: if one must start before another one ends, it
+// must also end before the other one starts.
 func (c *Closure) saturateLocks() bool {
 	m := c.m
 	for i := range m.Locks {
 		list := m.Locks[i].Sections
 		for _, y := range list {
 			s := &m.Sections[y]
-			if s.Acquire != model.None && !c.within(s.Acquire) {
+			if s.Acquire != model.None && !c.beforeGoal(s.Acquire) {
 				continue
 			}
-			// Of each chain the latest section that starts before the end of this one.
+			// In each chain, the latest section that starts before the end of s stands for all.
 			for at := 0; at < len(list); {
 				chain := m.Sections[list[at]].Chain
 				to := at + 1
@@ -182,7 +186,8 @@ func (c *Closure) saturateLocks() bool {
 	return true
 }
 
-// exclude ends those of a chain's sections before s that start before its end.
+// exclude orders the sections of a chain that start before the end of s before the start of s. The
+// latest of them suffices, because the others end before it.
 func (c *Closure) exclude(list []int32, s *model.CriticalSection) bool {
 	m := c.m
 	for i := len(list) - 1; i >= 0; i-- {
@@ -191,21 +196,21 @@ func (c *Closure) exclude(list []int32, s *model.CriticalSection) bool {
 			continue
 		}
 		if o.Acquire != model.None {
-			if !c.within(o.Acquire) || s.Release != model.None && !c.before(o.Acquire, s.Release) {
+			if !c.beforeGoal(o.Acquire) || s.Release != model.None && !c.before(o.Acquire, s.Release) {
 				continue
 			}
 		} else if s.Acquire == model.None {
 			return false
 		}
 		if s.Acquire == model.None {
-			return false // it starts before s, which has no start
+			return false // s holds the lock from the start of the window, so nothing can end before it
 		}
 		return o.Release != model.None && c.add(o.Release, s.Acquire)
 	}
 	return true
 }
 
-// saturateReads keeps other writes away from between a read and what it sees.
+// saturateReads adds the consequences of reads: no rival comes between a read and its source.
 func (c *Closure) saturateReads() bool {
 	m := c.m
 	var needed []int32
@@ -214,39 +219,40 @@ func (c *Closure) saturateReads() bool {
 	}
 	for i := range m.Reads {
 		r := &m.Reads[i]
-		if !c.within(r.Node) || needed != nil && !r.Unowned && m.Pos(r.Node) >= needed[m.Chain[r.Node]] {
+		if !c.beforeGoal(r.Node) || needed != nil && !r.Unowned && m.Pos(r.Node) >= needed[m.Chain[r.Node]] {
 			continue
 		}
 		saw := r.Saw
 		if !c.observed && c.sets.Of[i] >= 0 {
 			var only bool
 			set := &c.sets.List[c.sets.Of[i]]
-			if saw, only = c.choice(r, set); !only {
-				if !c.common(r, set) {
+			if saw, only = c.findChoices(r, set); !only {
+				if !c.addCommon(r, set) {
 					return false
 				}
 				continue
 			}
-			if saw == unseen {
+			if saw == noSource {
 				return false
 			}
 		}
-		if !c.keep(r, saw) {
+		if !c.addSource(r, saw) {
 			return false
 		}
 	}
 	return true
 }
 
-// unseen says that there is no write left that a read may see.
-const unseen order.Node = -2
+// noSource means that a read has no choice left.
+const noSource order.Node = -2
 
-// choice returns what a read sees, if there is only one choice left. Else it leaves
-// in choices what there is to see, without what was there before the window.
+// findChoices finds the choices of a read that are left, and returns the source if there is only one.
+// Otherwise it leaves them in choices and initial.
 //
-// Of each chain those are left that are not after the read or the goal and that no
-// other value covers: in order, one piece of the chain's list.
-func (c *Closure) choice(r *model.Read, v *model.ValueSet) (saw order.Node, only bool) {
+// A write is a choice unless it comes after the read or the goal, or a rival covers it. A rival covers
+// the first writes of a chain and the read excludes the last ones, so the choices of a chain are an
+// interval of its writes.
+func (c *Closure) findChoices(r *model.Read, v *model.ValueSet) (saw order.Node, only bool) {
 	m := c.m
 	own, place := m.Chain[r.Node], m.Pos(r.Node)
 	covered := m.Cover(r, v, c.Rows, c.cover)
@@ -272,7 +278,7 @@ func (c *Closure) choice(r *model.Read, v *model.ValueSet) (saw order.Node, only
 		if lo > 0 {
 			found += lo
 			saw = list[0]
-			c.choices = append(c.choices, chosen{list[0], list[lo-1]})
+			c.choices = append(c.choices, choiceRange{list[0], list[lo-1]})
 		}
 	}
 	if c.initial {
@@ -280,16 +286,16 @@ func (c *Closure) choice(r *model.Read, v *model.ValueSet) (saw order.Node, only
 	}
 	switch found {
 	case 0:
-		return unseen, true
+		return noSource, true
 	case 1:
 		return saw, true
 	}
 	return model.None, false
 }
 
-// common adds what follows from all choices of a read: it comes after what all of
-// them come after, and before what writes another value after all of them.
-func (c *Closure) common(r *model.Read, v *model.ValueSet) bool {
+// addCommon adds what follows from each of the choices of a read: the read comes after the nodes that
+// all choices come after, and before the rivals that come after all choices.
+func (c *Closure) addCommon(r *model.Read, v *model.ValueSet) bool {
 	m := c.m
 	if !c.initial {
 		copy(c.meet, c.row(c.choices[0].first))
@@ -334,8 +340,8 @@ func (c *Closure) afterAll(n order.Node) bool {
 	return true
 }
 
-// keep adds what follows from r seeing saw.
-func (c *Closure) keep(r *model.Read, saw order.Node) bool {
+// addSource adds what follows if a read sees saw, which may be None.
+func (c *Closure) addSource(r *model.Read, saw order.Node) bool {
 	m := c.m
 	if saw != model.None && !c.add(saw, r.Node) {
 		return false
@@ -348,7 +354,7 @@ func (c *Closure) keep(r *model.Read, saw order.Node) bool {
 		for to < len(list) && list[to] < limit {
 			to++
 		}
-		if !c.keepFrom(r, saw, list[at:to], chain) {
+		if !c.addRivals(r, saw, list[at:to], chain) {
 			return false
 		}
 		at = to
@@ -356,10 +362,10 @@ func (c *Closure) keep(r *model.Read, saw order.Node) bool {
 	return true
 }
 
-// keepFrom does so for the writes of one chain.
-func (c *Closure) keepFrom(r *model.Read, saw order.Node, writes []order.Node, chain int32) bool {
+// addRivals keeps the rivals in one chain from coming between saw and the read.
+func (c *Closure) addRivals(r *model.Read, saw order.Node, writes []order.Node, chain int32) bool {
 	m := c.m
-	// The latest write before the read comes before what it saw.
+	// The last rival before the read comes before the source.
 	known := c.row(r.Node)[chain]
 	i, _ := slices.BinarySearch(writes, m.Base[chain]+order.Node(known))
 	for i--; i >= 0; i-- {
@@ -375,7 +381,7 @@ func (c *Closure) keepFrom(r *model.Read, saw order.Node, writes []order.Node, c
 		}
 		break
 	}
-	// The first write after what it saw comes after the read.
+	// The first rival after the source comes after the read.
 	j := 0
 	if saw != model.None {
 		own, at := m.Chain[saw], m.Pos(saw)
@@ -396,19 +402,20 @@ func (c *Closure) keepFrom(r *model.Read, saw order.Node, writes []order.Node, c
 	return true
 }
 
-// saturateMessages puts what was sent after it was received after that.
+// saturateMessages puts sends after the receives that they were observed to come after, since a
+// receive sees the same messages as observed.
 func (c *Closure) saturateMessages() bool {
 	m := c.m
 	for i := range m.Messages {
 		q := &m.Messages[i]
 		for _, n := range q.Receives {
-			if !c.within(n) {
+			if !c.beforeGoal(n) {
 				continue
 			}
-			clear(c.met)
+			clear(c.done)
 			for _, s := range q.Sends[m.Rank[n]:] {
-				if k := m.Chain[s]; !c.met[k] { // later ones come after this one
-					if c.met[k] = true; !c.add(n, s) {
+				if k := m.Chain[s]; !c.done[k] { // the first send of a chain suffices
+					if c.done[k] = true; !c.add(n, s) {
 						return false
 					}
 				}

@@ -5,37 +5,42 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// Scheduler looks for schedules of which it takes no more than a look: one step after the
-// other, and never back.
+// Scheduler builds schedules that may answer a query, node by node and without backtracking.
 type Scheduler struct {
 	m       *model.Model
 	closure *Closure
 
-	prefix     []int32 // scratch, and all that follows
-	nodes      []order.Node
-	next, wait []int32
-	waitFor    []int32
-	last       []order.Node
-	pending    []int32
-	initial    []int32
-	open       [][]int32
+	prefix []int32      // scratch of SyncPreserving: by chain, how many nodes come before the goal
+	nodes  []order.Node // scratch: the schedule
+
+	// The state of schedule:
+	next          []int32      // by chain: how many nodes have been executed
+	blocker       []int32      // by chain: a chain that it waits for, or -1
+	blockedUntil  []int32      // by chain: how many nodes of its blocker it waits for
+	last          []order.Node // by cell: its last write, plus one
+	unread        []int32      // by write: how many reads that saw it are still to come
+	unreadInitial []int32      // by cell: likewise for the value before the window
+	open          [][]int32    // by lock: sections that have not ended
 }
 
+// NewScheduler returns a scheduler for queries whose edges are in c.
 func NewScheduler(m *model.Model, c *Closure) *Scheduler {
 	width := len(m.Base) - 1
 	return &Scheduler{
 		m: m, closure: c, prefix: make([]int32, width),
-		next: make([]int32, width), wait: make([]int32, width), waitFor: make([]int32, width),
-		last: make([]order.Node, len(m.Cells)), pending: make([]int32, m.Goal), initial: make([]int32, len(m.Cells)),
+		next: make([]int32, width), blocker: make([]int32, width), blockedUntil: make([]int32, width),
+		last: make([]order.Node, len(m.Cells)), unread: make([]int32, m.Goal), unreadInitial: make([]int32, len(m.Cells)),
 		open: make([][]int32, len(m.Locks)),
 	}
 }
 
-// Greedy looks for an answer with greedy schedules: after the closure; then, if
-// reads have choices, boldly, and as if they had none.
-func (s *Scheduler) Greedy(holds func([]order.Node) bool) []order.Node {
-	try := func(bold bool) []order.Node {
-		if nodes := s.follow(bold); nodes != nil && holds(nodes) {
+// Greedy returns a greedy schedule that answers the query in the saturated closure and that valid
+// accepts, or nil. It tries a schedule that keeps written values until they have been read; then, if
+// reads have choices, one that overwrites them, and one in whose closure each read sees the write
+// that it saw.
+func (s *Scheduler) Greedy(valid func([]order.Node) bool) []order.Node {
+	try := func(overwrite bool) []order.Node {
+		if nodes := s.schedule(overwrite); nodes != nil && valid(nodes) {
 			return nodes
 		}
 		return nil
@@ -49,48 +54,26 @@ func (s *Scheduler) Greedy(holds func([]order.Node) bool) []order.Node {
 	at := s.closure.Mark()
 	defer s.closure.Undo(at)
 	s.closure.observed = true
-	follows := s.closure.Saturate()
+	consistent := s.closure.Saturate()
 	s.closure.observed = false
-	if !follows {
+	if !consistent {
 		return nil
 	}
 	return try(false)
 }
 
-// follow looks for an answer with the events only that come before the goal in any
-// case: of the events that are possible next the one is taken that was observed
-// first. Bold, it takes reads first that can see their value now, and writes whatever
-// else is still to be read; otherwise it keeps what was written until all have read
-// it that saw it. It returns the nodes up to the goal, or nil.
-func (s *Scheduler) follow(bold bool) []order.Node {
+// schedule returns an order of the nodes that must come before the goal, or nil if it gets stuck. It
+// executes, of the enabled nodes, the one that was observed first.
+//
+// With overwrite, it executes nodes that write nothing first, and lets writes overwrite values that
+// are still to be read. Otherwise, a write waits until the current value has been read by all reads
+// that saw it.
+func (s *Scheduler) schedule(overwrite bool) []order.Node {
 	m, c := s.m, s.closure
 	goal := c.row(m.Goal)
 	width := len(m.Base) - 1
-	next, wait, waitFor := s.next, s.wait, s.waitFor
-	for k := range width {
-		next[k], wait[k] = 0, -1
-	}
-	clear(s.last)
-	clear(s.pending)
-	clear(s.initial)
-	for i := range s.open {
-		s.open[i] = s.open[i][:0]
-		for _, id := range m.Locks[i].Sections {
-			if m.Sections[id].Acquire != model.None {
-				break
-			}
-			s.open[i] = append(s.open[i], id)
-		}
-	}
-	for i := range m.Reads {
-		if r := &m.Reads[i]; goal[m.Chain[r.Node]] > m.Pos(r.Node) {
-			if r.Saw == model.None {
-				s.unwritten(r.Cell, 1)
-			} else {
-				s.pending[r.Saw]++
-			}
-		}
-	}
+	s.reset(goal)
+	next, blocker, blockedUntil := s.next, s.blocker, s.blockedUntil
 	total := 0
 	for k := range width - 1 {
 		total += int(goal[k])
@@ -99,22 +82,21 @@ func (s *Scheduler) follow(bold bool) []order.Node {
 	for len(nodes) < total {
 		best := model.None
 		for k := range width - 1 {
-			if next[k] >= goal[k] || wait[k] >= 0 && next[wait[k]] < waitFor[k] {
+			if next[k] >= goal[k] || blocker[k] >= 0 && next[blocker[k]] < blockedUntil[k] {
 				continue
 			}
 			n := m.Base[k] + order.Node(next[k])
-			if best != model.None && s.writes(n, bold) == s.writes(best, bold) && m.Event[n] > m.Event[best] ||
-				best != model.None && s.writes(n, bold) && !s.writes(best, bold) {
+			if best != model.None && !s.preferred(n, best, overwrite) {
 				continue
 			}
-			wait[k] = -1
+			blocker[k] = -1
 			for j, v := range c.row(n)[:width-1] {
 				if j != k && next[j] < v {
-					wait[k], waitFor[k] = int32(j), v
+					blocker[k], blockedUntil[k] = int32(j), v
 					break
 				}
 			}
-			if wait[k] < 0 && s.possible(n, bold) {
+			if blocker[k] < 0 && s.enabled(n, overwrite) {
 				best = n
 			}
 		}
@@ -129,24 +111,65 @@ func (s *Scheduler) follow(bold bool) []order.Node {
 	return nodes
 }
 
-// writes reports whether a node is to wait for those that do not write.
-func (s *Scheduler) writes(n order.Node, bold bool) bool {
+// reset makes the start of the window the current state, for a schedule of the given prefix.
+func (s *Scheduler) reset(prefix []int32) {
 	m := s.m
-	if bold {
-		for _, t := range m.Accesses[m.AccessAt[n]:m.AccessAt[n+1]] {
-			if t.Write {
-				return true
+	for k := range s.next {
+		s.next[k], s.blocker[k] = 0, -1
+	}
+	clear(s.last)
+	clear(s.unread)
+	clear(s.unreadInitial)
+	for i := range s.open {
+		s.open[i] = s.open[i][:0]
+		for _, id := range m.Locks[i].Sections {
+			if m.Sections[id].Acquire != model.None {
+				break
 			}
+			s.open[i] = append(s.open[i], id)
+		}
+	}
+	for i := range m.Reads {
+		if r := &m.Reads[i]; prefix[m.Chain[r.Node]] > m.Pos(r.Node) {
+			s.countRead(r, 1)
+		}
+	}
+}
+
+// countRead adds by to the number of reads of the value that r saw.
+func (s *Scheduler) countRead(r *model.Read, by int32) {
+	if r.Saw == model.None {
+		s.unreadInitial[r.Cell] += by
+	} else {
+		s.unread[r.Saw] += by
+	}
+}
+
+// preferred reports whether n is to be executed rather than best, if both are enabled.
+func (s *Scheduler) preferred(n, best order.Node, overwrite bool) bool {
+	if overwrite {
+		if w := s.writes(n); w != s.writes(best) {
+			return !w
+		}
+	}
+	return s.m.Event[n] <= s.m.Event[best]
+}
+
+// writes reports whether a node writes a cell.
+func (s *Scheduler) writes(n order.Node) bool {
+	m := s.m
+	for _, t := range m.Accesses[m.AccessAt[n]:m.AccessAt[n+1]] {
+		if t.Write {
+			return true
 		}
 	}
 	return false
 }
 
-// unwritten counts the reads to come of what was in a cell before the window.
-func (s *Scheduler) unwritten(cell int32, by int32) { s.initial[cell] += by }
-
-// possible reports whether n can come next without hindering a read.
-func (s *Scheduler) possible(n order.Node, bold bool) bool {
+// enabled reports whether n can be executed now: its reads see accepted values, no section excludes
+// its section, and, without overwrite, it overwrites no value that another node is still to read.
+// It does not check the order.
+func (s *Scheduler) enabled(n order.Node, overwrite bool) bool {
 	m := s.m
 	for _, t := range m.Accesses[m.AccessAt[n]:m.AccessAt[n+1]] {
 		last := s.last[t.Cell] - 1
@@ -160,8 +183,8 @@ func (s *Scheduler) possible(n order.Node, bold bool) bool {
 				own = 1
 			}
 		}
-		if t.Write && !bold {
-			if last == model.None && s.initial[t.Cell] > own || last != model.None && s.pending[last] > own {
+		if t.Write && !overwrite {
+			if last == model.None && s.unreadInitial[t.Cell] > own || last != model.None && s.unread[last] > own {
 				return false
 			}
 		}
@@ -177,15 +200,12 @@ func (s *Scheduler) possible(n order.Node, bold bool) bool {
 	return true
 }
 
+// step executes n.
 func (s *Scheduler) step(n order.Node) {
 	m := s.m
 	for _, t := range m.Accesses[m.AccessAt[n]:m.AccessAt[n+1]] {
 		if t.Read >= 0 {
-			if r := &m.Reads[t.Read]; r.Saw == model.None {
-				s.unwritten(r.Cell, -1)
-			} else {
-				s.pending[r.Saw]--
-			}
+			s.countRead(&m.Reads[t.Read], -1)
 		}
 		if t.Write {
 			s.last[t.Cell] = n + 1

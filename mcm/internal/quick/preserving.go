@@ -5,12 +5,14 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// SyncPreserving looks for an answer in which everything comes in the order in which
-// it was observed (Mathur, Pavlogiannis, Viswanathan, "Optimal prediction of
-// synchronization-preserving races", POPL 2021): the events that come before the
-// goal in any case, and those that they need so that all critical sections but the
-// last of each lock have ended and all reads have something to see. It returns the
-// nodes up to the goal, or nil.
+// SyncPreserving returns an answer in which all nodes keep their observed order, or nil
+// (sync-preserving races; Mathur, Pavlogiannis, Viswanathan, "Optimal Prediction of
+// Synchronization-Preserving Races", POPL 2021).
+//
+// It computes the smallest prefix that contains the nodes that must come before the goal, the ends of
+// all critical sections of a lock but the last that starts in the prefix, and the writes that reads
+// with choices saw. The answer is the prefix in the observed order, unless a node that is to be
+// pending is in it.
 func (s *Scheduler) SyncPreserving(q *model.Query) []order.Node {
 	m := s.m
 	if !q.InObservedOrder(m) {
@@ -22,18 +24,18 @@ func (s *Scheduler) SyncPreserving(q *model.Query) []order.Node {
 		grown = false
 		for i := range m.Locks {
 			list := m.Locks[i].Sections
-			writer, any := int32(-2), int32(-2) // when the lock was last taken
+			lastExclusive, last := int32(-2), int32(-2) // when the latest sections in the prefix started
 			for _, id := range list {
 				if x := &m.Sections[id]; s.starts(x) {
-					any = max(any, m.AcquiredAt(x))
+					last = max(last, m.AcquiredAt(x))
 					if !x.Shared {
-						writer = max(writer, m.AcquiredAt(x))
+						lastExclusive = max(lastExclusive, m.AcquiredAt(x))
 					}
 				}
 			}
 			for _, id := range list {
 				x := &m.Sections[id]
-				if !s.starts(x) || m.AcquiredAt(x) >= any || x.Shared && m.AcquiredAt(x) >= writer {
+				if !s.starts(x) || m.AcquiredAt(x) >= last || x.Shared && m.AcquiredAt(x) >= lastExclusive {
 					continue
 				}
 				if x.Release == model.None {
@@ -49,7 +51,7 @@ func (s *Scheduler) SyncPreserving(q *model.Query) []order.Node {
 				}
 			}
 		}
-		if !q.Open(m, prefix) {
+		if !q.LeavesPending(m, prefix) {
 			return nil
 		}
 	}
@@ -63,13 +65,13 @@ func (s *Scheduler) SyncPreserving(q *model.Query) []order.Node {
 	return nodes
 }
 
-// starts reports whether a section starts before the goal.
+// starts reports whether a section starts in the prefix.
 func (s *Scheduler) starts(x *model.CriticalSection) bool {
 	return x.Acquire == model.None || s.prefix[x.Chain] > s.m.Pos(x.Acquire)
 }
 
-// include adds n, and what comes before it in any case, to the events before the
-// goal, and reports whether it is new.
+// include adds n, and the nodes that must come before it, to the prefix. It reports whether n is
+// new.
 func (s *Scheduler) include(n order.Node) bool {
 	m := s.m
 	if s.prefix[m.Chain[n]] > m.Pos(n) {

@@ -10,24 +10,22 @@ import (
 	"github.com/heisen-go/heisen/mcm/internal/window"
 )
 
-// ErrReplay is what the error of Replay wraps: the witness is no order in which
-// the window's events are known to be possible.
-var ErrReplay = errors.New("mcm: witness does not replay")
+// ErrReplay is wrapped by the errors of Replayer: the schedule is not a feasible reordering.
+var ErrReplay = errors.New("witness does not replay")
 
-// Replayer is a machine whose state is where each thread stands and what it made of
-// locks, messages and memory.
+// Replayer executes schedules of a window. Its state is what has happened so far.
 type Replayer struct {
 	*Facts
 
-	Done     []bool
-	Next     []int32 // by thread
-	Writer   []int32 // by piece
-	Held     map[heisen.Object][]window.Holder
-	taken    map[heisen.Object]int // how often a loose lock is held exclusively
-	waiting  map[heisen.Object]int // how many messages were sent
-	Deviated []int32               // by thread: the place of the first record that has read something else; with control flow
+	Done      []bool  // by record
+	Next      []int32 // by thread: the position of its next record
+	Writer    []int32 // by cell: the last writer in the window, or -1
+	Held      map[heisen.Object][]window.Holder
+	exclusive map[heisen.Object]int // unowned locks: how often they are held exclusively
+	Deviated  []int32               // by thread, with ControlFlow: the position of its first read that saw no accepted value
 }
 
+// New returns a replayer at the start of a window.
 func New(w *window.Window, rules window.Rules) *Replayer { return newReplayer(NewFacts(w, rules)) }
 
 func newReplayer(f *Facts) *Replayer {
@@ -36,7 +34,7 @@ func newReplayer(f *Facts) *Replayer {
 	return p
 }
 
-// Reset goes back to the start of the window.
+// Reset returns to the start of the window.
 func (p *Replayer) Reset() {
 	p.Done = make([]bool, len(p.Window.Records))
 	p.Next = make([]int32, len(p.Steps))
@@ -44,22 +42,21 @@ func (p *Replayer) Reset() {
 	for k := range p.Writer {
 		p.Writer[k] = -1
 	}
-	p.Held, p.taken = map[heisen.Object][]window.Holder{}, map[heisen.Object]int{}
+	p.Held, p.exclusive = map[heisen.Object][]window.Holder{}, map[heisen.Object]int{}
 	for _, hold := range p.Window.Held {
-		code := heisen.Acquire
+		op := heisen.Acquire
 		if hold.Shared {
-			code = heisen.AcquireShared
+			op = heisen.AcquireShared
 		}
-		p.Grip(&heisen.Record{Op: code, Object: hold.Lock, Thread: hold.Thread}, hold.Thread)
+		p.ApplyLock(&heisen.Record{Op: op, Object: hold.Lock, Thread: hold.Thread}, hold.Thread)
 	}
-	p.waiting = map[heisen.Object]int{}
 	p.Deviated = make([]int32, len(p.Steps))
 	for t := range p.Deviated {
 		p.Deviated[t] = math.MaxInt32
 	}
 }
 
-// observe goes through the window as it is, to see what reads saw.
+// observe executes the window as observed, to find what reads saw.
 func (p *Replayer) observe() {
 	p.Saw = make([][]int32, len(p.Window.Records))
 	p.Initial = make([]int32, len(p.Bounds))
@@ -70,7 +67,7 @@ func (p *Replayer) observe() {
 		if Reads(&p.Window.Records[i]) {
 			p.Saw[i] = slices.Clone(p.Writer[p.From[i]:p.To[i]])
 			for k := p.From[i]; k < p.To[i]; k++ {
-				if p.Writer[k] < 0 && p.Initial[k] < 0 && known(&p.Window.Records[i]) {
+				if p.Writer[k] < 0 && p.Initial[k] < 0 && hasKnownValue(&p.Window.Records[i]) {
 					p.Initial[k] = int32(i)
 				}
 			}
@@ -79,12 +76,13 @@ func (p *Replayer) observe() {
 	}
 }
 
-// sees reports whether a read sees in all its memory what it saw.
-func (p *Replayer) sees(i int) bool {
+// seesAccepted reports whether all cells that a read reads have accepted values now: the observed
+// write, or one of the same value, by a thread that had not deviated.
+func (p *Replayer) seesAccepted(i int) bool {
 	for k := p.From[i]; k < p.To[i]; k++ {
 		now, then := p.Writer[k], p.Saw[i][k-p.From[i]]
-		if now >= 0 && p.Deviated[p.Thread[now]] <= p.Place[now] {
-			return false // it was written by who has read something else
+		if now >= 0 && p.Deviated[p.Thread[now]] <= p.Pos[now] {
+			return false
 		}
 		if now == then {
 			continue
@@ -100,11 +98,11 @@ func (p *Replayer) sees(i int) bool {
 	return true
 }
 
-// next is the error of an event that is not the next of its thread, or cannot
-// start: a condition for being next that does not depend on locks and values.
+// Ready returns an error unless a record is pending: the next of its thread, which has been forked,
+// and after all records that keep their order with it. Locks and values do not matter.
 func (p *Replayer) Ready(i int) error {
 	r := &p.Window.Records[i]
-	if p.Next[p.Thread[i]] != p.Place[i] {
+	if p.Next[p.Thread[i]] != p.Pos[i] {
 		return fmt.Errorf("%w: record %d is not the next of thread %d", ErrReplay, i, r.Thread)
 	}
 	if f := p.Fork[i]; f >= 0 && !p.Done[f] {
@@ -129,37 +127,44 @@ func (p *Replayer) Ready(i int) error {
 	return nil
 }
 
-// Can is the error of an event that cannot happen now.
+// Can returns an error unless a record can be executed now.
 func (p *Replayer) Can(i int) error {
 	if err := p.Ready(i); err != nil {
 		return err
 	}
+	if err := p.canSynchronize(i); err != nil {
+		return err
+	}
+	r := &p.Window.Records[i]
+	for k := p.From[i]; k < p.To[i] && (p.overwrites(i) || !r.Op.IsAccess()); k++ {
+		for _, j := range p.LockWords[k] {
+			if int(j) < i && !p.Done[j] && p.OverwritesLock(int(j), i) {
+				return fmt.Errorf("%w: record %d overwrites a lock, or uses it, before record %d does", ErrReplay, i, j)
+			}
+		}
+	}
+	switch {
+	case !p.Rules.ControlFlow:
+		if Reads(r) && !p.seesAccepted(i) {
+			return fmt.Errorf("%w: record %d reads another value than observed", ErrReplay, i)
+		}
+	case p.decides(i):
+		if p.Deviated[p.Thread[i]] < p.Pos[i] || Reads(r) && !p.seesAccepted(i) {
+			return fmt.Errorf("%w: record %d decides on another value than observed", ErrReplay, i)
+		}
+	}
+	return nil
+}
+
+// canSynchronize returns an error unless the lock operation, join or message of a record, if it is
+// one, is possible now.
+func (p *Replayer) canSynchronize(i int) error {
 	r := &p.Window.Records[i]
 	switch r.Op {
 	case heisen.Acquire, heisen.AcquireShared:
-		free := p.Mixed[r.Object] || window.CanAcquire(p.Held[r.Object], r.Thread, r.Op == heisen.AcquireShared)
-		if p.Unowned[r.Object] {
-			free = p.taken[r.Object] == 0 && (r.Op == heisen.AcquireShared || len(p.Held[r.Object]) == 0)
-		}
-		if !free {
-			return fmt.Errorf("%w: record %d takes lock %d, which is held", ErrReplay, i, r.Object)
-		}
-		for _, j := range p.EndedByOthers[i] {
-			if !p.Done[j] && !p.Mixed[r.Object] {
-				return fmt.Errorf("%w: record %d takes lock %d, which it still holds", ErrReplay, i, r.Object)
-			}
-		}
+		return p.canAcquire(i)
 	case heisen.Release, heisen.ReleaseShared:
-		shared := r.Op == heisen.ReleaseShared
-		if p.Unowned[r.Object] && !shared {
-			if p.taken[r.Object] == 0 {
-				return fmt.Errorf("%w: record %d releases lock %d, which nobody holds", ErrReplay, i, r.Object)
-			}
-			break
-		}
-		if !p.Mixed[r.Object] && !slices.ContainsFunc(p.Held[r.Object], func(g window.Holder) bool { return g.Thread == p.Owner[i] && g.Shared == shared }) {
-			return fmt.Errorf("%w: record %d releases lock %d, which thread %d does not hold", ErrReplay, i, r.Object, p.Owner[i])
-		}
+		return p.canRelease(i)
 	case heisen.Join:
 		if p.Joins[i] > 0 && p.Next[p.ThreadIndex[r.Object.Thread()]] < p.Joins[i] {
 			return fmt.Errorf("%w: record %d joins thread %d, which has not ended", ErrReplay, i, r.Object)
@@ -175,46 +180,61 @@ func (p *Replayer) Can(i int) error {
 		before, _ := slices.BinarySearch(sends, int32(i))
 		for k, s := range sends {
 			if p.Done[s] != (k < before) && !p.Mixed[r.Object] {
-				return fmt.Errorf("%w: record %d receives other messages than it did", ErrReplay, i)
+				return fmt.Errorf("%w: record %d receives other messages than observed", ErrReplay, i)
 			}
-		}
-	}
-	for k := p.From[i]; k < p.To[i] && (p.overwrites(i) || !r.Op.IsAccess()); k++ {
-		for _, j := range p.Clashes[k] {
-			if int(j) < i && !p.Done[j] && p.Clash(int(j), i) {
-				return fmt.Errorf("%w: record %d overwrites a lock, or uses it, before record %d does", ErrReplay, i, j)
-			}
-		}
-	}
-	switch {
-	case !p.Rules.ControlFlow:
-		if Reads(r) && !p.sees(i) {
-			return fmt.Errorf("%w: record %d reads what it has not read", ErrReplay, i)
-		}
-	case p.decides(i):
-		if p.Deviated[p.Thread[i]] < p.Place[i] || Reads(r) && !p.sees(i) {
-			return fmt.Errorf("%w: record %d decides on what its thread has not read", ErrReplay, i)
 		}
 	}
 	return nil
 }
 
-// decides reports whether what a thread does after an event may depend on what it has
-// read, with control flow.
+func (p *Replayer) canAcquire(i int) error {
+	r := &p.Window.Records[i]
+	free := p.Mixed[r.Object] || window.CanAcquire(p.Held[r.Object], r.Thread, r.Op == heisen.AcquireShared)
+	if p.Unowned[r.Object] {
+		free = p.exclusive[r.Object] == 0 && (r.Op == heisen.AcquireShared || len(p.Held[r.Object]) == 0)
+	}
+	if !free {
+		return fmt.Errorf("%w: record %d acquires lock %d, which is held", ErrReplay, i, r.Object)
+	}
+	for _, j := range p.EndedByOthers[i] {
+		if !p.Done[j] && !p.Mixed[r.Object] {
+			return fmt.Errorf("%w: record %d acquires lock %d, which its thread still holds", ErrReplay, i, r.Object)
+		}
+	}
+	return nil
+}
+
+func (p *Replayer) canRelease(i int) error {
+	r := &p.Window.Records[i]
+	shared := r.Op == heisen.ReleaseShared
+	if p.Unowned[r.Object] && !shared {
+		if p.exclusive[r.Object] == 0 {
+			return fmt.Errorf("%w: record %d releases lock %d, which is not held", ErrReplay, i, r.Object)
+		}
+		return nil
+	}
+	if !p.Mixed[r.Object] && !slices.ContainsFunc(p.Held[r.Object], func(g window.Holder) bool { return g.Thread == p.Owner[i] && g.Shared == shared }) {
+		return fmt.Errorf("%w: record %d releases lock %d, which thread %d does not hold", ErrReplay, i, r.Object, p.Owner[i])
+	}
+	return nil
+}
+
+// decides reports whether a record is a decision with ControlFlow: what its thread does afterwards
+// may depend on what it has read.
 func (p *Replayer) decides(i int) bool {
 	r := &p.Window.Records[i]
 	return r.Op == heisen.Branch || len(p.Saw[i]) > 0 && r.Access() != heisen.Read
 }
 
-// Step lets an event happen.
+// Step executes a record.
 func (p *Replayer) Step(i int) {
 	r := &p.Window.Records[i]
-	if t := p.Thread[i]; p.Rules.ControlFlow && p.Saw[i] != nil && p.Deviated[t] > p.Place[i] && !p.sees(i) {
-		p.Deviated[t] = p.Place[i]
+	if t := p.Thread[i]; p.Rules.ControlFlow && p.Saw[i] != nil && p.Deviated[t] > p.Pos[i] && !p.seesAccepted(i) {
+		p.Deviated[t] = p.Pos[i]
 	}
 	p.Done[i] = true
 	p.Next[p.Thread[i]]++
-	p.Grip(r, p.Owner[i])
+	p.ApplyLock(r, p.Owner[i])
 	if r.Access().IsWrite() || r.Op == heisen.Alloc || r.Op == heisen.Free {
 		for k := p.From[i]; k < p.To[i]; k++ {
 			p.Writer[k] = int32(i)
@@ -222,14 +242,15 @@ func (p *Replayer) Step(i int) {
 	}
 }
 
-// Grip lets a lock be taken or given back, if r does so: owner's hold.
-func (p *Replayer) Grip(r *heisen.Record, owner heisen.Thread) {
+// ApplyLock applies r to the holders of locks, if it acquires or releases one. A release ends the hold
+// of owner.
+func (p *Replayer) ApplyLock(r *heisen.Record, owner heisen.Thread) {
 	h := window.Locks{Held: p.Held}
 	switch {
 	case r.Op == heisen.Acquire && p.Unowned[r.Object]:
-		p.taken[r.Object]++
+		p.exclusive[r.Object]++
 	case r.Op == heisen.Release && p.Unowned[r.Object]:
-		p.taken[r.Object]--
+		p.exclusive[r.Object]--
 	case r.Op == heisen.Acquire || r.Op == heisen.AcquireShared:
 		h.Apply(r)
 	case r.Op == heisen.Release || r.Op == heisen.ReleaseShared:
@@ -237,14 +258,16 @@ func (p *Replayer) Grip(r *heisen.Record, owner heisen.Thread) {
 	}
 }
 
+// Replay executes a witness from the start of the window, and returns an error unless each of its
+// records can be executed in turn and the last ones are pending together at the end.
 func (p *Replayer) Replay(x *window.Witness) error {
 	p.Reset()
 	if x.Last > len(x.Order) || x.Last < 0 {
 		return fmt.Errorf("%w: %d last events of %d", ErrReplay, x.Last, len(x.Order))
 	}
 	for _, i := range x.Order {
-		if i < 0 || i >= len(p.Window.Records) || p.Done[i] {
-			return fmt.Errorf("%w: there is no record %d to come", ErrReplay, i)
+		if i < 0 || i >= len(p.Window.Records) {
+			return fmt.Errorf("%w: the window has no record %d", ErrReplay, i)
 		}
 	}
 	count := len(x.Order) - x.Last

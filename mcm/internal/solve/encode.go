@@ -1,20 +1,18 @@
 package solve
 
 import (
-	"fmt"
-
 	"github.com/heisen-go/heisen/mcm/internal/model"
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// encode tells a solver of the reads and the sections, which it draws conclusions from
-// by itself. With ControlFlow it depends on others what a read may see: those come
-// as clauses.
+// encode gives reads and critical sections to a solver, which propagates them without clauses. With
+// ControlFlow, the values that a read may see depend on other reads, so reads become clauses when a
+// candidate violates them.
 func (s *Solver) encode(solver *order.Solver) error {
 	m := s.m
 	if m.Flow == nil {
 		if err := s.encodeReads(solver); err != nil {
-			return fmt.Errorf("mcm: %w", err)
+			return err
 		}
 	}
 	for i := range m.Locks {
@@ -24,14 +22,14 @@ func (s *Solver) encode(solver *order.Solver) error {
 			list = append(list, order.CriticalSection{Start: x.Acquire, End: x.Release, Holder: int(x.Chain), Shared: x.Shared})
 		}
 		if err := solver.AddLock(list...); err != nil {
-			return fmt.Errorf("mcm: %w", err)
+			return err
 		}
 	}
 	return nil
 }
 
-// encodeReads tells the solver of reads. Writes of a cell have the same value if some
-// read takes them for the same.
+// encodeReads gives reads to a solver. The value of a write is its index among the writes of the
+// cell. Writes that some read accepts as the same have the smallest of their indices.
 func (s *Solver) encodeReads(solver *order.Solver) error {
 	m := s.m
 	byCell := make([][]int32, len(m.Cells))
@@ -49,13 +47,13 @@ func (s *Solver) encodeReads(solver *order.Solver) error {
 			writes[k] = order.Write{Node: n, Value: int32(k)}
 			at[n] = k
 		}
-		named := map[order.Node]bool{}
+		done := map[order.Node]bool{} // by the first write of a value: its writes have their value
 		for _, i := range byCell[c] {
 			r := &m.Reads[i]
-			if len(r.Same) == 0 || named[r.Same[0]] {
+			if len(r.Same) == 0 || done[r.Same[0]] {
 				continue
 			}
-			named[r.Same[0]] = true
+			done[r.Same[0]] = true
 			for _, w := range r.Same {
 				writes[at[w]].Value = int32(at[r.Same[0]])
 			}

@@ -7,26 +7,27 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// Simulation runs orders of a model and says which constraints they violate.
+// Simulation executes orders of a model's nodes and finds the constraints that they violate.
 type Simulation struct {
 	m      *model.Model
-	place  []int32      // by node: its place in the order; beyond it, if it does not come before the goal
-	last   []order.Node // by cell: its last write, plus one
-	open   [][]int32    // by lock: sections that have not ended
-	sent   [][]order.Node
-	prefix []int32 // by chain
+	place  []int32        // by node: its place in the order, or notBefore if it does not come before the goal
+	last   []order.Node   // by cell: its last write, plus one
+	open   [][]int32      // by lock: sections that have not ended
+	sent   [][]order.Node // by message: the sends so far
+	prefix []int32        // by chain: how many nodes come before the goal
 
 	// With ControlFlow:
-	sees   []order.Node // by read: the write that it sees
-	spoilt []int32      // by chain: the first read that does not see what it may, plus one
+	sees     []order.Node // by read: the write that it sees
+	deviated []int32      // by chain: the first read that sees no accepted value, plus one; see model.Flow
 
-	solver  *order.Solver            // for booleans; nil where nobody looks at clauses
-	choices map[*model.Read][]choice // of the solver
-	prefer  []order.Lit              // choices as observed, which the solver has not been told of
+	solver  *order.Solver            // for which clauses are made; nil if only their number counts
+	choices map[*model.Read][]choice // the choices that the solver has booleans for
+	prefer  []order.Lit              // the observed choices among new ones, of which the solver does not know yet
 	sets    *model.ValueSets
-	cover   []int32 // scratch, see Model.cover
+	cover   []int32 // scratch, see Model.Cover
 }
 
+// NewSimulation returns a simulation without a solver.
 func NewSimulation(m *model.Model, sets *model.ValueSets) *Simulation {
 	s := &Simulation{
 		m: m, sets: sets, cover: make([]int32, len(m.Base)-1), place: make([]int32, m.Goal+1), last: make([]order.Node, len(m.Cells)),
@@ -34,20 +35,37 @@ func NewSimulation(m *model.Model, sets *model.ValueSets) *Simulation {
 		prefix: make([]int32, len(m.Base)-1),
 	}
 	if m.Flow != nil {
-		s.sees, s.spoilt = make([]order.Node, len(m.Reads)), make([]int32, len(m.Base)-1)
+		s.sees, s.deviated = make([]order.Node, len(m.Reads)), make([]int32, len(m.Base)-1)
 	}
 	return s
 }
 
-const beyond = 1 << 30
+// notBefore is the place of nodes that do not come before the goal.
+const notBefore = 1 << 30
 
-// Violated returns a clause for each constraint found that the events up to the
-// goal violate, in the order given. All other constraints but those of the edges
-// hold.
+// Violated executes nodes in the given order, up to the goal if it is among them. It returns clauses
+// that the order violates and all answers satisfy. If there are none, the order satisfies all
+// constraints other than edges. Without a solver, clauses about choices are empty.
 func (s *Simulation) Violated(nodes []order.Node) (clauses [][]order.Lit) {
 	m := s.m
+	for _, n := range s.start(nodes) {
+		clauses = s.access(n, clauses)
+		if m.Flow != nil && m.Flow.Decides[n] {
+			if r := s.deviation(n); r >= 0 {
+				clauses = s.forbidDeviation(r, []order.Lit{{Before: m.Goal, After: n}}, clauses)
+			}
+		}
+		clauses = s.lock(n, clauses)
+		clauses = s.message(n, clauses)
+	}
+	return clauses
+}
+
+// start prepares for an order, and returns the nodes before the goal.
+func (s *Simulation) start(nodes []order.Node) []order.Node {
+	m := s.m
 	for i := range s.place {
-		s.place[i] = beyond
+		s.place[i] = notBefore
 	}
 	clear(s.last)
 	clear(s.prefix)
@@ -63,70 +81,82 @@ func (s *Simulation) Violated(nodes []order.Node) (clauses [][]order.Lit) {
 			s.open[i] = append(s.open[i], id)
 		}
 	}
-	count := len(nodes)
+	if m.Flow != nil {
+		clear(s.deviated)
+	}
 	for i, n := range nodes {
 		if n == m.Goal {
-			count = i
-			break
+			return nodes[:i]
 		}
 		s.place[n] = int32(i)
 		s.prefix[m.Chain[n]]++
 	}
-	if m.Flow != nil {
-		clear(s.spoilt)
-	}
-	for _, n := range nodes[:count] {
-		for _, t := range m.Accesses[m.AccessAt[n]:m.AccessAt[n+1]] {
-			if t.Read >= 0 {
-				r, w := &m.Reads[t.Read], s.last[t.Cell]-1
-				switch {
-				case m.Flow != nil && !r.Unowned:
-					s.sees[t.Read] = w
-					if s.spoilt[m.Chain[n]] == 0 && (!r.Accepts(w) || w != model.None && s.spoils(w) >= 0) {
-						s.spoilt[m.Chain[n]] = t.Read + 1
-					}
-				case !r.Accepts(w):
-					clauses = s.misread(t.Read, w, []order.Lit{{Before: m.Goal, After: r.Node}}, clauses)
+	return nodes
+}
+
+// access executes the accesses of a node.
+func (s *Simulation) access(n order.Node, clauses [][]order.Lit) [][]order.Lit {
+	m := s.m
+	for _, t := range m.Accesses[m.AccessAt[n]:m.AccessAt[n+1]] {
+		if t.Read >= 0 {
+			r, w := &m.Reads[t.Read], s.last[t.Cell]-1
+			switch {
+			case m.Flow != nil && !r.Unowned:
+				s.sees[t.Read] = w
+				if s.deviated[m.Chain[n]] == 0 && (!r.Accepts(w) || w != model.None && s.deviation(w) >= 0) {
+					s.deviated[m.Chain[n]] = t.Read + 1
 				}
-			}
-			if t.Write {
-				s.last[t.Cell] = n + 1
-			}
-		}
-		if m.Flow != nil && m.Flow.Decides[n] {
-			if r := s.spoils(n); r >= 0 {
-				clauses = s.respoil(r, []order.Lit{{Before: m.Goal, After: n}}, clauses)
+			case !r.Accepts(w):
+				clauses = s.forbidMisread(t.Read, w, []order.Lit{{Before: m.Goal, After: r.Node}}, clauses)
 			}
 		}
-		if id := m.Begins[n]; id >= 0 {
-			x := &m.Sections[id]
-			for _, o := range s.open[x.Lock] {
-				if y := &m.Sections[o]; x.Conflicts(y) {
-					clauses = append(clauses, exclusion(m, x, y))
-				}
-			}
-			s.open[x.Lock] = append(s.open[x.Lock], id)
-		}
-		if id := m.Ends[n]; id >= 0 {
-			list := &s.open[m.Sections[id].Lock]
-			*list = slices.DeleteFunc(*list, func(o int32) bool { return o == id })
-		}
-		if q := m.Message[n]; q >= 0 {
-			if m.Receives(n) {
-				for _, e := range s.sent[q] {
-					if m.Rank[e] >= m.Rank[n] {
-						clauses = append(clauses, overtaken(m, n, e))
-					}
-				}
-			} else {
-				s.sent[q] = append(s.sent[q], n)
-			}
+		if t.Write {
+			s.last[t.Cell] = n + 1
 		}
 	}
 	return clauses
 }
 
-// exclusion says that two sections do not overlap, as far as both start.
+// lock executes the lock operation of a node.
+func (s *Simulation) lock(n order.Node, clauses [][]order.Lit) [][]order.Lit {
+	m := s.m
+	if id := m.Begins[n]; id >= 0 {
+		x := &m.Sections[id]
+		for _, o := range s.open[x.Lock] {
+			if y := &m.Sections[o]; x.Conflicts(y) {
+				clauses = append(clauses, exclusion(m, x, y))
+			}
+		}
+		s.open[x.Lock] = append(s.open[x.Lock], id)
+	}
+	if id := m.Ends[n]; id >= 0 {
+		list := &s.open[m.Sections[id].Lock]
+		*list = slices.DeleteFunc(*list, func(o int32) bool { return o == id })
+	}
+	return clauses
+}
+
+// message executes the send or receive of a node.
+func (s *Simulation) message(n order.Node, clauses [][]order.Lit) [][]order.Lit {
+	m := s.m
+	q := m.Message[n]
+	if q < 0 {
+		return clauses
+	}
+	if !m.Receives(n) {
+		s.sent[q] = append(s.sent[q], n)
+		return clauses
+	}
+	for _, e := range s.sent[q] {
+		if m.Rank[e] >= m.Rank[n] {
+			clauses = append(clauses, sendAfter(m, n, e))
+		}
+	}
+	return clauses
+}
+
+// exclusion returns the clause that two sections do not overlap if both begin before the goal. By
+// Algorithm 9 to the letter, they do not overlap even if they come after the goal.
 func exclusion(m *model.Model, x, y *model.CriticalSection) (clause []order.Lit) {
 	for _, p := range [2][2]*model.CriticalSection{{x, y}, {y, x}} {
 		a, b := p[0], p[1]
@@ -140,29 +170,30 @@ func exclusion(m *model.Model, x, y *model.CriticalSection) (clause []order.Lit)
 	return clause
 }
 
-// overtaken says that a message which was sent later is sent after a receive.
-func overtaken(m *model.Model, receive, send order.Node) []order.Lit {
+// sendAfter returns the clause that a send comes after a receive if that comes before the goal.
+func sendAfter(m *model.Model, receive, send order.Node) []order.Lit {
 	return []order.Lit{{Before: receive, After: send}, {Before: m.Goal, After: receive}}
 }
 
-// spoils returns the read that spoils what its thread does at n, -1 if none does.
-func (s *Simulation) spoils(n order.Node) int32 {
-	if k := s.spoilt[s.m.Chain[n]]; k > 0 && s.m.Reads[k-1].Node <= n {
+// deviation returns the read at or before n by which the thread of n has deviated, or -1.
+func (s *Simulation) deviation(n order.Node) int32 {
+	if k := s.deviated[s.m.Chain[n]]; k > 0 && s.m.Reads[k-1].Node <= n {
 		return k - 1
 	}
 	return -1
 }
 
-// respoil says that a read that spoils its thread sees what it may, or guard holds.
-func (s *Simulation) respoil(at int32, guard []order.Lit, clauses [][]order.Lit) [][]order.Lit {
+// forbidDeviation adds clauses by which a read does not make its thread deviate, unless guard holds.
+func (s *Simulation) forbidDeviation(at int32, guard []order.Lit, clauses [][]order.Lit) [][]order.Lit {
 	for {
 		r, w := &s.m.Reads[at], s.sees[at]
 		if !r.Accepts(w) {
-			return s.misread(at, w, guard, clauses)
+			return s.forbidMisread(at, w, guard, clauses)
 		}
-		// It sees the value, but from who has read something else.
+		// It sees an accepted write, but the thread of the write had deviated before it. So another
+		// write must be chosen, or that thread must not deviate.
 		if r.HasChoice() {
-			if clauses = s.choose(at, w, guard, clauses); s.solver == nil {
+			if clauses = s.addChoices(at, w, guard, clauses); s.solver == nil {
 				return clauses
 			}
 			for _, c := range s.choices[r] {
@@ -171,15 +202,15 @@ func (s *Simulation) respoil(at int32, guard []order.Lit, clauses [][]order.Lit)
 				}
 			}
 		}
-		at = s.spoils(w)
+		at = s.deviation(w)
 	}
 }
 
-// misread says that a read sees what it may, or guard holds. w is what it sees instead.
-func (s *Simulation) misread(at int32, w order.Node, guard []order.Lit, clauses [][]order.Lit) [][]order.Lit {
+// forbidMisread adds clauses by which a read sees an accepted value instead of w, unless guard holds.
+func (s *Simulation) forbidMisread(at int32, w order.Node, guard []order.Lit, clauses [][]order.Lit) [][]order.Lit {
 	r := &s.m.Reads[at]
 	if !r.HasChoice() {
-		// One choice: it comes before the read, and w not in between.
+		// One choice: the source comes before the read, and w does not come between them.
 		if r.Saw != model.None && s.place[r.Saw] > s.place[r.Node] {
 			return append(clauses, append(guard, order.Lit{Before: r.Saw, After: r.Node}))
 		}
@@ -188,21 +219,22 @@ func (s *Simulation) misread(at int32, w order.Node, guard []order.Lit, clauses 
 		}
 		return append(clauses, append(guard, order.Lit{Before: r.Node, After: w}))
 	}
-	return s.choose(at, w, guard, clauses)
+	return s.addChoices(at, w, guard, clauses)
 }
 
-// choice is that a read sees a write: a boolean of the solver.
+// choice is a boolean of the solver: a read sees a write, or the value before the window.
 type choice struct {
 	write order.Node
 	lit   order.Lit
 }
 
-// choose says that a read makes a choice, when that is new, and keeps w away from
-// what it has chosen.
-func (s *Simulation) choose(at int32, w order.Node, guard []order.Lit, clauses [][]order.Lit) [][]order.Lit {
+// addChoices adds clauses by which a read chooses a source, unless guard holds, and by which w does
+// not come between the chosen source and the read. It makes the choices of the read if there are
+// none yet.
+func (s *Simulation) addChoices(at int32, w order.Node, guard []order.Lit, clauses [][]order.Lit) [][]order.Lit {
 	m := s.m
 	if s.solver == nil {
-		return append(clauses, nil) // nobody looks at what is violated
+		return append(clauses, nil) // only the number of clauses counts
 	}
 	r := &m.Reads[at]
 	list, known := s.choices[r]
@@ -212,7 +244,7 @@ func (s *Simulation) choose(at int32, w order.Node, guard []order.Lit, clauses [
 		add := func(o order.Node) {
 			switch {
 			case o == model.None && covered, o != model.None && m.Pos(o) < s.cover[m.Chain[o]]:
-				return // another value is always in between
+				return // a rival always comes between
 			case o != model.None && (o == r.Node || m.Before(r.Node, o)):
 				return
 			}
@@ -238,12 +270,12 @@ func (s *Simulation) choose(at int32, w order.Node, guard []order.Lit, clauses [
 		s.choices[r] = list
 		clauses = append(clauses, clause)
 	}
-	made := false
+	chosen := false
 	for _, c := range list {
 		if known && !s.solver.Holds(c.lit) {
 			continue
 		}
-		made = true
+		chosen = true
 		if w == model.None || c.write == w || c.write != model.None && s.place[c.write] > s.place[w] {
 			continue
 		}
@@ -253,8 +285,8 @@ func (s *Simulation) choose(at int32, w order.Node, guard []order.Lit, clauses [
 		}
 		clauses = append(clauses, clause)
 	}
-	if !made {
-		// It has made no choice, for the solver took it that it comes after the goal.
+	if !chosen {
+		// No choice holds, because the solver presumed that the read comes after the goal.
 		clause := guard
 		for _, c := range list {
 			clause = append(clause, c.lit)

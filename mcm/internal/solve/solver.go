@@ -2,37 +2,38 @@ package solve
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/heisen-go/heisen/mcm/internal/model"
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// account is what the solver has spent.
-type account struct{ conflicts, propagations int64 }
+// cost is work of the order solver.
+type cost struct{ conflicts, propagations int64 }
 
-// Solver asks the solver about queries.
+// Solver answers queries about one model with an order solver.
 type Solver struct {
 	m     *model.Model
 	style Style
-	exact func() bool // what a query's answer would be is known from states alone
+	exact func() bool // reports whether states contain all that constraints depend on, see moves.Machine.Exact
 
 	conflicts, propagations int // the budget of a query
 
 	solver      *order.Solver
-	lazy        *Simulation // for the solver
-	usual       account     // of questions to the solver, and of those that it may spend more on
-	special     account
-	precedences map[[2]int32][]precedence // by threads: of who waits, and of who does not get past
-	nodes       []order.Node
+	lazy        *Simulation               // finds the clauses that candidates violate
+	regular     cost                      // of all queries without insist
+	insistent   cost                      // of all queries with insist
+	precedences map[[2]int32][]precedence // by the chains of a and b
+	nodes       []order.Node              // scratch: the answer
 }
 
-// Style is how the solver is asked. The zero value is the default.
+// Style is how the order solver is used. The zero value is the default.
 type Style struct {
 	Eager bool // all constraints from the start
-	Fresh bool // a new solver for each question
+	Fresh bool // a new order solver for each query
 }
 
+// New returns a solver for queries about a model, with the budget of a query. exact reports whether
+// the states of the model contain all that its constraints depend on.
 func New(m *model.Model, sets *model.ValueSets, conflicts, propagations int, style Style, exact func() bool) *Solver {
 	return &Solver{
 		m: m, style: style, exact: exact, conflicts: conflicts, propagations: propagations,
@@ -40,27 +41,28 @@ func New(m *model.Model, sets *model.ValueSets, conflicts, propagations int, sty
 	}
 }
 
-// Solve asks the solver, unless so much has been spent as on so many questions may be; and, if
-// two nodes do not meet, whether that is so for more. What questions cost that may insist counts
-// apart from the others.
-func (s *Solver) Solve(ctx context.Context, q *model.Query, conflicts, propagations, questions int, insist bool) (verdict model.Verdict, nodes []order.Node, err error) {
-	from := &s.usual
+// Solve asks the order solver, within a budget of conflicts and propagations for this query. It does
+// nothing if all queries together have cost more than the budgets of the given number of queries.
+// Queries with insist are accounted for separately. If the query is a race and is impossible, Solve
+// also asks for a precedence that implies it, within the same budget.
+func (s *Solver) Solve(ctx context.Context, q *model.Query, conflicts, propagations, queries int, insist bool) (verdict model.Verdict, nodes []order.Node, err error) {
+	total := &s.regular
 	if insist {
-		from = &s.special
+		total = &s.insistent
 	}
-	if from.conflicts > int64(questions)*int64(s.conflicts) || from.propagations > int64(questions)*int64(s.propagations) {
+	if total.conflicts > int64(queries)*int64(s.conflicts) || total.propagations > int64(queries)*int64(s.propagations) {
 		return model.Unknown, nil, nil
 	}
-	verdict, nodes, err = s.spend(ctx, q, conflicts, propagations, from)
+	verdict, nodes, err = s.ask(ctx, q, conflicts, propagations, total)
 	if verdict == model.Impossible && q.IsRace() && err == nil {
 		first, second := q.ObservedPair(s.m)
-		err = s.learnPrecedence(ctx, first, second, conflicts, propagations, from)
+		err = s.learnPrecedence(ctx, first, second, conflicts, propagations, total)
 	}
 	return verdict, nodes, err
 }
 
-// spend asks the solver, which may spend so much.
-func (s *Solver) spend(ctx context.Context, q *model.Query, conflicts, propagations int, from *account) (model.Verdict, []order.Node, error) {
+// ask asks the order solver, within a budget, and adds the cost to total.
+func (s *Solver) ask(ctx context.Context, q *model.Query, conflicts, propagations int, total *cost) (model.Verdict, []order.Node, error) {
 	m := s.m
 	if s.solver == nil || s.style.Fresh {
 		if err := s.start(); err != nil {
@@ -70,20 +72,20 @@ func (s *Solver) spend(ctx context.Context, q *model.Query, conflicts, propagati
 	before := s.solver.Stats()
 	defer func() {
 		after := s.solver.Stats()
-		from.conflicts += after.Conflicts - before.Conflicts
-		from.propagations += after.Propagations - before.Propagations
+		total.conflicts += after.Conflicts - before.Conflicts
+		total.propagations += after.Propagations - before.Propagations
 	}()
 	s.solver.SetBudget(int64(max(1, conflicts)), int64(max(1, propagations)))
 	var assume []order.Lit
 	for _, e := range q.Edges(m) {
 		assume = append(assume, order.Lit{Before: e.From, After: e.To})
 	}
-	for _, n := range s.beyond(q) {
+	for _, n := range s.afterGoal(q) {
 		assume = append(assume, order.Lit{Before: m.Goal, After: n})
 	}
 	for _, l := range s.lazy.prefer {
 		if err := s.solver.Prefer(l); err != nil {
-			return model.Unknown, nil, fmt.Errorf("mcm: %w", err)
+			return model.Unknown, nil, err
 		}
 	}
 	s.lazy.prefer = s.lazy.prefer[:0]
@@ -93,7 +95,7 @@ func (s *Solver) spend(ctx context.Context, q *model.Query, conflicts, propagati
 	}
 	result, err := s.solver.Solve(ctx, assume, check)
 	if err != nil {
-		return model.Unknown, nil, fmt.Errorf("mcm: %w", err)
+		return model.Unknown, nil, err
 	}
 	switch result {
 	case order.Sat:
@@ -112,12 +114,11 @@ func (s *Solver) spend(ctx context.Context, q *model.Query, conflicts, propagati
 	return model.Unknown, nil, nil
 }
 
-// Reset has the solver begin anew: what it has learned from other questions leads it astray where
-// reads have many choices.
+// Reset makes the next query start with a new order solver. Where reads have many choices, clauses
+// and activities that it has learned from other queries mislead the search.
 func (s *Solver) Reset() { s.solver = nil }
 
-// start makes the solver, with all edges and, if they are wanted from the start,
-// all constraints that are single clauses.
+// start makes the order solver, with all permanent constraints.
 func (s *Solver) start() error {
 	m := s.m
 	chains := make([]int, len(m.Base)-1)
@@ -126,20 +127,22 @@ func (s *Solver) start() error {
 	}
 	solver, err := order.NewSolver(chains, order.WithGoalChain(len(chains)-1), order.WithBudget(int64(s.conflicts), int64(s.propagations)))
 	if err != nil {
-		return fmt.Errorf("mcm: %w", err)
+		return err
 	}
 	for _, list := range [][]model.Edge{m.Edges, m.ReadsFrom} {
 		for _, e := range list {
-			solver.Require(e.From, e.To)
+			if err := solver.Require(e.From, e.To); err != nil {
+				return err
+			}
 		}
 	}
 	if err := solver.PreferOrder(m.Observed); err != nil {
-		return fmt.Errorf("mcm: %w", err)
+		return err
 	}
 	if s.style.Eager || m.Literal {
 		for _, clause := range s.constraints() {
 			if err := solver.Add(clause...); err != nil {
-				return fmt.Errorf("mcm: %w", err)
+				return err
 			}
 		}
 	}
@@ -153,7 +156,8 @@ func (s *Solver) start() error {
 	return nil
 }
 
-// constraints returns all constraints that are single clauses.
+// constraints returns all constraints that are single clauses: critical sections, messages, and reads
+// that accept one write.
 func (s *Solver) constraints() (list [][]order.Lit) {
 	m := s.m
 	for i := range m.Locks {
@@ -188,7 +192,7 @@ func (s *Solver) constraints() (list [][]order.Lit) {
 	for i := range m.Messages {
 		for _, n := range m.Messages[i].Receives {
 			for _, e := range m.Messages[i].Sends[m.Rank[n]:] {
-				list = append(list, overtaken(m, n, e))
+				list = append(list, sendAfter(m, n, e))
 			}
 		}
 	}

@@ -7,33 +7,34 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// Locks follows who holds which locks, for the Held of windows.
+// Locks follows which threads hold which locks, to find Window.Held.
 type Locks struct {
-	Held map[heisen.Object][]Holder
+	Held map[heisen.Object][]Holder // without entries for locks that are not held
 }
 
-// Holder is that a thread holds a lock, so many times.
+// Holder is a thread that holds a lock.
 type Holder struct {
 	Thread heisen.Thread
 	Shared bool
-	Times  int
+	Times  int // acquisitions without a release
 }
 
+// NewLocks returns Locks where no lock is held.
 func NewLocks() *Locks { return &Locks{Held: map[heisen.Object][]Holder{}} }
 
-// Apply takes the next event of the stream.
+// Apply takes the next event of the stream. An allocation ends the holds of the locks in its memory.
 func (h *Locks) Apply(r *heisen.Record) {
 	switch r.Op {
 	case heisen.Acquire, heisen.AcquireShared:
 		shared := r.Op == heisen.AcquireShared
-		grips := h.Held[r.Object]
-		for i := range grips {
-			if grips[i].Thread == r.Thread && grips[i].Shared == shared {
-				grips[i].Times++
+		holders := h.Held[r.Object]
+		for i := range holders {
+			if holders[i].Thread == r.Thread && holders[i].Shared == shared {
+				holders[i].Times++
 				return
 			}
 		}
-		h.Held[r.Object] = append(grips, Holder{r.Thread, shared, 1})
+		h.Held[r.Object] = append(holders, Holder{r.Thread, shared, 1})
 	case heisen.Release, heisen.ReleaseShared:
 		if g, ok := h.Released(r); ok {
 			h.Release(r.Object, g.Thread, g.Shared)
@@ -53,8 +54,8 @@ func (h *Locks) Apply(r *heisen.Record) {
 	}
 }
 
-// Released returns the hold that a release ends: its thread's, else, for locks of Go
-// have no owner, of those in the same mode the one that is listed first.
+// Released returns the hold that a release ends: that of its thread, or else the first one in the
+// same mode, since any goroutine may unlock a lock of Go.
 func (h *Locks) Released(r *heisen.Record) (found Holder, ok bool) {
 	shared := r.Op == heisen.ReleaseShared
 	for _, g := range h.Held[r.Object] {
@@ -71,15 +72,15 @@ func (h *Locks) Released(r *heisen.Record) (found Holder, ok bool) {
 	return found, ok
 }
 
-// Release ends a hold, once.
+// Release undoes one acquisition of a thread's hold, if there is such a hold.
 func (h *Locks) Release(lock heisen.Object, thread heisen.Thread, shared bool) {
-	grips := h.Held[lock]
-	for i := range grips {
-		if grips[i].Thread != thread || grips[i].Shared != shared {
+	holders := h.Held[lock]
+	for i := range holders {
+		if holders[i].Thread != thread || holders[i].Shared != shared {
 			continue
 		}
-		if grips[i].Times--; grips[i].Times == 0 {
-			h.Held[lock] = slices.Delete(grips, i, i+1)
+		if holders[i].Times--; holders[i].Times == 0 {
+			h.Held[lock] = slices.Delete(holders, i, i+1)
 		}
 		if len(h.Held[lock]) == 0 {
 			delete(h.Held, lock)
@@ -88,11 +89,11 @@ func (h *Locks) Release(lock heisen.Object, thread heisen.Thread, shared bool) {
 	}
 }
 
-// List returns what is held, in an order that depends on nothing else. A lock
-// that is held several times is listed as often.
+// List returns the locks that are held, sorted by lock, thread and mode. A lock that a thread
+// acquired several times is listed as often.
 func (h *Locks) List() (list []HeldLock) {
-	for lock, grips := range h.Held {
-		for _, g := range grips {
+	for lock, holders := range h.Held {
+		for _, g := range holders {
 			for range g.Times {
 				list = append(list, HeldLock{lock, g.Thread, g.Shared})
 			}
@@ -114,9 +115,10 @@ func (h *Locks) List() (list []HeldLock) {
 	return list
 }
 
-// CanAcquire reports whether a thread can take a lock that is held so.
-func CanAcquire(grips []Holder, thread heisen.Thread, shared bool) bool {
-	for _, g := range grips {
+// CanAcquire reports whether a thread can acquire a lock with these holders. A thread can acquire a
+// lock again that it holds.
+func CanAcquire(holders []Holder, thread heisen.Thread, shared bool) bool {
+	for _, g := range holders {
 		if g.Thread != thread && !(shared && g.Shared) {
 			return false
 		}

@@ -7,25 +7,25 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// Window is a piece of a stream of events: what a Model is made of.
+// Window is a part of a stream of events.
 type Window struct {
 	Records []heisen.Record // in stream order
 	Index   []uint64        // their positions in the stream, from 1; nil if they are not known
 	Held    []HeldLock      // the locks held where the window starts
 	Hidden  []heisen.Record // the Hide records before the window whose code has not returned where it starts
 
-	Passages []Passage // through atomic sections, of which both accesses are in the window
+	Executions []Execution // executions of atomic sections that begin and end in the window
 }
 
-// Passage is that a thread has gone through an atomic section of package section.
-type Passage struct {
-	Section    int           // its number
+// Execution is one execution of an atomic section of package section.
+type Execution struct {
+	Section    int           // index of the section
 	Entry, End int           // the accesses at its entry and at its end: indices of Records
-	Allow      section.Modes // what others may do to the variable in between
+	Allow      section.Modes // what other threads may do to the variable in between
 }
 
-// Allows reports whether others may access the variable so.
-func (p *Passage) Allows(op heisen.Op) bool {
+// Allows reports whether another thread may access the variable by op during the execution.
+func (p *Execution) Allows(op heisen.Op) bool {
 	mode := section.Reads
 	if op.IsWrite() {
 		mode = section.Writes
@@ -40,8 +40,7 @@ type HeldLock struct {
 	Shared bool // for reading
 }
 
-// Position returns the position in the stream of the i-th record, 0 if it is not
-// known.
+// Position returns the position in the stream of the i-th record, or 0 if it is not known.
 func (w *Window) Position(i int) uint64 {
 	if w.Index == nil {
 		return 0
@@ -49,8 +48,8 @@ func (w *Window) Position(i int) uint64 {
 	return w.Index[i]
 }
 
-// SameAllocation reports whether two records touch an object whose life neither starts nor
-// ends between them.
+// SameAllocation reports whether two records, which must overlap, touch some object in the same
+// allocation epoch: no Alloc or Free of the object comes between them.
 func (w *Window) SameAllocation(i, j int) bool {
 	i, j = min(i, j), max(i, j)
 	a, b := Extent(&w.Records[i]), Extent(&w.Records[j])
@@ -72,14 +71,14 @@ func (w *Window) SameAllocation(i, j int) bool {
 	}
 }
 
-// Rules say how the events of a window are to be understood.
+// Rules determine which reorderings of a window are feasible.
 type Rules struct {
-	ControlFlow bool                                // reads matter only where decisions depend on them
-	Reach       func(*heisen.Record) heisen.Objects // what the code behind a Hide event may touch
-	Literal     bool                                // for tests: as in Algorithm 9, to the letter
+	ControlFlow bool                                // reads matter only as far as decisions depend on them
+	Reach       func(*heisen.Record) heisen.Objects // what the hidden code behind a Hide event may touch
+	Literal     bool                                // for tests: Algorithm 9 of TREE and RDIT, to the letter
 }
 
-// DefaultRules has all reads matter, and hidden code touch everything.
+// DefaultRules returns the rules by which all reads matter and hidden code may touch all objects.
 func DefaultRules() Rules {
 	return Rules{Reach: func(*heisen.Record) heisen.Objects { return (*heisen.Symbols)(nil).Reach(0) }}
 }

@@ -4,16 +4,15 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// Witness is a schedule: some of a window's records, a prefix of each thread's, in
-// an order that is possible wherever the window is. As a trace it is what Records returns,
-// after what comes before the window; package racefuzz makes turns of it (Result.Turns for
-// models, Turns for other hosts) that a scheduler can follow.
+// Witness is a schedule: a prefix of the records of each thread, in a feasible order. As a trace, it
+// is the result of Records after the events before the window. Package racefuzz turns it into a
+// script for a scheduler (Result.Turns for models, Turns for other hosts).
 type Witness struct {
 	Order []int // indices of the window's records
-	Last  int   // how many of them, at the end, are next in their threads at the same time
+	Last  int   // the last so many records are pending together: each is the next of its thread
 }
 
-// Records returns records, those of the window, in the witness's order.
+// Records returns those of the window's records that are in the witness, in its order.
 func (x *Witness) Records(records []heisen.Record) []heisen.Record {
 	out := make([]heisen.Record, len(x.Order))
 	for k, i := range x.Order {
@@ -22,13 +21,14 @@ func (x *Witness) Records(records []heisen.Record) []heisen.Record {
 	return out
 }
 
-// Threads are the records of each thread.
+// Threads has the records of each thread of a window, to make witnesses.
 type Threads struct {
 	steps  [][]int32 // by thread, by first appearance: its records
 	thread []int32   // by record
 	next   []int32   // scratch: by thread
 }
 
+// NewThreads returns the threads of some records.
 func NewThreads(records []heisen.Record) *Threads {
 	k := &Threads{thread: make([]int32, len(records))}
 	known := map[heisen.Thread]int32{}
@@ -46,8 +46,9 @@ func NewThreads(records []heisen.Record) *Threads {
 	return k
 }
 
-// Witness makes a witness of records, a prefix of each thread's but for some that do not
-// constrain anything, which are put in, and of the records that come next.
+// Witness returns the witness with the records of prefix and then last, which are pending together.
+// prefix and last may leave out records that constrain nothing: before each record, Witness inserts
+// the records of its thread that are left out.
 func (k *Threads) Witness(prefix, last []int) *Witness {
 	clear(k.next)
 	x := &Witness{Order: make([]int, 0, len(prefix)+len(last)), Last: len(last)}

@@ -9,11 +9,11 @@ import (
 	"github.com/heisen-go/heisen/bench/workload"
 )
 
-// Count returns how many random cases a test looks at: few, unless the environment
-// variable HEISEN_MCM_CASES says how many.
+// Count returns the number of random cases for a test: few, unless the environment variable
+// HEISEN_MCM_CASES is set.
 func Count(t testing.TB, few int) int { return Amount(t, "HEISEN_MCM_CASES", few) }
 
-// Amount returns the number in an environment variable, few if it is not set.
+// Amount returns the number in an environment variable, or few if the variable is not set.
 func Amount(t testing.TB, variable string, few int) int {
 	t.Helper()
 	text := os.Getenv(variable)
@@ -27,6 +27,7 @@ func Amount(t testing.TB, variable string, few int) int {
 	return n
 }
 
+// Profiles are the generators of larger windows by name.
 var Profiles = map[string]func(workload.Params) []heisen.Record{
 	"mixed": workload.Mixed, "hot": workload.Hot, "locky": workload.Locky,
 }

@@ -9,41 +9,43 @@ import (
 	"github.com/heisen-go/heisen/mcm/internal/window"
 )
 
-// Enumeration enumerates the maximal causal model of a small window: all states that some
-// order of a part of its events reaches, each of which is possible when it comes.
+// Enumeration has all states that the feasible reorderings of a small window reach. It enumerates the
+// maximal causal model by its definition.
 type Enumeration struct {
 	Replayer *replay.Replayer
-	States   []bruteState
+	States   []state
 }
 
-// bruteState is what the future depends on.
-type bruteState struct {
-	done   uint64
-	writer []int32
-	spoilt []int32
+// state is what the feasible continuations of a schedule depend on.
+type state struct {
+	done     uint64 // by record, as bits
+	writer   []int32
+	deviated []int32
 }
 
-func (s bruteState) key() string {
+func (s state) key() string {
 	b := binary.LittleEndian.AppendUint64(nil, s.done)
 	for _, w := range s.writer {
 		b = append(b, byte(w))
 	}
-	for _, at := range s.spoilt {
+	for _, at := range s.deviated {
 		b = append(b, byte(at))
 	}
 	return string(b)
 }
 
+// Enumerate enumerates the states of a window.
 func Enumerate(w *window.Window, rules window.Rules) *Enumeration {
 	return EnumerateWithout(w, rules, nil)
 }
 
-// EnumerateWithout leaves out the steps that never says are not taken.
+// EnumerateWithout enumerates the states that are reached without steps for which never, given the
+// records that are done and the next one, returns true.
 func EnumerateWithout(w *window.Window, rules window.Rules, never func(done []bool, i int) bool) *Enumeration {
 	e := &Enumeration{Replayer: replay.New(w, rules)}
 	first := e.state()
 	seen := map[string]bool{first.key(): true}
-	for work := []bruteState{first}; len(work) > 0; {
+	for work := []state{first}; len(work) > 0; {
 		at := work[len(work)-1]
 		work = work[:len(work)-1]
 		e.Enter(at)
@@ -63,8 +65,9 @@ func EnumerateWithout(w *window.Window, rules window.Rules, never func(done []bo
 	return e
 }
 
-func (e *Enumeration) state() bruteState {
-	s := bruteState{writer: slices.Clone(e.Replayer.Writer), spoilt: slices.Clone(e.Replayer.Deviated)}
+// state returns the current state of the replayer.
+func (e *Enumeration) state() state {
+	s := state{writer: slices.Clone(e.Replayer.Writer), deviated: slices.Clone(e.Replayer.Deviated)}
 	for i := range e.Replayer.Done {
 		if e.Replayer.Done[i] {
 			s.done |= 1 << i
@@ -73,36 +76,38 @@ func (e *Enumeration) state() bruteState {
 	return s
 }
 
-func (e *Enumeration) Enter(s bruteState) {
+// Enter makes s the current state of the replayer.
+func (e *Enumeration) Enter(s state) {
 	e.Replayer.Reset()
 	for i := range e.Replayer.Done {
 		e.Replayer.Done[i] = s.done>>i&1 != 0
 		if e.Replayer.Done[i] {
 			e.Replayer.Next[e.Replayer.Thread[i]]++
-			e.Replayer.Grip(&e.Replayer.Window.Records[i], e.Replayer.Owner[i])
+			e.Replayer.ApplyLock(&e.Replayer.Window.Records[i], e.Replayer.Owner[i])
 		}
 	}
 	copy(e.Replayer.Writer, s.writer)
-	copy(e.Replayer.Deviated, s.spoilt)
+	copy(e.Replayer.Deviated, s.deviated)
 }
 
-// Together reports whether all the records can be next at the same time, in a state
-// that meets a condition.
+// Together reports whether the records are pending together in some state. If ok is not nil, it must
+// return true for the state, which the replayer is in.
 func (e *Enumeration) Together(ok func() bool, records ...int) bool {
 	for _, s := range e.States {
 		e.Enter(s)
-		good := true
+		pending := true
 		for _, i := range records {
-			good = good && !e.Replayer.Done[i] && e.Replayer.Ready(i) == nil
+			pending = pending && !e.Replayer.Done[i] && e.Replayer.Ready(i) == nil
 		}
-		if good && (ok == nil || ok()) {
+		if pending && (ok == nil || ok()) {
 			return true
 		}
 	}
 	return false
 }
 
-// RacyPairs returns the pairs of records that conflict and meet.
+// RacyPairs returns the pairs of conflicting accesses by different threads that overlap in the same
+// allocation epoch.
 func RacyPairs(w *window.Window) (pairs [][2]int) {
 	for j := range w.Records {
 		for i := range j {

@@ -1,5 +1,5 @@
-// Command channels sends numbers along channels of several kinds and notes who got
-// what; see package replay.
+// Command channels sends numbers on channels of several kinds and logs the receivers; see package
+// replay.
 package main
 
 import (

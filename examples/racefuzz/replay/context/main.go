@@ -1,5 +1,5 @@
-// Command context cancels trees of contexts from several sides, and notes who heard of
-// which cause; see package replay.
+// Command context cancels trees of contexts from several goroutines, and logs which cause each
+// waiter got; see package replay.
 package main
 
 import (
@@ -13,26 +13,26 @@ import (
 	"github.com/heisen-go/heisen/examples/racefuzz/replay/journal"
 )
 
-// who is the key of a context's name.
-type who struct{}
+// nameKey is the key of a context's name.
+type nameKey struct{}
 
-func name(ctx context.Context) string { return ctx.Value(who{}).(string) }
+func name(ctx context.Context) string { return ctx.Value(nameKey{}).(string) }
 
-// tree is contexts below a context.
+// tree is a context with the contexts below it.
 type tree struct {
 	j       *journal.Journal
 	waiting sync.WaitGroup
 	cancels []context.CancelCauseFunc
 }
 
-// grow makes contexts of some depth, with two below each, and somebody who waits at
-// each.
+// grow makes a tree of contexts of the given depth, with two below each, and a goroutine that waits
+// at each.
 func (t *tree) grow(parent context.Context, depth int) {
 	if depth == 0 {
 		return
 	}
 	for i := range 2 {
-		ctx := context.WithValue(parent, who{}, fmt.Sprintf("%s.%d", name(parent), i))
+		ctx := context.WithValue(parent, nameKey{}, fmt.Sprintf("%s.%d", name(parent), i))
 		ctx, cancel := context.WithCancelCause(ctx)
 		t.cancels = append(t.cancels, cancel)
 		t.waiting.Add(2)
@@ -51,7 +51,7 @@ func (t *tree) grow(parent context.Context, depth int) {
 
 func main() {
 	var j journal.Journal
-	root := context.WithValue(context.Background(), who{}, "root")
+	root := context.WithValue(context.Background(), nameKey{}, "root")
 	root, cancel := context.WithTimeoutCause(root, 2*time.Millisecond, errors.New("it is late"))
 	defer cancel()
 	t := &tree{j: &j}
@@ -59,7 +59,7 @@ func main() {
 	for i := range 3 {
 		t.waiting.Go(func() {
 			if i == 2 {
-				time.Sleep(2 * time.Millisecond) // together with the deadline
+				time.Sleep(2 * time.Millisecond) // at the same time as the deadline
 			}
 			at := len(t.cancels) / 3 * i
 			j.Notef("canceller %d begins", i)

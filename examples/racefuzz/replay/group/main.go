@@ -1,5 +1,5 @@
-// Command group runs groups of goroutines of which some fail, and notes who was first;
-// see package replay.
+// Command group runs groups of goroutines, some of which fail, and logs the first; see package
+// replay.
 package main
 
 import (
@@ -12,15 +12,15 @@ import (
 	"github.com/heisen-go/heisen/examples/racefuzz/replay/journal"
 )
 
-// errBad is why a job fails.
+// errBad is the error of a job.
 var errBad = errors.New("bad job")
 
-// job works for some time, or until somebody else fails.
+// job works for some time, or until another job fails.
 func job(ctx context.Context, j *journal.Journal, id, steps int, bad bool) error {
 	for i := range steps {
 		select {
 		case <-ctx.Done():
-			j.Notef("job %d is cancelled at step %d: %v", id, i, context.Cause(ctx))
+			j.Notef("job %d is canceled at step %d: %v", id, i, context.Cause(ctx))
 			return context.Cause(ctx)
 		case <-time.After(time.Millisecond):
 			j.Notef("job %d has done step %d", id, i)

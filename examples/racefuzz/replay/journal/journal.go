@@ -1,4 +1,4 @@
-// Package journal notes what goroutines do, in the order in which they do it.
+// Package journal logs the steps of goroutines in their order.
 package journal
 
 import (
@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Journal is lines of text. Its zero value has none, and goroutines can share it.
+// Journal is a list of lines. The zero value is empty. Goroutines can share it.
 type Journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -21,15 +21,14 @@ func (j *Journal) Notef(format string, args ...any) {
 	j.lines = append(j.lines, fmt.Sprintf(format, args...))
 }
 
-// Len returns how many lines there are.
+// Len returns the number of lines.
 func (j *Journal) Len() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return len(j.lines)
 }
 
-// Print writes all lines, and a last one that says that a program has ended as it
-// should.
+// Print writes all lines, and a last one which says that the program has succeeded.
 func (j *Journal) Print(w io.Writer, program string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -1,5 +1,5 @@
-// Command maps goes over maps while goroutines fill them, and notes the order; see
-// package replay.
+// Command maps iterates over maps while goroutines fill them, and logs the order; see package
+// replay.
 package main
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/heisen-go/heisen/examples/racefuzz/replay/journal"
 )
 
-// node is a key whose hash is that of its address.
+// node is used as a key by its address.
 type node struct{ name string }
 
-// atlas is maps that goroutines fill.
+// atlas has the maps that goroutines fill.
 type atlas struct {
 	mu     sync.Mutex
 	byNode map[*node]int  // guarded by mu
@@ -32,8 +32,8 @@ func (a *atlas) put(n *node, value int) {
 	a.any.Store(n, value)
 }
 
-// note notes the order of all maps.
-func (a *atlas) note(j *journal.Journal, who int) {
+// logOrder logs the order of all maps.
+func (a *atlas) logOrder(j *journal.Journal, goroutine int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var byNode, byName, byAny []string
@@ -46,7 +46,7 @@ func (a *atlas) note(j *journal.Journal, who int) {
 	for n := range a.any.Range {
 		byAny = append(byAny, n.(*node).name)
 	}
-	j.Notef("%d sees %v, %v and %v", who, byNode, byName, byAny)
+	j.Notef("%d sees %v, %v and %v", goroutine, byNode, byName, byAny)
 }
 
 const (
@@ -63,14 +63,14 @@ func main() {
 			for _, i := range rand.Perm(each) {
 				a.put(&node{fmt.Sprintf("%d.%d", id, i)}, id*each+i)
 				if rand.IntN(3) == 0 {
-					a.note(&j, id)
+					a.logOrder(&j, id)
 				}
 			}
 		})
 	}
 	working.Wait()
-	a.note(&j, workers)
-	for n := range a.byNode { // some, and others
+	a.logOrder(&j, workers)
+	for n := range a.byNode { // delete some names, in the order of this map
 		if len(a.byName) <= each {
 			break
 		}

@@ -1,4 +1,4 @@
-// Command pool shares buffers by a sync.Pool, and notes who got which; see package
+// Command pool shares buffers through a sync.Pool, and logs which goroutine got which; see package
 // replay.
 package main
 

@@ -1,5 +1,5 @@
-// Command select has goroutines that wait for several things at the same time, and
-// notes what came first; see package replay.
+// Command select has goroutines that wait for several channels at the same time, and logs what came
+// first; see package replay.
 package main
 
 import (
@@ -36,8 +36,7 @@ func merge(j *journal.Journal, id int, left, right <-chan int, out chan<- int) {
 	}
 }
 
-// source sends numbers, on the first of two channels that takes them, or does
-// something else.
+// source sends each number on the first of two channels that is ready, or takes the default case.
 func source(j *journal.Journal, id int, a, b chan<- int) {
 	for i := range each {
 		n := id*each + i

@@ -1,5 +1,5 @@
-// Command timers sleeps, ticks and times out, and notes what came first of what comes
-// at the same time; see package replay.
+// Command timers sleeps, ticks and times out, and logs the order of events at the same time; see
+// package replay.
 package main
 
 import (
@@ -20,7 +20,7 @@ func main() {
 	var j journal.Journal
 	start := time.Now()
 	note := func(format string, args ...any) {
-		// Rounded, so that it is the same wherever the time is.
+		// Rounded, so that small differences of the clock do not matter.
 		j.Notef("%2d: %s", time.Since(start).Round(unit)/unit, fmt.Sprintf(format, args...))
 	}
 	var wakings, fired atomic.Int64

@@ -1,5 +1,5 @@
-// Command places takes many locks, in several goroutines at a time, and then looks for places
-// that the recorder has numbered twice.
+// Command places acquires many locks in several goroutines at the same time. Then it looks for
+// places that the recorder has numbered twice.
 package main
 
 import (
@@ -10,7 +10,7 @@ import (
 
 const goroutines, rounds, locks = 4, 3, 20_000
 
-// places begins as the recorder's tree of places does.
+// places has the first fields of the recorder's tree of places.
 //
 //go:linkname places runtime.heisenPlaces
 var places struct {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Wait comes after whatever the others of the bubble have done until they blocked.
+// TestWait: Wait comes after everything that the other goroutines of the bubble did until they
+// blocked.
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var meet, apart int
@@ -27,7 +28,7 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// So it does of those that have ended.
+// TestWaitForEnd: Wait comes after the ends of goroutines.
 func TestWaitForEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var meet, apart int
@@ -41,7 +42,7 @@ func TestWaitForEnd(t *testing.T) {
 	})
 }
 
-// What was waited for does not come after who waited.
+// TestWaitOnly: the goroutines that Wait waits for do not come after what its caller does then.
 func TestWaitOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var meet, apart int
@@ -60,7 +61,7 @@ func TestWaitOnly(t *testing.T) {
 	})
 }
 
-// Time passes when all are blocked, and not before.
+// TestTime: time passes when all goroutines are blocked, and not before.
 func TestTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var meet, apart int
@@ -81,7 +82,7 @@ func TestTime(t *testing.T) {
 	})
 }
 
-// Timers of a bubble fire when all are blocked.
+// TestTimers: timers of a bubble fire when all goroutines are blocked.
 func TestTimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var meet, apart int
@@ -122,7 +123,7 @@ func TestContext(t *testing.T) {
 	})
 }
 
-// Whoever wakes up at the same time goes on at the same time.
+// TestSameTime: goroutines that wake up at the same time run concurrently.
 func TestSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var meet, apart int
@@ -139,7 +140,7 @@ func TestSameTime(t *testing.T) {
 	})
 }
 
-// Who is woken by somebody who time has woken.
+// TestPassedOn: one goroutine is woken by another one, which was woken by time.
 func TestPassedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var meet, apart int

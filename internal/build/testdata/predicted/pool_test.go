@@ -8,8 +8,7 @@ import (
 
 type box struct{ apart int }
 
-// Who gets from a pool what was put there comes after whoever put it, and not after
-// whoever put something else.
+// TestPool: a Get comes after the Put of the same element, and not after Puts of others.
 func TestPool(t *testing.T) {
 	var meet int
 	var pool sync.Pool
@@ -34,7 +33,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// A pool that goroutines keep giving back to.
+// TestPoolOfBuffers: goroutines return their buffers to the pool.
 func TestPoolOfBuffers(t *testing.T) {
 	var meet int
 	pool := sync.Pool{New: func() any { return new(box) }}

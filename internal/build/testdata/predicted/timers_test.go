@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Each test has two variables. Of meet two accesses can be next to each other in an
-// execution that is told the same as any that is observed; of apart they cannot.
+// Each test has two variables. Two accesses to meet can be next to each other in an execution that
+// any observed one predicts. Two accesses to apart cannot.
 
-// A function that a timer has started is not waited for by Stop.
+// TestStopTooLate: Stop does not wait for a function that a timer has started.
 func TestStopTooLate(t *testing.T) {
 	var meet, apart int
 	done := make(chan bool)
@@ -28,7 +28,7 @@ func TestStopTooLate(t *testing.T) {
 	apart++
 }
 
-// What Stop has kept from starting is started by Reset.
+// TestStopInTime: Reset starts a timer that was stopped in time.
 func TestStopInTime(t *testing.T) {
 	var meet, apart int
 	done := make(chan bool)
@@ -48,7 +48,8 @@ func TestStopInTime(t *testing.T) {
 	apart++
 }
 
-// A function that was started is not what Reset starts.
+// TestResetAgain: a function that a timer has started is not ordered after the Reset that starts it
+// again.
 func TestResetAgain(t *testing.T) {
 	var meet, apart int
 	round := 0
@@ -70,7 +71,7 @@ func TestResetAgain(t *testing.T) {
 	apart++
 }
 
-// Reset takes away what was sent before; who receives receives what comes after it.
+// TestResetChannel: Reset removes what was sent before it. A receiver gets what was sent after it.
 func TestResetChannel(t *testing.T) {
 	var meet, apart int
 	done := make(chan bool)
@@ -89,7 +90,7 @@ func TestResetChannel(t *testing.T) {
 	<-done
 }
 
-// A stopped timer has nothing to receive: the default case is taken all the same.
+// TestStopChannel: a stopped timer sends nothing, so the default case is taken.
 func TestStopChannel(t *testing.T) {
 	var meet, apart int
 	done := make(chan bool)
@@ -111,7 +112,7 @@ func TestStopChannel(t *testing.T) {
 	}
 }
 
-// A ticker's ticks are received one after the other.
+// TestTicker: the ticks of a ticker are received one after the other.
 func TestTicker(t *testing.T) {
 	var meet, apart int
 	done := make(chan bool)

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// The comments "// at: name" give names to lines, by which the tests look for
-// events.
+// The comments "// at: name" give names to lines. The tests look for events at these lines.
 
 var v [16]int // shared
 
@@ -29,7 +28,7 @@ func closer() map[string]func() {
 		"generations": func() {
 			go grandparent() // at: go-grandparent
 			later()
-			crowd(100, func(int) {})
+			parallel(100, func(int) {})
 			go uncle() // at: go-uncle
 			later()
 		},
@@ -400,7 +399,8 @@ func grandchild() {
 
 const lines = 8 // of descendants
 
-// descendants is n generations, the last of which waits for those of others, and races with them.
+// descendants starts n generations of goroutines. The last one waits for those of other lines of
+// descent and races with them.
 func descendants(n int) {
 	if n > 0 {
 		go descendants(n - 1) // at: go-descendant

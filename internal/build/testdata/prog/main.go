@@ -1,5 +1,5 @@
-// Command prog is what the tests of the recorder record: programs in one, chosen
-// by the first argument.
+// Command prog has the programs that the tests of the recorder record. The first argument selects
+// one.
 package main
 
 import (
@@ -9,13 +9,13 @@ import (
 	"slices"
 )
 
-// race and norace hold programs with and without a data race in any schedule,
-// others those that the tests look at closer, deterministic those that are for
-// deterministic runs.
-var race, norace, others, deterministic map[string]func()
+// race and norace have programs with and without a data race in any schedule. others has those for
+// single tests, deterministic those for deterministic runs, and meddling those that close or replace
+// descriptors which they do not know.
+var race, norace, others, deterministic, meddling map[string]func()
 
 func init() {
-	race, norace, others, deterministic = races(), noRaces(), closer(), scheduled()
+	race, norace, others, deterministic, meddling = races(), noRaces(), closer(), scheduled(), descriptors()
 }
 
 func main() {
@@ -29,7 +29,7 @@ func main() {
 		return
 	}
 	var chosen []func()
-	for _, programs := range []map[string]func(){race, norace, others, deterministic} {
+	for _, programs := range []map[string]func(){race, norace, others, deterministic, meddling} {
 		if f, ok := programs[os.Args[1]]; ok {
 			chosen = append(chosen, f)
 		}

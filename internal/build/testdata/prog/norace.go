@@ -23,8 +23,8 @@ import (
 
 func gc() { runtime.GC() }
 
-// crowd runs f in n goroutines.
-func crowd(n int, f func(i int)) {
+// parallel runs f in n goroutines at the same time and returns when all have ended.
+func parallel(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Add(1)
@@ -54,8 +54,8 @@ func noRaces() map[string]func() {
 				return f, func() { a[0], a[50], a[51], a[61], a[69], a[85] = 1, 1, 1, 1, 1, 1 }
 			})
 		},
-		// What another order of the critical sections would bring about is not what
-		// their goroutines did next.
+		// In another order of the critical sections the goroutines would not have done what they
+		// did next.
 		"state-of-a-group": func() {
 			rounds(func() (f, g func()) {
 				x, mu, group := new(int), new(sync.Mutex), new(sync.WaitGroup)
@@ -227,7 +227,7 @@ func noRaces() map[string]func() {
 			})
 		},
 		"nil-locks": func() {
-			// What panics in a lock must not keep what comes after from being recorded.
+			// A panic in a lock operation must not keep later events from being recorded.
 			x, mu := new(int), new(sync.Mutex)
 			for _, f := range []func(*sync.RWMutex){
 				(*sync.RWMutex).RLock, (*sync.RWMutex).RUnlock, (*sync.RWMutex).Lock, (*sync.RWMutex).Unlock,
@@ -251,7 +251,7 @@ func noRaces() map[string]func() {
 		},
 		"mutex": func() {
 			x, mu := new(int), new(sync.Mutex)
-			crowd(20, func(int) {
+			parallel(20, func(int) {
 				for range 50 {
 					mu.Lock()
 					*x++
@@ -262,7 +262,7 @@ func noRaces() map[string]func() {
 		},
 		"try-lock": func() {
 			x, mu := new(int), new(sync.Mutex)
-			crowd(8, func(int) {
+			parallel(8, func(int) {
 				for !mu.TryLock() {
 					runtime.Gosched()
 				}
@@ -272,7 +272,7 @@ func noRaces() map[string]func() {
 		},
 		"rwmutex": func() {
 			x, mu := new(int), new(sync.RWMutex)
-			crowd(20, func(i int) {
+			parallel(20, func(i int) {
 				for range 20 {
 					if i%4 == 0 {
 						mu.Lock()
@@ -288,7 +288,7 @@ func noRaces() map[string]func() {
 		},
 		"rwmutex-try": func() {
 			x, mu := new(int), new(sync.RWMutex)
-			crowd(8, func(i int) {
+			parallel(8, func(i int) {
 				for {
 					if i%2 == 0 && mu.TryLock() {
 						*x++
@@ -315,7 +315,7 @@ func noRaces() map[string]func() {
 		},
 		"unlock-in-panic": func() {
 			x, mu := new(int), new(sync.Mutex)
-			crowd(4, func(int) {
+			parallel(4, func(int) {
 				defer func() { recover() }()
 				mu.Lock()
 				defer mu.Unlock()
@@ -357,7 +357,7 @@ func noRaces() map[string]func() {
 		},
 		"semaphore": func() {
 			x, c := new(int), make(chan bool, 1)
-			crowd(10, func(int) { c <- true; *x++; <-c })
+			parallel(10, func(int) { c <- true; *x++; <-c })
 		},
 		"zero-size-elements": func() {
 			x, c := new(int), make(chan struct{}, 1)
@@ -435,14 +435,14 @@ func noRaces() map[string]func() {
 		},
 		"once": func() {
 			x, once := new(int), new(sync.Once)
-			crowd(10, func(int) {
+			parallel(10, func(int) {
 				once.Do(func() { *x = 1 })
 				_ = *x
 			})
 		},
 		"once-value": func() {
 			f := sync.OnceValue(func() *pair { return &pair{1, 2} })
-			crowd(10, func(int) { _ = f().a })
+			parallel(10, func(int) { _ = f().a })
 		},
 		"cond": func() {
 			x, mu := new(int), new(sync.Mutex)
@@ -463,7 +463,7 @@ func noRaces() map[string]func() {
 		},
 		"sync-map": func() {
 			var m sync.Map
-			crowd(8, func(i int) {
+			parallel(8, func(i int) {
 				p := &pair{i, i}
 				if other, loaded := m.LoadOrStore(i/2, p); loaded {
 					_ = other.(*pair).a
@@ -473,7 +473,7 @@ func noRaces() map[string]func() {
 		},
 		"pool": func() {
 			pool := sync.Pool{New: func() any { return new(pair) }}
-			crowd(20, func(int) {
+			parallel(20, func(int) {
 				for range 20 {
 					p := pool.Get().(*pair)
 					p.a++
@@ -499,7 +499,7 @@ func noRaces() map[string]func() {
 		},
 		"atomic-lock": func() {
 			x, held := new(int), new(int64)
-			crowd(6, func(int) {
+			parallel(6, func(int) {
 				for !atomic.CompareAndSwapInt64(held, 0, 1) {
 					runtime.Gosched()
 				}
@@ -509,7 +509,7 @@ func noRaces() map[string]func() {
 		},
 		"atomic-count": func() {
 			x, n := make([]int, 5), new(atomic.Int64)
-			crowd(5, func(i int) {
+			parallel(5, func(i int) {
 				x[i] = i
 				if n.Add(1) == 5 {
 					for j := range x {
@@ -520,7 +520,7 @@ func noRaces() map[string]func() {
 		},
 		"atomic-bits": func() {
 			x, n := make([]int, 5), new(atomic.Uint32)
-			crowd(5, func(i int) {
+			parallel(5, func(i int) {
 				x[i] = i
 				if n.Or(1<<i)|1<<i == 31 {
 					for j := range x {
@@ -531,7 +531,7 @@ func noRaces() map[string]func() {
 		},
 		"atomic-pointer": func() {
 			var at atomic.Pointer[pair]
-			crowd(6, func(i int) {
+			parallel(6, func(i int) {
 				at.Store(&pair{i, i})
 				_ = at.Load().a
 				p := at.Swap(&pair{i, i})
@@ -541,16 +541,16 @@ func noRaces() map[string]func() {
 		},
 		"atomic-value": func() {
 			var at atomic.Value
-			crowd(6, func(i int) {
+			parallel(6, func(i int) {
 				at.Store(&pair{i, i})
 				_ = at.Load().(*pair).a
 				_ = at.Swap(&pair{i, i}).(*pair).b
 			})
 		},
-		"neighbours": func() {
+		"neighbors": func() {
 			var x [8]byte
 			p := &x
-			crowd(8, func(i int) { p[i] = 1 })
+			parallel(8, func(i int) { p[i] = 1 })
 			fmt.Fprint(io.Discard, x)
 		},
 		"context": func() {
@@ -570,7 +570,7 @@ func noRaces() map[string]func() {
 		"context-timeout": func() {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 			defer cancel()
-			crowd(3, func(int) { <-ctx.Done(); _ = ctx.Err() })
+			parallel(3, func(int) { <-ctx.Done(); _ = ctx.Err() })
 		},
 		"after-func": func() {
 			x, done := new(int), make(chan bool)
@@ -598,7 +598,7 @@ func noRaces() map[string]func() {
 			func() {
 				p := &pair{1, 2}
 				runtime.SetFinalizer(p, func(p *pair) { *x = p.a; close(done) })
-				crowd(4, func(int) { _ = p.b })
+				parallel(4, func(int) { _ = p.b })
 				p.a = 7
 				*x = 1
 			}()
@@ -617,15 +617,15 @@ func noRaces() map[string]func() {
 			collect(done)
 			*x++
 		},
-		"lives": func() {
-			// Addresses wander between goroutines by way of the collector.
+		"reused-memory": func() {
+			// The collector makes goroutines reuse addresses of other goroutines.
 			var stop atomic.Bool
 			both(func() {
 				for !stop.Load() {
 					gc()
 				}
 			}, func() {
-				crowd(4, func(i int) {
+				parallel(4, func(i int) {
 					for range 20_000 {
 						p := &pair{i, i}
 						keep[i] = p
@@ -635,8 +635,8 @@ func noRaces() map[string]func() {
 				stop.Store(true)
 			})
 		},
-		"big-lives": func() {
-			crowd(4, func(i int) {
+		"reused-big-memory": func() {
+			parallel(4, func(i int) {
 				for range 20 {
 					b := make([]byte, 100_000)
 					clear(b)
@@ -654,7 +654,7 @@ func noRaces() map[string]func() {
 				}
 				runtime.GOMAXPROCS(n)
 			}, func() {
-				crowd(10, func(int) {
+				parallel(10, func(int) {
 					for range 50 {
 						mu.Lock()
 						*x++
@@ -665,7 +665,7 @@ func noRaces() map[string]func() {
 			})
 		},
 		"stack-growth": func() {
-			crowd(4, func(int) {
+			parallel(4, func(int) {
 				x := new(int)
 				if grow(5000, x) != 5000 {
 					panic(*x)
@@ -690,14 +690,14 @@ func noRaces() map[string]func() {
 			*x++
 		},
 		"unique": func() {
-			crowd(8, func(i int) {
+			parallel(8, func(i int) {
 				h := unique.Make(fmt.Sprint("name", i%3))
 				_ = h.Value()
 			})
 		},
 		"std": func() {
 			l := log.New(io.Discard, "", log.LstdFlags)
-			crowd(8, func(i int) {
+			parallel(8, func(i int) {
 				l.Println("message", i)
 				fmt.Fprintf(io.Discard, "%d %v %s\n", rand.Int(), pair{i, i}, time.Now())
 				b, err := json.Marshal(map[string]any{"a": []pair{{1, 2}}, "b": i})

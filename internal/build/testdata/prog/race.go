@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// both runs f and g concurrently and returns when both have ended. Its edges are
-// before the first and after the last step of both.
+// both runs f and g concurrently and returns when both have ended. Its synchronization comes before
+// the first and after the last step of both.
 func both(f, g func()) {
 	done := make(chan bool, 1)
 	go func() {
@@ -30,7 +30,7 @@ func rounds(pair func() (f, g func())) {
 	}
 }
 
-// shift moves the elements of a slice on, or back, while somebody has to do with one of them.
+// shift moves the elements of a slice forward or back while another goroutine accesses one of them.
 func shift[T any](back bool, touch func(a []T)) {
 	rounds(func() (f, g func()) {
 		a := make([]T, 100)
@@ -51,7 +51,7 @@ type guarded struct {
 
 var copied guarded
 
-// later returns to the main goroutine when the other one has ended, which orders nothing.
+// later returns when only one goroutine is left. That orders nothing.
 func later() {
 	for runtime.NumGoroutine() > 1 {
 		runtime.Gosched()

@@ -23,11 +23,11 @@ import (
 	"time"
 )
 
-// scheduled are the programs that the tests of deterministic runs look at.
+// scheduled returns the programs for the tests of deterministic runs.
 func scheduled() map[string]func() {
 	return map[string]func(){
-		// Those that print what depends on the schedule, on random numbers, on the order
-		// of maps and on the time.
+		// Programs whose output depends on the schedule, on random numbers, on the order of maps
+		// and on the time.
 		"det-channels": func() {
 			jobs, results := make(chan int), make(chan string, 2)
 			var wg sync.WaitGroup
@@ -80,7 +80,7 @@ func scheduled() map[string]func() {
 			m := map[string]int{}
 			byPointer := map[*int]int{}
 			var mu sync.Mutex
-			crowd(4, func(w int) {
+			parallel(4, func(w int) {
 				for i := range 10 {
 					mu.Lock()
 					m[fmt.Sprint(w, i)] = rand.Intn(1000)
@@ -127,7 +127,7 @@ func scheduled() map[string]func() {
 			type buffer struct{ uses []int }
 			pool := sync.Pool{New: func() any { return new(buffer) }}
 			var once sync.Once
-			crowd(5, func(w int) {
+			parallel(5, func(w int) {
 				for i := range 6 {
 					once.Do(func() { fmt.Print("once by ", w, " ") })
 					b := pool.Get().(*buffer)
@@ -165,7 +165,7 @@ func scheduled() map[string]func() {
 			var mu sync.Mutex
 			kept := map[int][]byte{}
 			collected := 0
-			crowd(6, func(w int) {
+			parallel(6, func(w int) {
 				for i := range 200 {
 					b := make([]byte, 100+rand.Intn(20_000))
 					x := new([10]int)
@@ -181,7 +181,7 @@ func scheduled() map[string]func() {
 			fmt.Print(stats.NumGC > 2, stats.Mallocs > 0, collected, fmt.Sprintf(" %p", kept[3]))
 		},
 
-		// Those that end in one way or another.
+		// Programs that end in different ways.
 		"det-ab-ba": func() {
 			var a, b sync.Mutex
 			both(func() { a.Lock(); b.Lock(); b.Unlock(); a.Unlock() }, func() { b.Lock(); a.Lock(); a.Unlock(); b.Unlock() })
@@ -204,7 +204,7 @@ func scheduled() map[string]func() {
 		"det-panic": func() { go func() { panic("for the test") }(); select {} },
 		"det-exit":  func() { go os.Exit(3); select {} },
 
-		// Those that spin.
+		// Programs that spin.
 		"det-spin": func() {
 			flag := new(bool)
 			go func() { *flag = true }()
@@ -226,11 +226,11 @@ func scheduled() map[string]func() {
 			fmt.Print("waited")
 		},
 
-		// Those that look at what is outside.
+		// Programs that depend on something outside.
 		"out-http": func() {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "hello ", r.URL.Path) }))
 			defer s.Close()
-			crowd(3, func(i int) {
+			parallel(3, func(i int) {
 				resp, err := http.Get(fmt.Sprint(s.URL, "/", i))
 				if err != nil {
 					panic(err)
@@ -255,7 +255,7 @@ func scheduled() map[string]func() {
 			fmt.Print(errors.Is(err, os.ErrDeadlineExceeded))
 		},
 		"out-exec": func() {
-			crowd(2, func(int) {
+			parallel(2, func(int) {
 				out, err := exec.Command("sh", "-c", "sleep 0.2; echo out").CombinedOutput()
 				fmt.Print(strings.TrimSpace(string(out)), err, " ")
 			})
@@ -267,7 +267,7 @@ func scheduled() map[string]func() {
 			text, err := os.ReadFile(os.Args[0])
 			fmt.Print(len(text) > 0, err)
 		},
-		"out-blocking": func() { // a system call that others end
+		"out-blocking": func() { // a system call that other goroutines end
 			var p [2]int
 			if err := syscall.Pipe(p[:]); err != nil {
 				panic(err)
@@ -292,7 +292,7 @@ func scheduled() map[string]func() {
 			fmt.Print(<-done)
 		},
 
-		// Those that have targets.
+		// Programs with targets.
 		"at-race": func() {
 			x, done := new(int), make(chan bool)
 			go func() {
@@ -341,7 +341,7 @@ type parts struct {
 	next *parts
 }
 
-var common parts // shared, and raced for
+var common parts // shared, with races
 
 func newParts(i int) parts {
 	return parts{p: new(int), q: &i, s: fmt.Sprint(i), m: map[string]int{"a": i}}
@@ -350,8 +350,8 @@ func newParts(i int) parts {
 //go:noinline
 func (p parts) sum() int { return *p.p + *p.q + len(p.s) + len(p.m) }
 
-// structs stops goroutines amid the copying of structs, by targets on all of its
-// lines, while the collector is at work.
+// structs has targets on all of its lines. They stop goroutines while these copy structs and the
+// collector is running.
 func structs() {
 	stop := make(chan bool)
 	go func() {
@@ -366,7 +366,7 @@ func structs() {
 	}()
 	var last [8]*parts
 	common = newParts(0)
-	crowd(4, func(w int) {
+	parallel(4, func(w int) {
 		for i := range 20 {
 			common = newParts(i) // at: first-struct
 			c := common

@@ -1,5 +1,5 @@
-// Package src has accesses of every shape. A comment "want" names the variable
-// that the report is to show for an access of each kind on that line.
+// Package src has accesses of every shape. A comment "want" names the variable that the report must
+// show for each kind of access on that line.
 package src
 
 type B struct {

@@ -1,5 +1,5 @@
-// The program runs threads on the tables of package internal/core/atomrace, whose source it is compiled
-// with, under many schedules, and checks what they find.
+// The program is compiled together with the source of package internal/core/atomrace. It runs
+// threads that use the package's tables under many schedules, and checks what they find.
 package main
 
 import (
@@ -21,48 +21,48 @@ func storeRelease32(x *atomic.Uint32, v uint32) { x.Store(v) }
 func lowestBit(x uint32) uint32                 { return uint32(bits.TrailingZeros32(x)) }
 func pauseSpinning()                            {}
 
-// done is an access, with the steps at which Before was called, at which it returned,
-// and at which the access was said to be over and was so. Where accesses are kept, it
-// counts as going on until the next only, but its entry may be there until After.
-type done struct {
+// loggedAccess is an access with four steps: the call of Before, its return, the call that ends the
+// access, and that call's return. If the table keeps accesses pending, ending is the next access of
+// the thread, but the entry may stay until After.
+type loggedAccess struct {
 	Access
-	asked, told, ending, over uint64
-	found                     []uint64 // who overlaps it
-	span                      uint64   // how many times After was called before
+	called, returned, ending, ended uint64
+	found                           []uint64 // IDs of the accesses that overlap it
+	span                            uint64   // how many times After was called before
 }
 
-// broken is a violation and the step by which it was reported.
-type broken struct {
+// reported is a violation and the step by which it was reported.
+type reported struct {
 	Violation
 	by uint64
 }
 
 // thread is one of the threads of a run.
 type thread struct {
-	state  Thread
-	hits   Hits
-	log    []done
-	broken []broken
-	open   bool // the latest access is pending
-	span   uint64
+	state    Thread
+	hits     Hits
+	log      []loggedAccess
+	reported []reported
+	open     bool // the latest access is pending
+	span     uint64
 }
 
 // before makes an access, which ends the latest one.
 func (th *thread) before(t *Table, a Access) {
-	d := done{Access: a, asked: atomic.Steps, span: th.span}
+	d := loggedAccess{Access: a, called: atomic.Steps, span: th.span}
 	latest := len(th.log) - 1
 	if th.open {
 		th.log[latest].ending = atomic.Steps
 	}
 	th.announce(t, &a)
-	d.told = atomic.Steps
+	d.returned = atomic.Steps
 	if th.open && !t.Keep {
-		th.log[latest].over = atomic.Steps
+		th.log[latest].ended = atomic.Steps
 	}
 	for _, o := range th.hits.Overlaps[:th.hits.NumOverlaps] {
 		d.found = append(d.found, o.ID)
 	}
-	th.took()
+	th.takeViolations()
 	th.log = append(th.log, d)
 	th.open = true
 	if a.Atomic {
@@ -70,7 +70,7 @@ func (th *thread) before(t *Table, a Access) {
 	}
 }
 
-// announce calls Before, or what does the same quickly.
+// announce calls Before, or the functions of the fast path, which do the same.
 func (th *thread) announce(t *Table, a *Access) {
 	if t.Keep && a.Size <= 1 && !a.Atomic {
 		th.hits = Hits{}
@@ -87,24 +87,24 @@ func (th *thread) announce(t *Table, a *Access) {
 	t.Before(&th.state, a, &th.hits)
 }
 
-// after ends the latest access, and all that are kept.
+// after ends all pending accesses.
 func (th *thread) after(t *Table) {
 	latest := len(th.log) - 1
 	if th.open {
 		th.log[latest].ending = atomic.Steps
 	}
 	t.After(&th.state, &th.hits)
-	for i := latest; i >= 0 && th.log[i].over == 0; i-- {
-		th.log[i].over = atomic.Steps
+	for i := latest; i >= 0 && th.log[i].ended == 0; i-- {
+		th.log[i].ended = atomic.Steps
 	}
 	th.open = false
 	th.span++
-	th.took()
+	th.takeViolations()
 }
 
-func (th *thread) took() {
+func (th *thread) takeViolations() {
 	for _, v := range th.hits.Violations[:th.hits.NumViolations] {
-		th.broken = append(th.broken, broken{v, atomic.Steps})
+		th.reported = append(th.reported, reported{v, atomic.Steps})
 	}
 }
 
@@ -120,14 +120,14 @@ func (th *thread) script(t *Table, id uint64, seed uint64) {
 		switch rng.IntN(12) {
 		case 0, 1:
 			a.Size = 60
-		case 2, 3, 4: // the bytes of one word only, to meet there
+		case 2, 3, 4: // only the bytes of one word, which makes overlaps likely
 			a.Addr, a.Size = 4+rng.Uint64N(2), 1
 		}
 		if t.sections != 0 && a.Size < 60 {
 			a.Addr, a.Size, a.Loc = 4+rng.Uint64N(2), 1, rng.Uint32N(3)
 		}
 		th.before(t, a)
-		for range rng.IntN(longest) { // the access itself, and whatever comes before the next
+		for range rng.IntN(longest) { // the access itself and the time until the next one
 			atomic.Pause()
 		}
 		if rng.IntN(3) == 0 {
@@ -138,7 +138,7 @@ func (th *thread) script(t *Table, id uint64, seed uint64) {
 	t.AtomExit(&th.state, 0, 1<<64-1, &th.hits)
 }
 
-// run runs three threads under a schedule that the seed decides.
+// run runs three threads under a schedule that the seed determines.
 func run(t *Table, seed uint64) []*thread {
 	rng := rand.New(rand.NewPCG(seed, 99))
 	var threads []*thread
@@ -155,34 +155,35 @@ func run(t *Table, seed uint64) []*thread {
 		next() // to the beginning of its script
 		resume = append(resume, next)
 	}
-	going := []int{0, 1, 2}
+	running := []int{0, 1, 2}
 	at := 0
-	stay := rng.IntN(6) // of six: how likely the same thread goes on
-	for len(going) > 0 {
-		if rng.IntN(6) >= stay || at >= len(going) {
-			at = rng.IntN(len(going))
+	stay := rng.IntN(6) // probability, in sixths, that the same thread continues
+	for len(running) > 0 {
+		if rng.IntN(6) >= stay || at >= len(running) {
+			at = rng.IntN(len(running))
 		}
-		id := going[at]
+		id := running[at]
 		atomic.Step = func() { yields[id](struct{}{}) }
 		if _, ok := resume[id](); !ok {
-			going = slices.Delete(going, at, at+1)
+			running = slices.Delete(running, at, at+1)
 		}
 	}
 	atomic.Step = func() {}
 	return threads
 }
 
-func conflict(a, b *done) bool {
+func conflict(a, b *loggedAccess) bool {
 	return (a.Write || b.Write) && !(a.Atomic && b.Atomic) &&
 		a.Addr < b.Addr+max(b.Size, 1) && b.Addr < a.Addr+max(a.Size, 1)
 }
 
-// meeting is where a thread found another's access, and the spans of the two.
+// meeting is an overlap that a thread found with an access of another one, and the spans of the
+// two.
 type meeting struct{ finder, span, other, otherSpan, word uint64 }
 
 // words calls f for the words that two accesses share, until it returns true.
-func words(a, b *done, f func(uint64) bool) bool {
-	last := func(d *done) uint64 { return d.Addr + max(d.Size, 1) - 1 }
+func words(a, b *loggedAccess, f func(uint64) bool) bool {
+	last := func(d *loggedAccess) uint64 { return d.Addr + max(d.Size, 1) - 1 }
 	for w := max(a.Addr, b.Addr) >> 3; w <= min(last(a), last(b))>>3; w++ {
 		if f(w) {
 			return true
@@ -191,21 +192,21 @@ func words(a, b *done, f func(uint64) bool) bool {
 	return false
 }
 
-// checkRaces judges overlaps by the steps. What is found was pending at some time
-// during Before; and of two plain accesses that were both told before either was ending,
-// one found the other. Where accesses are kept, it may be other accesses of the two
-// threads to the same word that met, in the same spans.
+// checkRaces checks overlaps by their steps. A reported access was pending at some time during
+// Before. Of two conflicting plain accesses that were both announced before either was ending, one
+// found the other. If the table keeps accesses pending, other accesses of the two threads to the
+// same word, in the same spans, may have found each other instead.
 func checkRaces(t *Table, threads []*thread, complete bool) (found int, err error) {
-	var all []*done
+	var all []*loggedAccess
 	met := map[meeting]bool{}
 	for _, th := range threads {
 		for i := range th.log {
 			d := &th.log[i]
 			all = append(all, d)
 			found += len(d.found)
-			for _, who := range d.found {
-				o := &threads[who>>32].log[uint32(who)]
-				if o.ID>>32 == d.ID>>32 || o.Atomic || !conflict(o, d) || o.asked > d.told || o.over < d.asked {
+			for _, id := range d.found {
+				o := &threads[id>>32].log[uint32(id)]
+				if o.ID>>32 == d.ID>>32 || o.Atomic || !conflict(o, d) || o.called > d.returned || o.ended < d.called {
 					return found, fmt.Errorf("%+v found %+v", *d, *o)
 				}
 				words(d, o, func(w uint64) bool {
@@ -215,7 +216,7 @@ func checkRaces(t *Table, threads []*thread, complete bool) (found int, err erro
 			}
 		}
 	}
-	has := func(a, b *done) bool { // a found b
+	reports := func(a, b *loggedAccess) bool { // a reports an overlap with b
 		return slices.Contains(a.found, b.ID) || t.Keep && words(a, b, func(w uint64) bool {
 			return met[meeting{a.ID >> 32, a.span, b.ID >> 32, b.span, w}]
 		})
@@ -225,10 +226,10 @@ func checkRaces(t *Table, threads []*thread, complete bool) (found int, err erro
 			if !complete || a.ID>>32 == b.ID>>32 || a.Atomic || !conflict(a, b) {
 				continue
 			}
-			if a.told <= b.asked && b.told <= a.ending && !has(b, a) && !(t.Keep && has(a, b)) {
+			if a.returned <= b.called && b.returned <= a.ending && !reports(b, a) && !(t.Keep && reports(a, b)) {
 				return found, fmt.Errorf("%+v was pending, and not found by %+v", *a, *b)
 			}
-			if a.told <= b.told && b.told <= a.ending && !b.Atomic && !has(a, b) && !has(b, a) {
+			if a.returned <= b.returned && b.returned <= a.ending && !b.Atomic && !reports(a, b) && !reports(b, a) {
 				return found, fmt.Errorf("%+v and %+v were pending together", *a, *b)
 			}
 		}
@@ -236,10 +237,10 @@ func checkRaces(t *Table, threads []*thread, complete bool) (found int, err erro
 	return found, nil
 }
 
-// checkSections judges violations by the steps, as sections_test.go does by a clock.
+// checkSections checks violations by their steps, as sections_test.go does with a clock.
 func checkSections(_ *Table, threads []*thread, complete bool) (found int, err error) {
 	for id, th := range threads {
-		for _, v := range th.broken {
+		for _, v := range th.reported {
 			found++
 			entry, end := &th.log[uint32(v.Entry)], &th.log[uint32(v.End)]
 			if v.Entry>>32 != uint64(id) || v.End>>32 != uint64(id) || entry.Loc != 1 || end.Loc != 2 ||
@@ -248,20 +249,20 @@ func checkSections(_ *Table, threads []*thread, complete bool) (found int, err e
 			}
 			for _, s := range []struct {
 				there, write bool
-				who          uint64
+				id           uint64
 			}{{v.Read, false, v.Reader}, {v.Wrote, true, v.Writer}} {
 				if !s.there {
 					continue
 				}
-				d := &threads[s.who>>32].log[uint32(s.who)]
-				if d.ID>>32 == uint64(id) || d.Write != s.write || d.told < entry.asked || d.asked > v.by ||
+				d := &threads[s.id>>32].log[uint32(s.id)]
+				if d.ID>>32 == uint64(id) || d.Write != s.write || d.returned < entry.called || d.called > v.by ||
 					v.Addr < d.Addr || v.Addr >= d.Addr+max(d.Size, 1) {
 					return found, fmt.Errorf("%+v is held against the section from %+v to %+v", *d, *entry, *end)
 				}
 			}
 		}
-		// Every end, with the latest entry of its variable.
-		entries := map[uint64]*done{}
+		// Check every end with the latest entry of its variable.
+		entries := map[uint64]*loggedAccess{}
 		for i := range th.log {
 			a := &th.log[i]
 			entry := entries[a.Addr]
@@ -275,14 +276,14 @@ func checkSections(_ *Table, threads []*thread, complete bool) (found int, err e
 			if a.Loc != 2 || entry == nil || !complete {
 				continue
 			}
-			at := slices.IndexFunc(th.broken, func(v broken) bool { return v.End == a.ID })
+			at := slices.IndexFunc(th.reported, func(v reported) bool { return v.End == a.ID })
 			for other, o := range threads {
 				for j := range o.log {
 					d := &o.log[j]
-					if other == id || d.asked < entry.told || d.told > a.asked || a.Addr < d.Addr || a.Addr >= d.Addr+max(d.Size, 1) {
+					if other == id || d.called < entry.returned || d.returned > a.called || a.Addr < d.Addr || a.Addr >= d.Addr+max(d.Size, 1) {
 						continue
 					}
-					if at < 0 || d.Write && !th.broken[at].Wrote || !d.Write && !th.broken[at].Read {
+					if at < 0 || d.Write && !th.reported[at].Wrote || !d.Write && !th.reported[at].Read {
 						return found, fmt.Errorf("%+v came into the section from %+v to %+v, and was not found", *d, *entry, *a)
 					}
 				}
@@ -292,8 +293,8 @@ func checkSections(_ *Table, threads []*thread, complete bool) (found int, err e
 	return found, nil
 }
 
-// empty checks that nothing is left in a table.
-func empty(t *Table) error {
+// checkEmpty checks that a table has no entries.
+func checkEmpty(t *Table) error {
 	for i := range t.buckets {
 		for j := range t.buckets[i].keys {
 			if k := t.buckets[i].keys[j].Load(); k&keyBytes != 0 {
@@ -335,7 +336,7 @@ func main() {
 			busy = t.unnamed.Load()
 			found += n
 			if err == nil && seed%1000 == 0 {
-				err = empty(t)
+				err = checkEmpty(t)
 			}
 			if err != nil {
 				fmt.Printf("keep %v, sections %v, seed %d: %v\n", t.Keep, sections, seed, err)

@@ -33,14 +33,14 @@ func branches(t *T, how int) {
 	}
 }
 
-// A loop: the next turn's access comes after this one's.
+// A loop: the access of the next iteration comes after this one.
 func loop(t *T) {
 	for i := range 3 {
 		t.n = i // want `consecutive of t.n, ends at a.go:39$`
 	}
 }
 
-// An access on the way is an end, whatever comes behind it.
+// An access on the path is an end, whatever comes after it.
 func between(t *T, other bool) {
 	t.n = 1 // want `consecutive of t.n, ends at a.go:47, a.go:49$`
 	if other {

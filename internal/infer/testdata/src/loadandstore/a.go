@@ -82,11 +82,11 @@ func swaps(c *Counter) {
 
 func add(c *Counter) { c.typed.Add(1) }
 
-// What is stored was not made of what was read.
+// The value stored does not depend on the value read.
 func unrelated(c *Counter) int {
 	old := c.n
 	c.n = 7
-	c.n = old // the value read is gone anyway
+	c.n = old // the value read is lost anyway
 	c.limit = c.n
 	return old
 }
@@ -116,7 +116,7 @@ func elements(c *Counter, a, b string, i, j int) {
 	c.list[i] = c.list[i] + 1 // want `load-and-store of c.list\[i\], ends at a.go:116$`
 }
 
-// The value stored is that of the turn before: there is no section in one turn.
+// The value stored was read in the iteration before: there is no section within one iteration.
 func turns(c *Counter) {
 	previous := 0
 	for range 3 {
@@ -126,8 +126,8 @@ func turns(c *Counter) {
 	}
 }
 
-// In a later turn the store is made without the load. A section that the load of
-// an earlier turn began would still be open.
+// In a later iteration the store is made without the load. A section that an earlier load began
+// would still be open.
 func stale(c *Counter, a, b bool) {
 	for range 3 {
 		v := 0

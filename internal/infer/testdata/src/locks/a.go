@@ -1,4 +1,4 @@
-// The fixture of locks that are held.
+// The test data for locks that are held.
 package locks
 
 import "sync"
@@ -68,7 +68,7 @@ func perhaps(t *T, lock bool) {
 	}
 }
 
-// Readers keep out writers, but they are not alone.
+// Readers keep out writers, but not other readers.
 func readers(t *T) {
 	t.rw.RLock()
 	defer t.rw.RUnlock()
@@ -115,7 +115,7 @@ func another(t, u *T) {
 	t.mu.Unlock()
 }
 
-// One way is under the lock, one is not.
+// One path holds the lock, one does not.
 func ways(t *T, b bool) {
 	t.mu.Lock()
 	n := t.n // want `load-and-store of t.n`

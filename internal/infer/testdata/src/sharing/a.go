@@ -1,4 +1,4 @@
-// The fixture of what goroutines can share.
+// The test data for variables that goroutines can share.
 package sharing
 
 import "fmt"
@@ -31,7 +31,7 @@ func scan() int {
 	return s.pos
 }
 
-// worker is handed to a goroutine.
+// worker is passed to a goroutine.
 type worker struct {
 	jobs int
 	part *part
@@ -47,7 +47,7 @@ func (w *worker) run() {
 
 func start() {
 	w := &worker{}
-	w.jobs++ // nobody else has it yet
+	w.jobs++ // not shared yet
 	w.id = 7
 	go w.run()
 	w.jobs++ // want `load-and-store of w.jobs`
@@ -69,7 +69,7 @@ func send(c chan *message) {
 func each() {
 	for range 3 {
 		seen := 0
-		seen++                 // each turn has its own
+		seen++                 // each iteration has its own
 		go func() { seen++ }() // want `load-and-store of seen`
 	}
 }
@@ -102,7 +102,7 @@ func lists() {
 	given[0]++ // want `load-and-store of given\[0\]`
 }
 
-// Only its callers know whose the list is: they say that it is their own.
+// The callers decide: they pass a list that is not shared.
 func add(list []int) { list[0]++ }
 
 // It runs in a goroutine.
@@ -110,7 +110,7 @@ func fill(list []int) {
 	list[1]++ // want `load-and-store of list\[1\]`
 }
 
-// Exported: who knows.
+// Exported: the callers are unknown.
 func Fill(list []int, p *int) {
 	list[1]++ // want `load-and-store of list\[1\]`
 	*p++      // want `load-and-store of \*p`

@@ -213,7 +213,7 @@ func others(t *T, a, b string) {
 	}
 }
 
-// What is tested is the function's own.
+// The tested variable is local to the function.
 func own(t *T) {
 	t.n = 4
 	n := 3
@@ -233,8 +233,8 @@ func line(t *T) {
 	}
 }
 
-// On one line in a loop: if the first test fails, the next turn's would be taken
-// for the use.
+// On one line in a loop: if the first test fails, the test of the next iteration would be taken for
+// the use.
 func lines(t *T) {
 	for range 3 {
 		if t.next != nil && t.next.n > 0 {
@@ -243,8 +243,8 @@ func lines(t *T) {
 	}
 }
 
-// In a later turn the use is made without the test. A section that the test of an
-// earlier turn began would still be open.
+// In a later iteration the use is made without the test. A section that an earlier test began would
+// still be open.
 func stale(t *T, a bool) {
 	for range 3 {
 		ok := true
@@ -257,14 +257,14 @@ func stale(t *T, a bool) {
 	}
 }
 
-// The same without a loop: whichever way control takes, the use belongs to it.
+// The same without a loop: the use belongs to the test on every path.
 func either(t *T, a bool) {
 	if a || t.next != nil { // want `test-and-use of t.next, ends at a.go:263$`
 		use(t.next)
 	}
 }
 
-// In a condition of a loop the test is made before each turn.
+// In a condition of a loop the test is made before each iteration.
 func loop(t *T) {
 	for t.n > 0 { // want `test-and-use of t.n, ends at a.go:270$`
 		t.n = 0
@@ -294,8 +294,8 @@ func literals() func() {
 	return func() { done = true }
 }
 
-// The test is in the caller of the function that reads: nobody else calls it, and
-// not through an interface.
+// The test is in the only caller of the function that reads. That function is not called through an
+// interface.
 type stack struct {
 	mu   sync.Mutex
 	jobs []int
@@ -321,7 +321,7 @@ func latest() {
 	}
 }
 
-// A caller that comes to the use without the test.
+// A caller that reaches the use without the test.
 type pile struct{ jobs []int }
 
 var heap pile
@@ -341,7 +341,7 @@ func second() {
 	heap.take()
 }
 
-// Exported: others call it.
+// Exported: other packages may call it.
 type Pile struct{ jobs []int }
 
 func (p *Pile) Size() int { return len(p.jobs) }

@@ -1,5 +1,5 @@
-// Package atomic stands in for sync/atomic: before each operation the thread lets the
-// scheduler choose who goes on. Threads are coroutines, so an operation is one step.
+// Package atomic replaces sync/atomic: before each operation the scheduler chooses which thread
+// continues. Threads are coroutines, so an operation is one step.
 package atomic
 
 // Step is called before each operation.

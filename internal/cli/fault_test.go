@@ -1,0 +1,152 @@
+package cli_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/heisen-go/heisen/internal/processes"
+)
+
+// busyProgram makes events until a file appears, at most for a minute, and races.
+const busyProgram = `package main
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+var (
+	mu sync.Mutex
+	n  int
+	m  int
+)
+
+func busy(done func()) {
+	defer done()
+	for begin := time.Now(); time.Since(begin) < time.Minute; {
+		for range 10_000 {
+			mu.Lock()
+			n++
+			mu.Unlock()
+		}
+		if _, err := os.Stat("stop"); err == nil {
+			break
+		}
+	}
+}
+
+func main() {
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Add(1)
+		go busy(wg.Done)
+	}
+	os.WriteFile("ready", fmt.Appendln(nil, os.Getpid(), os.Getppid()), 0o666)
+	wg.Wait()
+	done := make(chan bool)
+	go func() {
+		m++
+		done <- true
+	}()
+	m++
+	<-done
+	os.WriteFile("ended", nil, 0o666)
+}
+`
+
+// appears waits for a file.
+func appears(t *testing.T, file string) {
+	t.Helper()
+	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(file); err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s does not appear", file)
+		}
+	}
+}
+
+// startBusy starts heisen run on busyProgram, which sends all its events, and returns once both
+// run. The processes are heisen first.
+func startBusy(t *testing.T) (dir string, cmd *exec.Cmd, stderr *bytes.Buffer, both []processes.Process) {
+	t.Helper()
+	dir = writeFiles(t, map[string]string{"go.mod": "module example.com/m\n\ngo 1.25\n", "main.go": busyProgram})
+	cmd = exec.Command("heisen", "run", "-filter", "none", "-detect", "hybrid,fasttrack", ".")
+	cmd.Dir, cmd.WaitDelay = dir, 10*time.Second
+	stderr = new(bytes.Buffer)
+	cmd.Stderr = stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, p := range both {
+			p.Signal(syscall.SIGKILL)
+		}
+	})
+	appears(t, filepath.Join(dir, "ready"))
+	return dir, cmd, stderr, processes.Tree(processes.Find(cmd.Process.Pid))[:2]
+}
+
+func stop(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, "stop"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestStopped stops heisen, the program, and both for a while: the verdict is the same.
+func TestStopped(t *testing.T) {
+	for _, name := range []string{"heisen", "program", "both"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, cmd, stderr, both := startBusy(t)
+			stopped := map[string][]processes.Process{"heisen": both[:1], "program": both[1:], "both": both}[name]
+			for range 3 {
+				for _, p := range stopped {
+					p.Signal(syscall.SIGSTOP)
+				}
+				time.Sleep(100 * time.Millisecond)
+				for _, p := range stopped {
+					p.Signal(syscall.SIGCONT)
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			stop(t, dir)
+			cmd.Wait()
+			if status := cmd.ProcessState.ExitCode(); status != 66 || !strings.Contains(stderr.String(), "m++") {
+				t.Errorf("exit status %d\n%s", status, stderr)
+			}
+		})
+	}
+}
+
+// TestHeisenKilled kills heisen: the program goes on, says that it is no longer recorded, and ends.
+func TestHeisenKilled(t *testing.T) {
+	for _, early := range []bool{false, true} {
+		dir, cmd, stderr, both := startBusy(t)
+		if early { // it is waiting for heisen
+			both[0].Signal(syscall.SIGSTOP)
+			time.Sleep(100 * time.Millisecond)
+		}
+		both[0].Signal(syscall.SIGKILL)
+		time.Sleep(10 * time.Millisecond)
+		stop(t, dir)
+		appears(t, filepath.Join(dir, "ended"))
+		cmd.Wait() // until the program has closed standard error
+		if both[1].Running() {
+			t.Error("the program does not end")
+		}
+		if !strings.Contains(stderr.String(), "heisen: the analyzer is gone") {
+			t.Errorf("it says %q", stderr)
+		}
+	}
+}

@@ -1,0 +1,15 @@
+package recorder
+
+import (
+	"slices"
+	"strings"
+)
+
+// Environ returns the variables of env that the recorder does not read. Programs and go commands
+// are started with these, so that the user's environment does not decide what the recorder does.
+func Environ(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return name == socketEnv || name == symbolizeEnv
+	})
+}

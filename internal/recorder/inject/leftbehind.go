@@ -1,0 +1,143 @@
+//go:build heisen_inject
+
+package runtime
+
+import "internal/runtime/atomic"
+
+// Goroutines that are left behind: at the end of a program they get the chance to run, as long as
+// there are some that can, up to a limit (the option atexit_sleep_ms). What they do may race with what
+// the program has done. Nothing is waited for if none can run. The functions run on the goroutine
+// that ends the program, as ordinary Go code.
+
+var heisenLeaving uint32 // 1 once a goroutine waits for the others
+
+const (
+	heisenFirstYields = 10        // before the ending goroutine sleeps
+	heisenShortestNap = 20 * 1000 // ns
+	heisenLongestNap  = 5 * 1000 * 1000
+)
+
+// heisenAwaitOthers waits until no other goroutine can run. A goroutine that also ends the program
+// meanwhile blocks for ever if alone is set; otherwise it does not wait.
+func heisenAwaitOthers(alone bool) {
+	gp := getg()
+	if !heisen.on || heisenSched.on || heisenOptions.exitSleep == 0 {
+		return
+	}
+	if !atomic.Cas(&heisenLeaving, 0, 1) {
+		if alone {
+			gopark(nil, nil, waitReasonPanicWait, traceBlockForever, 1)
+		}
+		return
+	}
+	limit := nanotime() + heisenOptions.exitSleep*1000*1000
+	nap := int64(heisenShortestNap)
+	for i := 0; !heisenOthersRest(gp, limit); i++ {
+		left := limit - nanotime()
+		switch {
+		case left <= 0:
+			return
+		case i < heisenFirstYields:
+			Gosched()
+		case gp.bubble != nil: // time does not pass in a bubble of package synctest
+			systemstack(func() { usleep(uint32(nap / 1000)) })
+			Gosched()
+		default:
+			timeSleep(min(nap, left))
+			nap = min(nap*2, heisenLongestNap)
+		}
+	}
+	if panicking.Load() != 0 { // of another goroutine, which ends the program
+		gopark(nil, nil, waitReasonPanicWait, traceBlockForever, 1)
+	}
+}
+
+// heisenOthersRest reports whether no goroutine but gp can run before the limit, unless something
+// from outside of the program wakes it.
+func heisenOthersRest(gp *g, limit int64) bool {
+	if heisenTimersBefore(limit) {
+		return false
+	}
+	ticks := heisenSchedTicks()
+	alone := sched.npidle.Load() == gomaxprocs-1
+	left, moves := false, false
+	forEachGRace(func(other *g) {
+		if other == gp || moves {
+			return
+		}
+		status := readgstatus(other) &^ _Gscan
+		if status == _Gidle || status == _Gdead || isSystemGoroutine(other, false) {
+			return
+		}
+		left = true
+		switch status {
+		case _Grunnable, _Grunning, _Gcopystack, _Gpreempted:
+			moves = true
+		case _Gsyscall:
+			moves = !heisenAwaitsSignals(other)
+		case _Gwaiting:
+			moves = !heisenBlocked(other.waitreason)
+		}
+	})
+	// Threads that have a P may be about to wake a goroutine.
+	return !left || !moves && alone && heisenSchedTicks() == ticks
+}
+
+// heisenBlocked reports whether a goroutine that waits goes on only if another goroutine does
+// something, or a timer. Others wait for the network, or for the garbage collector.
+func heisenBlocked(why waitReason) bool {
+	switch why {
+	case waitReasonChanReceive, waitReasonChanSend, waitReasonSelect,
+		waitReasonChanReceiveNilChan, waitReasonChanSendNilChan, waitReasonSelectNoCases,
+		waitReasonSyncMutexLock, waitReasonSyncRWMutexRLock, waitReasonSyncRWMutexLock,
+		waitReasonSyncCondWait, waitReasonSyncWaitGroupWait, waitReasonSemacquire,
+		waitReasonSleep, waitReasonCoroutine, waitReasonPanicWait, waitReasonTraceReaderBlocked,
+		waitReasonSynctestRun, waitReasonSynctestWait, waitReasonSynctestChanReceive,
+		waitReasonSynctestChanSend, waitReasonSynctestSelect, waitReasonSynctestWaitGroupWait:
+		return true
+	}
+	return false
+}
+
+// heisenAwaitsSignals reports whether a goroutine is the one of package os/signal that waits for
+// signals. It stays in a system call until one comes.
+func heisenAwaitsSignals(gp *g) bool {
+	f := findfunc(gp.startpc)
+	return f.valid() && funcname(f) == "os/signal.loop"
+}
+
+// heisenSchedTicks returns a number that changes when a goroutine begins to run.
+func heisenSchedTicks() (ticks uint64) {
+	lock(&allpLock)
+	for _, pp := range allp {
+		if pp != nil { // the list has grown, and the P is about to be made
+			ticks += uint64(atomic.Load(&pp.schedtick))
+		}
+	}
+	unlock(&allpLock)
+	return ticks
+}
+
+// heisenTimersBefore reports whether a timer fires before the limit. Timers that were stopped stay
+// in the heap for a while.
+func heisenTimersBefore(limit int64) (found bool) {
+	lock(&allpLock)
+	for _, pp := range allp {
+		if pp == nil {
+			continue
+		}
+		if first := pp.timers.wakeTime(); first == 0 || first > limit {
+			continue
+		}
+		lock(&pp.timers.mu)
+		for _, t := range pp.timers.heap {
+			if t.when <= limit && t.timer.astate.Load()&timerZombie == 0 {
+				found = true
+				break
+			}
+		}
+		unlock(&pp.timers.mu)
+	}
+	unlock(&allpLock)
+	return found
+}

@@ -1,0 +1,52 @@
+//go:build heisen_inject
+
+package runtime
+
+import "internal/runtime/atomic"
+
+// How many races were reported. Package testing asks before and after each test, to fail the test
+// during which one was found. In a program that sends its findings, the analyzer knows: it may not
+// report all of them. It is asked only if something was found since it was asked last, so tests
+// without races cost nothing. Programs that send events are told of no races, since the analyzer may
+// be behind.
+
+// heisenReported is what the analyzer has answered.
+var heisenReported struct {
+	lock  uint32 // held by who waits for an answer of the analyzer
+	found uint64 // findings that had been sent then
+	count uint32 // of them were reported
+
+	ended  bool  // the analyzer has given up, and answered with the exit status
+	status int32 // then
+}
+
+// RaceErrors returns how many races were reported so far.
+func RaceErrors() int {
+	r := &heisenReported
+	if heisen.quiet && heisen.open && atomic.Load64(&r.found) != atomic.Load64(&heisen.found) {
+		systemstack(heisenAskReported)
+	}
+	if heisenAlone.on {
+		systemstack(heisenPrintKept)
+	}
+	return int(atomic.Load(&r.count)) + int(atomic.Load(&heisenAlone.count))
+}
+
+// heisenAskReported asks the analyzer. It may wait, as sends do.
+func heisenAskReported() {
+	r := &heisenReported
+	heisenLock(&r.lock)
+	if found := atomic.Load64(&heisen.found); heisen.open && !r.ended && found != r.found {
+		heisenFlushAll(heisenForever)
+		heisenSend(heisenMsgCount, 0, 0, nil, 0)
+		if answer, ok := heisenAskAnswer(); !ok {
+			// The next message that is sent shows that the analyzer is gone.
+		} else if answer&heisenCountAnswer != 0 {
+			atomic.Store(&r.count, uint32(answer&^heisenCountAnswer))
+			atomic.Store64(&r.found, found)
+		} else {
+			r.ended, r.status = true, answer
+		}
+	}
+	heisenUnlock(&r.lock)
+}
