@@ -99,7 +99,7 @@ const (
 	graphUntil = ^uint64(0)
 	follow     = 1<<32 - 1 // instead of the number of a set
 
-	version      = 9
+	version      = 10
 	wantFilter   = 1
 	wantMarks    = 2
 	wantRaces    = 4

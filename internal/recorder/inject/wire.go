@@ -121,7 +121,7 @@ const (
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	heisenVersion = 9
+	heisenVersion = 10
 
 	heisenHiddenShow = 1 // what hidden packages do is recorded, marked
 	heisenHiddenOnce = 2 // see objectgraph.go
