@@ -69,7 +69,7 @@ func violations(t *testing.T, name string, args ...string) map[string]int {
 	t.Helper()
 	var out, errs bytes.Buffer
 	all := append([]string{"run", "-report", "json", "-detect", "atomrace", "-noise", "random", "-noise-strength", "500",
-		"-sections", filepath.Join(name, "heisen.sections"), "./" + name, "--"}, args...)
+		"-sections", filepath.Join(name, "heisen.sections"), "-pkgs", "work", "./" + name, "--"}, args...)
 	status, err := driver.Run(t.Context(), all, nil, &out, &errs)
 	if err != nil || status != driver.Clean && status != driver.Findings {
 		t.Fatalf("status %d, error %v\n%s", status, err, &errs)

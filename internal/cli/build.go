@@ -22,8 +22,8 @@ The programs take the options of go build -race from the variable GORACE:
   exitcode=66          exit status if there are races
   halt_on_error=1      end with the first race
   strip_path_prefix=p  leave out what file names have up to and with p
-  atexit_sleep_ms=1000 limit on the time for goroutines that can still run at the
-                       end; nothing is waited for if there are none
+  atexit_sleep_ms=1000 limit on the time for goroutines that can still run at
+                       the end; nothing is waited for if there are none
   history_size=1       accepted without effect: no stack is forgotten
 
 The flags and arguments of heisen build are those of go build, and so is what it

@@ -9,7 +9,10 @@ import "internal/runtime/atomic"
 // the program has done. Nothing is waited for if none can run. The functions run on the goroutine
 // that ends the program, as ordinary Go code.
 
-var heisenLeaving uint32 // 1 once a goroutine waits for the others
+var (
+	heisenLeaving uint32 // 1 once a goroutine waits for the others
+	heisenNap     note   // on which it sleeps; never woken
+)
 
 const (
 	heisenFirstYields = 10        // before the ending goroutine sleeps
@@ -39,11 +42,10 @@ func heisenAwaitOthers(alone bool) {
 			return
 		case i < heisenFirstYields:
 			Gosched()
-		case gp.bubble != nil: // time does not pass in a bubble of package synctest
-			systemstack(func() { usleep(uint32(nap / 1000)) })
-			Gosched()
 		default:
-			timeSleep(min(nap, left))
+			// Not a timer: it needs descriptors, of which none may be left, and in a bubble of
+			// package synctest it never fires.
+			notetsleepg(&heisenNap, min(nap, left))
 			nap = min(nap*2, heisenLongestNap)
 		}
 	}

@@ -347,16 +347,3 @@ func heisenReserve(n uintptr) unsafe.Pointer {
 	sysNoHugePage(p, n) // the touched parts are scattered
 	return p
 }
-
-// heisenAddressSpace returns about how much memory can be reserved at once, for programs whose
-// address space is limited.
-func heisenAddressSpace() uintptr {
-	for n := uintptr(1 << 46); n >= 1<<20; n -= n / 16 {
-		n = alignDown(n, physPageSize)
-		if p, err := mmap(nil, n, _PROT_NONE, _MAP_ANON|_MAP_PRIVATE|heisenNoReserve, -1, 0); err == 0 {
-			munmap(p, n)
-			return n
-		}
-	}
-	return 0
-}

@@ -12,4 +12,5 @@ const (
 	heisenSysGetppid    = 110
 	heisenSysUnshare    = 272
 	heisenSysCloseRange = 436
+	heisenSysPrlimit    = 302
 )

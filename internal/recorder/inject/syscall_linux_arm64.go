@@ -12,4 +12,5 @@ const (
 	heisenSysGetppid    = 173
 	heisenSysUnshare    = 97
 	heisenSysCloseRange = 436
+	heisenSysPrlimit    = 261
 )
