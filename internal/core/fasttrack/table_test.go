@@ -156,22 +156,6 @@ func synchronize(t *Table, th *Thread, c *Cell, addr uint64, op uint32) {
 	c.Unlock(head)
 }
 
-// beginAll begins all threads that are not forked: to a thread that begins without a parent after
-// a reclamation, what all others have learned before counts as ordered.
-func (p *program) beginAll(trace []heisen.Record) {
-	forked := map[heisen.Thread]bool{}
-	for _, r := range trace {
-		if r.Op == heisen.Fork {
-			forked[r.Object.Thread()] = true
-		}
-	}
-	for _, r := range trace {
-		if !forked[r.Thread] {
-			p.thread(r.Thread)
-		}
-	}
-}
-
 // run performs the events in order.
 func (p *program) run(trace []heisen.Record) {
 	if p.between != nil {
@@ -369,24 +353,6 @@ func checkTrace(t testing.TB, trace []heisen.Record) error {
 	return checkReclaimed(t, trace)
 }
 
-// checkReclaimed checks a trace where slots are reclaimed at random times.
-func checkReclaimed(t testing.TB, trace []heisen.Record) error {
-	rng := rand.New(rand.NewPCG(uint64(len(trace)), uint64(trace[0].Object)))
-	others := []int{0, inlineSlots - 3, blockSlots - 5, blockSlots * (1 + nodeBlocks)}[rng.IntN(4)]
-	rare := []int{1, 2, 10, 40}[rng.IntN(4)]
-	if err := checkProgram(t, trace, func(p *program) {
-		p.addOthers(others)
-		p.between = func() {
-			if rng.IntN(rare) == 0 {
-				p.reclaim()
-			}
-		}
-	}); err != nil {
-		return fmt.Errorf("%d other threads, slots reclaimed once in %d events: %w", others, rare, err)
-	}
-	return nil
-}
-
 // checkRandom checks n random traces, those of a stream of random numbers.
 func checkRandom(t *testing.T, n int, stream uint64, random func(*rand.Rand) []heisen.Record) {
 	t.Helper()
@@ -458,17 +424,6 @@ func checkProgram(t testing.TB, trace []heisen.Record, before func(*program)) er
 		err = &missedError{cmp.Diff(first, got)}
 	}
 	return err
-}
-
-// shared reports whether several threads have been at a place.
-func shared(trace []heisen.Record, place [2]uint32) bool {
-	threads := map[heisen.Thread]bool{}
-	for _, r := range trace {
-		if r.Site == heisen.Site(place[0]) && r.Context == heisen.Context(place[1]) {
-			threads[r.Thread] = true
-		}
-	}
-	return len(threads) > 1
 }
 
 func span(o heisen.Object, n uint64) uint64 {
