@@ -8,8 +8,7 @@
 //
 // It must run in the folder of the module. Its exit status is 1 if there was a finding, if the
 // program sent events, or if memory was not flat. It is not flat if either process took more than
-// an eighth more memory in the last quarter of the run than in the third one, apart from the 16
-// bytes that the program keeps for each goroutine.
+// an eighth more memory in the last quarter of the run than in the third one.
 package main
 
 import (

@@ -171,9 +171,6 @@ func resident(pid int) uint64 {
 	return pages * uint64(os.Getpagesize())
 }
 
-// perGoroutine is the number of bytes that the program keeps for each goroutine.
-const perGoroutine = 16
-
 // verdict describes what is wrong with a result, or returns nothing.
 func (res *result) verdict(o options) error {
 	var errs []error
@@ -197,7 +194,7 @@ func (res *result) verdict(o options) error {
 		name        string
 		early, late uint64
 	}{
-		{"program", early.program, late.program - min(late.program, perGoroutine*(late.goroutines-early.goroutines))},
+		{"program", early.program, late.program},
 		{"analyzer", early.analyzer, late.analyzer},
 	} {
 		if p.late > p.early+p.early/8 {

@@ -39,7 +39,6 @@ func TestVerdict(t *testing.T) {
 		want string
 	}{
 		{"flat", result{goroutines: 1000, samples: run(same, same)}, ""},
-		{"descent", result{goroutines: 1000, samples: run(func(i uint64) uint64 { return 1<<30 + i*160_000_000 }, same)}, ""},
 		{"program", result{goroutines: 1000, samples: run(func(i uint64) uint64 { return 1<<30 + i*400_000_000 }, same)}, "the program grows"},
 		{"analyzer", result{goroutines: 1000, samples: run(same, func(i uint64) uint64 { return 1<<30 + i*60_000_000 })}, "the analyzer grows"},
 		{"findings", result{goroutines: 1000, findings: 3, events: 6, threads: 4, samples: run(same, same)}, "3 findings"},

@@ -173,7 +173,7 @@ var patches = []struct {
 		atStart("goschedImpl", "heisenGosched(gp, preempted)"),
 		oneOf(atStart("exitsyscallNoP", "heisenBack(gp)"), atStart("exitsyscall0", "heisenBack(gp)")),
 		atStart("entersyscallblock", "heisenWaits()"),
-		atEnd("newproc", "heisenPoint(nil)"),
+		atEnd("newproc", "heisenPoint(nil); heisenMakeRoom()"),
 		atStart("LockOSThread", "heisenOutside(heisenByThread)"),
 		variable("randomizeScheduler"),
 		inEndlessLoop("sysmon", "heisenPoll()"),

@@ -97,7 +97,8 @@ type recording struct {
 	skipped  uint64
 	races    []heisen.Finding
 	found    []heisen.Finding // races, by the program itself
-	programs int              // that connected
+	losses   recorder.RaceLosses
+	programs int // that connected
 
 	execution *recorder.Execution // of a deterministic run
 	meetings  []recorder.Meeting
@@ -221,7 +222,7 @@ func (rec *recording) receive(p *recorder.Program, r run) {
 	if r.mode == recorder.Races {
 		rec.races = rec.found
 	}
-	rec.finished, rec.skipped = stream.Finished(), stream.Skipped()
+	rec.finished, rec.skipped, rec.losses = stream.Finished(), stream.Skipped(), stream.RaceLosses()
 }
 
 // collect is a detector that passes events to a function.

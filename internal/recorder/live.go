@@ -164,6 +164,9 @@ type RaceLosses struct {
 	// SharedSlots counts the goroutines that had to share a slot of vector clocks, because too many
 	// were unordered. Goroutines that share a slot count as ordered.
 	SharedSlots uint64
+	// ForgottenEpochs counts the times at which ended goroutines did something of which nothing was
+	// kept, although it might have raced with what came later: too many differed in who knew of them.
+	ForgottenEpochs uint64
 	// OutOfMemory means that memory for clocks ran out; nothing was reported from then on.
 	OutOfMemory bool
 	// BeyondShadow means that part of the heap had no shadow memory, since address space was scarce.
@@ -176,10 +179,10 @@ type RaceLosses struct {
 func (s *Stream) RaceLosses() RaceLosses { return s.raceLosses }
 
 func (s *Stream) setRaceLosses(words []uint64) error {
-	if len(words) != 2 || words[1] > outOfClocks|beyondShadow {
+	if len(words) != 3 || words[1] > outOfClocks|beyondShadow {
 		return s.corrupt("%d words of what was not seen", len(words))
 	}
-	s.raceLosses = RaceLosses{SharedSlots: words[0], OutOfMemory: words[1]&outOfClocks != 0, BeyondShadow: words[1]&beyondShadow != 0}
+	s.raceLosses = RaceLosses{SharedSlots: words[0], OutOfMemory: words[1]&outOfClocks != 0, BeyondShadow: words[1]&beyondShadow != 0, ForgottenEpochs: words[2]}
 	return nil
 }
 
@@ -224,7 +227,7 @@ func (m *merger) access(accessID, addr, size uint64) (a heisen.Access, err error
 		return a, err
 	}
 	if accessID>>32 == unknownG {
-		m.s.syms.SetThread(unknownG, heisen.ThreadInfo{Name: "a goroutine that ended long ago"})
+		m.s.syms.SetThread(unknownG, heisen.ThreadInfo{Name: forgotten})
 	}
 	op := heisen.Op(accessID >> placeBits)
 	if !op.IsAccess() {

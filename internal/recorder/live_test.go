@@ -90,15 +90,15 @@ func TestCount(t *testing.T) {
 
 // TestRaceLosses reads what may have hidden races.
 func TestRaceLosses(t *testing.T) {
-	s, _, err := readAll(t, message(helloMessage(), msgRaces, 0, 7, 1))
-	if want := (RaceLosses{SharedSlots: 7, OutOfMemory: true}); err != nil || s.RaceLosses() != want {
+	s, _, err := readAll(t, message(helloMessage(), msgRaces, 0, 7, 1, 5))
+	if want := (RaceLosses{SharedSlots: 7, OutOfMemory: true, ForgottenEpochs: 5}); err != nil || s.RaceLosses() != want {
 		t.Errorf("%+v, error %v", s.RaceLosses(), err)
 	}
-	s, _, err = readAll(t, message(helloMessage(), msgRaces, 0, 0, 2))
+	s, _, err = readAll(t, message(helloMessage(), msgRaces, 0, 0, 2, 0))
 	if want := (RaceLosses{BeyondShadow: true}); err != nil || s.RaceLosses() != want {
 		t.Errorf("%+v, error %v", s.RaceLosses(), err)
 	}
-	if _, _, err := readAll(t, message(helloMessage(), msgRaces, 0, 7, 4)); !errors.Is(err, ErrCorrupt) {
+	if _, _, err := readAll(t, message(helloMessage(), msgRaces, 0, 7, 4, 0)); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -27,7 +27,7 @@ func quietMessages() []byte {
 	rec = message(rec, msgOrigins, 0, slices.Concat(descent(7, 5, 70, 2), descent(5, 0, 50, 1), firstOf(0, 1))...)
 	rec = message(rec, msgWords, 0, word(opSwitch, 7), 0, word(opBegin, 70|orphan),
 		word(opOverlap, varBase), 0, accessID(7, heisen.Write, 3), accessID(5, heisen.Read, 3), 8<<48|varBase, byOrder)
-	rec = message(rec, msgOrigins, 0, slices.Concat(descent(9, 3, 90, 3), firstOf(3, 0))...)
+	rec = message(rec, msgOrigins, 0, slices.Concat(descent(9, 3, 90, 3), firstOf(3, 0), descent(5, 0, 50, 1), []uint64{8 << 32, 0, originForgotten})...)
 	// The finding of 9 was made by another goroutine, which does not know the goid of 9.
 	rec = message(rec, msgWords, 1, word(opSwitch, 9), 0, word(opBegin, orphan),
 		word(opOverlap, varBase), 1, accessID(9, heisen.Write, 3), accessID(0, heisen.Read, 3), 8<<48|varBase, byOrder)
@@ -68,6 +68,7 @@ func TestOrigins(t *testing.T) {
 		if o.Accesses[1].Thread == 9 {
 			want[9] = heisen.ThreadInfo{Name: "goroutine 90", Forked: true, Parent: 3, Site: s.site(0x300)}
 			want[3] = heisen.ThreadInfo{Name: "runtime timers"}
+			want[8] = heisen.ThreadInfo{Name: "a goroutine that ended long ago"}
 		}
 		check(want)
 	})
@@ -99,11 +100,11 @@ func TestCorruptOrigins(t *testing.T) {
 		{"length", []uint64{0, 0}, "descents in 2 words"},
 		{"itself", descent(4, 4, 1, 1), "goroutine 4 is started by goroutine 4"},
 		{"later one", descent(4, 5, 1, 1), "goroutine 4 is started by goroutine 5"},
-		{"again", slices.Concat(descent(4, 3, 1, 1), descent(4, 2, 1, 1)), "descent of goroutine 4"},
 		{"no goroutine", descent(unknownG, 3, 1, 1), "descent of goroutine 4294967295"},
 		{"place", descent(4, 3, 1, 5), "unknown place 5"},
 		{"locks for a place", descent(4, 3, 1, 4), "place 4 is of a set of locks"},
 		{"flag", []uint64{4<<32 | 3, 1, originForked<<1 | 1}, "goroutine 4 is started by no goroutine"},
+		{"parent of a forgotten one", []uint64{4<<32 | 3, 0, originForgotten}, "goroutine 4 is started by no goroutine"},
 		{"parent without a fork", []uint64{4<<32 | 3, 1, 0}, "goroutine 4 is started by no goroutine"},
 		{"place without a parent", []uint64{4 << 32, 1, 1}, "goroutine 4 is started by no goroutine"},
 	} {

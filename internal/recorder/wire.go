@@ -79,8 +79,9 @@ const (
 
 	overlapWords = 6
 
-	originWords  = 3
-	originForked = 1 << 24
+	originWords     = 3
+	originForked    = 1 << 24
+	originForgotten = 1 << 25
 
 	taskPlace  = 1 << 31
 	nodeParent = 1<<24 - 1
@@ -98,7 +99,7 @@ const (
 	graphUntil = ^uint64(0)
 	follow     = 1<<32 - 1 // instead of the number of a set
 
-	version      = 9
+	version      = 10
 	wantFilter   = 1
 	wantMarks    = 2
 	wantRaces    = 4

@@ -1,6 +1,7 @@
 package fasttrack_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/heisen-go/heisen/bench/measure"
@@ -96,4 +97,47 @@ func increment(s *shadowed, th *fasttrack.Thread, i int) {
 	s.access(th, i, fasttrack.Read)
 	s.access(th, i, fasttrack.Write)
 	s.sync(th, lock, fasttrack.Release)
+}
+
+// BenchmarkReclaim measures a reclamation after slots have run low, by the word: each word was
+// written by one of many threads that have ended, under a lock or not.
+func BenchmarkReclaim(b *testing.B) {
+	for _, words := range []int{1 << 14, 1 << 20} {
+		b.Run(fmt.Sprintf("words=%d", words), func(b *testing.B) {
+			for range b.N {
+				b.StopTimer()
+				if err := fasttrack.ReserveMemory(); err != nil {
+					b.Fatal(err)
+				}
+				s := &shadowed{cells: make([]fasttrack.Word, words+1024)}
+				parent := new(fasttrack.Thread)
+				s.table.BeginEpoch(parent, 0)
+				for id := 1; ; id++ {
+					th := new(fasttrack.Thread)
+					s.table.Fork(parent, th, uint32(id))
+					for i := range words / (1 << 14) * 2 {
+						s.access(th, (id*words/(1<<13)+i)%words, fasttrack.Write)
+						if i%8 == 0 {
+							lock := words + (id+i)%1024
+							s.sync(th, lock, fasttrack.Acquire)
+							s.sync(th, lock, fasttrack.Release)
+						}
+					}
+					s.table.End(th)
+					if s.table.SlotsLow() >= fasttrack.SlotsFew {
+						break
+					}
+				}
+				b.StartTimer()
+				s.table.Reclaim(func(yield func(*fasttrack.Thread) bool) { yield(parent) }, func(yield func(*fasttrack.Cell) bool) {
+					for i := range s.cells {
+						yield(&s.cells[i].Cell)
+					}
+				})
+			}
+			b.StopTimer()
+			fasttrack.ReleaseMemory()
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(words), "ns/word")
+		})
+	}
 }

@@ -85,13 +85,13 @@ func (b *block) setTime(slot, time uint32) {
 // oneBlock reports whether all clocks have only their first block.
 //
 //go:nosplit
-func (t *Table) oneBlock() bool { return t.slots.Load() <= blockSlots && t.SlotSharers.Load() == 0 }
+func (t *Table) oneBlock() bool { return t.slots.Load() <= blockSlots && t.sharing.Load() == 0 }
 
 // usedNodes returns the number of nodes of a clock that may not be zero.
 //
 //go:nosplit
 func (t *Table) usedNodes() uint32 {
-	if t.SlotSharers.Load() != 0 {
+	if t.sharing.Load() != 0 {
 		return vectorNodes
 	}
 	const slots = nodeBlocks * blockSlots

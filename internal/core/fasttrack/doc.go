@@ -33,7 +33,8 @@
 // Terms:
 //
 //   - A time counts the releases of a thread. An epoch is a slot and a time, clock@thread in the
-//     paper. A slot is an index of vector clocks; threads hand slots on (slots.go).
+//     paper. A slot is an index of vector clocks; threads hand slots on (slots.go), and slots that
+//     ended threads leave behind are reclaimed (reclaim.go).
 //   - A shadow cell describes a word of 8 bytes: a head and up to three entries. An entry is an
 //     epoch and the place of an access. Its descriptor, in the head, has the bytes that were
 //     accessed and the kind of access. Entries that don't fit are in the word's overflow set.
@@ -48,11 +49,16 @@
 // # Guarantees
 //
 // Every reported pair is a race of the observed happens-before order: no false alarms, as long as
-// [Table.Exhausted] is false. For every byte that races, the first race is reported, with two
+// [Table.Exhausted] is false. For every byte that races, the first race is reported, with these
 // exceptions, in which races may be missed:
 //
-//   - More than maxSlots-sharedSlots (16,320) threads are unordered at the same time. The further
-//     threads share slots, and count as ordered after each other ([Table.SlotSharers]).
+//   - There are not enough slots: more than ownedSlots (16,192) threads are alive, or Reclaim has not
+//     been called in time. Further threads share slots, and count as ordered after each other
+//     ([Table.SlotSharers]). Or the epochs that ended threads have left behind differ, in more than
+//     some thousand ways, in who has learned of them. Then some are forgotten
+//     ([Table.ForgottenEpochs]).
+//   - A thread begins without a parent after a reclamation. To it counts as ordered what all threads
+//     that were alive then had learned.
 //   - A thread releases a lock that another one has acquired, and the latter goes on without having
 //     synchronized. Its accesses under the lock before the release may be missed.
 //
@@ -63,7 +69,8 @@
 // store. An access in a new epoch of the same thread takes a compare-and-swap. Others lock the cell
 // for the time of at most three comparisons, unless the word has an overflow set. With one block of
 // threads (64), acquire and release take time linear in the number of slots in use; a lock that
-// comes back to its thread, or passes between the same two threads, takes constant time.
+// comes back to its thread, or passes between the same two threads, takes constant time. A
+// reclamation goes through all cells and clocks.
 //
 // # Concurrency
 //

@@ -1,6 +1,8 @@
 package fasttrack
 
 import (
+	"iter"
+	"os"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -19,6 +21,16 @@ type arenas struct {
 	blockRefs  [maxBlocks]blockRefs
 	extensions [maxExtensions]extension
 	overflow   [maxOverflowEntries]overflowEntry
+	scratch    scratch
+}
+
+// scratch is what a reclamation needs.
+type scratch struct {
+	weights [maxWeights]weight
+	marks   [maxMarks]mark
+	classes [maxClasses]class
+	moved   [maxMovedOwners]movedOwner
+	_       [1 << 16]byte // for the rest of a page
 }
 
 var memory *arenas
@@ -84,6 +96,25 @@ func extensionAt(i uint32) *extension { return &memory.extensions[i%maxExtension
 //go:nosplit
 func overflowAt(i uint64) *overflowEntry { return &memory.overflow[i%maxOverflowEntries] }
 
+func weightAt(i uint32) *weight { return &memory.scratch.weights[i%maxWeights] }
+
+func markAt(i uint32) *mark { return &memory.scratch.marks[i%maxMarks] }
+
+func classAt(i uint32) *class { return &memory.scratch.classes[i%maxClasses] }
+
+func oldMovedOwnerAt(i uint32) *movedOwner { return &memory.scratch.moved[i%maxMovedOwners] }
+
+// releaseScratch makes the memory of a reclamation zero.
+func releaseScratch() {
+	page := uintptr(os.Getpagesize())
+	first := (uintptr(unsafe.Pointer(&memory.scratch)) - uintptr(unsafe.Pointer(memory)) + page - 1) &^ (page - 1)
+	clear((*[1 << 16]byte)(unsafe.Pointer(&memory.scratch))[:page])
+	all := unsafe.Slice((*byte)(unsafe.Pointer(memory)), unsafe.Sizeof(arenas{})&^(page-1))
+	if err := syscall.Madvise(all[first:], syscall.MADV_DONTNEED); err != nil {
+		panic(err)
+	}
+}
+
 // testFreeCache is the free cache, if there is one. Tests in which one thread runs at a time may
 // set it after ReserveMemory.
 var testFreeCache *freeCache
@@ -105,6 +136,25 @@ func decrement(x *atomic.Uint32) uint32 { return x.Add(^uint32(0)) }
 
 // pauseSpinning is called between attempts to get a lock, with their number.
 func pauseSpinning(uint32) { runtime.Gosched() }
+
+// Reclaim makes slots of ended threads available to new ones. It is called with all threads and all
+// cells, while no thread is inside another method.
+func (t *Table) Reclaim(threads iter.Seq[*Thread], cells iter.Seq[*Cell]) {
+	t.BeginReclaim()
+	for th := range threads {
+		t.ReclaimFrom(th)
+	}
+	if !t.FindCoverage() {
+		return
+	}
+	for c := range cells {
+		t.ReclaimCell(c)
+	}
+	t.FinishReclaim()
+	for th := range threads {
+		t.ForgetReclaimed(th)
+	}
+}
 
 // Access is an access of a kind to the bytes in mask of the word at addr. It tries the same
 // functions as a program does.

@@ -18,7 +18,14 @@ type inlineClock struct {
 // fitsInline reports whether all clocks fit into an inlineClock.
 //
 //go:nosplit
-func (t *Table) fitsInline() bool { return t.slots.Load() <= inlineSlots && t.SlotSharers.Load() == 0 }
+func (t *Table) fitsInline() bool { return t.slots.Load() <= inlineSlots && t.sharing.Load() == 0 }
+
+// time returns the time of a slot.
+//
+//go:nosplit
+func (f *inlineClock) time(slot uint32) uint32 {
+	return uint32(f.times[slot/2%(inlineSlots/2)] >> (slot & 1 * 32))
+}
 
 // assign copies the times of a block.
 //

@@ -112,6 +112,28 @@ func TestSlotTakeover(t *testing.T) {
 	checkDirected(t, trace)
 }
 
+// TestSilentTakeover is TestSlotTakeover where the thread in between has published nothing: the next
+// one need not have learned what the first one published.
+func TestSilentTakeover(t *testing.T) {
+	const x, message = 0, 16 // and 24
+	checkDirected(t, []heisen.Record{
+		{Op: heisen.Fork, Thread: 0, Object: 1},
+		{Op: heisen.Fork, Thread: 0, Object: 2},
+		{Op: heisen.Fork, Thread: 0, Object: 3},
+		{Op: heisen.Write, Thread: 1, Object: x},
+		{Op: heisen.Send, Thread: 1, Object: message},
+		{Op: heisen.Receive, Thread: 2, Object: message},
+		{Op: heisen.Send, Thread: 2, Object: message + 8},
+		{Op: heisen.End, Thread: 2},
+		{Op: heisen.Receive, Thread: 3, Object: message + 8},
+		{Op: heisen.Fork, Thread: 3, Object: 4}, // has the slot of 2
+		{Op: heisen.End, Thread: 4},
+		{Op: heisen.Fork, Thread: 0, Object: 5}, // has it, too
+		{Op: heisen.Receive, Thread: 5, Object: message + 8},
+		{Op: heisen.Read, Thread: 5, Object: x}, // in order, through 2
+	})
+}
+
 // checkDirected checks a trace of accesses to bytes.
 func checkDirected(t *testing.T, trace []heisen.Record) {
 	t.Helper()

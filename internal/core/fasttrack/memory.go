@@ -25,8 +25,8 @@ type freeLists struct {
 	overflowFree [maxOverflowLog + 1]uint32 // free sets of overflow entries, by the logarithm of their size
 }
 
-// LimitMemory makes the two largest arenas, extensions and overflow entries, smaller by a power of
-// two, where the host has not the address space for all. It is called before any other method.
+// LimitMemory makes the largest arenas, extensions, overflow entries and marks, smaller by a power
+// of two, where the host has not the address space for all. It is called before any other method.
 func (t *Table) LimitMemory(power uint32) { t.memory.smaller = power }
 
 // freeCache has recently freed elements. Each processor of the program has one, so it needs no

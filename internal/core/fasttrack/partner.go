@@ -77,7 +77,7 @@ func (t *Table) fromPartner(th *Thread, x *block, s *releaseClock) bool {
 //
 //go:nosplit
 func (s *releaseClock) explicitTime(slot uint32) uint32 {
-	if e := s.lastEpoch(); uint32(e>>timeBits) == slot {
+	if e := s.lastEpoch(); uint32(e>>timeBits) == slot && e != 0 {
 		return uint32(e & maxTime)
 	}
 	if e := s.partnerEpoch & epochMask; uint32(e>>timeBits) == slot {

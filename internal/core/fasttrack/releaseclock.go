@@ -14,8 +14,12 @@ type releaseClock struct {
 	version      atomic.Uint32 // incremented before each change of word
 }
 
-// exactBit is a bit that epochs do not use.
-const exactBit = 1 << 63
+// Bits that epochs do not use. noEpochBit says that something was released but the last epoch is
+// not known: that of slot 0 and time 0, which everybody covers, takes its place.
+const (
+	exactBit   = 1 << 63
+	noEpochBit = 1 << 62
+)
 
 // acquireInPlace is acquire without allocation, for a release clock of which the thread may not
 // have learned all. It returns false if memory is needed.
@@ -120,7 +124,7 @@ func (s *releaseClock) empty() bool { return s.word.Load() == 0 }
 // lastEpoch returns the last published epoch.
 //
 //go:nosplit
-func (s *releaseClock) lastEpoch() uint64 { return s.word.Load() &^ exactBit }
+func (s *releaseClock) lastEpoch() uint64 { return s.word.Load() &^ (exactBit | noEpochBit) }
 
 // exactEpoch returns the epoch at the end of which a thread's clock was the release clock, 0 if
 // there is none.

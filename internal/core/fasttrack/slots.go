@@ -4,7 +4,8 @@ import "sync/atomic"
 
 // A vector clock has a time for each slot rather than for each thread. A new thread takes over the
 // slot of an ended one and continues with its time, if all accesses of the latter are ordered
-// before its own start. Then clocks express the same order as if each thread had its own slot.
+// before its own start. Then clocks express the same order as if each thread had its own slot. Slots
+// of other ended threads are reclaimed when free slots become few (reclaim.go).
 
 // slot is the state of a slot. It is changed under the lock of endedSlots, except the time, which
 // its thread changes. The time changes so often that it is in a cache line apart from what other
@@ -16,10 +17,10 @@ type slot struct {
 	// transitiveBelow, has learned all that the slot's thread had learned then.
 	transitiveFrom, transitiveBelow atomic.Uint32
 	starts                          atomic.Uint32 // the number of threads it has had
-	ended                           uint32        // whether its thread has ended
 	lastAccess                      uint64        // lastAccess of the last thread that has ended
-	lastPublished                   uint64        // lastPublished of that thread
-	_                               [88]byte
+	lastPublished                   uint64        // the last epoch that an ended thread has published
+	owned                           uint8         // see owners.go
+	_                               [95]byte
 }
 
 // owner is a thread that had a slot: the time of its start, above the thread's number.
@@ -31,12 +32,20 @@ const (
 	takeoverScan = 16 // the number of ended threads whose slots a new thread considers
 )
 
-// endedSlots has the slots whose threads have ended.
+// endedSlots has the slots whose threads have ended, and those without a history, which any new
+// thread may take.
 type endedSlots struct {
 	locked atomic.Uint32
 	count  uint32
 	hand   uint32 // where the next search starts
 	slots  [maxEnded]uint32
+
+	free      uint32 // slots that were in use and have no history
+	freeSlots [maxEnded]uint32
+	used      uint32 // slots with a history after the last reclamation
+	left      uint32 // slots without one, 0 if there was no reclamation
+	taken     uint32 // threads since then that took one, or found none
+	wait      uint32 // so many threads before the next reclamation
 }
 
 // lock locks the slots.
@@ -88,12 +97,10 @@ func (t *Table) assignSlot(parent, child *Thread) {
 		s = t.takeover(parent)
 	}
 	if s == maxSlots {
-		if n := t.slots.Load(); n < ownedSlots {
-			s = n
-			storeRelease32(&t.slots, n+1)
-		}
+		s = t.freshSlot()
 	}
 	if s == maxSlots {
+		t.sharing.Store(1)
 		l.unlock()
 		t.SlotSharers.Add(1)
 		s = ownedSlots + child.id%sharedSlots
@@ -106,8 +113,11 @@ func (t *Table) assignSlot(parent, child *Thread) {
 	time := h.time.Load() + 1
 	if from := h.transitiveFrom.Load(); from != 0 {
 		child.lastAccess = h.lastAccess
-		if h.transitiveBelow.Load() == from && t.covers(parent, h.lastPublished) {
+		below := h.transitiveBelow.Load()
+		if below == from && t.covers(parent, h.lastPublished) {
 			storeRelease32(&h.transitiveBelow, time)
+		} else if below != 0 && !t.covers(parent, uint64(s)<<timeBits|uint64(below-1)) {
+			storeRelease32(&h.transitiveBelow, 0) // the child counts as covering what it has not learned
 		}
 	} else {
 		storeRelease32(&h.transitiveBelow, time)
@@ -117,9 +127,69 @@ func (t *Table) assignSlot(parent, child *Thread) {
 	n := h.starts.Load()
 	storeRelease(&h.owners[n%maxOwners].since, uint64(time)<<32|uint64(child.id))
 	storeRelease32(&h.starts, n+1)
-	h.ended = 0
 	l.unlock()
 	child.startSlot(s, time)
+}
+
+// How low slots are. The host should call Reclaim: if clocks are long, when that is worth the time;
+// if slots are few, soon; if they are scarce, before it begins many more threads, which may have to
+// share slots.
+const (
+	SlotsPlenty = iota
+	ClocksLong
+	SlotsFew
+	SlotsScarce
+)
+
+// SlotsLow returns how low slots are.
+//
+//go:nosplit
+func (t *Table) SlotsLow() uint32 { return t.slotsLow.Load() }
+
+// ReclaimDue reports whether slots are low or clocks long, or whether so many threads have got slots without a history
+// since the last reclamation, if that has helped.
+func (t *Table) ReclaimDue(after uint32) bool {
+	return t.slotsLow.Load() != 0 || t.ended.taken >= max(t.ended.wait, after)
+}
+
+// ownSlots returns the number of slots that threads may have for themselves.
+//
+//go:nosplit
+func (t *Table) ownSlots() uint32 {
+	if t.slotLimit != 0 {
+		return t.slotLimit
+	}
+	return ownedSlots
+}
+
+// freshSlot returns a slot without a history, maxSlots if there is none. The caller holds the lock
+// of t.ended.
+//
+//go:nosplit
+func (t *Table) freshSlot() uint32 {
+	l, s, limit := &t.ended, uint32(maxSlots), t.ownSlots()
+	if l.free != 0 {
+		l.free--
+		s = l.freeSlots[l.free%maxEnded]
+	} else if n := t.slots.Load(); n < limit {
+		s = n
+		storeRelease32(&t.slots, n+1)
+	}
+	l.taken++
+	left, few := l.free+limit-t.slots.Load(), limit/4
+	if l.left != 0 {
+		few = min(few, l.left/2)
+	}
+	switch {
+	case l.taken < max(l.wait, limit/16):
+	case left <= few && left <= limit/16:
+		storeRelease32(&t.slotsLow, SlotsScarce)
+	case left <= few:
+		storeRelease32(&t.slotsLow, SlotsFew)
+	case limit-left >= limit/16+2*l.used:
+		storeRelease32(&t.slotsLow, ClocksLong)
+	}
+	return s
 }
 
 // startSlot begins the thread's first epoch in a slot.
@@ -181,7 +251,10 @@ func (t *Table) freeSlot(th *Thread) {
 		return // no time is left in it
 	}
 	l.lock()
-	h.lastAccess, h.lastPublished, h.ended = th.lastAccess, th.lastPublished, 1
+	h.lastAccess = th.lastAccess
+	if th.lastPublished != 0 { // else that of the thread before, which this one may have learned
+		h.lastPublished = th.lastPublished
+	}
 	l.slots[l.count%maxEnded] = s
 	l.count++
 	l.unlock()
@@ -193,7 +266,7 @@ func (t *Table) freeSlot(th *Thread) {
 func (t *Table) advance(th *Thread) {
 	s := uint32(slotOf(th.Epoch))
 	h := &t.perSlot[s%maxSlots]
-	if th.sharesSlot {
+	if th.sharesSlot && !t.slotsLeft() {
 		time := h.time.Add(1)
 		if time >= maxTime {
 			t.exhausted.Store(1)
@@ -205,12 +278,17 @@ func (t *Table) advance(th *Thread) {
 	if !t.hasNextEpoch(th) {
 		// The thread continues in another slot.
 		th.setClock(t.raise(th.clock, th.Epoch>>placeBits))
-		th.unchangedSince, th.sources, th.lastAccess = noEpoch, [maxSources]uint64{}, 0
+		th.unchangedSince, th.sources, th.lastAccess, th.sharesSlot = noEpoch, [maxSources]uint64{}, 0, false
 		t.assignSlot(nil, th)
 		return
 	}
 	t.nextEpoch(th)
 }
+
+// slotsLeft reports whether a thread that shares a slot can have one of its own.
+//
+//go:nosplit
+func (t *Table) slotsLeft() bool { return t.ended.left > t.ownSlots()/16 && t.slotsLow.Load() == 0 }
 
 // hasNextEpoch reports whether the thread has a slot of its own with time for another epoch.
 //
@@ -237,8 +315,8 @@ func (t *Table) Collect() {
 	for s := range t.slots.Load() {
 		t.collected[s%maxSlots] = t.perSlot[s%maxSlots].time.Load()
 	}
-	if t.SlotSharers.Load() != 0 {
-		for s := uint32(ownedSlots); s < maxSlots; s++ {
+	if t.sharing.Load() != 0 {
+		for s := uint32(ownedSlots); s < firstOrphanSlot; s++ {
 			t.collected[s] = t.perSlot[s].time.Load()
 		}
 	}
@@ -257,8 +335,8 @@ func (t *Table) AcquireCollected(th *Thread) {
 	for s := range t.slots.Load() {
 		t.raiseCollected(th, s)
 	}
-	if t.SlotSharers.Load() != 0 {
-		for s := uint32(ownedSlots); s < maxSlots; s++ {
+	if t.sharing.Load() != 0 {
+		for s := uint32(ownedSlots); s < firstOrphanSlot; s++ {
 			t.raiseCollected(th, s)
 		}
 	}
@@ -272,25 +350,6 @@ func (t *Table) raiseCollected(th *Thread, s uint32) {
 	if time := t.collected[s%maxSlots]; time != 0 {
 		th.setClock(t.raise(th.clock, uint64(s)<<timeBits|uint64(time)))
 	}
-}
-
-// Owner returns the number of the thread that made an entry, and whether it is known.
-//
-//go:nosplit
-func (t *Table) Owner(entry uint64) (id uint32, known bool) {
-	e := entry >> placeBits
-	s, time := uint32(e>>timeBits), e&maxTime
-	if s >= ownedSlots {
-		return 0, false
-	}
-	h := &t.perSlot[s%maxSlots]
-	n := h.starts.Load()
-	for i := uint32(1); i <= min(n, maxOwners); i++ {
-		if since := h.owners[(n-i)%maxOwners].since.Load(); since>>32 <= time {
-			return uint32(since), true
-		}
-	}
-	return 0, false
 }
 
 // knowsClock reports whether the thread has learned all that the thread of e had learned when it

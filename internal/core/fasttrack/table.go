@@ -11,10 +11,14 @@ const (
 
 	maxSlots = 1 << slotBits
 	maxTime  = 1<<timeBits - 1
-	// The last slots are for all threads that get no slot of their own. Threads that share a slot
-	// count as ordered.
+	// The last slots are not owned by threads. The shared ones are for all threads that get no slot
+	// of their own; threads that share a slot count as ordered. Entries of the orphan slots are
+	// covered by no clock (see reclaim.go).
 	sharedSlots        = 64
-	ownedSlots         = maxSlots - sharedSlots
+	orphanSlots        = 1 << (32 - orphanBits)
+	ownedSlots         = maxSlots - sharedSlots - orphanSlots
+	firstOrphanSlot    = maxSlots - orphanSlots
+	orphanBits         = timeBits - 1 // of a thread's number, in the time of an orphan's entry
 	noEpoch            = 1<<64 - 1
 	maxRaces           = 16
 	maxSources         = 3
@@ -29,13 +33,19 @@ const (
 // is ready to use once the host has reserved memory. It is large and must not be copied.
 type Table struct {
 	// Often loaded, rarely changed.
-	generation      atomic.Uint32 // increased when every thread has to begin a new epoch
-	slots           atomic.Uint32 // in use, except shared ones
-	exhausted       atomic.Uint32 // memory ran out: order is no longer known
-	unownedReleases atomic.Uint32 // some thread has released a lock that another one had
-	// SlotSharers counts the threads that had to share a slot.
-	SlotSharers atomic.Uint64
-	_           [128 - 24]byte // keeps what changes often out of these cache lines
+	generation      atomic.Uint32  // increased when every thread has to begin a new epoch
+	slots           atomic.Uint32  // in use, except shared ones
+	exhausted       atomic.Uint32  // memory ran out: order is no longer known
+	unownedReleases atomic.Uint32  // some thread has released a lock that another one had
+	sharing         atomic.Uint32  // clocks may have times of shared slots
+	slotsLow        atomic.Uint32  // see SlotsLow
+	_               [128 - 24]byte // keeps what changes often out of these cache lines
+
+	// SlotSharers counts the threads that had to share a slot, ForgottenEpochs the epochs whose
+	// entries a reclamation had to drop though they might have raced.
+	SlotSharers, ForgottenEpochs atomic.Uint64
+	slotLimit                    uint32 // tests have fewer slots than ownedSlots; 0 means ownedSlots
+	_                            [128 - 20]byte
 
 	memory freeLists
 	_      [128]byte
@@ -43,6 +53,9 @@ type Table struct {
 
 	perSlot   [maxSlots]slot
 	collected [maxSlots]uint32 // the times of the slots at the last Collect
+	reclaim   reclaimer
+	moved     [maxMovedOwners]movedOwner // see owners.go
+	anyMoved  bool
 }
 
 // Thread is the state of a thread. The zero value is a thread that has not begun. It belongs to the

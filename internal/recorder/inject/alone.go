@@ -137,7 +137,9 @@ func heisenAloneStatus() int32 {
 	if heisenFastTrack.Exhausted() {
 		print("heisen: there was no more memory for clocks; later races were missed\n")
 	} else if n := heisenFastTrack.SlotSharers.Load(); n > 0 {
-		print("heisen: there were so many goroutines at a time that ", n, " of them shared clocks; races between those may have been missed\n")
+		print("heisen: ", n, " goroutines shared clocks with others, since there were not enough clocks for all; races between those may have been missed\n")
+	} else if heisenFastTrack.ForgottenEpochs.Load() > 0 {
+		print("heisen: there were so many goroutines that some accesses of ended ones were forgotten; races with those may have been missed\n")
 	}
 	if a.count == 0 {
 		return 0

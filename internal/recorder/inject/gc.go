@@ -17,6 +17,9 @@ func heisenBarrier() {
 		if heisen.races && heisenFinalizing() {
 			heisenFastTrack.Collect()
 		}
+		if heisen.races {
+			heisenReclaim()
+		}
 		if heisen.open {
 			heisenFlushAll(heisenForever)
 			heisenSend(heisenMsgBarrier, 0, 0, nil, 0)

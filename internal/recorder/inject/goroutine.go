@@ -16,13 +16,14 @@ import (
 type heisenG struct {
 	_       sys.NotInHeap
 	order   heisenFastTrackThread // its FastTrack state; see races.go
-	id      uint32                // dense number, in order of creation
+	id      uint32                // dense number, in order of creation, or heisenUnknownG
 	started bool                  // it has done something
 	orphan  bool                  // no recorded goroutine has started it
 	hidden  bool                  // it is in hidden code
 	mute    bool                  // nothing is recorded of it at the moment
 	lockset uint32                // the locks it holds, as a place; see locksets.go
 	numHeld uint32                // number of locks it holds
+	origin  heisenOrigin          // in quiet programs; see origins.go
 
 	// The shadow stack. The frames above bottom, up to top, are the calls of instrumented
 	// functions, and the tasks, that the goroutine is in. bottom is a sentinel with base 0, which
@@ -55,6 +56,7 @@ type heisenG struct {
 	task heisenSchedG // in a deterministic run; see sched.go
 
 	next *heisenG // in the free list
+	link *heisenG // in the list of all states
 }
 
 // heisenFrame is a call of an instrumented function. base is the distance from the top of the
@@ -78,17 +80,22 @@ func heisenNewG() *heisenG {
 	if h == nil {
 		slab := (*[heisenSlab]heisenG)(persistentalloc(heisenSlab*unsafe.Sizeof(heisenG{}), goarch.PtrSize, &memstats.other_sys))
 		for i := range slab {
-			slab[i].next = h
-			h = &slab[i]
+			slab[i].next, slab[i].link = h, heisen.allG
+			h, heisen.allG = &slab[i], &slab[i]
 		}
 	}
 	heisen.freeG = h.next
 	id := heisen.ids
-	heisen.ids++
+	if id != heisenUnknownG {
+		heisen.ids++
+	} else if !heisen.quiet && heisen.on { // a recording needs numbers
+		heisen.on = false
+		print("heisen: the program has started 4,294,967,295 goroutines; the rest of this run is not recorded\n")
+	}
 	unlock(&heisen.lock)
 
 	bottom, limit := h.bottom, h.limit
-	*h = heisenG{id: id, top: bottom, limit: limit, bottom: bottom, span: 1<<63 | uint64(id)}
+	*h = heisenG{id: id, top: bottom, limit: limit, bottom: bottom, span: 1<<63 | uint64(id), link: h.link}
 	if bottom == nil {
 		heisenGrow(h)
 	}

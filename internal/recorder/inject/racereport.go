@@ -76,21 +76,24 @@ func (t *heisenText) access(id, place, locks uint32, addr uintptr) {
 
 // goroutine appends the name of a goroutine, at the start of a sentence if first is set.
 func (t *heisenText) goroutine(id uint32, first bool) {
-	d := heisenOriginOf(id)
 	name := "runtime timers"
+	var o heisenOrigin
+	if id != 0 && id != heisenUnknownG {
+		o = heisenFindOrigin(id)
+	}
 	switch {
 	case id == 0 && first:
 		name = "Main goroutine"
 	case id == 0:
 		name = "main goroutine"
-	case id == heisenUnknownG:
+	case id == heisenUnknownG || o.place == heisenOriginForgotten:
 		name = "a goroutine that ended long ago"
-	case d != nil && d.goid != 0:
+	case o.goid != 0:
 		if name = "goroutine "; first {
 			name = "Goroutine "
 		}
 		t.add(name)
-		t.number(d.goid)
+		t.number(o.goid)
 		return
 	}
 	t.add(name)
@@ -110,11 +113,11 @@ func (t *heisenText) task(id, place uint32) {
 				return
 			}
 		}
-		d := heisenOriginOf(id)
-		if d == nil || d.place&heisenOriginForked == 0 {
+		o := heisenFindOrigin(id)
+		if id == heisenUnknownG || o.place&heisenOriginForked == 0 {
 			return
 		}
-		id, place = d.parent, d.place%heisenMaxPlaces
+		id, place = o.parent, o.place%heisenMaxPlaces
 	}
 }
 
@@ -203,19 +206,19 @@ func (t *heisenText) origins(id uint32) {
 		}
 		g.ids[g.count] = id
 		g.count++
-		d := heisenOriginOf(id)
-		if d == nil || id == heisenUnknownG || d.place&heisenOriginForked == 0 {
+		o := heisenFindOrigin(id)
+		if id == heisenUnknownG || o.place&heisenOriginForked == 0 {
 			return
 		}
 		t.add("\n")
 		t.goroutine(id, true)
 		t.add(" created by ")
-		t.goroutine(d.parent, false)
+		t.goroutine(o.parent, false)
 		t.add(" at:\n")
-		if !t.stack(d.place%heisenMaxPlaces, true) {
+		if !t.stack(o.place%heisenMaxPlaces, true) {
 			t.add("  ?\n")
 		}
-		id = d.parent
+		id = o.parent
 	}
 }
 

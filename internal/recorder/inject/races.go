@@ -261,13 +261,14 @@ func heisenReportRaces(b *heisenBuf, h *heisenG) {
 
 // heisenSendRaceStats sends what may have kept races from being found.
 func heisenSendRaceStats() {
-	words := [2]uint64{heisenFastTrack.SlotSharers.Load()}
+	words := [3]uint64{heisenFastTrack.SlotSharers.Load()}
 	if heisenFastTrack.Exhausted() {
 		words[1] |= heisenOutOfClocks
 	}
 	if heisenShadow.beyond {
 		words[1] |= heisenBeyondShadow
 	}
+	words[2] = heisenFastTrack.ForgottenEpochs.Load()
 	heisenSend(heisenMsgRaces, 0, 0, unsafe.Pointer(&words), unsafe.Sizeof(words))
 }
 

@@ -62,6 +62,7 @@ type heisenRecorder struct {
 	lock  mutex // guards the rest of this block
 	ids   uint32
 	freeG *heisenG
+	allG  *heisenG // all states, used or not
 	bufID uint32
 	freeB *heisenBuf
 

@@ -154,7 +154,7 @@ func heisenStart(pc, spawnctx uintptr) (ctx uintptr) {
 		})
 	}
 	if heisen.quiet {
-		heisenSetOrigin(parent, child.id, pc)
+		heisenSetOrigin(parent, child, pc)
 		return ctx
 	}
 	b := heisenOpen(parent, 3)

@@ -48,7 +48,10 @@ const (
 
 // The host of package internal/core/fasttrack; see its host.go.
 
-var heisenFastTrackMemory struct{ vectors, tails, nodes, blocks, blockRefs, extensions, overflow uintptr }
+var heisenFastTrackMemory struct {
+	vectors, tails, nodes, blocks, blockRefs, extensions, overflow uintptr
+	weights, marks, classes, moved                                 uintptr // of a reclamation
+}
 
 //go:nosplit
 func heisenFastTrackSideEntry(c *heisenFastTrackCell, side uint32) *atomic.Uint64 {
@@ -102,6 +105,31 @@ func heisenFastTrackOverflowAt(i uint64) *heisenFastTrackOverflowEntry {
 	return (*heisenFastTrackOverflowEntry)(unsafe.Pointer(heisenFastTrackMemory.overflow + uintptr(i)*unsafe.Sizeof(heisenFastTrackOverflowEntry{})))
 }
 
+func heisenFastTrackWeightAt(i uint32) *heisenFastTrackWeight {
+	return (*heisenFastTrackWeight)(unsafe.Pointer(heisenFastTrackMemory.weights + uintptr(i)*unsafe.Sizeof(heisenFastTrackWeight{})))
+}
+
+func heisenFastTrackMarkAt(i uint32) *heisenFastTrackMark {
+	return (*heisenFastTrackMark)(unsafe.Pointer(heisenFastTrackMemory.marks + uintptr(i)*unsafe.Sizeof(heisenFastTrackMark{})))
+}
+
+func heisenFastTrackClassAt(i uint32) *heisenFastTrackClass {
+	return (*heisenFastTrackClass)(unsafe.Pointer(heisenFastTrackMemory.classes + uintptr(i)*unsafe.Sizeof(heisenFastTrackClass{})))
+}
+
+func heisenFastTrackOldMovedOwnerAt(i uint32) *heisenFastTrackMovedOwner {
+	return (*heisenFastTrackMovedOwner)(unsafe.Pointer(heisenFastTrackMemory.moved + uintptr(i)*unsafe.Sizeof(heisenFastTrackMovedOwner{})))
+}
+
+// heisenFastTrackReleaseScratch makes the memory of a reclamation zero.
+func heisenFastTrackReleaseScratch() {
+	m := &heisenFastTrackMemory
+	madvise(unsafe.Pointer(m.weights), heisenFastTrackMaxWeights*unsafe.Sizeof(heisenFastTrackWeight{}), _MADV_DONTNEED)
+	madvise(unsafe.Pointer(m.marks), heisenFastTrackMaxMarks>>heisenFastTrack.memory.smaller*unsafe.Sizeof(heisenFastTrackMark{}), _MADV_DONTNEED)
+	madvise(unsafe.Pointer(m.classes), heisenFastTrackMaxClasses*unsafe.Sizeof(heisenFastTrackClass{}), _MADV_DONTNEED)
+	madvise(unsafe.Pointer(m.moved), heisenFastTrackMaxMovedOwners*unsafe.Sizeof(heisenFastTrackMovedOwner{}), _MADV_DONTNEED)
+}
+
 // heisenFastTrackLocalFreeCache returns the free cache of the current P: hooks are not preempted.
 //
 //go:nosplit
@@ -150,6 +178,10 @@ func heisenInitFastTrack() bool {
 		{&m.blockRefs, heisenFastTrackMaxBlocks * unsafe.Sizeof(heisenFastTrackBlockRefs{})},
 		{&m.extensions, heisenFastTrackMaxExtensions >> smaller * unsafe.Sizeof(heisenFastTrackExtension{})},
 		{&m.overflow, heisenFastTrackMaxOverflowEntries >> smaller * unsafe.Sizeof(heisenFastTrackOverflowEntry{})},
+		{&m.weights, heisenFastTrackMaxWeights * unsafe.Sizeof(heisenFastTrackWeight{})},
+		{&m.marks, heisenFastTrackMaxMarks >> smaller * unsafe.Sizeof(heisenFastTrackMark{})},
+		{&m.classes, heisenFastTrackMaxClasses * unsafe.Sizeof(heisenFastTrackClass{})},
+		{&m.moved, heisenFastTrackMaxMovedOwners * unsafe.Sizeof(heisenFastTrackMovedOwner{})},
 	} {
 		if *arena.at = uintptr(heisenReserve(arena.size)); *arena.at == 0 {
 			return false

@@ -86,11 +86,11 @@ const (
 	// stamp were not so, and 0. The object at 0 is hidden packages.
 	heisenMsgObjects = 13
 
-	heisenMsgRaces = 14 // before the last: statistics of heisenWantRaces; payload: goroutines that shared slots, heisenOutOfClocks and heisenBeyondShadow
+	heisenMsgRaces = 14 // before the last: statistics of heisenWantRaces; payload: goroutines that shared slots, heisenOutOfClocks and heisenBeyondShadow, forgotten epochs of ended goroutines
 
 	// Of quiet programs, see origins.go. Payload, for each goroutine: number<<32 | the starting
 	// goroutine, goid, and the place of the go statement with heisenOriginForked, if a goroutine
-	// has started it.
+	// has started it; or heisenOriginForgotten. Goroutines may be sent again.
 	heisenMsgOrigins = 15
 
 	heisenMsgCount    = 18 // the receiver answers how many findings it has reported so far, with this flag:
@@ -108,7 +108,8 @@ const (
 	heisenOverlapWords   = 6
 	heisenOriginWords    = 3
 
-	heisenOriginForked = 1 << 24
+	heisenOriginForked    = 1 << 24
+	heisenOriginForgotten = 1 << 25
 
 	// The kind of a node, above the number of its parent; see locksets.go.
 	heisenNodeLow    = 1 << 24
@@ -120,7 +121,7 @@ const (
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	heisenVersion = 9
+	heisenVersion = 10
 
 	heisenHiddenShow = 1 // what hidden packages do is recorded, marked
 	heisenHiddenOnce = 2 // see objectgraph.go

@@ -32,6 +32,7 @@ func closer() map[string]func() {
 			go uncle() // at: go-uncle
 			later()
 		},
+		"multitude": startAll,
 		"lineages": func() {
 			for range lines {
 				go descendants(300) // at: go-descendants
