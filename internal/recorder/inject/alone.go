@@ -68,8 +68,9 @@ func heisenAloneNow() bool {
 	if heisenAlone.on { // it is known already
 		return true
 	}
-	print("heisen: the analyzer is gone; the program prints the races of this run itself\n")
 	heisenAlone.on = true
+	publicationBarrier() // before the caller ends the connection: a thread that ends the program looks at both
+	print("heisen: the analyzer is gone; the program prints the races of this run itself\n")
 	return true
 }
 

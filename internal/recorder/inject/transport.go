@@ -26,11 +26,11 @@ func heisenSend(kind, id, skipped uint32, p unsafe.Pointer, n uintptr) {
 // heisenSent ends the recording if something could not be sent.
 func heisenSent(ok bool) {
 	if !ok && heisen.open {
-		heisen.open = false
 		if heisenAloneNow() {
+			heisen.open = false
 			return
 		}
-		heisen.on, heisen.overlapsOnly = false, false
+		heisen.on, heisen.overlapsOnly, heisen.open = false, false, false
 		heisenGone()
 	}
 }
