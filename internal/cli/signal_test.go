@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -24,11 +25,20 @@ const (
 	toProgram target = "the program"
 )
 
+// hearHangup ends that the hangup signal is ignored, as it is under nohup: processes inherit that, and
+// heisen respects it.
+func hearHangup() {
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
+}
+
 // signalled starts heisen in a folder, sends a signal as soon as a file appears there, and returns
 // heisen's exit status and what was printed. The file may have the process number of the program;
 // the go command is its parent.
 func signalled(t *testing.T, dir string, env []string, file string, to target, signal syscall.Signal, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
+	hearHangup()
 	cmd := exec.Command("heisen", args...)
 	cmd.Dir = dir
 	cmd.Env = append(cmd.Environ(), env...)

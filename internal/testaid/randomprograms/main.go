@@ -119,7 +119,7 @@ func (s settings) batch(ctx context.Context, heisen, dir string, seed uint64, n 
 	defer os.RemoveAll(dir)
 	args := []string{"run", "-report", "json", "-detect", s.detector}
 	if s.broken {
-		args[3] += ",hb"
+		args[4] += ",hb"
 	}
 	if s.detector == "atomrace" {
 		args = append(args, "-noise", "random", "-noise-strength", "200",
