@@ -65,12 +65,11 @@ func heisenAloneNow() bool {
 	if !heisenShadow.racesOnly {
 		return false
 	}
-	if heisenAlone.on { // it is known already
-		return true
-	}
 	heisenAlone.on = true
 	publicationBarrier() // before the caller ends the connection: a thread that ends the program looks at both
-	print("heisen: the analyzer is gone; the program prints the races of this run itself\n")
+	if atomic.Cas(&heisenSaidGone, 0, 1) {
+		print("heisen: the analyzer is gone; the program prints the races of this run itself\n")
+	}
 	return true
 }
 

@@ -35,9 +35,14 @@ func heisenSent(ok bool) {
 	}
 }
 
+// heisenSaidGone is 1 once the end of the connection was reported. Several threads may notice it.
+var heisenSaidGone uint32
+
 // heisenGone says that the recording has ended before the program.
 func heisenGone() {
-	print("heisen: the analyzer is gone; the rest of this run is not recorded\n")
+	if atomic.Cas(&heisenSaidGone, 0, 1) {
+		print("heisen: the analyzer is gone; the rest of this run is not recorded\n")
+	}
 }
 
 // heisenFlush empties the buffer of the current P.
