@@ -25,7 +25,7 @@ func TestUnownedRelease(t *testing.T) {
 	for seed := range uint64(randomtrials.Count(1_000)) {
 		trace := lockTurns(rand.New(rand.NewPCG(seed, 14)), true)
 		var less *missedError
-		if err := checkTrace(t, trace); err != nil && !errors.As(err, &less) {
+		if err := checkSeeded(t, seed, trace); err != nil && !errors.As(err, &less) {
 			t.Fatalf("seed %d: %v\n%s", seed, err, show(trace))
 		}
 	}
