@@ -14,7 +14,7 @@ import (
 // TestReclaim is TestFirstRaces where threads that nobody waits for come and go, and slots are
 // reclaimed all the time.
 func TestReclaim(t *testing.T) {
-	for seed := range uint64(randomtrials.Count(200)) {
+	for seed := range uint64(randomtrials.Count(1_000)) {
 		trace := shortLives(rand.New(rand.NewPCG(seed, 17)))
 		if err := checkReclaimed(t, trace); err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, show(trace))
