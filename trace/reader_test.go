@@ -197,8 +197,8 @@ func TestSTDWriterRefuses(t *testing.T) {
 	}
 }
 
-// TestNewReaderDamagedGzip checks that a compressed trace has one of the promised errors, and nothing
-// but its own records, wherever it is cut off or a byte of it is damaged.
+// TestNewReaderDamagedGzip checks that a compressed trace has one of the promised errors wherever it is
+// cut off or a bit of it is changed, and that all records before a cut are its own.
 func TestNewReaderDamagedGzip(t *testing.T) {
 	data, records := smallBinary(t)
 	text := []byte("T0|w(x)|1\nT1|r(x)|2\nT1|w(x)|3\n")

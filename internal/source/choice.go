@@ -11,7 +11,8 @@ import (
 type Choice struct{ Variable, Statement string }
 
 // Choose chooses an expression for each access to the same storage. Of the candidates of an access,
-// only those remain that fit the other accesses best: first the one that they fit worst, then all.
+// only those remain that fit the other accesses best. What counts is the access that a candidate fits
+// worst, and then all accesses together.
 func Choose(excerpts []*Excerpt) []Choice {
 	choices := make([]Choice, len(excerpts))
 	for i, e := range excerpts {
@@ -38,8 +39,8 @@ func Choose(excerpts []*Excerpt) []Choice {
 }
 
 // only returns the expression and the statement of all candidates, as far as they have only one.
-// Perhaps a candidate of rankRemote is no variable, or one that no other goroutine reaches, so one
-// does not count beside others.
+// A candidate of rankRemote may be no variable, or out of reach of other goroutines. It counts only if
+// there are no others.
 func only(candidates []candidate) (choice Choice) {
 	candidates = prefer(candidates, func(c candidate) bool { return c.rank > rankRemote })
 	for i, c := range candidates {
@@ -73,9 +74,9 @@ const (
 	same
 )
 
-// sameness says how likely a and b denote the same storage, or one a part of the other. That a value
-// that is constructed here has been reached from elsewhere is less likely. A type that is not known
-// may be any type.
+// sameness says how likely a and b denote the same storage, or one a part of the other. A value that
+// the statement constructs is seldom the storage of another access. A type that is not known may be
+// any type.
 func sameness(a, b *candidate) int {
 	remote := a.rank <= rankRemote || b.rank <= rankRemote
 	switch {
