@@ -295,10 +295,10 @@ func (t *Table) AccessNoRace(th *Thread, c *Cell, head, place uint64, mask, kind
 		switch x := extensionAt(uint32(head >> headExtension)); {
 		case (kind == AtomicRead || kind == Read && head&headAtomics == 0) && t.refreshInOverflow(th, head, entry, mask, kind):
 			return head
-		case kind < AtomicWrite || x.smallOverflow() || x.reads|x.writes != 0:
+		case kind < AtomicWrite || x.smallOverflow() || x.mayConflict(kind, mask):
 			return 0
 		}
-		// All entries of the overflow set are atomic and stay there.
+		// All entries of the overflow set about these bytes are atomic, and stay there.
 	}
 	rest, kept := head>>headEntries, head
 	for i := range uint32(cellEntries) {

@@ -49,7 +49,7 @@ func (t *Table) BeginLoad(th *Thread, c *Cell, addr uint64) (head uint64, turns 
 	mask := uint64(1) << (addr & 7)
 	if n, old, _ := c.ownEntry(th, head, mask|AtomicRead<<kindShift); n != nil {
 		recorded = th.sameEpoch(old)
-	} else if recorded = t.sameEpochLoad(th, c, head, mask); !recorded {
+	} else if recorded = t.sameEpochLoad(th, c, head, mask); !recorded && head&headOverflow == 0 {
 		return 0, 0, false
 	}
 	i := uint32(head >> headExtension)

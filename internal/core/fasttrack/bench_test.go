@@ -47,6 +47,14 @@ func BenchmarkTable(b *testing.B) {
 			s.sync(th, i, fasttrack.Exchange)
 			s.access(th, i, fasttrack.AtomicUpdate)
 		}},
+		// An atomic variable of many threads beside a plain one of one thread, in the same word.
+		{"atomic-beside-plain", 2048, 3, func(s *shadowed, th *fasttrack.Thread, i int) {
+			if i %= 4; uint64(i) == th.Epoch>>52%4 {
+				s.table.Access(th, &s.cells[i].Cell, uint64(8*i), 1, 1<<(4+th.Epoch>>50%4), fasttrack.Read, &s.races)
+			}
+			s.sync(th, i, fasttrack.Exchange)
+			s.access(th, i, fasttrack.AtomicUpdate)
+		}},
 	} {
 		b.Run("workload="+w.workload, func(b *testing.B) {
 			if err := fasttrack.ReserveMemory(); err != nil {

@@ -20,6 +20,8 @@ type extension struct {
 	// load the last without the cell's lock.
 	reads, writes uint32
 	atomicWrites  atomic.Uint32
+	// The bytes that entries of the overflow set have, by kind, and perhaps bytes of earlier entries.
+	bytes [numKinds]uint8
 
 	inline inlineClock // of release, if its clock is inlined
 }
@@ -156,6 +158,8 @@ func (t *Table) accessSmallOverflow(th *Thread, c *Cell, head, entry, what uint6
 			storeRelease(&overflowAt(entries+i-cellEntries).desc, now)
 			if now == 0 {
 				x.count(uint32(was>>kindShift), -1)
+			} else {
+				x.addBytes(uint32(now>>kindShift), uint32(now))
 			}
 		}
 	}
@@ -191,6 +195,30 @@ func (m *overflowEntry) fill(x *extension, entry, what uint64) {
 	storeRelease(&m.entry, entry)
 	storeRelease(&m.desc, what)
 	x.count(uint32(what>>kindShift), 1)
+	x.addBytes(uint32(what>>kindShift), uint32(what))
+}
+
+// addBytes records the bytes of an entry of a kind.
+//
+//go:nosplit
+func (x *extension) addBytes(kind, mask uint32) { x.bytes[kind%numKinds] |= uint8(mask) }
+
+// mayConflict reports whether an access of a kind to the bytes in mask may conflict with an entry of
+// the overflow set.
+//
+//go:nosplit
+func (x *extension) mayConflict(kind, mask uint32) bool {
+	b := &x.bytes
+	with := b[Write]
+	switch kind {
+	case Read:
+		with |= b[AtomicWrite] | b[AtomicUpdate]
+	case Write:
+		with |= b[Read] | b[AtomicRead] | b[AtomicWrite] | b[AtomicUpdate]
+	case AtomicWrite, AtomicUpdate:
+		with |= b[Read]
+	}
+	return uint32(with)&mask != 0
 }
 
 // accessOverflow is accessEntries for the overflow set of a locked cell, which it does not add to.
@@ -200,16 +228,9 @@ func (t *Table) accessOverflow(th *Thread, head, entry, addr uint64, mask, kind,
 	x := extensionAt(uint32(head >> headExtension))
 	overflow := x.overflow.Load()
 	first, size := overflow>>overflowShift, uint64(1)<<(overflow&overflowLogMask)
-	own := false // only entries of the own slot matter
-	switch {
-	case size == 1<<minOverflowLog: // quickly searched, and some may become free
-	case kind == Read:
-		own = x.writes|x.atomicWrites.Load() == 0
-	case kind == AtomicRead:
-		own = x.writes == 0
-	case kind != Write:
-		own = x.reads|x.writes == 0
-	}
+	// A small set is quickly searched, and some entries may become free. In a large one only entries of
+	// the own slot matter, unless there may be a conflict.
+	own := size > 1<<minOverflowLog && !x.mayConflict(kind, mask)
 	used := false
 	for i := uint64(0); i < size; i++ {
 		m := overflowAt(first + (hashSlot(entry)+i)&(size-1))
@@ -256,12 +277,27 @@ func (t *Table) releaseOverflow(x *extension) {
 func (x *extension) count(kind uint32, by int32) {
 	switch {
 	case kind == Read:
-		x.reads += uint32(by)
+		if x.reads += uint32(by); x.reads == 0 {
+			x.bytes[Read] = 0
+		}
 	case kind == Write:
-		x.writes += uint32(by)
+		if x.writes += uint32(by); x.writes == 0 {
+			x.bytes[Write] = 0
+		}
 	case kind >= AtomicWrite:
-		storeRelease32(&x.atomicWrites, x.atomicWrites.Load()+uint32(by))
+		n := x.atomicWrites.Load() + uint32(by)
+		if storeRelease32(&x.atomicWrites, n); n == 0 {
+			x.bytes[AtomicWrite], x.bytes[AtomicUpdate] = 0, 0
+		}
 	}
+}
+
+// countNone records that the overflow set is empty.
+//
+//go:nosplit
+func (x *extension) countNone() {
+	x.overflowUsed, x.reads, x.writes, x.bytes = 0, 0, 0, [numKinds]uint8{}
+	storeRelease32(&x.atomicWrites, 0)
 }
 
 // addToOverflow adds an entry to the overflow set of a cell and returns the new head.
@@ -284,8 +320,7 @@ func (t *Table) addToOverflow(head, entry uint64, mask, kind uint32) uint64 {
 			}
 			storeRelease(&x.overflow, uint64(first)<<overflowShift|minOverflowLog)
 		}
-		x.overflowUsed, x.reads, x.writes = 0, 0, 0
-		storeRelease32(&x.atomicWrites, 0)
+		x.countNone()
 		head |= headOverflow
 	}
 	for !x.put(entry, mask, kind) {
@@ -308,6 +343,7 @@ func (x *extension) put(entry uint64, mask, kind uint32) bool {
 		switch {
 		case n == entry && w>>kindShift == uint64(kind) && w != 0:
 			storeRelease(&m.desc, w|uint64(mask))
+			x.addBytes(kind, mask)
 			return true
 		case size == 1<<minOverflowLog:
 			if w != 0 {
@@ -348,7 +384,7 @@ func (t *Table) growOverflow(x *extension) bool {
 		return false
 	}
 	reads, writes, changes := x.reads, x.writes, x.atomicWrites.Load()
-	x.overflowUsed = 0
+	x.overflowUsed, x.bytes = 0, [numKinds]uint8{}
 	storeRelease(&x.overflow, uint64(fresh)<<overflowShift|uint64(larger))
 	for i := range size {
 		m := overflowAt(first + i)

@@ -258,8 +258,7 @@ func (t *Table) reclaimOverflow(head uint64) uint64 {
 	for used > 1<<minOverflowLog && 4*used > 3<<log {
 		log++
 	}
-	x.overflowUsed, x.reads, x.writes = 0, 0, 0
-	storeRelease32(&x.atomicWrites, 0)
+	x.countNone()
 	storeRelease(&x.overflow, 0)
 	if used != 0 {
 		fresh := t.newOverflow(log)
@@ -299,6 +298,7 @@ func (x *extension) putMerged(entry, desc uint64) {
 		if slotOf(n) == slotOf(entry) && includes(desc, w) {
 			storeRelease(&m.entry, entry)
 			storeRelease(&m.desc, desc)
+			x.addBytes(uint32(desc>>kindShift), uint32(desc))
 			return
 		}
 	}

@@ -157,25 +157,57 @@ func (c *Cell) ownEntry(th *Thread, head, what uint64) (n *atomic.Uint64, old ui
 }
 
 // RefreshLoad records an atomic load by refreshing the entry of an earlier load of the same bytes.
-// Atomic loads race with plain writes only, so no comparison is needed, as for plain reads.
+// Atomic loads race with plain writes only, so no comparison is needed, as for plain reads: a plain
+// write removes the entry, or races with it.
 //
 //go:nosplit
 func (t *Table) RefreshLoad(th *Thread, c *Cell, place, mask uint64) bool {
 	head := c.head.Load()
-	if head&(headLock|headOverflow) != 0 {
+	if head&headLock != 0 {
 		return false
 	}
 	entry := th.Epoch | place
 	n, old, side := c.ownEntry(th, head, mask|AtomicRead<<kindShift)
 	if n == nil {
-		return false
+		return head&headOverflow != 0 && c.refreshLoadInOverflow(th, head, entry, mask)
 	}
 	if side >= 0 {
 		th.sideHint = uint32(side)
-	} else if head>>(headEntries+descBits)&(1<<(2*descBits)-1) != 0 && t.moveToSide(th, c, head, old, entry) {
+	} else if head&headOverflow == 0 && head>>(headEntries+descBits)&(1<<(2*descBits)-1) != 0 && t.moveToSide(th, c, head, old, entry) {
 		return true
 	}
 	return c.Refresh(th, n, head, old, entry)
+}
+
+// refreshLoadInOverflow is RefreshLoad for an entry of the overflow set. As with Refresh, whoever
+// moves or removes the entry at the same time holds the lock, or has left traces in what is loaded
+// again afterwards.
+//
+//go:nosplit
+func (c *Cell) refreshLoadInOverflow(th *Thread, head, entry, mask uint64) bool {
+	x := extensionAt(uint32(head >> headExtension))
+	overflow := x.overflow.Load()
+	first, size := overflow>>overflowShift, uint64(1)<<(overflow&overflowLogMask)
+	if first == 0 {
+		return false
+	}
+	what := mask | AtomicRead<<kindShift
+	for i := uint64(0); i < size; i++ {
+		m := overflowAt(first + (hashSlot(entry)+i)&(size-1))
+		n := m.entry.Load()
+		if n == 0 && size > 1<<minOverflowLog {
+			return false
+		}
+		if slotOf(n^entry) != 0 || m.desc.Load() != what {
+			continue
+		}
+		if c.head.Load() != head || x.overflow.Load() != overflow || !m.entry.CompareAndSwap(n, entry) {
+			return false
+		}
+		th.lastAccess = entry >> placeBits // the entry may stay even if this fails
+		return c.head.Load() == head && x.overflow.Load() == overflow && m.desc.Load() == what && m.entry.Load() == entry
+	}
+	return false
 }
 
 // moveToSide moves the thread's first entry, old, to a side when another thread has an entry of the

@@ -92,6 +92,7 @@ const (
 	AtomicRead
 	AtomicWrite
 	AtomicUpdate
+	numKinds
 )
 
 // Race is an earlier access that conflicts with the current one and is not ordered before it.
