@@ -160,6 +160,62 @@ func (g *accessGroup) uncheck() {
 	}
 }
 
+// compact names the accesses of a history to a compaction of the order, and drops those that are not
+// kept. Of accesses of a group that now have the same slot it keeps the latest. It returns the number of
+// accesses that it dropped.
+func (s *accessGroups) compact(v *history, k *vclock.Compaction) (dropped uint32) {
+	for link := &v.first; *link != 0; {
+		i := *link
+		g := &s.all[i]
+		before := 1 + g.others.count
+		if !s.compactGroup(g, k) {
+			*link = g.next
+			s.release(i)
+			dropped += before
+			continue
+		}
+		dropped += before - 1 - g.others.count
+		link = &g.next
+	}
+	return dropped
+}
+
+// compactGroup is compact for a group. It reports whether an access is left.
+func (s *accessGroups) compactGroup(g *accessGroup, k *vclock.Compaction) bool {
+	if g.others.count == 0 {
+		return k.Keep(&g.first.epoch)
+	}
+	s.kept = s.kept[:0]
+	changed := false
+	keep := func(m access) {
+		was := m.epoch
+		if kept := k.Keep(&m.epoch); kept {
+			s.kept = append(s.kept, m)
+			changed = changed || m.epoch != was
+		} else {
+			changed = true
+		}
+	}
+	keep(g.first)
+	for _, m := range g.others.entries {
+		if m.epoch != 0 {
+			keep(m)
+		}
+	}
+	if !changed {
+		return true
+	}
+	g.others.clear()
+	for i, m := range s.kept {
+		if i == 0 {
+			g.first = m
+		} else {
+			g.merge(m)
+		}
+	}
+	return len(s.kept) > 0
+}
+
 // evictAccess drops one access of a history, which must not be empty. It takes an access of the
 // largest group, where similar ones remain, or calls evictGroup.
 func (s *accessGroups) evictAccess(v *history) {

@@ -184,7 +184,7 @@ func (d *Hybrid) Skip(events uint64) {
 func (*Hybrid) LockUse() heisen.LockUse { return heisen.LocksAsSets }
 
 // Flush implements heisen.Detector. It returns an error that wraps ErrEvicted,
-// vclock.ErrEndedThread or vclock.ErrTooManyThreads if pairs may be missing.
+// vclock.ErrEndedThread, vclock.ErrTooManyThreads or vclock.ErrForgotten if pairs may be missing.
 func (d *Hybrid) Flush() error {
 	if d == nil {
 		return heisen.ErrZero
@@ -251,6 +251,9 @@ func (d *Hybrid) handle(r *heisen.Record) {
 		d.order.Observe(r)
 		d.order.Publish(r)
 		d.now.known = false
+		if (r.Op == heisen.End || r.Op == heisen.Join) && d.order.Grown() {
+			d.compactOrder()
+		}
 	}
 }
 
@@ -397,6 +400,13 @@ func (d *Hybrid) makeRoom(r *heisen.Record, op heisen.Op, v *history) uint32 {
 	d.evicted += uint64(n)
 	own, _ = d.groups.find(v, r.Site, op, d.now.held) // it may have been evicted
 	return own
+}
+
+// compactOrder makes the order forget threads that have ended.
+func (d *Hybrid) compactOrder() {
+	d.order.Compact(nil, func(k *vclock.Compaction) {
+		d.memory.Each(func(v *history) { v.count -= d.groups.compact(v, k) })
+	})
 }
 
 // compact drops the locksets that are no longer used, if there are many.

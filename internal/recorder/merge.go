@@ -93,6 +93,7 @@ const maxRecycledQueue = 1 << 10
 // recycle frees the state of a goroutine that has ended.
 func (m *merger) recycle(g *goroutine) {
 	delete(m.gs, uint64(g.id))
+	m.s.syms.EndThread(g.id)
 	if cap(g.queue) <= maxRecycledQueue {
 		g.ended = true
 		m.free = append(m.free, g)
