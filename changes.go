@@ -52,8 +52,8 @@ func (s *Symbols) Changes(since Revision) (Changes, Revision) {
 	if s == nil {
 		return Changes{}, since
 	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	now := Revision{
 		sites: Site(s.sites.last.Load()),
 		calls: s.calls.count.Load(), locks: s.locks.count.Load(), contexts: s.contexts.count.Load(),
@@ -71,11 +71,10 @@ func (s *Symbols) Changes(since Revision) (Changes, Revision) {
 			changes.SetSites = append(changes.SetSites, SiteChange{site, s.sites.get(site)})
 		}
 	}
-	for _, c := range s.threads.since(since.setThreads) {
-		if s.threads.known(c.thread) != nil {
-			changes.Threads = append(changes.Threads, ThreadChange{c.thread, s.threads.get(c.thread)})
-		}
+	for _, t := range s.threads.since(since.setThreads) {
+		changes.Threads = append(changes.Threads, ThreadChange{t, s.threads.get(t)})
 	}
+	s.threads.asked = true
 	for _, o := range s.setNames[since.setNames:] {
 		changes.Names = append(changes.Names, NameChange{o, s.names[o]})
 	}

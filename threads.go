@@ -2,6 +2,7 @@ package heisen
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -24,7 +25,7 @@ func (s *Symbols) SetThread(t Thread, info ThreadInfo) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.threads.set(t, info) {
-		s.threads.note(t)
+		s.threads.note(t, s.limits.EndedThreads > 0)
 	}
 }
 
@@ -68,8 +69,10 @@ type threadTable struct {
 	prefixes numbering[string] // of names
 	count    int
 
-	changes []threadChange // by SetThread, in their order; those of forgotten threads are dropped
-	changed uint64         // the number of changes so far
+	changes  []threadChange // by SetThread, in their order; without those of forgotten threads
+	changed  uint64         // the number of all changes
+	unlisted uint64         // so many of them, the first ones, are not in the list
+	asked    bool           // whether Changes has been called
 
 	ended     []Thread // a ring of those that have ended and are known
 	oldest    int      // the index of the one that ended first
@@ -186,20 +189,41 @@ func (t *threadTable) forget(id Thread) {
 	}
 }
 
-// note records a change of a thread.
-func (t *threadTable) note(id Thread) {
+// note records a change of a thread. With forgets, when there may be many, it lists them only if somebody
+// asks for changes.
+func (t *threadTable) note(id Thread, forgets bool) {
+	t.changed++
+	if forgets && !t.asked {
+		t.unlisted = t.changed
+		return
+	}
 	if len(t.changes) > 4*t.count+1024 {
 		t.changes = slices.DeleteFunc(t.changes, func(c threadChange) bool { return t.known(c.thread) == nil })
 		t.changes = slices.Clip(t.changes)
 	}
-	t.changed++
 	t.changes = append(t.changes, threadChange{t.changed, id})
 }
 
-// since returns the changes after the one with the given number.
-func (t *threadTable) since(number uint64) []threadChange {
+// since returns the threads that have changed after the change with the given number, in the order of the
+// changes. If the changes are not listed, it returns all threads that something is known of.
+func (t *threadTable) since(number uint64) (ids []Thread) {
+	if number < t.unlisted {
+		for _, page := range slices.Sorted(maps.Keys(t.pages)) {
+			for i := range Thread(threadPage) {
+				if id := page*threadPage + i; t.known(id) != nil {
+					ids = append(ids, id)
+				}
+			}
+		}
+		return ids
+	}
 	i, _ := slices.BinarySearchFunc(t.changes, number+1, func(c threadChange, n uint64) int { return cmp.Compare(c.number, n) })
-	return t.changes[i:]
+	for _, c := range t.changes[i:] {
+		if t.known(c.thread) != nil {
+			ids = append(ids, c.thread)
+		}
+	}
+	return ids
 }
 
 func (t *threadTable) prefix(text string) uint32 {

@@ -79,8 +79,12 @@ func (t *accessTable) removeAny() {
 	t.count--
 }
 
-func (t *accessTable) clear() {
-	if t.count > 0 {
+// empty removes all accesses. It keeps the memory unless that is much more than n accesses need.
+func (t *accessTable) empty(n int) {
+	switch {
+	case len(t.entries) > 8*max(n, 1):
+		*t = accessTable{}
+	case t.count > 0:
 		clear(t.entries)
 		t.count = 0
 	}

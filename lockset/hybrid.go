@@ -380,6 +380,10 @@ func (d *Hybrid) makeRoom(r *heisen.Record, op heisen.Op, v *history) uint32 {
 		return own
 	}
 	if d.fruitless == 0 {
+		d.groups.prune(v)
+		if own, groups = d.groups.find(v, r.Site, op, d.now.held); !full() {
+			return own
+		}
 		if own != 0 {
 			v.count -= d.groups.dropOthers(own, d.before)
 		}
@@ -404,9 +408,11 @@ func (d *Hybrid) makeRoom(r *heisen.Record, op heisen.Op, v *history) uint32 {
 
 // compactOrder makes the order forget threads that have ended.
 func (d *Hybrid) compactOrder() {
-	d.order.Compact(nil, func(k *vclock.Compaction) {
-		d.memory.Each(func(v *history) { v.count -= d.groups.compact(v, k) })
-	})
+	dropped := 0
+	d.order.Compact(nil, func(k *vclock.Compaction) { dropped = d.groups.compact(k) })
+	if dropped > len(d.groups.all)/8 {
+		d.memory.Each(d.groups.prune)
+	}
 }
 
 // compact drops the locksets that are no longer used, if there are many.
