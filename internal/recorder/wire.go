@@ -89,8 +89,10 @@ const (
 	nodeHigh   = 2 << 24
 	nodeTaken  = 3 << 24
 	nodeAccess = 4 << 24
+	nodeSite   = 5 << 24
 	nodeShared = 1 << 31
 	manyLocks  = 1<<55 + 1
+	lostLock   = 1<<55 + 2
 
 	hiddenShow = 1
 	hiddenOnce = 2
@@ -99,7 +101,7 @@ const (
 	graphUntil = ^uint64(0)
 	follow     = 1<<32 - 1 // instead of the number of a set
 
-	version      = 10
+	version      = 11
 	wantFilter   = 1
 	wantMarks    = 2
 	wantRaces    = 4
