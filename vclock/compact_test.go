@@ -160,42 +160,6 @@ func invented(trace []heisen.Record, detector func(heisen.Sink) heisen.Detector)
 	return nil
 }
 
-// connections gives detectors the events of a server that starts a thread for each connection. Nobody
-// waits for one. Each allocates an object that it passes on to another thread, counts under a lock, and
-// leaves something behind that no later thread is ordered after.
-func connections(from, n int, handle func([]heisen.Record)) {
-	const mu, counter, queue, left, heap = 0x1000, 0x2000, 0x3000, 0x4000, 1 << 20
-	var batch []heisen.Record
-	add := func(t heisen.Thread, op heisen.Op, o heisen.Object, site heisen.Site) {
-		batch = append(batch, heisen.Record{Thread: t, Op: op, Object: o, Site: site})
-	}
-	for i := from; i < from+n; i++ {
-		batch = batch[:0]
-		first := heisen.Thread(1 + 2*i)
-		object := heap + 64*heisen.Object(i%512)
-		batch = append(batch, heisen.Record{Op: heisen.Alloc, Object: object, Value: 64})
-		for t := first; t < first+2; t++ {
-			add(0, heisen.Fork, heisen.Object(t), 1)
-			add(t, heisen.Begin, heisen.Object(t), 2)
-		}
-		add(first, heisen.Write, object, 3)
-		add(first, heisen.Acquire, object+8, 4)
-		add(first, heisen.Write, object+16, 4)
-		add(first, heisen.Release, object+8, 4)
-		add(first, heisen.Send, queue+8*heisen.Object(i%16), 5)
-		add(first+1, heisen.Receive, queue+8*heisen.Object(i%16), 6)
-		add(first+1, heisen.Write, object, 7)
-		for t := first; t < first+2; t++ {
-			add(t, heisen.Acquire, mu, 8)
-			add(t, heisen.Write, counter, 9)
-			add(t, heisen.Release, mu, 10)
-			add(t, heisen.Read, left+8*heisen.Object(i%1000), 11)
-			add(t, heisen.End, heisen.Object(t), 0)
-		}
-		handle(batch)
-	}
-}
-
 // TestManyConnections: what a FastTrack stores does not grow with the number of threads that have ended,
 // and it still finds a race with what a thread did last, long after its end.
 func TestManyConnections(t *testing.T) {
@@ -209,7 +173,7 @@ func TestManyConnections(t *testing.T) {
 	})
 	most := 0
 	for i := range 50 {
-		connections(1000*i, 1000, d.HandleRecords)
+		workload.Connections(1000*i, 1000, d.HandleRecords)
 		most = max(most, d.Slots())
 	}
 	threads, tenures, ranges := d.Order().Remembered()
@@ -233,7 +197,7 @@ func TestForgotten(t *testing.T) {
 	d := must.Make(vclock.NewFastTrack())
 	d.HandleRecords([]heisen.Record{{Op: heisen.Write, Object: 8}})
 	d.Order().SetSealedLimit(2)
-	connections(0, 1000, d.HandleRecords)
+	workload.Connections(0, 1000, d.HandleRecords)
 	if err := d.Flush(); !errors.Is(err, vclock.ErrForgotten) {
 		t.Errorf("%v", err)
 	}
