@@ -79,13 +79,16 @@ func (t *accessTable) removeAny() {
 	t.count--
 }
 
-// empty removes all accesses. It keeps the memory unless that is much more than n accesses need.
-func (t *accessTable) empty(n int) {
-	switch {
-	case len(t.entries) > 8*max(n, 1):
-		*t = accessTable{}
-	case t.count > 0:
+func (t *accessTable) clear() {
+	if t.count > 0 {
 		clear(t.entries)
 		t.count = 0
+	}
+}
+
+// shrink drops the memory of a table if it is much more than n accesses need. The table must be empty.
+func (t *accessTable) shrink(n int) {
+	if len(t.entries) > 8*max(n, 1) {
+		t.entries = nil
 	}
 }

@@ -24,7 +24,7 @@ type accessGroup struct {
 }
 
 // accessGroups has the groups of all histories, by number. Number 0 is not used. Free groups keep
-// small tables for the next use.
+// their tables for the next use; compact drops large ones.
 type accessGroups struct {
 	all  []accessGroup
 	free uint32
@@ -91,7 +91,7 @@ func (s *accessGroups) dropOthers(i uint32, gone func(vclock.Epoch) bool) (dropp
 	}
 	dropped = t.count - uint32(len(s.kept))
 	if dropped > 0 {
-		t.empty(len(s.kept))
+		t.clear()
 		for _, m := range s.kept {
 			t.add(m)
 		}
@@ -175,10 +175,12 @@ func (s *accessGroups) compact(k *vclock.Compaction) (dropped int) {
 		switch {
 		case g.others.count > 0:
 			dropped += s.compactGroup(g, k)
+			continue
 		case g.first.epoch != 0 && !k.Keep(&g.first.epoch):
 			g.first = access{}
 			dropped++
 		}
+		g.others.shrink(0)
 	}
 	return dropped
 }
@@ -206,7 +208,8 @@ func (s *accessGroups) compactGroup(g *accessGroup, k *vclock.Compaction) (dropp
 		return 0
 	}
 	g.first = access{}
-	g.others.empty(len(s.kept))
+	g.others.clear()
+	g.others.shrink(len(s.kept))
 	for i, m := range s.kept {
 		if i == 0 {
 			g.first = m
@@ -273,7 +276,7 @@ func (s *accessGroups) evictGroup(v *history) uint32 {
 
 func (s *accessGroups) release(i uint32) {
 	g := &s.all[i]
-	g.others.empty(0)
+	g.others.clear()
 	*g = accessGroup{next: s.free, others: g.others}
 	s.free = i
 }

@@ -169,6 +169,9 @@ func newCompaction(o *Order) *Compaction {
 // forget the epoch: no later access races with it. Epochs of the same slot may become equal, or of
 // different threads, and it suffices to remember the latest of them.
 func (k *Compaction) Keep(e *Epoch) bool {
+	if k == nil || k.order == nil || e == nil {
+		return false
+	}
 	if int(e.Slot()) >= len(k.slots) || *e == 0 {
 		return true
 	}

@@ -160,6 +160,14 @@ func threadKey(id heisen.Thread) heisen.Object { return 8 * heisen.Object(id) }
 // get returns the running thread id. A thread without a Fork starts with an empty clock, and an
 // ended thread resumes. After ErrTooManyThreads, get returns nil.
 func (ts *threads) get(id heisen.Thread) *thread {
+	if p := ts.byID.Peek(threadKey(id)); p != nil && *p != nil && !(*p).ended && !ts.failed {
+		return *p
+	}
+	return ts.begin(id)
+}
+
+// begin is get for a thread that is not running.
+func (ts *threads) begin(id heisen.Thread) *thread {
 	t := ts.find(id)
 	switch {
 	case ts.failed:
