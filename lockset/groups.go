@@ -24,12 +24,15 @@ type accessGroup struct {
 }
 
 // accessGroups has the groups of all histories, by number. Number 0 is not used. Free groups keep
-// their tables for the next use; compact drops large ones.
+// small tables for the next use.
 type accessGroups struct {
 	all  []accessGroup
 	free uint32
 	kept []access // scratch
 }
+
+// keptTable is the length of the largest table that a free group keeps.
+const keptTable = 32
 
 func (s *accessGroups) at(i uint32) *accessGroup { return &s.all[i] }
 
@@ -164,29 +167,25 @@ func (g *accessGroup) uncheck() {
 }
 
 // compact names all accesses to a compaction of the order, and drops those that are not kept. Of accesses of
-// a group that now have the same slot it keeps the latest. Groups may become empty. It returns the number of
-// accesses that it dropped; histories still count them until prune.
+// a group that now have the same slot it keeps the latest. Groups may become empty, and histories count
+// dropped accesses until prune.
 //
 // It goes through the groups in the order of their numbers, which is several times as fast as history by
 // history.
-func (s *accessGroups) compact(k *vclock.Compaction) (dropped int) {
+func (s *accessGroups) compact(k *vclock.Compaction) {
 	for i := range s.all {
 		g := &s.all[i]
 		switch {
 		case g.others.count > 0:
-			dropped += s.compactGroup(g, k)
-			continue
+			s.compactGroup(g, k)
 		case g.first.epoch != 0 && !k.Keep(&g.first.epoch):
 			g.first = access{}
-			dropped++
 		}
-		g.others.shrink(0)
 	}
-	return dropped
 }
 
 // compactGroup is compact for a group with several accesses.
-func (s *accessGroups) compactGroup(g *accessGroup, k *vclock.Compaction) (dropped int) {
+func (s *accessGroups) compactGroup(g *accessGroup, k *vclock.Compaction) {
 	s.kept = s.kept[:0]
 	before, changed := 0, false
 	keep := func(m access) {
@@ -205,7 +204,7 @@ func (s *accessGroups) compactGroup(g *accessGroup, k *vclock.Compaction) (dropp
 		keep(m)
 	}
 	if !changed {
-		return 0
+		return
 	}
 	g.first = access{}
 	g.others.clear()
@@ -217,7 +216,6 @@ func (s *accessGroups) compactGroup(g *accessGroup, k *vclock.Compaction) (dropp
 			g.merge(m)
 		}
 	}
-	return before - g.count()
 }
 
 // count returns the number of accesses in a group.
@@ -228,20 +226,23 @@ func (g *accessGroup) count() int {
 	return 1 + int(g.others.count)
 }
 
-// prune removes the empty groups of a history and counts the accesses in the others.
-func (s *accessGroups) prune(v *history) {
+// prune removes the empty groups of a history, counts the accesses in the others, and returns the number of
+// these groups.
+func (s *accessGroups) prune(v *history) (groups int) {
 	v.count = 0
 	for link := &v.first; *link != 0; {
 		i := *link
 		g := &s.all[i]
 		if n := g.count(); n > 0 {
 			v.count += uint32(n)
+			groups++
 			link = &g.next
 			continue
 		}
 		*link = g.next
 		s.release(i)
 	}
+	return groups
 }
 
 // evictAccess drops one access of a history, which must not be empty. It takes an access of the
@@ -277,6 +278,7 @@ func (s *accessGroups) evictGroup(v *history) uint32 {
 func (s *accessGroups) release(i uint32) {
 	g := &s.all[i]
 	g.others.clear()
+	g.others.shrink(keptTable / 8)
 	*g = accessGroup{next: s.free, others: g.others}
 	s.free = i
 }

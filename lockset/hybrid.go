@@ -21,6 +21,9 @@ const (
 	// retryAfter is the number of times that makeRoom skips its search for dispensable accesses
 	// after a search that found none.
 	retryAfter = 64
+
+	// fewGroups is the number of groups of a variable up to which ended locks stay in them.
+	fewGroups = 8
 )
 
 // Hybrid reports pairs of sites whose accesses may race in another schedule: the combination of
@@ -406,13 +409,15 @@ func (d *Hybrid) makeRoom(r *heisen.Record, op heisen.Op, v *history) uint32 {
 	return own
 }
 
-// compactOrder makes the order forget threads that have ended.
+// compactOrder makes the order forget threads that have ended. Their own locks have mostly ended too, so
+// that many groups differ in nothing else any more.
 func (d *Hybrid) compactOrder() {
-	dropped := 0
-	d.order.Compact(nil, func(k *vclock.Compaction) { dropped = d.groups.compact(k) })
-	if dropped > len(d.groups.all)/8 {
-		d.memory.Each(d.groups.prune)
-	}
+	d.order.Compact(nil, d.groups.compact)
+	d.memory.Each(func(v *history) {
+		if d.groups.prune(v) > fewGroups {
+			v.count -= d.groups.dropEndedLocks(v, d.living)
+		}
+	})
 }
 
 // compact drops the locksets that are no longer used, if there are many.

@@ -101,7 +101,8 @@ type slot struct {
 
 const (
 	// keptClocks is the number of threads, those with the lowest numbers, whose final clocks are
-	// never dropped. The clock of another thread is dropped when its slot gets a new owner.
+	// dropped by a compaction only, and only if there have been no joins. The clock of another thread is
+	// dropped when its slot gets a new owner, and by any compaction after the thread was joined.
 	// Traces with joins have few threads. Go programs may have millions, but have no joins.
 	keptClocks = 4096
 
@@ -315,62 +316,6 @@ func (ts *threads) drop(t *thread) {
 	ts.byID.Clear(threadKey(t.id), 8)
 	ts.gone.add(t.id)
 	ts.free = append(ts.free, t)
-}
-
-// joinable reports whether a compaction keeps the clock of an ended thread for a later Join. Go programs
-// have no joins, so it does not if there have been none.
-func (ts *threads) joinable(t *thread) bool { return ts.joins && (!t.joined || t.id < keptClocks) }
-
-// settle ends a compaction. Clocks and epochs no longer mention slots of ended threads.
-func (ts *threads) settle(k *Compaction) {
-	var ended []*thread
-	ts.byID.Each(func(p **thread) {
-		if t := *p; t != nil && t.ended {
-			ended = append(ended, t)
-		}
-	})
-	for _, t := range ended {
-		t.ownsSlot = false
-		if !ts.joinable(t) {
-			ts.drop(t)
-		}
-	}
-	ts.ended, ts.hand, ts.vacant, ts.numTenures = ts.ended[:0], 0, ts.vacant[:0], 0
-	used := 0
-	for i := range ts.slots {
-		s, u := &ts.slots[i], &k.slots[i]
-		if !u.live {
-			*s = slot{sealed: len(u.classes) > 0}
-		}
-		s.prune(u.needed)
-		ts.numTenures += len(s.tenures)
-		if u.live || s.sealed {
-			used = i + 1
-		}
-	}
-	ts.slots = ts.slots[:used]
-	ts.pool.slots = used
-	for i := used - 1; i >= 0; i-- {
-		if s := &ts.slots[i]; s.holder == nil && !s.sealed {
-			ts.vacant = append(ts.vacant, uint32(i))
-		}
-	}
-	ts.forgotten += k.forgotten
-	ts.planCompaction(k.visited)
-}
-
-// prune drops the tenures that are not needed, except the last.
-func (s *slot) prune(needed []bool) {
-	if needed == nil {
-		return
-	}
-	kept := s.tenures[:0]
-	for i, t := range s.tenures {
-		if needed[i] || i == len(s.tenures)-1 {
-			kept = append(kept, t)
-		}
-	}
-	s.tenures = slices.Clip(kept)
 }
 
 func (ts *threads) fail(id heisen.Thread) {
