@@ -45,7 +45,7 @@ import (
 // Compact takes some steps for each epoch, and for each distinct block of 64 slots of all clocks as
 // many steps as there are slots of ended threads in it that epochs mention.
 func (o *Order) Compact(clocks iter.Seq[*Clock], epochs func(*Compaction)) {
-	if o == nil || o.objects == nil || o.barriers != nil || o.threads.failed {
+	if o == nil || o.objects == nil || o.threads.failed {
 		return
 	}
 	k := newCompaction(o)
@@ -66,15 +66,16 @@ func (o *Order) Compact(clocks iter.Seq[*Clock], epochs func(*Compaction)) {
 	k.rewriteBlocks()
 	o.eachClock(clocks, k.settle)
 	o.threads.settle(k)
+	if b := o.barriers; b != nil {
+		b.active = slices.DeleteFunc(b.active, func(t *thread) bool { return t.ended })
+	}
 }
 
 // Grown reports whether so many threads have ended since the last Compact that another one pays. A
 // detector that calls Compact whenever Grown reports true is bounded by the threads that run at a time
 // and by what it remembers. It changes with Fork events and with the first events of threads only. It
-// takes constant time. Orders with barrier pairs do not compact, so for them it is false.
-func (o *Order) Grown() bool {
-	return o != nil && o.barriers == nil && o.threads.grown()
-}
+// takes constant time.
+func (o *Order) Grown() bool { return o != nil && o.threads.grown() }
 
 // compactLimits decide when a compaction pays, and what it keeps.
 type compactLimits struct {
@@ -314,6 +315,7 @@ func (ts *threads) settle(k *Compaction) {
 			used = i + 1
 		}
 	}
+	ts.sealed = k.sealed
 	ts.slots = ts.slots[:used]
 	ts.pool.slots = used
 	for i := used - 1; i >= 0; i-- {

@@ -133,12 +133,27 @@ func TestCompactionOfAnyTrace(t *testing.T) {
 		if !errors.Is(err, vclock.ErrEndedThread) {
 			return err
 		}
-		return invented(trace, detector)
+		return invented(trace, detector, reference)
+	})
+}
+
+// TestCompactionWithBarrierPairs is the same with hidden calls.
+func TestCompactionWithBarrierPairs(t *testing.T) {
+	forHidden(t, 400, false, func(trace []heisen.Record, symbols *heisen.Symbols) error {
+		fastTrack, reference := with(symbols)
+		detector := func(s heisen.Sink) heisen.Detector {
+			return &compacting{FastTrack: fastTrack(s).(*vclock.FastTrack), every: 3, exactly: true}
+		}
+		err := promise(trace, detector, reference)
+		if !errors.Is(err, vclock.ErrEndedThread) {
+			return err
+		}
+		return invented(trace, detector, reference)
 	})
 }
 
 // invented reports a pair of a detector that the reference does not have.
-func invented(trace []heisen.Record, detector func(heisen.Sink) heisen.Detector) error {
+func invented(trace []heisen.Record, detector, reference func(heisen.Sink) heisen.Detector) error {
 	hb, err := findingsOf(trace, reference)
 	if err != nil {
 		return err

@@ -60,6 +60,9 @@ func (o *Order) eachClock(more iter.Seq[*Clock], visit func(clockUse)) {
 			visit(clockUse{clock: &s.readers.clock, epoch: &s.readers.epoch})
 		}
 	})
+	if o.barriers != nil {
+		o.barriers.eachClock(func(s *releaseClock) { visit(clockUse{clock: &s.clock, epoch: &s.epoch}) })
+	}
 	if more != nil {
 		for c := range more {
 			visit(clockUse{clock: c})

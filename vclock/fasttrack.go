@@ -138,6 +138,7 @@ func (f *FastTrack) handle(r *heisen.Record) {
 		f.order.observe(t, r)
 		f.handleAccess(t, r)
 		f.order.publish(t, r)
+		f.compactIfGrown(r.Op)
 		return
 	}
 	switch r.Op {
@@ -184,9 +185,14 @@ func (f *FastTrack) handle(r *heisen.Record) {
 			f.atomic(t, f.memory.At(r.Object), r, r.Object)
 		}
 		f.order.publish(t, r)
-		if (r.Op == heisen.End || r.Op == heisen.Join) && f.order.Grown() {
-			f.compact()
-		}
+		f.compactIfGrown(r.Op)
+	}
+}
+
+// compactIfGrown compacts the order after an event that ends a thread, if that pays.
+func (f *FastTrack) compactIfGrown(op heisen.Op) {
+	if (op == heisen.End || op == heisen.Join) && f.order.Grown() {
+		f.compact()
 	}
 }
 

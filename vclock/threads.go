@@ -131,6 +131,7 @@ type threads struct {
 	strangers  int           // threads without a parent since the last one
 	visited    int           // epochs and clocks at the last one
 	joins      bool          // there has been a Join
+	sealed     int           // slots
 	forgotten  uint64        // epochs that were dropped although they may race
 }
 
@@ -392,13 +393,20 @@ func (ts *threads) join(t *thread, id heisen.Thread) {
 func (ts *threads) joinAll(t *thread) {
 	t.clockChanges()
 	for i := range ts.slots {
-		switch u := ts.slots[i].holder; {
-		case ts.slots[i].sealed:
-			t.clock.raise(ts.pool, MakeEpoch(uint32(i), maxTime))
-		case u != nil && u != t:
+		if u := ts.slots[i].holder; u != nil && u != t {
 			t.clock.join(ts.pool, &u.clock)
 			t.clock.raise(ts.pool, u.epoch)
 			ts.advance(u)
+		}
+	}
+	ts.coverSealed(t)
+}
+
+// coverSealed orders t after everything that sealed slots stand for. The caller has called clockChanges.
+func (ts *threads) coverSealed(t *thread) {
+	for i := 0; i < len(ts.slots) && ts.sealed > 0; i++ {
+		if ts.slots[i].sealed {
+			t.clock.raise(ts.pool, MakeEpoch(uint32(i), maxTime))
 		}
 	}
 }
