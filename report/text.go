@@ -28,7 +28,10 @@ func WriteText(w io.Writer, f *Finding) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nWARNING: %s\n", frameLine, title(f))
 	fmt.Fprintf(&b, "%s\n", f.headline())
-	fmt.Fprintf(&b, "Found by %s", f.Detector)
+	b.WriteString("Found")
+	if f.Detector != "" {
+		fmt.Fprintf(&b, " by %s", oneLine(f.Detector))
+	}
 	if times := f.Times(); times != "" {
 		fmt.Fprintf(&b, " %s", times)
 	}
@@ -79,7 +82,7 @@ func title(f *Finding) string {
 	case heisen.Failure:
 		return "FAILING EXECUTION"
 	}
-	return strings.ToUpper(string(f.Kind))
+	return strings.ToUpper(oneLine(string(f.Kind)))
 }
 
 // latestFirst reports whether a finding of the kind is about its latest access, and not about a

@@ -136,7 +136,8 @@ func (h *heisenG) currentLockset(b *heisenBuf) (set uint32) {
 //
 //go:nosplit
 func heisenPlaceWithLocks(b *heisenBuf, h *heisenG, pc uintptr) uint64 {
-	if u := b.lockedPlace(h.top, pc, h.lockset); u.matches(h.top, pc, h.lockset) {
+	key := heisenLockedPlaceKey(h.top, pc, h.lockset)
+	if u := b.lockedPlace(key); u.key == key {
 		return u.use(h)
 	}
 	return heisenFindLockedPlace(b, h, pc, h.currentLockset(b))
@@ -147,7 +148,8 @@ func heisenPlaceWithLocks(b *heisenBuf, h *heisenG, pc uintptr) uint64 {
 //
 //go:nosplit
 func heisenPlaceWithoutLocks(b *heisenBuf, h *heisenG, pc uintptr) (place uint64) {
-	if u := b.lockedPlace(h.top, pc, 0); pc != 0 && u.matches(h.top, pc, 0) {
+	key := heisenLockedPlaceKey(h.top, pc, 0)
+	if u := b.lockedPlace(key); pc != 0 && u.key == key {
 		return u.use(h)
 	}
 	systemstack(func() {
@@ -180,7 +182,8 @@ func heisenFindLockedPlace(b *heisenBuf, h *heisenG, pc uintptr, set uint32) uin
 	if h.top != h.bottom {
 		h.top.below().path(b)
 	}
-	if u := b.lockedPlace(h.top, pc, set); u.matches(h.top, pc, set) {
+	key := heisenLockedPlaceKey(h.top, pc, set)
+	if u := b.lockedPlace(key); u.key == key {
 		return u.use(h)
 	}
 	return heisenAddLockedPlace(b, h, pc, set)
@@ -202,34 +205,36 @@ func heisenAddLockedPlace(b *heisenBuf, h *heisenG, pc uintptr, set uint32) uint
 			id = under
 		}
 	}
-	if from := h.top.from(); from != 0 {
-		*b.lockedPlace(h.top, pc, set) = heisenLockedPlace{h.top.pc, pc, from, set, place, id}
+	if h.top.from() != 0 {
+		key := heisenLockedPlaceKey(h.top, pc, set)
+		*b.lockedPlace(key) = heisenLockedPlace{key, place, id}
 	}
 	return uint64(id)
 }
 
-// heisenLockedPlace is an entry of a P's cache of places with locks: the innermost call and the
-// place of the call below it, the pc and the set of locks; then the place of the innermost call and
-// that of the access. So the place of a call that has just begun need not be looked up.
+// heisenLockedPlace is an entry of a P's cache of places with locks: a key, the place of the
+// innermost call and that of the access. So the place of a call that has just begun need not be
+// looked up.
 type heisenLockedPlace struct {
-	call, pc  uintptr
-	from, set uint32
+	key       uint64
 	place, id uint32
 }
 
-// lockedPlace returns the cache entry of an access.
+// heisenLockedPlaceKey returns the key of an access: the innermost call and the place of the call
+// below it, the pc and the set of locks, mixed into 64 bits. Two accesses have the same key with a
+// probability of 2^-64.
 //
 //go:nosplit
-func (b *heisenBuf) lockedPlace(f *heisenFrame, pc uintptr, set uint32) *heisenLockedPlace {
-	at := uint64(f.pc)<<32 ^ uint64(f.from())<<20 ^ uint64(set)<<40 ^ uint64(pc)
-	return &b.lockedPlaces[at*0x9E3779B97F4A7C15>>(64-heisenLockedPlaceBits)]
+func heisenLockedPlaceKey(f *heisenFrame, pc uintptr, set uint32) uint64 {
+	key := (uint64(f.pc)<<32 ^ uint64(pc)) * 0x9E3779B97F4A7C15
+	return (key ^ key>>32) + (uint64(f.from())<<32|uint64(set))*0xD6E8FEB86659FD93
 }
 
-// matches reports whether the entry is that of an access.
+// lockedPlace returns the cache entry with a key.
 //
 //go:nosplit
-func (u *heisenLockedPlace) matches(f *heisenFrame, pc uintptr, set uint32) bool {
-	return u.pc == pc && u.call == f.pc && u.from == f.from() && u.set == set
+func (b *heisenBuf) lockedPlace(key uint64) *heisenLockedPlace {
+	return &b.lockedPlaces[key>>(64-heisenLockedPlaceBits)]
 }
 
 // use returns the place of the access, which h makes, and sets the place of the innermost call.

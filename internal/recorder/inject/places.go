@@ -24,7 +24,7 @@ const (
 	heisenSparePlaces     = 1 << 20
 	heisenCachePlaces     = 1 << heisenCacheBits // of a P
 	heisenCacheBits       = 12
-	heisenLockedPlaceBits = 12 // of the cache of places with locks
+	heisenLockedPlaceBits = 13 // of the cache of places with locks
 )
 
 // heisenPlaces is the tree and the hash table of its nodes.

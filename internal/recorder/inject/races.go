@@ -120,7 +120,8 @@ func heisenRaceByte(h *heisenG, c *heisenFastTrackCell, write bool, addr, pc uin
 		return false
 	}
 	var place uint64
-	if u := b.lockedPlace(h.top, pc, h.lockset); u.matches(h.top, pc, h.lockset) {
+	key := heisenLockedPlaceKey(h.top, pc, h.lockset)
+	if u := b.lockedPlace(key); u.key == key {
 		place = u.use(h)
 	} else {
 		place = heisenFindLockedPlace(b, h, pc, h.currentLockset(b))
@@ -132,7 +133,7 @@ func heisenRaceByte(h *heisenG, c *heisenFastTrackCell, write bool, addr, pc uin
 	if c.Empty() {
 		heisenMarkUsed(addr)
 	}
-	if t.AccessOwn(&h.order, c, entry, mask, write) || first == entry && t.AccessWiden(&h.order, c, entry, mask, write) ||
+	if first == entry && t.AccessWiden(&h.order, c, entry, mask, write) || t.AccessOwn(&h.order, c, entry, mask, write) ||
 		t.AccessPlainEntries(&h.order, c, entry, mask, write) {
 		return true
 	}
