@@ -3,10 +3,11 @@ package heisen
 // Revision is a point in the history of a [Symbols]. The zero Revision is its beginning, when the
 // table was empty.
 type Revision struct {
-	sites                          Site
-	calls, locks, contexts         uint32
-	reaches                        int
-	setSites, setThreads, setNames int
+	sites                  Site
+	calls, locks, contexts uint32
+	reaches                int
+	setSites, setNames     int
+	setThreads             uint64
 }
 
 // Changes lists what was added to a [Symbols] and what was changed in it between two revisions. A
@@ -22,7 +23,7 @@ type Changes struct {
 	LockPaths []LockNode     // new paths of held locks, likewise
 	Contexts  []Cursor       // new contexts, by number
 	Reaches   []Objects      // new sets of objects, by number
-	Threads   []ThreadChange // threads that SetThread has described, once for each change
+	Threads   []ThreadChange // threads that SetThread has described, once for each change, and that were not forgotten
 	Names     []NameChange   // objects that SetName has named, once for each change
 }
 
@@ -51,13 +52,13 @@ func (s *Symbols) Changes(since Revision) (Changes, Revision) {
 	if s == nil {
 		return Changes{}, since
 	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	now := Revision{
 		sites: Site(s.sites.last.Load()),
 		calls: s.calls.count.Load(), locks: s.locks.count.Load(), contexts: s.contexts.count.Load(),
 		reaches:  len(s.reaches.sets),
-		setSites: len(s.setSites), setThreads: len(s.setThreads), setNames: len(s.setNames),
+		setSites: len(s.setSites), setThreads: s.threads.changed, setNames: len(s.setNames),
 	}
 	changes := Changes{
 		CallPaths: s.calls.after(since.calls),
@@ -70,9 +71,10 @@ func (s *Symbols) Changes(since Revision) (Changes, Revision) {
 			changes.SetSites = append(changes.SetSites, SiteChange{site, s.sites.get(site)})
 		}
 	}
-	for _, t := range s.setThreads[since.setThreads:] {
+	for _, t := range s.threads.since(since.setThreads) {
 		changes.Threads = append(changes.Threads, ThreadChange{t, s.threads.get(t)})
 	}
+	s.threads.asked = true
 	for _, o := range s.setNames[since.setNames:] {
 		changes.Names = append(changes.Names, NameChange{o, s.names[o]})
 	}

@@ -52,6 +52,13 @@ type Limits struct {
 	// Contexts bounds the number of contexts. Beyond it, Context leaves out the locks of a new
 	// context, so that there are at most as many further contexts as there are call paths.
 	Contexts int
+
+	// EndedThreads bounds the number of threads that have ended, by EndThread, and of which something is
+	// known. Beyond it, the thread that ended first is forgotten.
+	EndedThreads int
+
+	// OtherThread is the name of threads that were forgotten.
+	OtherThread string
 }
 
 // SetLimits sets the limits for all calls that follow. What is in the table stays there.

@@ -37,7 +37,6 @@ type Symbols struct {
 	reaches reachTable
 
 	setSites    []Site   // those that SetSite has changed, in the order of the calls
-	setThreads  []Thread // likewise SetThread
 	setNames    []Object // likewise SetName
 	limitPassed atomic.Bool
 }

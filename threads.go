@@ -1,7 +1,10 @@
 package heisen
 
 import (
+	"cmp"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -22,17 +25,32 @@ func (s *Symbols) SetThread(t Thread, info ThreadInfo) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.threads.set(t, info) {
-		s.setThreads = append(s.setThreads, t)
+		s.threads.note(t, s.limits.EndedThreads > 0)
 	}
 }
 
-// Thread returns what is known of a thread.
+// EndThread records that a thread has ended, so that it may be forgotten; see Limits. A thread ends once.
+func (s *Symbols) EndThread(t Thread) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.limits.EndedThreads > 0 {
+		s.threads.end(t, s.limits.EndedThreads)
+	}
+}
+
+// Thread returns what is known of a thread. Of one that was forgotten, that is Limits.OtherThread.
 func (s *Symbols) Thread(t Thread) ThreadInfo {
 	if s == nil {
 		return ThreadInfo{}
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	if s.threads.forgot(t) {
+		return ThreadInfo{Name: s.limits.OtherThread}
+	}
 	return s.threads.get(t)
 }
 
@@ -50,6 +68,21 @@ type threadTable struct {
 	pages    map[Thread]*[threadPage]threadRow
 	prefixes numbering[string] // of names
 	count    int
+
+	changes  []threadChange // by SetThread, in their order; without those of forgotten threads
+	changed  uint64         // the number of all changes
+	unlisted uint64         // so many of them, the first ones, are not in the list
+	asked    bool           // whether Changes has been called
+
+	ended     []Thread // a ring of those that have ended and are known
+	oldest    int      // the index of the one that ended first
+	forgotten Thread   // the largest number of a forgotten thread, plus 1
+}
+
+// threadChange is a change by SetThread, with its number from 1 on.
+type threadChange struct {
+	number uint64
+	thread Thread
 }
 
 const threadPage = 32
@@ -114,6 +147,83 @@ func (t *threadTable) set(id Thread, info ThreadInfo) bool {
 	}
 	*old = row
 	return true
+}
+
+// known returns the row of a thread, or nil if nothing is known of it.
+func (t *threadTable) known(id Thread) *threadRow {
+	if page := t.pages[id/threadPage]; page != nil && page[id%threadPage].name&threadKnown != 0 {
+		return &page[id%threadPage]
+	}
+	return nil
+}
+
+// forgot reports whether a thread was forgotten. A thread with a lower number than a forgotten one, of
+// which nothing is known, counts as forgotten.
+func (t *threadTable) forgot(id Thread) bool { return id < t.forgotten && t.known(id) == nil }
+
+// end records that a thread has ended, and forgets the one that ended first if there are more than limit.
+func (t *threadTable) end(id Thread, limit int) {
+	if t.known(id) == nil {
+		return
+	}
+	if len(t.ended) < limit {
+		t.ended = append(t.ended, id)
+		return
+	}
+	at := &t.ended[t.oldest]
+	t.oldest = (t.oldest + 1) % len(t.ended)
+	t.forget(*at)
+	*at = id
+}
+
+func (t *threadTable) forget(id Thread) {
+	row := t.known(id)
+	if row == nil {
+		return
+	}
+	*row = threadRow{}
+	t.count--
+	t.forgotten = max(t.forgotten, id+1)
+	if *t.pages[id/threadPage] == ([threadPage]threadRow{}) {
+		delete(t.pages, id/threadPage)
+	}
+}
+
+// note records a change of a thread. With forgets, when there may be many, it lists them only if somebody
+// asks for changes.
+func (t *threadTable) note(id Thread, forgets bool) {
+	t.changed++
+	if forgets && !t.asked {
+		t.unlisted = t.changed
+		return
+	}
+	if len(t.changes) > 4*t.count+1024 {
+		t.changes = slices.DeleteFunc(t.changes, func(c threadChange) bool { return t.known(c.thread) == nil })
+		t.changes = slices.Clip(t.changes)
+	}
+	t.changes = append(t.changes, threadChange{t.changed, id})
+}
+
+// since returns the threads that have changed after the change with the given number, in the order of the
+// changes. If the changes are not listed, it returns all threads that something is known of.
+func (t *threadTable) since(number uint64) (ids []Thread) {
+	if number < t.unlisted {
+		for _, page := range slices.Sorted(maps.Keys(t.pages)) {
+			for i := range Thread(threadPage) {
+				if id := page*threadPage + i; t.known(id) != nil {
+					ids = append(ids, id)
+				}
+			}
+		}
+		return ids
+	}
+	i, _ := slices.BinarySearchFunc(t.changes, number+1, func(c threadChange, n uint64) int { return cmp.Compare(c.number, n) })
+	for _, c := range t.changes[i:] {
+		if t.known(c.thread) != nil {
+			ids = append(ids, c.thread)
+		}
+	}
+	return ids
 }
 
 func (t *threadTable) prefix(text string) uint32 {

@@ -85,3 +85,10 @@ func (t *accessTable) clear() {
 		t.count = 0
 	}
 }
+
+// shrink drops the memory of a table if it is much more than n accesses need. The table must be empty.
+func (t *accessTable) shrink(n int) {
+	if len(t.entries) > 8*max(n, 1) {
+		t.entries = nil
+	}
+}

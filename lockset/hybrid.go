@@ -21,6 +21,9 @@ const (
 	// retryAfter is the number of times that makeRoom skips its search for dispensable accesses
 	// after a search that found none.
 	retryAfter = 64
+
+	// fewGroups is the number of groups of a variable up to which ended locks stay in them.
+	fewGroups = 8
 )
 
 // Hybrid reports pairs of sites whose accesses may race in another schedule: the combination of
@@ -184,7 +187,7 @@ func (d *Hybrid) Skip(events uint64) {
 func (*Hybrid) LockUse() heisen.LockUse { return heisen.LocksAsSets }
 
 // Flush implements heisen.Detector. It returns an error that wraps ErrEvicted,
-// vclock.ErrEndedThread or vclock.ErrTooManyThreads if pairs may be missing.
+// vclock.ErrEndedThread, vclock.ErrTooManyThreads or vclock.ErrForgotten if pairs may be missing.
 func (d *Hybrid) Flush() error {
 	if d == nil {
 		return heisen.ErrZero
@@ -251,6 +254,9 @@ func (d *Hybrid) handle(r *heisen.Record) {
 		d.order.Observe(r)
 		d.order.Publish(r)
 		d.now.known = false
+		if (r.Op == heisen.End || r.Op == heisen.Join) && d.order.Grown() {
+			d.compactOrder()
+		}
 	}
 }
 
@@ -377,6 +383,10 @@ func (d *Hybrid) makeRoom(r *heisen.Record, op heisen.Op, v *history) uint32 {
 		return own
 	}
 	if d.fruitless == 0 {
+		d.groups.prune(v)
+		if own, groups = d.groups.find(v, r.Site, op, d.now.held); !full() {
+			return own
+		}
 		if own != 0 {
 			v.count -= d.groups.dropOthers(own, d.before)
 		}
@@ -397,6 +407,17 @@ func (d *Hybrid) makeRoom(r *heisen.Record, op heisen.Op, v *history) uint32 {
 	d.evicted += uint64(n)
 	own, _ = d.groups.find(v, r.Site, op, d.now.held) // it may have been evicted
 	return own
+}
+
+// compactOrder makes the order forget threads that have ended. Their own locks have mostly ended too, so
+// that many groups differ in nothing else any more.
+func (d *Hybrid) compactOrder() {
+	d.order.Compact(nil, d.groups.compact)
+	d.memory.Each(func(v *history) {
+		if d.groups.prune(v) > fewGroups {
+			v.count -= d.groups.dropEndedLocks(v, d.living)
+		}
+	})
 }
 
 // compact drops the locksets that are no longer used, if there are many.

@@ -140,7 +140,8 @@ func (d *LockOrder) ensureInit() {
 }
 
 // Flush implements heisen.Detector. It returns an error that wraps ErrLimit,
-// vclock.ErrEndedThread or vclock.ErrTooManyThreads if potential deadlocks may be missing.
+// vclock.ErrEndedThread, vclock.ErrTooManyThreads or vclock.ErrForgotten if potential deadlocks may
+// be missing.
 func (d *LockOrder) Flush() error {
 	if d == nil {
 		return heisen.ErrZero
@@ -182,6 +183,9 @@ func (d *LockOrder) handle(r *heisen.Record) {
 		}
 		d.handleOrder(r)
 		d.observes(d.find(r.Thread))
+		if r.Op == heisen.Join && d.order.Grown() {
+			d.compactOrder()
+		}
 	case heisen.Fork:
 		d.handleOrder(r)
 		if child := r.Object.Thread(); heisen.Object(child) == r.Object {
@@ -192,6 +196,9 @@ func (d *LockOrder) handle(r *heisen.Record) {
 	case heisen.End:
 		d.handleOrder(r)
 		d.end(r.Thread)
+		if d.order.Grown() {
+			d.compactOrder()
+		}
 	case heisen.Alloc, heisen.Free:
 		d.order.Observe(r)
 		d.locks.Clear(r.Object, r.Value)

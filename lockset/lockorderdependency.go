@@ -193,6 +193,46 @@ func (d *LockOrder) dispensable(dep *dependency, t *lockThread) int {
 	return -1
 }
 
+// compactOrder makes the order forget threads that have ended.
+func (d *LockOrder) compactOrder() {
+	for _, t := range d.all {
+		d.order.Recycle(&t.clock)
+		t.clockVersion = 0
+	}
+	d.order.Compact(
+		func(yield func(*vclock.Clock) bool) {
+			for _, dep := range d.dependencies {
+				for i := range dep.occurrences {
+					if !yield(&dep.occurrences[i].clock) {
+						return
+					}
+				}
+			}
+		},
+		func(k *vclock.Compaction) {
+			for _, dep := range d.dependencies {
+				d.compactOccurrences(dep, k)
+			}
+		})
+	d.moment++ // a thread that has ended may have got another epoch
+}
+
+// compactOccurrences names the epochs of the occurrences to a compaction, and drops occurrences that
+// happen before all that can still come.
+func (d *LockOrder) compactOccurrences(dep *dependency, k *vclock.Compaction) {
+	kept := dep.occurrences[:0]
+	for _, m := range dep.occurrences {
+		if k.Keep(&m.epoch) {
+			kept = append(kept, m)
+			continue
+		}
+		d.order.Recycle(&m.clock)
+		d.stored--
+	}
+	clear(dep.occurrences[len(kept):])
+	dep.occurrences = kept
+}
+
 // findCycles searches for cycles through the present occurrence, by t.
 func (d *LockOrder) findCycles(dep *dependency, m *occurrence, t *lockThread) {
 	for _, forReaders := range [...]bool{false, true} {

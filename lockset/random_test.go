@@ -1,6 +1,7 @@
 package lockset_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -71,11 +72,12 @@ func TestMain(m *testing.M) {
 type compacting struct {
 	heisen.Detector
 	compact func()
+	every   int // 0 is 3
 	events  int
 }
 
 func (c *compacting) Handle(e heisen.Event) {
-	if c.events++; c.events%3 == 0 {
+	if c.events++; c.events%cmp.Or(c.every, 3) == 0 {
 		c.compact()
 	}
 	c.Detector.Handle(e)

@@ -60,7 +60,11 @@ type Detector struct {
 	known  map[finding]bool
 	stats  DetectorStats
 	err    error
+	failed int // windows that could not be solved
 }
+
+// maxErrors bounds the number of windows whose errors Flush returns.
+const maxErrors = 16
 
 // finding identifies a finding. Two findings that are equal in it are the same bug.
 type finding struct {
@@ -138,8 +142,8 @@ func (d *Detector) handle(r *heisen.Record) {
 	}
 }
 
-// Flush implements heisen.Detector. It solves the remaining windows. It returns the errors of all
-// windows that could not be solved; their predictions are missing.
+// Flush implements heisen.Detector. It solves the remaining windows. It returns the errors of the first
+// windows that could not be solved, and the number of the others; their predictions are missing.
 func (d *Detector) Flush() error {
 	if d.zero() {
 		return heisen.ErrZero
@@ -149,6 +153,10 @@ func (d *Detector) Flush() error {
 		d.solve(1 + (max(0, len(d.records)-d.config.window)+step-1)/step)
 	}
 	d.records, d.index, d.executions = nil, nil, nil
+	if more := d.failed - maxErrors; more > 0 {
+		d.err = errors.Join(d.err, fmt.Errorf("%d more windows could not be solved", more))
+		d.failed = 0
+	}
 	return d.err
 }
 
@@ -252,6 +260,9 @@ func (d *Detector) report(j *job) {
 	d.stats.Windows++
 	d.stats.Add(j.stats)
 	if j.err != nil {
+		d.failed++
+	}
+	if j.err != nil && d.failed <= maxErrors {
 		d.err = errors.Join(d.err, fmt.Errorf("window from event %d: %w", j.window.Position(0), j.err))
 	}
 	for _, f := range j.found {

@@ -139,7 +139,7 @@ func (o *Order) observeBarriers(t *thread, r *heisen.Record) {
 
 // catchUp orders t, which has observed unboundedClock, after all earlier events. A thread whose
 // slot another thread has taken over meanwhile needs no step: the parent of the new owner had
-// seen all its accesses, and is active itself.
+// seen all its accesses, and is active itself. Sealed slots stand for threads that a compaction has dropped.
 func (o *Order) catchUp(t *thread) {
 	b := o.barriers
 	t.clockChanges()
@@ -150,9 +150,24 @@ func (o *Order) catchUp(t *thread) {
 			o.threads.advance(u)
 		}
 	}
+	o.threads.coverSealed(t)
 	b.round++
 	t.round = b.round
 	b.active = append(b.active[:0], t)
+}
+
+// eachClock calls visit with all release clocks.
+func (b *barriers) eachClock(visit func(*releaseClock)) {
+	for _, p := range b.all {
+		visit(&p.group.seen)
+	}
+	b.regions.Ascend(func(r *region) bool {
+		visit(&r.pairs)
+		visit(&r.others)
+		return true
+	})
+	b.unclaimed.Each(visit)
+	visit(&b.unboundedClock)
 }
 
 // publishBarriers publishes t's past, with r, to hidden calls.

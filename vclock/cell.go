@@ -1,7 +1,9 @@
 package vclock
 
 import (
+	"cmp"
 	"math/bits"
+	"slices"
 
 	"github.com/heisen-go/heisen"
 )
@@ -102,6 +104,7 @@ type histories struct {
 	all    []*accessHistory // the first is not used
 	free   uint32
 	tables [timeBits][][]access // zero, by the logarithm of their length
+	kept   []access             // scratch of compactSet
 }
 
 // put adds an access by t. It replaces the last access of the slot, or the only access if that
@@ -222,5 +225,57 @@ func (h *histories) clone(v *cell) {
 			to.kinds[k].table = h.newTable(len(table))
 			copy(to.kinds[k].table, table)
 		}
+	}
+}
+
+// compact names the accesses of v to a compaction, and forgets those that are not kept.
+func (h *histories) compact(v *cell, k *Compaction) {
+	if v.write != 0 && !k.Keep(&v.write) {
+		v.write, v.writeLocation = 0, location{}
+	}
+	if v.hasHistory() {
+		x := h.of(v)
+		for i := range x.kinds {
+			h.compactSet(&x.kinds[i], k)
+		}
+	} else if v.read != 0 && !k.Keep(&v.read) {
+		v.read, v.readLocation = 0, location{}
+	}
+}
+
+// compactSet is compact for a set. Of accesses that now have the same slot it keeps the latest: whatever
+// is unordered with an earlier one is unordered with that.
+func (h *histories) compactSet(m *accessSet, k *Compaction) {
+	if m.count == 0 {
+		return
+	}
+	if m.count == 1 {
+		if !k.Keep(&m.only.epoch) {
+			*m = accessSet{}
+		}
+		return
+	}
+	h.kept = h.kept[:0]
+	changed := false
+	for _, a := range m.table {
+		if a.epoch == 0 {
+			continue
+		}
+		was := a.epoch
+		if k.Keep(&a.epoch) {
+			h.kept = append(h.kept, a)
+			changed = changed || a.epoch != was
+		} else {
+			changed = true
+		}
+	}
+	if !changed {
+		return
+	}
+	slices.SortFunc(h.kept, func(a, b access) int { return cmp.Compare(a.epoch, b.epoch) })
+	h.recycle(m.table)
+	*m = accessSet{}
+	for _, a := range h.kept {
+		h.add(m, a)
 	}
 }

@@ -13,13 +13,15 @@ type Clock struct{ v *vector }
 // vector is the content of a Clock. Clocks may share it. A nil block is zero.
 type vector struct {
 	refs   int32
+	weight weight
 	blocks []*block
 }
 
 // block has the times of 64 successive slots. Vectors may share it.
 type block struct {
-	refs  int32
-	times [blockSlots]uint64
+	refs   int32
+	weight weight
+	times  [blockSlots]uint64
 }
 
 const blockSlots = 64
@@ -157,7 +159,8 @@ func (c *Clock) block(i int) *block {
 type pool struct {
 	vectors []*vector
 	blocks  []*block
-	slots   int // all slots from here on are zero in every clock
+	slots   int    // all slots from here on are zero in every clock
+	pass    uint32 // the number of the latest compaction; see weight
 }
 
 // used returns how many of the times in block i may be other than zero.

@@ -108,7 +108,7 @@ func (f *FastTrack) Skip(events uint64) {
 func (*FastTrack) LockUse() heisen.LockUse { return heisen.LocksAsOrder }
 
 // Flush implements heisen.Detector. It returns an error that wraps ErrEndedThread or
-// ErrTooManyThreads if races may be missing.
+// ErrTooManyThreads or ErrForgotten if races may be missing.
 func (f *FastTrack) Flush() error {
 	if f == nil {
 		return heisen.ErrZero
@@ -138,6 +138,7 @@ func (f *FastTrack) handle(r *heisen.Record) {
 		f.order.observe(t, r)
 		f.handleAccess(t, r)
 		f.order.publish(t, r)
+		f.compactIfGrown(r.Op)
 		return
 	}
 	switch r.Op {
@@ -184,7 +185,22 @@ func (f *FastTrack) handle(r *heisen.Record) {
 			f.atomic(t, f.memory.At(r.Object), r, r.Object)
 		}
 		f.order.publish(t, r)
+		f.compactIfGrown(r.Op)
 	}
+}
+
+// compactIfGrown compacts the order after an event that ends a thread, if that pays.
+func (f *FastTrack) compactIfGrown(op heisen.Op) {
+	if (op == heisen.End || op == heisen.Join) && f.order.Grown() {
+		f.compact()
+	}
+}
+
+// compact makes the order forget threads that have ended.
+func (f *FastTrack) compact() {
+	f.order.Compact(nil, func(k *Compaction) {
+		f.memory.Each(func(v *cell) { f.histories.compact(v, k) })
+	})
 }
 
 // handleAccess is the part of handle that compares and stores accesses. The caller orders the

@@ -1,6 +1,9 @@
 package vclock
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/option"
 	"github.com/heisen-go/heisen/internal/shadow"
@@ -27,8 +30,8 @@ import (
 // of the ended thread happens before the new one starts. The clocks then order accesses as if
 // every thread had a slot of its own. A program with ten million goroutines has clocks of about a
 // hundred times if a hundred of them run at a time and all are waited for, directly or through a
-// semaphore. The slot of a goroutine that nothing ever waits for is not reused. Thread maps an
-// epoch back to its thread.
+// semaphore. Nothing ever waits for other goroutines, such as those of a server's connections. A
+// detector that calls Compact makes their slots available, too. Thread maps an epoch back to its thread.
 //
 // # Cost
 //
@@ -38,8 +41,9 @@ import (
 // where the two clocks share memory.
 //
 // Memory is about 600 bytes per 512 bytes of address space that contain synchronization objects,
-// 64 bytes per object, a clock for every thread and object that cannot share one, and about 30
-// bytes for every thread that ever started. In steady state nothing is allocated.
+// 64 bytes per object, and a clock for every thread and object that cannot share one. Without Compact,
+// a slot for every ended thread is added that no other thread has taken over, and 16 bytes for
+// every thread that ever had a slot. In steady state nothing is allocated.
 type Order struct {
 	pool    pool
 	threads threads
@@ -192,11 +196,14 @@ func (o *Order) Slots() int {
 	return len(o.threads.slots)
 }
 
-// Err returns an error that wraps ErrTooManyThreads or ErrEndedThread if the order is not exact,
-// and nil otherwise.
+// Err returns an error that wraps ErrTooManyThreads, ErrEndedThread or ErrForgotten if the order is
+// not exact, and nil otherwise.
 func (o *Order) Err() error {
-	if o == nil {
+	switch {
+	case o == nil:
 		return heisen.ErrZero
+	case o.threads.forgotten > 0:
+		return errors.Join(o.threads.err, fmt.Errorf("%w: %d", ErrForgotten, o.threads.forgotten))
 	}
 	return o.threads.err
 }

@@ -20,12 +20,16 @@ var (
 	// that its clock had been dropped. All earlier events were then ordered before all later
 	// events of the threads concerned, so that races may be missed, but none are invented.
 	ErrEndedThread = errors.New("use of an ended thread whose clock was dropped")
+	// ErrForgotten means that Compact has dropped accesses that later ones may race with, because
+	// there were too many classes of them.
+	ErrForgotten = errors.New("accesses of ended threads were forgotten")
 )
 
 // thread is the state of a thread: what it has seen of other slots, and the epoch of its own.
 type thread struct {
 	id       heisen.Thread
 	ended    bool
+	joined   bool
 	ownsSlot bool  // whether an ended thread still has its slot
 	epoch    Epoch // its present epoch
 	// lastAccess is the latest epoch in which the thread, or an earlier owner of its slot,
@@ -87,14 +91,18 @@ func (t *tenure) known() uint64 {
 // slot is an index of all vector clocks. The accesses of successive tenures are ordered by
 // happens-before, so that for the question whether an access happened before another, the slot
 // behaves like a single thread.
+//
+// After a Compact a slot may be without a thread: vacant, or sealed.
 type slot struct {
 	holder  *thread
 	tenures []tenure
+	sealed  bool
 }
 
 const (
 	// keptClocks is the number of threads, those with the lowest numbers, whose final clocks are
-	// never dropped. The clock of another thread is dropped when its slot gets a new owner.
+	// dropped by a compaction only, and only if there have been no joins. The clock of another thread is
+	// dropped when its slot gets a new owner, and by any compaction after the thread was joined.
 	// Traces with joins have few threads. Go programs may have millions, but have no joins.
 	keptClocks = 4096
 
@@ -105,32 +113,45 @@ const (
 // threads is the table of all threads and all slots.
 type threads struct {
 	pool   *pool
-	byID   *shadow.Memory[threadEntry]
+	byID   *shadow.Memory[*thread] // those whose clocks have not been dropped
+	gone   intervals               // the others
 	slots  []slot
+	vacant []uint32 // slots without a thread, the lowest last
 	ended  []uint32 // slots whose thread has ended, in any order
 	hand   int      // index into ended where the next scan starts
 	free   []*thread
 	err    error
 	failed bool // with ErrTooManyThreads
-}
 
-// threadEntry is what the table stores of a thread for good.
-type threadEntry struct {
-	thread *thread // dropped if its clock has been dropped
-	from   Epoch   // the first
+	// For compactions.
+	limits     compactLimits
+	compactAt  compactLimits // when the next one pays
+	numTenures int           // of all slots
+	started    int           // threads since the last one
+	strangers  int           // threads without a parent since the last one
+	visited    int           // epochs and clocks at the last one
+	joins      bool          // there has been a Join
+	sealed     int           // slots
+	forgotten  uint64        // epochs that were dropped although they may race
 }
 
 // dropped stands for all threads whose clock has been dropped. It is read-only.
 var dropped = &thread{ended: true}
 
 func newThreads(p *pool) threads {
-	return threads{pool: p, byID: shadow.New[threadEntry](nil, nil)}
+	ts := threads{pool: p, byID: shadow.New[*thread](nil, nil), limits: defaultLimits}
+	ts.planCompaction(0)
+	ts.strangers = -1 // the first thread
+	return ts
 }
 
 // find returns the thread id, or nil.
 func (ts *threads) find(id heisen.Thread) *thread {
-	if k := ts.byID.Peek(threadKey(id)); k != nil {
-		return k.thread
+	if t := ts.byID.Peek(threadKey(id)); t != nil && *t != nil {
+		return *t
+	}
+	if ts.gone.has(id) {
+		return dropped
 	}
 	return nil
 }
@@ -141,6 +162,14 @@ func threadKey(id heisen.Thread) heisen.Object { return 8 * heisen.Object(id) }
 // get returns the running thread id. A thread without a Fork starts with an empty clock, and an
 // ended thread resumes. After ErrTooManyThreads, get returns nil.
 func (ts *threads) get(id heisen.Thread) *thread {
+	if p := ts.byID.Peek(threadKey(id)); p != nil && *p != nil && !(*p).ended && !ts.failed {
+		return *p
+	}
+	return ts.begin(id)
+}
+
+// begin is get for a thread that is not running.
+func (ts *threads) begin(id heisen.Thread) *thread {
 	t := ts.find(id)
 	switch {
 	case ts.failed:
@@ -160,7 +189,7 @@ func (ts *threads) get(id heisen.Thread) *thread {
 	default:
 		// Another thread has its slot.
 		t.clock.raise(ts.pool, t.epoch)
-		if !ts.assign(t, uint32(len(ts.slots)), 1, 0) {
+		if !ts.assign(t, ts.emptySlot(), 1, 0) {
 			return nil
 		}
 	}
@@ -175,8 +204,11 @@ func (ts *threads) start(id heisen.Thread, parent *thread) *thread {
 		t, ts.free = ts.free[n-1], ts.free[:n-1]
 	}
 	*t = thread{id: id}
-	s, from, known := uint32(len(ts.slots)), uint64(1), uint64(0)
-	if parent != nil {
+	s, from, known := uint32(MaxSlots), uint64(1), uint64(0)
+	ts.started++
+	if parent == nil {
+		ts.strangers++
+	} else {
 		t.clock = parent.clock.Copy()
 		t.clock.raise(ts.pool, parent.epoch)
 		if free, ok := ts.takeover(parent); ok {
@@ -184,12 +216,26 @@ func (ts *threads) start(id heisen.Thread, parent *thread) *thread {
 			known = t.clock.Time(free)
 		}
 	}
+	if s == MaxSlots {
+		s = ts.emptySlot()
+	}
 	if !ts.assign(t, s, from, known) {
 		return nil
 	}
-	k := ts.byID.At(threadKey(id))
-	k.thread, k.from = t, t.epoch
+	ts.gone.remove(id)
+	*ts.byID.At(threadKey(id)) = t
 	return t
+}
+
+// emptySlot returns a slot that is zero in all clocks, and removes it from the list.
+func (ts *threads) emptySlot() uint32 {
+	n := len(ts.vacant) - 1
+	if n < 0 {
+		return uint32(len(ts.slots))
+	}
+	s := ts.vacant[n]
+	ts.vacant = ts.vacant[:n]
+	return s
 }
 
 // takeover finds the slot of an ended thread that a child of parent may have, and removes it from
@@ -255,15 +301,22 @@ func (ts *threads) assign(t *thread, s uint32, from, known uint64) bool {
 		t.lastAccess = old.lastAccess
 		old.ownsSlot = false
 		if old.id >= keptClocks {
-			old.clock.drop(ts.pool)
-			ts.byID.At(threadKey(old.id)).thread = dropped
-			ts.free = append(ts.free, old)
+			ts.drop(old)
 		}
 	}
 	sl.holder = t
 	sl.tenures = append(sl.tenures, newTenure(t.id, from, known))
+	ts.numTenures++
 	t.ownsSlot = true
 	return true
+}
+
+// drop forgets an ended thread that has no slot.
+func (ts *threads) drop(t *thread) {
+	t.clock.drop(ts.pool)
+	ts.byID.Clear(threadKey(t.id), 8)
+	ts.gone.add(t.id)
+	ts.free = append(ts.free, t)
 }
 
 func (ts *threads) fail(id heisen.Thread) {
@@ -316,6 +369,7 @@ func (ts *threads) end(t *thread) {
 
 // join orders t after everything that the thread id did, and ends that thread.
 func (ts *threads) join(t *thread, id heisen.Thread) {
+	ts.joins = true
 	u := ts.find(id)
 	switch u {
 	case nil, t:
@@ -332,16 +386,27 @@ func (ts *threads) join(t *thread, id heisen.Thread) {
 		ts.advance(u)
 		ts.end(u)
 	}
+	u.joined = true
 }
 
 // joinAll orders t after all earlier events.
 func (ts *threads) joinAll(t *thread) {
 	t.clockChanges()
 	for i := range ts.slots {
-		if u := ts.slots[i].holder; u != t {
+		if u := ts.slots[i].holder; u != nil && u != t {
 			t.clock.join(ts.pool, &u.clock)
 			t.clock.raise(ts.pool, u.epoch)
 			ts.advance(u)
+		}
+	}
+	ts.coverSealed(t)
+}
+
+// coverSealed orders t after everything that sealed slots stand for. The caller has called clockChanges.
+func (ts *threads) coverSealed(t *thread) {
+	for i := 0; i < len(ts.slots) && ts.sealed > 0; i++ {
+		if ts.slots[i].sealed {
+			t.clock.raise(ts.pool, MakeEpoch(uint32(i), maxTime))
 		}
 	}
 }
@@ -351,7 +416,19 @@ func (ts *threads) threadOf(e Epoch) heisen.Thread {
 	if int(e.Slot()) >= len(ts.slots) {
 		return 0
 	}
+	s := &ts.slots[e.Slot()]
+	switch {
+	case s.sealed:
+		return heisen.Thread(e.Time() & anyThread)
+	case len(s.tenures) == 0:
+		return 0
+	}
+	return s.tenures[ts.tenureOf(e)].thread
+}
+
+// tenureOf returns the index of the tenure of e, in a slot that has tenures.
+func (ts *threads) tenureOf(e Epoch) int {
 	tenures := ts.slots[e.Slot()].tenures
 	i := sort.Search(len(tenures), func(i int) bool { return tenures[i].start > e.Time() })
-	return tenures[max(i, 1)-1].thread
+	return max(i, 1) - 1
 }

@@ -1,12 +1,15 @@
 // Command server measures an HTTP server under load, without a race detector, with Go's, and with
 // heisen's: requests per second, and the memory of the server as it goes. The server
 // (bench/server/program) is a process of its own. It starts four goroutines or more for each request,
-// and nobody waits for most of them.
+// and nobody waits for most of them. With a detector that works outside of programs, the memory of
+// the heisen process, which analyzes, is listed too.
 //
-//	go run ./bench/server [-detector none|race|heisen] [-requests n] [-parallel n] [-keep] [-plant] [-samples n]
+//	go run ./bench/server [-detector none|race|heisen] [-detect list] [-requests n] [-for duration]
+//	    [-parallel n] [-keep] [-plant] [-samples n]
 //
-// It must run in the folder of the module. With -plant, some of the last requests race; the exit status
-// is 1 if that is not found.
+// It must run in the folder of the module. -detector may be a list, whose members are measured one
+// after the other. With -plant, some of the last requests race; the exit status is 1 if that is not
+// found.
 package main
 
 import (
@@ -28,14 +31,19 @@ import (
 
 type options struct {
 	detector           string
+	detect, filter     string
 	requests, parallel int
+	limit              time.Duration
 	samples            int
 	keep, plant        bool
 }
 
 func main() {
 	var o options
-	flag.StringVar(&o.detector, "detector", "heisen", "the race detector: none, race (that of go build -race), or heisen")
+	list := flag.String("detector", "heisen", "comma-separated list of race detectors: none, race (that of go build -race), heisen")
+	flag.StringVar(&o.detect, "detect", "fasttrack", "the -detect flag of heisen")
+	flag.StringVar(&o.filter, "filter", "tree", "the -filter flag of heisen")
+	flag.DurationVar(&o.limit, "for", 0, "end after this time; 0 is no limit")
 	flag.IntVar(&o.requests, "requests", 200_000, "requests in all")
 	flag.IntVar(&o.parallel, "parallel", 16, "requests at the same time")
 	flag.IntVar(&o.samples, "samples", 10, "lines of output")
@@ -46,9 +54,11 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := measure(o); err != nil {
-		fmt.Fprintln(os.Stderr, "server:", err)
-		os.Exit(1)
+	for _, o.detector = range strings.Split(*list, ",") {
+		if err := measure(o); err != nil {
+			fmt.Fprintln(os.Stderr, "server:", err)
+			os.Exit(1)
+		}
 	}
 }
 
@@ -70,7 +80,7 @@ func measure(o options) error {
 	case "heisen":
 		exe = filepath.Join(dir, "heisen")
 		build = []string{"build", "-o", exe, "./cmd/heisen"}
-		args = []string{"run", program, "--"}
+		args = []string{"run", "-detect", o.detect, "-filter", o.filter, program, "--"}
 	default:
 		return fmt.Errorf("no detector %q", o.detector)
 	}
@@ -97,7 +107,12 @@ func measure(o options) error {
 		server.Process.Kill()
 		return errors.Join(err, server.Wait(), errors.New(report.String()))
 	}
-	loadErr := load(o, pid, addr)
+	if o.detector == "heisen" {
+		fmt.Printf("heisen -detect %s -filter %s\n", o.detect, o.filter)
+	} else {
+		fmt.Println(o.detector)
+	}
+	loadErr := load(o, pid, server.Process.Pid, addr)
 	if resp, err := http.Get("http://" + addr + "/quit"); err == nil {
 		resp.Body.Close()
 	}
@@ -118,31 +133,53 @@ func measure(o options) error {
 	return err
 }
 
-// load makes the requests, and prints the speed and the server's memory now and then.
-func load(o options, pid int, addr string) error {
+// load makes the requests, and prints the speed and the memory of the server and of the process that
+// analyzes now and then.
+func load(o options, pid, analyzer int, addr string) error {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: !o.keep, MaxIdleConnsPerHost: o.parallel}}
-	fmt.Printf("%10s %12s %10s\n", "requests", "requests/s", "MiB")
-	done := 0
+	fmt.Printf("%10s %12s %10s", "requests", "requests/s", "MiB")
+	if analyzer != pid {
+		fmt.Printf(" %14s", "MiB (heisen)")
+	}
+	fmt.Println()
+	done, begin := 0, time.Now()
 	for i := range o.samples {
-		part := o.requests*(i+1)/o.samples - done
-		start := time.Now()
-		if err := requests(client, addr, part, o.parallel); err != nil {
+		want := o.requests*(i+1)/o.samples - done
+		part, start := o.sample(i, begin), time.Now()
+		n, err := requests(client, addr, want, o.parallel, part)
+		if err != nil {
 			return err
 		}
-		done += part
-		fmt.Printf("%10d %12.0f %10.1f\n", done, float64(part)/time.Since(start).Seconds(), float64(resident(pid))/(1<<20))
+		done += n
+		fmt.Printf("%10d %12.0f %10.1f", done, float64(n)/time.Since(start).Seconds(), mebibytes(pid))
+		if analyzer != pid {
+			fmt.Printf(" %14.1f", mebibytes(analyzer))
+		}
+		fmt.Println()
 	}
 	return nil
 }
 
-// requests makes n requests.
-func requests(client *http.Client, addr string, n, parallel int) error {
-	var next atomic.Int64
+// sample returns when sample i ends at the latest; the zero time if there is no limit.
+func (o *options) sample(i int, begin time.Time) (end time.Time) {
+	if o.limit > 0 {
+		end = begin.Add(o.limit * time.Duration(i+1) / time.Duration(o.samples))
+	}
+	return end
+}
+
+// requests makes n requests, or as many as can begin until a time. It returns their number.
+func requests(client *http.Client, addr string, n, parallel int, until time.Time) (int, error) {
+	var next, made atomic.Int64
 	errs := make([]error, parallel)
 	var all sync.WaitGroup
 	for k := range parallel {
 		all.Go(func() {
 			for i := next.Add(1); i <= int64(n) && errs[k] == nil; i = next.Add(1) {
+				if !until.IsZero() && time.Now().After(until) {
+					return
+				}
+				made.Add(1)
 				resp, err := client.Get(fmt.Sprintf("http://%s/work?user=u%d", addr, i%1000))
 				if err == nil {
 					_, err = io.Copy(io.Discard, resp.Body)
@@ -153,15 +190,16 @@ func requests(client *http.Client, addr string, n, parallel int) error {
 		})
 	}
 	all.Wait()
-	return errors.Join(errs...)
+	return int(made.Load()), errors.Join(errs...)
 }
 
-// resident returns the memory of a process, 0 if it is not known.
-func resident(pid int) (bytes uint64) {
+// mebibytes returns the memory of a process, 0 if it is not known.
+func mebibytes(pid int) float64 {
+	var bytes uint64
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err == nil {
 		var size uint64
 		fmt.Sscan(string(text), &size, &bytes)
 	}
-	return bytes * uint64(os.Getpagesize())
+	return float64(bytes) * float64(os.Getpagesize()) / (1 << 20)
 }

@@ -122,6 +122,7 @@ var methods = map[string]struct {
 	"tree: Filter": {(*tree.Filter)(nil), useless},
 
 	"vclock: Clock":         {(*vclock.Clock)(nil), ready},
+	"vclock: Compaction":    {(*vclock.Compaction)(nil), useless},
 	"vclock: Epoch":         {(*vclock.Epoch)(nil), ready},
 	"vclock: FastTrack":     {(*vclock.FastTrack)(nil), ready},
 	"vclock: HappensBefore": {(*vclock.HappensBefore)(nil), ready},

@@ -21,15 +21,22 @@ func TestMultitude(t *testing.T) {
 		{"40000", []string{"GOMAXPROCS=8", "GOGC=20"}},
 	} {
 		t.Run(test.goroutines+strings.Join(test.env, " "), func(t *testing.T) {
-			multitude(t, program(t), test.goroutines, test.env...)
+			multitude(t, program(t), test.goroutines, recorder.Races, test.env...)
 		})
 	}
 }
 
+// TestMultitudeOutside analyzes such a program outside of it. The detector then compacts its order a few
+// times.
+func TestMultitudeOutside(t *testing.T) {
+	multitude(t, program(t), "5000", recorder.Everything)
+	multitude(t, program(t), "5000", recorder.Unrepeated)
+}
+
 // multitude starts goroutines that nobody waits for. A race between the last two must be found,
 // nothing else, and nothing may have kept races from being found.
-func multitude(t *testing.T, exe, goroutines string, env ...string) {
-	rec := record(t, run{exe: exe, args: []string{"multitude", goroutines}, mode: recorder.Races, env: env})
+func multitude(t *testing.T, exe, goroutines string, mode recorder.Mode, env ...string) {
+	rec := record(t, run{exe: exe, args: []string{"multitude", goroutines}, mode: mode, env: env})
 	if rec.err != nil || !rec.finished || rec.status != 0 || rec.stderr != "" {
 		t.Fatalf("error %v, finished %v, status %d: %s", rec.err, rec.finished, rec.status, rec.stderr)
 	}

@@ -425,7 +425,7 @@ func TestOtherReleases(t *testing.T) {
 			keepsRecording(t, exe, 1024)
 			replay(t, exe, 2)
 			stopAtCopies(t, exe)
-			multitude(t, exe, "40000")
+			multitude(t, exe, "40000", recorder.Races)
 		})
 	}
 }

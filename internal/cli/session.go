@@ -155,7 +155,7 @@ func (s *session) program(number int, p *recorder.Program) error {
 	case lost.SharedSlots > 0:
 		fmt.Fprintf(s.errors, "%s: process %d: %d goroutines shared clocks with others, since there were not enough clocks for all; races between those may be missed, but not with -filter none\n", s.name, stream.PID(), lost.SharedSlots)
 	case lost.ForgottenEpochs > 0:
-		fmt.Fprintf(s.errors, "%s: process %d had so many goroutines that some accesses of ended ones were forgotten; races with those may be missed, but not with -filter none\n", s.name, stream.PID())
+		fmt.Fprintf(s.errors, "%s: process %d had so many goroutines that some accesses of ended ones were forgotten; races with those may be missed\n", s.name, stream.PID())
 	}
 	watched := stream.LiveResult()
 	if n := watched.Lost; n > 0 {

@@ -12,8 +12,11 @@ import (
 // locks or call paths gets coarser contexts, and the analyzer does not grow with the length of the
 // run.
 
-// defaultLimits take about 60 MB if a program exhausts them all.
-var defaultLimits = heisen.Limits{CallPaths: 1 << 20, LockPaths: 1 << 16, OtherLock: manyLocksObject, Contexts: 1 << 20}
+// defaultLimits take about 80 MB if a program exhausts them all.
+var defaultLimits = heisen.Limits{
+	CallPaths: 1 << 20, LockPaths: 1 << 16, OtherLock: manyLocksObject, Contexts: 1 << 20,
+	EndedThreads: 1 << 19, OtherThread: forgotten,
+}
 
 // manyLocksObject stands for the locks acquired after the limit was reached: contexts only say
 // where they were acquired. No address of a Go program has this value.

@@ -222,7 +222,7 @@ func (m *merger) moveTo(g *goroutine, place uint64) (heisen.Site, error) {
 // begin emits the first event of a goroutine.
 func (m *merger) begin(g *goroutine, goid uint64) {
 	info := m.s.syms.Thread(g.id)
-	if info.Name == "" { // else its origin was sent
+	if info.Name == "" || info.Name == forgotten { // else its origin was sent
 		info.Name = threadName(g.id, goid)
 		m.s.syms.SetThread(g.id, info)
 	}

@@ -87,14 +87,17 @@ func (m *merger) newGoroutine() *goroutine {
 	return g
 }
 
-// maxRecycledQueue bounds the queue, in words, that a free state keeps.
-const maxRecycledQueue = 1 << 10
+const (
+	maxRecycledQueue = 1 << 10 // words of the queue that a free state keeps
+	maxFree          = 1 << 9  // free states
+)
 
 // recycle frees the state of a goroutine that has ended.
 func (m *merger) recycle(g *goroutine) {
 	delete(m.gs, uint64(g.id))
-	if cap(g.queue) <= maxRecycledQueue {
-		g.ended = true
+	m.s.syms.EndThread(g.id)
+	g.ended = true
+	if cap(g.queue) <= maxRecycledQueue && len(m.free) < maxFree {
 		m.free = append(m.free, g)
 	}
 }
