@@ -92,6 +92,7 @@
 //   - internal/recorder: the recorder that is injected into programs, and the receiver of its
 //     events.
 //   - internal/infer: proposes atomic sections from Go source.
+//   - internal/private: makes folders and files that other users cannot change.
 //   - internal/processes: ends commands with everything that they have started.
 //   - internal/build: builds programs with the recorder inside, with the stock go command.
 //   - internal/confirm: runs programs again under a strategy to reproduce suspected bugs.

@@ -76,12 +76,13 @@ var table = map[string]room{
 	// The parts of the command.
 	"internal/arch":      {floor: 4, step: 0, stdOnly: true, only: []string{}},
 	"internal/processes": {floor: 4, step: 0, stdOnly: true, only: []string{}},
-	"internal/recorder":  {floor: 4, step: 0},
+	"internal/private":   {floor: 4, step: 0, stdOnly: true, only: []string{}},
+	"internal/recorder":  {floor: 4, step: 1},
 	"internal/infer":     {floor: 4, step: 0, only: []string{"internal/option", "section"}},
-	"internal/build":     {floor: 4, step: 1},
-	"internal/confirm":   {floor: 4, step: 2},
-	"internal/cli":       {floor: 4, step: 3},
-	"driver":             {floor: 4, step: 4},
+	"internal/build":     {floor: 4, step: 2},
+	"internal/confirm":   {floor: 4, step: 3},
+	"internal/cli":       {floor: 4, step: 4},
+	"driver":             {floor: 4, step: 5},
 
 	"cmd/heisen": {floor: 5},
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/racefuzz"
 	"github.com/heisen-go/heisen/report"
@@ -53,7 +54,7 @@ func (inv *invocation) replay() (int, error) {
 	}
 	ctx, stop := inv.interruptible()
 	defer stop()
-	dir, err := os.MkdirTemp("", "heisen-replay-")
+	dir, err := private.Temp("heisen-replay-")
 	if err != nil {
 		return Failed, err
 	}

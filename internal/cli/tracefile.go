@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/trace"
 )
 
@@ -37,7 +38,7 @@ func (inv *invocation) create(out, in string) (io.WriteCloser, error) {
 			return nil, misuse("%s is the trace to be read", out)
 		}
 	}
-	return os.Create(out)
+	return private.Create(out)
 }
 
 // keepOpen is a writer whose Close does nothing.

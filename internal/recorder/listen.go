@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
 	"sync/atomic"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/private"
 )
 
 // Listener accepts the connections of instrumented programs. Close it when no more programs will
@@ -27,7 +26,7 @@ type Listener struct {
 // Listen makes a socket in a new temporary folder. The length of its name is constant: programs
 // keep the name in memory, and addresses in two deterministic runs must not depend on it.
 func Listen() (*Listener, error) {
-	dir, err := makeDir()
+	dir, err := private.Temp("heisen-")
 	if err != nil {
 		return nil, err
 	}
@@ -37,16 +36,6 @@ func Listen() (*Listener, error) {
 		return nil, fmt.Errorf("socket for events: %w", err)
 	}
 	return &Listener{dir: dir, l: l}, nil
-}
-
-func makeDir() (dir string, err error) {
-	for range 1000 {
-		dir = filepath.Join(os.TempDir(), fmt.Sprintf("heisen-%08x", rand.Uint32()))
-		if err = os.Mkdir(dir, 0o700); !errors.Is(err, fs.ErrExist) {
-			break
-		}
-	}
-	return dir, err
 }
 
 // Env returns the environment variable that makes instrumented programs, and those that they start,
