@@ -97,7 +97,7 @@ func TestCheck(t *testing.T) {
 		{"./report", ".", ""},
 		{"./report", "./trace", `uses ["." "internal/option" "internal/source" "internal/fold"] only`},
 		{"./internal/recorder", "./trace", ""},
-		{"./internal/recorder", "./internal/build", "on floor 4, step 0 does not import step 1"},
+		{"./internal/recorder", "./internal/build", "on floor 4, step 1 does not import step 2"},
 		{"./internal/build", "./internal/recorder", ""},
 		{"./internal/build", "os/exec", ""},
 		{"./internal/build", "./internal/cli", "on floor 4"},
