@@ -92,6 +92,11 @@ import (
 
 func heisenTask(name string) { race.Task(name) }
 
+func heisenFailingInput(path string) string {
+	race.FailingInput(path)
+	return path
+}
+
 // heisenHandOut distributes iterations of a parallel benchmark. Chance decides which goroutine gets
 // which, so a benchmark must not rely on their order. If that order counted as happens-before, it
 // would hide most races.
@@ -282,7 +287,12 @@ var patches = []struct {
 	// Code that runs a test, benchmark, fuzz target or example reports it. If it has a goroutine of
 	// its own, it need not report the end.
 	{"testing/testing.go", []patch{atStart("tRunner", "heisenTask(t.name)")}},
-	{"testing/fuzz.go", []patch{atStart("fRunner", "heisenTask(f.name)")}},
+	{"testing/fuzz.go", []patch{
+		atStart("fRunner", "heisenTask(f.name)"),
+		atStart("F.Fuzz", "if f.fstate.mode == fuzzWorker { race.FuzzWorker() }"),
+		replaceCalls("F.Fuzz", "crashErr.CrashPath()", "heisenFailingInput(crashErr.CrashPath())", 1),
+		addImport("internal/race"),
+	}},
 	{"testing/benchmark.go", []patch{
 		atStart("B.runN", `heisenTask(b.name); defer heisenTask("")`),
 		replaceCalls("PB.Next", "pb.globalN.Add(pb.grain)", "heisenHandOut(pb.globalN, pb.grain)", 1),

@@ -51,6 +51,7 @@ type Stream struct {
 	asked      bool       // the program wants to know how many findings were reported
 	reported   func() int // answers that; may be nil
 	answer     io.Writer  // to the program; may be nil
+	failing    []string   // files with failing inputs
 
 	meeting   func(Meeting)
 	meetings  []Meeting // that were not delivered
@@ -150,6 +151,9 @@ func (s *Stream) Skipped() uint64 { return s.skipped }
 // events may be missing.
 func (s *Stream) Finished() bool { return s.bye }
 
+// FailingInputs returns the files in which a fuzz test has saved the inputs that make it fail.
+func (s *Stream) FailingInputs() []string { return s.failing }
+
 // Coarse reports whether the program has acquired so many different locks, or made calls in so many
 // ways, that some contexts lack locks or innermost calls. Events are not affected.
 func (s *Stream) Coarse() bool { return s.syms.LimitPassed() }
@@ -200,10 +204,6 @@ func (s *Stream) more() error {
 			s.meeting(m)
 		}
 		s.meetings = s.meetings[:0]
-		if s.asked {
-			s.asked = false
-			s.answerCount()
-		}
 	}
 	return nil
 }
@@ -215,6 +215,13 @@ func (s *Stream) step() error {
 	}
 	if len(s.rest) > 0 {
 		return s.take()
+	}
+	if s.asked {
+		if len(s.out) > 0 || len(s.overlaps) > 0 { // what they lead to counts, too
+			return nil
+		}
+		s.asked = false
+		s.answerCount()
 	}
 	return s.read()
 }
@@ -263,6 +270,9 @@ func (s *Stream) read() error {
 		return s.addChoices(m.words)
 	case msgCount:
 		s.asked = true
+		return nil
+	case msgInput:
+		s.failing = append(s.failing, textOf(m.words))
 		return nil
 	case msgReplaced:
 		s.replaced = m.id != 0

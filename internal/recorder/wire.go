@@ -68,6 +68,7 @@ const (
 	countAnswer = 1 << 30
 	msgRefused  = 16
 	msgReplaced = 17
+	msgInput    = 19
 
 	outOfClocks  = 1
 	beyondShadow = 2
@@ -99,7 +100,7 @@ const (
 	graphUntil = ^uint64(0)
 	follow     = 1<<32 - 1 // instead of the number of a set
 
-	version      = 10
+	version      = 11
 	wantFilter   = 1
 	wantMarks    = 2
 	wantRaces    = 4

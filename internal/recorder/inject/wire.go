@@ -98,6 +98,8 @@ const (
 	heisenMsgRefused  = 16 // instead of everything after the hello: this run is not recorded; payload: why, with zero bytes up to a whole word
 	heisenMsgReplaced = 17 // everything recorded before was sent; buffer: 1 if the program is about to become another one, 0 if it has not
 
+	heisenMsgInput = 19 // payload: name of the file with the input at which a fuzz test failed, with zero bytes up to a whole word
+
 	heisenOutOfClocks  = 1
 	heisenBeyondShadow = 2
 
@@ -121,7 +123,7 @@ const (
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	heisenVersion = 10
+	heisenVersion = 11
 
 	heisenHiddenShow = 1 // what hidden packages do is recorded, marked
 	heisenHiddenOnce = 2 // see objectgraph.go
