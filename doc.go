@@ -38,6 +38,7 @@
 //
 //   - heisen: this package.
 //   - internal/option: functional options in the one shape that all constructors share.
+//   - internal/printable: makes text safe to show on a terminal.
 //   - internal/shadow: shadow memory, which holds a detector's state for each variable.
 //   - internal/locksets: interned sets of locks, and the locks that each thread holds.
 //   - internal/races: findings of data races, in the words that all detectors use.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/printable"
 )
 
 // Finding is a heisen.Finding in words. Its JSON form is public: new versions may add fields but
@@ -66,7 +67,7 @@ func (f Finding) String() string {
 		fmt.Fprintf(&b, "%s %s", separator, step(&f.Accesses[i]))
 	}
 	fmt.Fprintf(&b, " [%s]", f.Fingerprint)
-	return b.String()
+	return printable.Text(b.String())
 }
 
 // headline returns the message with the variable or the locks that it is about.

@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/heisen-go/heisen/internal/option"
+	"github.com/heisen-go/heisen/internal/printable"
 )
 
 // ErrFinding is wrapped by the errors of ReadJSON for a line that is JSON but no finding.
@@ -19,7 +20,7 @@ func WriteJSON(w io.Writer, f *Finding) error {
 	if err := checkArguments("report.WriteJSON", w, f); err != nil {
 		return err
 	}
-	enc := json.NewEncoder(w)
+	enc := json.NewEncoder(printable.NewWriter(w))
 	enc.SetEscapeHTML(false) // expressions such as <-ch stay readable
 	if err := enc.Encode(f); err != nil {
 		return fmt.Errorf("writing finding %s: %w", f.Fingerprint, err)

@@ -20,6 +20,7 @@ var table = map[string]room{
 
 	// What several packages are built with.
 	"internal/option":          {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
+	"internal/printable":       {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/races":           {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
 	"internal/locksets":        {floor: 0, step: 2, library: true, only: []string{".", "internal/shadow"}},
 	"internal/shadow":          {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
@@ -37,7 +38,7 @@ var table = map[string]room{
 	"lockset": {floor: 1, step: 1, library: true, only: []string{".", "internal/locksets", "internal/option", "internal/shadow", "vclock"}},
 	"tree":    {floor: 1, library: true},
 	"section": {floor: 1, library: true, stdOnly: true, only: []string{".", "internal/option"}},
-	"report":  {floor: 1, library: true, only: []string{".", "internal/option", "internal/source", "internal/fold"}},
+	"report":  {floor: 1, library: true, only: []string{".", "internal/option", "internal/printable", "internal/source", "internal/fold"}},
 
 	"internal/allocsite": {floor: 1, step: 1, library: true, stdOnly: true, only: []string{".", "report"}},
 

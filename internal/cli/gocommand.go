@@ -184,7 +184,7 @@ func programName(pkg string) string {
 }
 
 func (inv *invocation) attach(cmd *exec.Cmd) *exec.Cmd {
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = inv.In, inv.Out, inv.Err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inv.In, inv.raw.Out, inv.raw.Err
 	return cmd
 }
 

@@ -80,7 +80,7 @@ func (inv *invocation) replay() (int, error) {
 // repeat executes a program under a schedule and prints what happens.
 func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver *confirm.Resolver, plan *recorder.Schedule, schedule *racefuzz.Schedule, limit time.Duration, to *reports) (int, error) {
 	e, err := p.Execute(ctx, confirm.Plan{
-		Schedule: plan, Mode: recorder.Unrepeated, Limit: limit, Input: inv.In, Output: inv.Out, Errors: inv.Err,
+		Schedule: plan, Mode: recorder.Unrepeated, Limit: limit, Input: inv.In, Output: inv.raw.Out, Errors: inv.raw.Err,
 	}, resolver)
 	if err != nil {
 		return Failed, err

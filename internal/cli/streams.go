@@ -4,6 +4,8 @@ import (
 	"io"
 	"os"
 	"sync"
+
+	"github.com/heisen-go/heisen/internal/printable"
 )
 
 // Streams are the standard streams of the command and of the programs that it runs.
@@ -25,6 +27,11 @@ func share(w io.Writer, mu *sync.Mutex) io.Writer {
 		return f
 	}
 	return &sharedWriter{mu, w}
+}
+
+// printable returns streams to which heisen itself prints.
+func (s Streams) printable() Streams {
+	return Streams{In: s.In, Out: printable.NewWriter(s.Out), Err: printable.NewWriter(s.Err)}
 }
 
 type sharedWriter struct {
