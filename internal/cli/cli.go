@@ -91,10 +91,19 @@ type invocation struct {
 // status. It prints to the given streams only. No goroutine and no program is left running.
 func Main(ctx context.Context, tool Tool, args []string, std Streams) int {
 	std = std.shared()
-	safe := std.printable()
+	safe, printed := std.printable()
 	if tool.Name == "" {
 		tool.Name = "heisen"
 	}
+	status, failed := printed.status(tool.main(ctx, args, std, safe))
+	if failed != nil && status == Failed {
+		fmt.Fprintf(safe.Err, "%s: not everything could be printed: %v\n", tool.Name, failed)
+	}
+	return status
+}
+
+// main is Main. Programs print to std, heisen to safe.
+func (tool Tool) main(ctx context.Context, args []string, std, safe Streams) int {
 	if len(args) == 0 {
 		tool.usage(safe.Err)
 		return Misused

@@ -59,12 +59,15 @@ func Folder(path string) error {
 
 // Temp makes a new private folder for temporary files. Its name is the prefix and eight more
 // characters.
-func Temp(prefix string) (dir string, err error) {
-	if err := stays(os.TempDir()); err != nil {
+func Temp(prefix string) (dir string, err error) { return TempIn(os.TempDir(), prefix) }
+
+// TempIn is Temp in another folder for temporary files than the usual one.
+func TempIn(base, prefix string) (dir string, err error) {
+	if err := stays(base); err != nil {
 		return "", fmt.Errorf("folder for temporary files: %w", err)
 	}
 	for range 1000 {
-		dir = filepath.Join(os.TempDir(), fmt.Sprintf("%s%08x", prefix, rand.Uint32()))
+		dir = filepath.Join(base, fmt.Sprintf("%s%08x", prefix, rand.Uint32()))
 		if err = os.Mkdir(dir, 0o700); !errors.Is(err, fs.ErrExist) {
 			break
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/private"
@@ -26,7 +27,11 @@ type Listener struct {
 // Listen makes a socket in a new temporary folder. The length of its name is constant: programs
 // keep the name in memory, and addresses in two deterministic runs must not depend on it.
 func Listen() (*Listener, error) {
-	dir, err := private.Temp("heisen-")
+	base := os.TempDir()
+	if len(base)+len("/heisen-00000000/events") > maxSocketName {
+		base = "/tmp"
+	}
+	dir, err := private.TempIn(base, "heisen-")
 	if err != nil {
 		return nil, err
 	}
@@ -37,6 +42,9 @@ func Listen() (*Listener, error) {
 	}
 	return &Listener{dir: dir, l: l}, nil
 }
+
+// maxSocketName is the longest name of a socket.
+const maxSocketName = len(syscall.RawSockaddrUnix{}.Path) - 1
 
 // Env returns the environment variable that makes instrumented programs, and those that they start,
 // connect to the listener.
@@ -157,12 +165,15 @@ func (p *Program) Open(want Want) (*Stream, error) {
 		return nil, err
 	}
 	// Without a symbolizer the recording is as good, only harder to read.
-	if solver, err := newProcessSymbolizer(stream.PID()); err == nil {
+	solver, err := newProcessSymbolizer(stream.PID())
+	if err == nil {
 		p.solver = solver
 		stream.SetSymbolizer(solver)
 	}
 	if want.Symbolizer != nil {
 		stream.SetSymbolizer(want.Symbolizer)
+	} else {
+		stream.unresolved = err
 	}
 	flags := uint32(want.Mode)
 	var messages []byte

@@ -44,6 +44,8 @@ type Stream struct {
 	fresh []uint32                 // pcs of sites that are not resolved
 	solve Symbolizer
 
+	unresolved error // why later sites are not resolved
+
 	overlap    func(Overlap)
 	overlaps   []Overlap // that were not delivered
 	liveResult LiveResult
@@ -138,6 +140,9 @@ func (s *Stream) PID() int { return int(s.hello.pid) }
 
 // Child reports whether a recorded program has started this one.
 func (s *Stream) Child() bool { return s.hello.child != 0 }
+
+// SymbolError returns why sites are program counters without names, or nil.
+func (s *Stream) SymbolError() error { return s.unresolved }
 
 // SetSymbolizer sets the symbolizer for the sites of later events.
 func (s *Stream) SetSymbolizer(symbolizer Symbolizer) { s.solve = symbolizer }
@@ -387,7 +392,7 @@ func (s *Stream) resolve() {
 	}
 	frames, err := s.solve.Frames(s.fresh)
 	if err != nil {
-		s.solve = nil
+		s.solve, s.unresolved = nil, err
 		return
 	}
 	for i, pc := range s.fresh {
