@@ -176,6 +176,13 @@ func (b *Builder) Programs(ctx context.Context, dir, pattern string) ([]string, 
 	return b.list(ctx, dir, "-f", `{{if eq .Name "main"}}{{.ImportPath}}{{end}}`, pattern)
 }
 
+// InMainModule reports whether all packages that match a pattern belong to the main module, or to one
+// of a workspace.
+func (b *Builder) InMainModule(ctx context.Context, dir, pattern string) (bool, error) {
+	own, err := b.list(ctx, dir, "-f", `{{with .Module}}{{.Main}}{{else}}false{{end}}`, "--", pattern)
+	return len(own) > 0 && !slices.ContainsFunc(own, func(s string) bool { return s != "true" }), err
+}
+
 // flags returns the build flags that inject the recorder.
 func (b *Builder) flags(tags []string) []string {
 	flags := []string{"-overlay=" + b.overlay, "-tags=" + strings.Join(tags, ",")}

@@ -8,7 +8,10 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/internal/private"
@@ -52,6 +55,7 @@ func (inv *invocation) replay() (int, error) {
 	if err != nil {
 		return Failed, fmt.Errorf("%s: %w", inv.args[0], err)
 	}
+	fmt.Fprintf(inv.Err, "%s: repeating: %s %s%s\n", inv.tool.Name, schedule.Command, schedule.Program, quoted(schedule.Args))
 	ctx, stop := inv.interruptible()
 	defer stop()
 	dir, err := private.Temp("heisen-replay-")
@@ -124,6 +128,18 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver 
 		return Failed, err
 	}
 	return Clean, nil
+}
+
+// quoted returns arguments as they could stand in a command line, each after a blank.
+func quoted(args []string) string {
+	var b strings.Builder
+	for _, arg := range args {
+		if arg == "" || strings.ContainsFunc(arg, func(r rune) bool { return unicode.IsSpace(r) || r == '"' || !unicode.IsGraphic(r) }) {
+			arg = strconv.Quote(arg)
+		}
+		b.WriteString(" " + arg)
+	}
+	return b.String()
 }
 
 // readSchedule reads a schedule from a file, or from standard input.
