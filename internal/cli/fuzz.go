@@ -430,7 +430,7 @@ func (f *fuzzRun) reproduce(ctx context.Context, v *confirm.Result, finding *rep
 	t.Replayed, t.Choices = repro.Replayed, len(repro.Execution.Choices)
 	text, err := f.origin.Schedule(v.Suspect.Program, repro.Tests, repro.Schedule, repro.Execution).MarshalText()
 	if err == nil {
-		err = os.MkdirAll(f.folder, 0o777)
+		err = private.Open(f.folder)
 	}
 	name := filepath.Join(f.folder, finding.Fingerprint+".schedule")
 	if err == nil {

@@ -57,6 +57,19 @@ func Folder(path string) error {
 	return nil
 }
 
+// Open makes a folder that others may look into, and those above, unless it exists. It follows no
+// link that belongs to another user.
+func Open(path string) error {
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		return err
+	}
+	info, err := os.Lstat(filepath.Clean(path))
+	if err == nil && info.Mode().Type() == fs.ModeSymlink && !own(info) {
+		return fmt.Errorf("%s is a link of another user", path)
+	}
+	return err
+}
+
 // Temp makes a new private folder for temporary files. Its name is the prefix and eight more
 // characters.
 func Temp(prefix string) (dir string, err error) { return TempIn(os.TempDir(), prefix) }
@@ -131,7 +144,7 @@ func stays(dir string) error {
 	return nil
 }
 
-// own reports whether a folder belongs to the present user or to root.
+// own reports whether a folder or link belongs to the present user or to root.
 func own(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && (stat.Uid == 0 || int(stat.Uid) == os.Geteuid())

@@ -165,6 +165,33 @@ func TestCache(t *testing.T) {
 	}
 }
 
+// TestOpen: only links of one's own, or of root's, are followed.
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	real := mkdir(t, filepath.Join(dir, "real"), 0o755)
+	own := symlink(t, real, filepath.Join(dir, "own"))
+	for _, path := range []string{filepath.Join(dir, "a", "b"), real, own, own + "/"} {
+		if err := Open(path); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if err := Open(write(t, filepath.Join(dir, "file"), "")); err == nil {
+		t.Error("a file is a folder")
+	}
+	if os.Geteuid() != 0 {
+		return // nobody else can make a link of another user's
+	}
+	theirs := symlink(t, real, filepath.Join(dir, "theirs"))
+	if err := os.Lchown(theirs, 12345, 12345); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{theirs, theirs + "/"} {
+		if err := Open(path); err == nil || !strings.Contains(err.Error(), "is a link of another user") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
 func TestTemp(t *testing.T) {
 	tmp := mkdir(t, filepath.Join(t.TempDir(), "tmp"), 0o777|fs.ModeSticky)
 	t.Setenv("TMPDIR", tmp)
