@@ -23,10 +23,13 @@
 // has a meaning, as for a Sink or Symbols, the documentation states it. A method of a nil pointer,
 // or of a zero value that its documentation does not call ready to use, does nothing: it returns
 // zero values, and an error that wraps [ErrZero] if it returns an error. Only Close returns nil
-// then, so that it can be deferred before the constructor's error is checked. Two exceptions: an
-// Event or *Record is never nil, because there are millions of them; and the goroutines and objects
-// of racefuzz models panic, because wrong use of them is a bug of the modeled program. Texts of
-// errors name the place of the fault, such as a file and a line, and never a package.
+// then, so that it can be deferred before the constructor's error is checked. Three exceptions: an
+// Event or *Record is never nil, because there are millions of them; the goroutines and objects
+// of racefuzz models panic, because wrong use of them is a bug of the modeled program; and a method
+// of values, such as String of a Finding, has no value to work on if the pointer to it is nil, so
+// that Go panics. Texts of errors name the place of the fault, such as a file and a line. Only
+// errors about arguments, which as a rule wrap ErrOption, name the function that was called, with
+// its package.
 //
 // # Reading map
 //

@@ -119,8 +119,9 @@ func (f Finding) String() string {
 
 // Fingerprint identifies the finding across runs, machines and schedules. It consists of 16
 // hexadecimal digits. Findings of the same kind between the same program locations have the same
-// fingerprint, whichever access came first and whatever the addresses were. If symbols is nil, site
-// numbers take the place of locations.
+// fingerprint, whichever access came first and whatever the addresses were, also if they are about
+// different variables. Two races of variables that are accessed in the same lines therefore become
+// one report. If symbols is nil, site numbers take the place of locations.
 //
 // A location is a function and a line counted from the function's first line if that is known, and
 // otherwise a file name and a line. A fingerprint therefore survives changes of the program outside

@@ -6,6 +6,8 @@ var (
 	// ErrOption is wrapped by the error of every function that was called with a wrong option or
 	// argument: a value out of bounds, options that contradict each other, a nil option, or nil in
 	// the place of an argument that must not be nil. The error names the function and the argument.
+	// For some wrong arguments a package has a more specific error instead, such as order.ErrNode;
+	// the documentation of the function names it.
 	ErrOption = errors.New("wrong option")
 
 	// ErrZero is wrapped by the error of every method whose receiver is a nil pointer, or a zero

@@ -36,13 +36,16 @@ func WithSink(sink heisen.Sink) DetectorOption {
 // sites with symbols. The detector calls the locator when it meets a site for the first time, perhaps
 // more than once, from any of the goroutines that drive it, one call at a time.
 //
-// The error wraps section.ErrInvalid if section.NewIndex refuses the sections, or if there are more
-// than the detector has room for: 4096 sections, 4096 places, 8192 ends. Giving the option twice is
-// an error.
+// The error wraps section.ErrInvalid if section.NewIndex refuses the arguments, or if there are more
+// sections than the detector has room for: 4096 sections, 4096 places, 8192 ends. Giving the option
+// twice is an error.
 func WithSections(sections []section.Section, locator section.Locator) DetectorOption {
 	return func(c *config) error {
 		if c.locator != nil {
 			return option.Errorf("WithSections: sections are given twice")
+		}
+		if locator.Site == nil {
+			return option.Errorf("WithSections: %w: the locator has no function Site", section.ErrInvalid)
 		}
 		c.sections, c.locator = sections, &locator
 		return nil

@@ -119,7 +119,7 @@ func WithDefault(names ...string) Option {
 	}
 }
 
-// WithName sets the name of the command in its messages. It consists of lower-case letters, digits
+// WithName sets the name of the command in its help texts and messages. It consists of lower-case letters, digits
 // and dashes, and begins with a letter. The default is "heisen".
 func WithName(name string) Option {
 	return func(c *config) error {
@@ -158,8 +158,10 @@ func Main(options ...Option) int {
 // its exit status. It prints to the given streams only, and programs that it starts get the same
 // streams. A nil stream is empty or discards. Run returns when all goroutines and programs that it
 // has started have ended. While a program runs it handles interrupts and requests to terminate like
-// the command does. Run stops early when ctx ends. An error is about a wrong option or a nil ctx and
-// wraps heisen.ErrOption; the command has not run then.
+// the command does. When ctx ends, Run stops early: it kills the program that it runs, and reports
+// what was found so far. The status is then what it is for a program that somebody kills: 137, the
+// program's own, for the subcommand run. An error is about a wrong option or a nil ctx and wraps
+// heisen.ErrOption; the command has not run then.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, options ...Option) (status int, err error) {
 	if ctx == nil {
 		return Misused, fmt.Errorf("driver.Run: %w", option.Errorf("the context is nil"))

@@ -227,6 +227,37 @@ func TestZero(t *testing.T) {
 	}
 }
 
+// TestHeldLock checks that a lock that is held at the start of a window excludes what it guards, and
+// that a witness against it is refused.
+func TestHeldLock(t *testing.T) {
+	const lock, x = heisen.Object(8), heisen.Object(16)
+	w := mcm.Window{
+		Records: []heisen.Record{
+			{Op: heisen.Write, Thread: 1, Object: x},
+			{Op: heisen.Release, Thread: 1, Object: lock},
+			{Op: heisen.Acquire, Thread: 0, Object: lock},
+			{Op: heisen.Write, Thread: 0, Object: x},
+			{Op: heisen.Release, Thread: 0, Object: lock},
+		},
+		Held: []mcm.HeldLock{{Lock: lock, Thread: 1, Shared: false}},
+	}
+	m, err := mcm.NewModel(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if verdict, _, err := m.Race(context.Background(), 0, 3); verdict != mcm.Impossible || err != nil {
+		t.Errorf("race: %v, error %v", verdict, err)
+	}
+	early := &mcm.Witness{Order: []int{2, 3, 0}, Last: 2}
+	err = w.Replay(early)
+	if want := "witness does not replay: record 2 acquires lock 8, which is held"; !errors.Is(err, mcm.ErrReplay) || err.Error() != want {
+		t.Errorf("Replay: %v, want %s", err, want)
+	}
+	if err := w.Replay(&mcm.Witness{Order: []int{0, 1, 2, 3}}); err != nil {
+		t.Errorf("Replay of what was observed: %v", err)
+	}
+}
+
 // TestContext checks that a query ends with its context, and can be repeated.
 func TestContext(t *testing.T) {
 	records := workload.Hot(workload.Params{Threads: 8, Events: 2000, Seed: 1})

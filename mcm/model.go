@@ -220,7 +220,7 @@ func (m *Model) ask(ctx context.Context, c candidate.Candidate) (Verdict, *Witne
 		m.replayer = replay.New(m.causal.Window, m.causal.Rules)
 	}
 	if err := m.replayer.Replay(x); err != nil {
-		return Unknown, nil, fmt.Errorf("checking a witness: %w", err)
+		return Unknown, nil, fmt.Errorf("checking a witness: %w: %w", ErrReplay, err)
 	}
 	return Possible, (*Witness)(x), nil
 }
@@ -298,5 +298,8 @@ func (w *Window) Replay(x *Witness, opts ...Option) error {
 	if x == nil {
 		return fmt.Errorf("mcm.Window.Replay: %w: the witness is nil", heisen.ErrOption)
 	}
-	return replay.New(w.internal(), c.rules).Replay((*window.Witness)(x))
+	if err := replay.New(w.internal(), c.rules).Replay((*window.Witness)(x)); err != nil {
+		return fmt.Errorf("%w: %w", ErrReplay, err)
+	}
+	return nil
 }

@@ -165,6 +165,9 @@ func WithParallel(n int) DetectorOption {
 // end of an atomic section. For the locator, and the errors of NewDetector, see section.NewTracker.
 func WithSections(sections []section.Section, locator section.Locator) DetectorOption {
 	return detectorOption(func(c *config) error {
+		if len(sections) > 0 && locator.Site == nil {
+			return option.Errorf("WithSections: %w: the locator has no function Site", section.ErrInvalid)
+		}
 		c.sections, c.locator = sections, locator
 		return nil
 	})

@@ -1,8 +1,9 @@
 package mcm
 
 import (
+	"errors"
+
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/mcm/internal/replay"
 	"github.com/heisen-go/heisen/mcm/internal/window"
 	"github.com/heisen-go/heisen/section"
 )
@@ -17,8 +18,13 @@ type Window struct {
 	Executions []Execution // executions of atomic sections that begin and end in the window
 }
 
-// HeldLock is a lock that a thread holds at the start of a window.
-type HeldLock = window.HeldLock
+// HeldLock is a lock that a thread holds at the start of a window. A thread that has acquired it more
+// than once, as for reading, has one HeldLock for each time.
+type HeldLock struct {
+	Lock   heisen.Object // what the Acquire and Release events of the lock have as Object
+	Thread heisen.Thread // the thread that holds it
+	Shared bool          // held for reading: acquired by AcquireShared
+}
 
 // Execution is one execution of an atomic section of package section.
 type Execution struct {
@@ -38,7 +44,7 @@ type Witness struct {
 
 // ErrReplay is wrapped by the errors of Window.Replay: the witness is not a feasible order of the
 // window's events.
-var ErrReplay = replay.ErrReplay
+var ErrReplay = errors.New("witness does not replay")
 
 // Records returns the records of the window in the witness's order. The result is nil if the witness
 // has an index that the window does not have, so that it cannot be of this window.
@@ -56,7 +62,10 @@ func (x *Witness) Records(w *Window) []heisen.Record {
 
 // internal returns the window as the internal packages know it.
 func (w *Window) internal() *window.Window {
-	in := &window.Window{Records: w.Records, Index: w.Index, Held: w.Held, Hidden: w.Hidden}
+	in := &window.Window{Records: w.Records, Index: w.Index, Hidden: w.Hidden}
+	for _, held := range w.Held {
+		in.Held = append(in.Held, window.HeldLock(held))
+	}
 	for _, x := range w.Executions {
 		in.Executions = append(in.Executions, window.Execution(x))
 	}

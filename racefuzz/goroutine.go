@@ -8,8 +8,9 @@ import (
 
 // G is a goroutine of a model. It stands for the goroutine in every operation: x.Read(g) is a read
 // by g. Run and G.Go pass a G to the function that the goroutine runs, and only that function may
-// use it. Wrong use of a G or of an object panics; like any panic, that is an outcome of the
-// execution.
+// use it. Wrong use of a G or of an object panics where Run can notice it; like any panic, that is an
+// outcome of the execution. Run does not notice that a goroutine which G.Go did not start uses a G:
+// such operations count as those of the G, and the execution may not be repeatable.
 type G struct {
 	run     *run
 	id      uint32

@@ -35,12 +35,13 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 	return b, nil
 }
 
-// Contains reports whether the baseline has a finding with the fingerprint of f.
+// Contains reports whether the baseline has a finding with the fingerprint of f. It contains no finding
+// without a fingerprint.
 func (b *Baseline) Contains(f *Finding) bool {
-	return b != nil && f != nil && b.known[f.Fingerprint]
+	return b != nil && f != nil && f.Fingerprint != "" && b.known[f.Fingerprint]
 }
 
-// Add appends a finding.
+// Add appends a finding. Write refuses one without a kind or a fingerprint.
 func (b *Baseline) Add(f Finding) {
 	if b == nil {
 		return
@@ -52,13 +53,19 @@ func (b *Baseline) Add(f Finding) {
 	b.findings = append(b.findings, f)
 }
 
-// Write writes the baseline file: the findings in the order in which they were read and added.
+// Write writes the baseline file: the findings in the order in which they were read and added. If one
+// of them has no kind or no fingerprint, nothing is written, and the error wraps ErrFinding.
 func (b *Baseline) Write(w io.Writer) error {
 	switch {
 	case b == nil:
 		return heisen.ErrZero
 	case w == nil:
 		return fmt.Errorf("report.Baseline.Write: %w", option.Errorf("the writer is nil"))
+	}
+	for i := range b.findings {
+		if err := b.findings[i].check(); err != nil {
+			return fmt.Errorf("writing a baseline: finding %d: %w", i+1, err)
+		}
 	}
 	for i := range b.findings {
 		if err := WriteJSON(w, &b.findings[i]); err != nil {

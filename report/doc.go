@@ -23,7 +23,8 @@
 // same across runs and machines; see heisen.Finding. What a report says about threads, sites, stacks
 // and locks is what the stream's Symbols say. Statements and variables are a guess from the source
 // files as they are when the report is made: the stream does not say which variable an address
-// belongs to. The guess may be missing or wrong; nothing else depends on it.
+// belongs to. If more than one expression of a line fits an access, none is named. A name may still be
+// wrong, for instance if the file has changed since; nothing else depends on it.
 //
 // # Cost
 //

@@ -18,7 +18,7 @@ type Finding struct {
 	Message     string      `json:"message"`     // one line, without the places
 
 	Package  string   `json:"package,omitempty"`  // import path of the package whose tests ran
-	Variable string   `json:"variable,omitempty"` // expression of the later access, if known
+	Variable string   `json:"variable,omitempty"` // of the later access
 	Accesses []Access `json:"accesses"`           // in stream order, the later last; those of a deadlock in the order of Cycle
 
 	// Cycle names the locks of a deadlock among locks, from the one that the goroutine of the first
@@ -37,7 +37,9 @@ type Finding struct {
 	Unserializable []string `json:"unserializable,omitempty"`
 
 	// Allocations says where the objects of the accesses were allocated, as far as that is known:
-	// each object once, in the order of the accesses.
+	// each object once, in the order of the accesses. The heisen command sets it, from the
+	// allocations among the events. A Resolver and a Collector do not see the events and leave it
+	// empty.
 	Allocations []Allocation `json:"allocations,omitempty"`
 
 	// Goroutines are the goroutines of the accesses and the ancestors that started them, each once.
@@ -127,7 +129,7 @@ type Access struct {
 
 	Site     string  `json:"site"`               // as in the file of a text trace, else file:line
 	Source   string  `json:"source,omitempty"`   // the statement there, on one line
-	Variable string  `json:"variable,omitempty"` // the accessed expression in the statement
+	Variable string  `json:"variable,omitempty"` // the accessed expression in the statement; empty if more than one may be it
 	Stack    []Frame `json:"stack"`              // innermost first
 	Locks    []Lock  `json:"locks"`              // held there, in order of acquisition
 	// LocksUnknown is set if it is not known which locks are held, because the stream has no

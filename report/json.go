@@ -12,18 +12,36 @@ import (
 	"github.com/heisen-go/heisen/internal/printable"
 )
 
-// ErrFinding is wrapped by the errors of ReadJSON for a line that is JSON but no finding.
+// ErrFinding is wrapped by the errors of ReadJSON for a line that is JSON but no finding, and by those
+// of WriteJSON for a finding that ReadJSON would not accept: one without a kind or a fingerprint.
 var ErrFinding = errors.New("not a finding")
 
-// WriteJSON writes f as one line of JSON. If w or f is nil, the error wraps heisen.ErrOption.
+// WriteJSON writes f as one line of JSON. If w or f is nil, the error wraps heisen.ErrOption. If f has
+// no kind or no fingerprint, nothing is written, and the error wraps ErrFinding.
 func WriteJSON(w io.Writer, f *Finding) error {
 	if err := checkArguments("report.WriteJSON", w, f); err != nil {
 		return err
+	}
+	if err := f.check(); err != nil {
+		return fmt.Errorf("writing a finding: %w", err)
+	}
+	if f.Accesses == nil {
+		empty := *f
+		empty.Accesses = []Access{} // in JSON a list, not null
+		f = &empty
 	}
 	enc := json.NewEncoder(printable.NewWriter(w))
 	enc.SetEscapeHTML(false) // expressions such as <-ch stay readable
 	if err := enc.Encode(f); err != nil {
 		return fmt.Errorf("writing finding %s: %w", f.Fingerprint, err)
+	}
+	return nil
+}
+
+// check returns an error if f lacks what every finding has.
+func (f *Finding) check() error {
+	if f.Kind == "" || f.Fingerprint == "" {
+		return fmt.Errorf("%w: kind or fingerprint is missing", ErrFinding)
 	}
 	return nil
 }
@@ -64,11 +82,15 @@ func ReadJSON(r io.Reader) (findings []Finding, err error) {
 			continue
 		}
 		var f Finding
-		if err := json.Unmarshal(line, &f); err != nil {
-			return findings, fmt.Errorf("line %d: %w", n, err)
+		err := json.Unmarshal(line, &f)
+		if err != nil && json.Valid(line) {
+			err = fmt.Errorf("%w: %w", ErrFinding, err)
 		}
-		if f.Kind == "" || f.Fingerprint == "" {
-			return findings, fmt.Errorf("line %d: %w: kind or fingerprint is missing", n, ErrFinding)
+		if err == nil {
+			err = f.check()
+		}
+		if err != nil {
+			return findings, fmt.Errorf("line %d: %w", n, err)
 		}
 		findings = append(findings, f)
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/heisen-go/heisen"
 )
 
 // TestFieldNames: the required fields are there in each finding, even if they are empty. Renaming a
@@ -101,7 +103,12 @@ func TestReadJSONErrors(t *testing.T) {
 		{in: good[:len(good)-1], findings: 1},
 		{in: good + "{}\n", findings: 1, message: "line 2", is: ErrFinding},
 		{in: good + "\n" + `{"kind":`, findings: 1, message: "line 3"},
-		{in: good + `{"kind":7}`, findings: 1, message: "line 2"},
+		{in: good + `{"kind":7}`, findings: 1, message: "line 2", is: ErrFinding},
+		{in: "[]", message: "line 1", is: ErrFinding},
+		{in: "5", message: "line 1", is: ErrFinding},
+		{in: `"x"`, message: "line 1", is: ErrFinding},
+		{in: `{"kind":"race","fingerprint":"00","accesses":5}`, message: "line 1", is: ErrFinding},
+		{in: `{"kind":"race"}`, message: "line 1", is: ErrFinding},
 		{in: "null", message: "line 1", is: ErrFinding},
 		{in: good + strings.Repeat("x", maxLine+1), findings: 1, message: "line 2"},
 	} {
@@ -118,9 +125,62 @@ func TestReadJSONErrors(t *testing.T) {
 		if err != nil && !strings.Contains(err.Error(), test.message) {
 			t.Errorf("%q: error %v, want %q", test.in, err, test.message)
 		}
-		if test.is != nil && !errors.Is(err, test.is) {
+		if errors.Is(err, ErrFinding) != (test.is == ErrFinding) {
 			t.Errorf("%q: error %v, want %v", test.in, err, test.is)
 		}
+	}
+}
+
+// TestIncompleteFindings: what ReadJSON would refuse is not written, and is in no baseline.
+func TestIncompleteFindings(t *testing.T) {
+	complete := Finding{Kind: heisen.Race, Fingerprint: "01"}
+	for _, f := range []Finding{{}, {Kind: heisen.Race}, {Fingerprint: "01"}} {
+		var b Baseline
+		b.Add(complete)
+		b.Add(f)
+		var out bytes.Buffer
+		if err := b.Write(&out); !errors.Is(err, ErrFinding) || out.Len() > 0 {
+			t.Errorf("baseline with %+v: error %v, written %q", f, err, &out)
+		}
+		if b.Contains(&Finding{Kind: heisen.Race}) {
+			t.Errorf("a baseline contains what has no fingerprint")
+		}
+		if err := WriteJSON(&out, &f); !errors.Is(err, ErrFinding) || out.Len() > 0 {
+			t.Errorf("%+v: error %v, written %q", f, err, &out)
+		}
+	}
+	var b Baseline
+	b.Add(complete)
+	var out bytes.Buffer
+	if err := b.Write(&out); err != nil || !strings.Contains(out.String(), `"accesses":[]`) {
+		t.Errorf("error %v, written %q", err, &out)
+	}
+	if again, err := ReadBaseline(&out); err != nil || !again.Contains(&complete) {
+		t.Errorf("read again: error %v", err)
+	}
+}
+
+// TestLayout: line ends in texts do not break the lines of a report, and a detector without a name
+// leaves no gap.
+func TestLayout(t *testing.T) {
+	f := Finding{
+		Detector: "a\nb", Kind: "live\nlock", Message: "one\r\ntwo", Variable: "x\ty", Fingerprint: "01", Count: 2,
+		Accesses: []Access{{Op: "read", Goroutine: "T0", Object: "x", Site: "f.go:1"}},
+	}
+	var text bytes.Buffer
+	if err := WriteText(&text, &f); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.SplitN(text.String(), "\n", 5); got[1] != "WARNING: LIVE LOCK" || got[2] != "x y: one  two" || got[3] != "Found by a b 2 times, fingerprint 01" {
+		t.Errorf("text:\n%s", &text)
+	}
+	if got := f.String(); strings.ContainsAny(got, "\r\n\t") {
+		t.Errorf("string %q", got)
+	}
+	f.Detector = ""
+	text.Reset()
+	if err := WriteText(&text, &f); err != nil || !strings.Contains(text.String(), "\nFound 2 times, fingerprint 01\n") {
+		t.Errorf("error %v, text:\n%s", err, &text)
 	}
 }
 

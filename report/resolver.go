@@ -77,21 +77,27 @@ func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) Finding {
 	if r != nil {
 		in.sources = r.sources
 	}
-	excerpts := make([]*source.Excerpt, len(f.Accesses))
-	for i, a := range f.Accesses {
-		out.Accesses[i], excerpts[i] = in.access(a)
+	names := variablesOf(&f)
+	for i := range f.Accesses {
+		var excerpt *source.Excerpt
+		out.Accesses[i], excerpt = in.access(f.Accesses[i])
+		names.add(f.Accesses[i].Object, useOf(&f.Accesses[i]), excerpt)
 	}
-	choices := source.Choose(excerpts)
-	if f.Kind == heisen.Deadlock { // the accesses are to different locks
-		for i := range excerpts {
-			choices[i] = source.Choose(excerpts[i : i+1])[0]
-		}
+	for i := range f.Witness {
+		step, excerpt := in.step(&f.Witness[i])
+		step.Pending = i >= len(f.Witness)-f.Last
+		out.Witness = append(out.Witness, step)
+		names.add(f.Witness[i].Object, useOfStep(&f.Witness[i]), excerpt)
 	}
-	for i, c := range choices {
-		if c.Variable != "" {
-			out.Accesses[i].Variable = c.Variable
+	for i := range f.Accesses {
+		c := names.choice(f.Accesses[i].Object, useOf(&f.Accesses[i]))
+		out.Accesses[i].Variable = c.Variable
+		if c.Statement != "" {
 			out.Accesses[i].Source = c.Statement
 		}
+	}
+	for i := range f.Witness {
+		out.Witness[i].Variable = names.choice(f.Witness[i].Object, useOfStep(&f.Witness[i])).Variable
 	}
 	if n := len(out.Accesses); n > 0 {
 		out.Variable = out.Accesses[n-1].Variable
@@ -104,11 +110,6 @@ func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) Finding {
 	}
 	out.Locks = in.locksOf(&f)
 	out.Goroutines = in.goroutines(f.Accesses)
-	for i := range f.Witness {
-		step := in.step(&f.Witness[i])
-		step.Pending = i >= len(f.Witness)-f.Last
-		out.Witness = append(out.Witness, step)
-	}
 	return out
 }
 
@@ -144,13 +145,13 @@ func (r resolution) access(a heisen.Access) (Access, *source.Excerpt) {
 	for _, held := range r.symbols.Locks(a.Context) {
 		out.Locks = append(out.Locks, r.lock(held))
 	}
-	excerpt := r.excerpt(userFrame(out.Stack), a.Op)
+	excerpt := r.excerpt(userFrame(out.Stack), a.Op, a.Size)
 	out.Source = excerpt.Statement
 	return out, excerpt
 }
 
-func (r resolution) excerpt(f Frame, op heisen.Op) *source.Excerpt {
-	return r.sources.At(heisen.Frame{Func: f.Func, File: f.File, Line: f.Line}, op)
+func (r resolution) excerpt(f Frame, op heisen.Op, size uint64) *source.Excerpt {
+	return r.sources.At(heisen.Frame{Func: f.Func, File: f.File, Line: f.Line}, op, size)
 }
 
 func (r resolution) lock(held heisen.HeldLock) Lock {
@@ -164,7 +165,7 @@ func (r resolution) lock(held heisen.HeldLock) Lock {
 		out.Mode, op = "read", heisen.AcquireShared
 	}
 	frame := userFrame(frames(r.symbols.Site(held.Site).Frames))
-	out.Variable = r.excerpt(frame, op).Variable()
+	out.Variable = r.excerpt(frame, op, 0).Variable()
 	return out
 }
 
@@ -291,7 +292,8 @@ func (r resolution) goroutines(accesses []heisen.Access) (out []Goroutine) {
 	return out
 }
 
-func (r resolution) step(rec *heisen.Record) Step {
+func (r resolution) step(rec *heisen.Record) (Step, *source.Excerpt) {
+	excerpt := &source.Excerpt{}
 	s := Step{
 		Op:     rec.Op.String(),
 		Thread: rec.Thread,
@@ -303,11 +305,11 @@ func (r resolution) step(rec *heisen.Record) Step {
 		s.Object = r.name(rec.Object.Thread())
 	} else {
 		frame := userFrame(frames(r.symbols.Site(rec.Site).Frames))
-		s.Variable = r.excerpt(frame, rec.Op).Variable()
+		excerpt = r.excerpt(frame, rec.Op, rec.Size())
 	}
 	if rec.Flags&heisen.HasValue != 0 {
 		v := rec.Value
 		s.Value = &v
 	}
-	return s
+	return s, excerpt
 }

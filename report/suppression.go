@@ -23,7 +23,9 @@ import (
 // suppresses findings with an access in the function or in a function literal within it. A variable
 // suppresses findings with an access to that expression, or to an object of that name. Expressions
 // are found in the source text and say nothing about types: a variable a.bal suppresses findings
-// about the field bal of everything that is called a somewhere. An access is in the innermost function that does not belong to the packages which implement synchronization.
+// about the field bal of everything that is called a somewhere. An access that several expressions
+// of its line fit has no variable. An access is in the innermost function that does not belong to the
+// packages which implement synchronization.
 // The reason, after the number sign, is mandatory.
 //
 // ReadSuppressions makes Suppressions. The zero Suppression matches nothing.

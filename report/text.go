@@ -31,7 +31,10 @@ func WriteText(w io.Writer, f *Finding) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nWARNING: %s\n", frameLine, title(f))
 	fmt.Fprintf(&b, "%s\n", f.headline())
-	fmt.Fprintf(&b, "Found by %s", f.Detector)
+	b.WriteString("Found")
+	if f.Detector != "" {
+		fmt.Fprintf(&b, " by %s", f.Detector)
+	}
 	if times := f.Times(); times != "" {
 		fmt.Fprintf(&b, " %s", times)
 	}

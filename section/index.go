@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/option"
 )
 
 // Index finds the sections that an access belongs to. Whatever follows threads through sections asks
@@ -31,10 +32,15 @@ type accessKind struct {
 }
 
 // NewIndex returns an index of sections, which it copies. The error wraps ErrInvalid if Check refuses
-// the sections or if the locator has no function Site.
+// the sections, and both ErrInvalid and heisen.ErrOption if the locator has no function Site.
 func NewIndex(sections []Section, locator Locator) (*Index, error) {
+	return newIndex("section.NewIndex", sections, locator)
+}
+
+// newIndex is NewIndex. Errors about arguments name function, which the user called.
+func newIndex(function string, sections []Section, locator Locator) (*Index, error) {
 	if locator.Site == nil {
-		return nil, fmt.Errorf("%w: the locator has no function Site", ErrInvalid)
+		return nil, fmt.Errorf("%s: %w", function, option.Errorf("%w: the locator has no function Site", ErrInvalid))
 	}
 	if err := Check(sections); err != nil {
 		return nil, err

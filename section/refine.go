@@ -88,8 +88,8 @@ func clone(sections []Section) []Section {
 }
 
 // Add takes in a run and returns the pairs that it changed. Each of them allows everything now. A run
-// that was not correct only marks its pairs as seen. Add returns an error, and ignores the whole run,
-// if a pair of the run belongs to no section.
+// that was not correct only marks its pairs as seen. Add returns an error that wraps heisen.ErrOption,
+// and ignores the whole run, if a pair of the run belongs to no section.
 func (r *Refiner) Add(run Observation) (pruned []Pair, err error) {
 	if r == nil {
 		return nil, heisen.ErrZero
@@ -97,7 +97,7 @@ func (r *Refiner) Add(run Observation) (pruned []Pair, err error) {
 	seen := slices.Concat(run.Seen, run.Violated)
 	for _, p := range seen {
 		if r.pairs[p] == nil {
-			return nil, fmt.Errorf("no section leads from %v to %v", p.Entry, p.End)
+			return nil, fmt.Errorf("section.Refiner.Add: %w", option.Errorf("no section leads from %q to %q", p.Entry, p.End))
 		}
 	}
 	for _, p := range seen {

@@ -131,7 +131,8 @@ func TestRefinerErrors(t *testing.T) {
 		{Correct: true, Violated: []Pair{s[0].Pair(0), stranger}},
 	} {
 		pruned, err := r.Add(run)
-		if err == nil || err.Error() != "no section leads from till.go:10 read to till.go:31 read" || pruned != nil {
+		want := `section.Refiner.Add: wrong option: no section leads from "till.go:10 read" to "till.go:31 read"`
+		if !errors.Is(err, heisen.ErrOption) || err.Error() != want || pruned != nil {
 			t.Errorf("%v, error %v", pruned, err)
 		}
 	}

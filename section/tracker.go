@@ -56,7 +56,7 @@ func NewTracker(sections []Section, locator Locator, ended func(Execution)) (*Tr
 	if ended == nil {
 		return nil, fmt.Errorf("section.NewTracker: %w: the function that receives the executions is nil", heisen.ErrOption)
 	}
-	index, err := NewIndex(sections, locator)
+	index, err := newIndex("section.NewTracker", sections, locator)
 	if err != nil {
 		return nil, err
 	}

@@ -42,8 +42,13 @@ func TestZero(t *testing.T) {
 	if _, err := section.NewTracker(nil, locator, nil); !errors.Is(err, heisen.ErrOption) {
 		t.Error("a tracker for nobody")
 	}
-	if _, err := section.NewIndex(nil, section.Locator{}); !errors.Is(err, section.ErrInvalid) {
-		t.Errorf("an index without a locator: error %v", err)
+	_, noIndex := section.NewIndex(nil, section.Locator{})
+	_, noTracker := section.NewTracker(nil, section.Locator{}, func(section.Execution) {})
+	for function, err := range map[string]error{"section.NewIndex": noIndex, "section.NewTracker": noTracker} {
+		want := function + ": wrong option: invalid atomic sections: the locator has no function Site"
+		if !errors.Is(err, section.ErrInvalid) || !errors.Is(err, heisen.ErrOption) || err.Error() != want {
+			t.Errorf("without a locator: error %v, want %s", err, want)
+		}
 	}
 }
 

@@ -27,8 +27,16 @@ func TestOptions(t *testing.T) {
 	_, failed["WithMaxProblems(-1)"] = trace.NewValidator(nil, trace.WithMaxProblems(-1))
 	_, failed["WithCompression(23)"] = trace.NewWriter(io.Discard, nil, trace.WithCompression(23))
 	_, failed["WithBlockRecords(0)"] = trace.NewWriter(io.Discard, nil, trace.WithBlockRecords(0))
+	var ctx context.Context
+	_, failed["Validate(nil, source)"] = trace.Validate(ctx, heisen.Slice(nil))
+	_, failed["Validate(nil source)"] = trace.Validate(context.Background(), nil)
+	_, failed["Validate(nil option)"] = trace.Validate(context.Background(), heisen.Slice(nil), nil)
 	for name, err := range failed {
-		if !errors.Is(err, heisen.ErrOption) {
+		function, _, _ := strings.Cut(name, "(")
+		if strings.HasPrefix(function, "With") {
+			function = ""
+		}
+		if !errors.Is(err, heisen.ErrOption) || !strings.HasPrefix(err.Error(), "trace."+function) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}

@@ -127,7 +127,10 @@ func (r *blockReader) fill(n int) error {
 		switch {
 		case err == io.EOF || err == io.ErrUnexpectedEOF:
 			return &TruncatedError{File: r.file, Block: r.block, Offset: r.offset}
-		case err != nil:
+		case err == nil:
+		case isDamage(err):
+			return r.corrupt(unpacking, err)
+		default:
 			return fmt.Errorf("reading trace: %w", err)
 		}
 	}

@@ -23,7 +23,7 @@ var ErrVersion = errors.New("unknown version of the trace format")
 // number is not in the Symbols.
 var ErrRecord = errors.New("record cannot be written")
 
-// ErrClosed is wrapped by the error of a writer after Close.
+// ErrClosed is wrapped by the error of a writer, or of a Reader, after Close.
 var ErrClosed = errors.New("trace is closed")
 
 // refused returns the error of a writer that refuses a record.
@@ -56,7 +56,7 @@ type TruncatedError struct {
 	File   string // file name, or empty
 	Line   int    // text traces: the line that is cut off, from 1; otherwise 0
 	Block  int    // binary traces: the block that is cut off or missing, from 1
-	Offset int64  // binary traces: the byte at which that block starts
+	Offset int64  // binary traces: the byte at which that block starts, in a compressed trace after unpacking
 }
 
 // Error implements error.
@@ -92,11 +92,13 @@ func (e *SyntaxError) Error() string {
 	return position(e.File, e.Line) + e.Reason + " in " + strconv.Quote(e.Text)
 }
 
-// A CorruptError is a block of a binary trace that is not what was written.
+// A CorruptError is a block of a binary trace that is not what was written, or a line of a text
+// trace at which the trace cannot be unpacked.
 type CorruptError struct {
 	File   string // file name, or empty
-	Block  int    // from 1; 0 is the file header
-	Offset int64  // the byte at which the block starts
+	Line   int    // text traces: the first line that is not whole, from 1; otherwise 0
+	Block  int    // binary traces: from 1; 0 is the file header
+	Offset int64  // binary traces: the byte at which the block starts, in a compressed trace after unpacking
 	Reason string // what is wrong with it
 	Err    error  // cause, or nil
 }
@@ -106,7 +108,11 @@ func (e *CorruptError) Error() string {
 	if e == nil {
 		return ""
 	}
-	s := blockPosition(e.File, e.Block, e.Offset) + e.Reason
+	s := blockPosition(e.File, e.Block, e.Offset)
+	if e.Line > 0 {
+		s = position(e.File, e.Line)
+	}
+	s += e.Reason
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}
@@ -120,6 +126,9 @@ func (e *CorruptError) Unwrap() error {
 	}
 	return e.Err
 }
+
+// unpacking is the Reason of a CorruptError whose cause isDamage.
+const unpacking = "the compressed trace cannot be unpacked"
 
 func position(file string, line int) string {
 	if file == "" {

@@ -2,7 +2,6 @@ package trace
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -27,11 +26,13 @@ type Reader struct {
 	}
 	format Format
 	closer io.Closer
+	closed bool
 }
 
 // NewReader returns a reader of the trace r. It reads the first bytes of r to find out the format.
 // A trace in either format may be compressed with gzip; the reader of such a trace does not
-// continue when the input has grown. An empty input is a text trace without events.
+// continue when the input has grown. An empty input is a text trace without events. If the trace is
+// damaged, NewReader returns a reader, and that reports the damage.
 func NewReader(r io.Reader) (*Reader, error) {
 	if r == nil {
 		return nil, noReader("trace.NewReader")
@@ -58,11 +59,7 @@ func newReader(r io.Reader, file string) (*Reader, error) {
 	in := &sniffed{r: r}
 	head, err := in.peek(len(magic))
 	if err == nil && bytes.HasPrefix(head, []byte("\x1f\x8b")) {
-		unzipped, zipErr := gzip.NewReader(in)
-		if zipErr != nil {
-			return nil, fmt.Errorf("%sreading trace: %w", prefix(file), zipErr)
-		}
-		in = &sniffed{r: unzipped}
+		in = &sniffed{r: unzip(in)}
 		head, err = in.peek(len(magic))
 	}
 	if err != nil {
@@ -93,10 +90,14 @@ func prefix(file string) string {
 	return file + ": "
 }
 
-// Next implements heisen.Source. See BinaryReader.Next and STDReader.Next for its errors.
+// Next implements heisen.Source. See BinaryReader.Next and STDReader.Next for its errors. After
+// Close, the error wraps ErrClosed.
 func (r *Reader) Next(batch []heisen.Record) (int, error) {
-	if r == nil || r.source == nil {
+	switch {
+	case r == nil || r.source == nil:
 		return 0, heisen.ErrZero
+	case r.closed:
+		return 0, fmt.Errorf("reading: %w", ErrClosed)
 	}
 	return r.source.Next(batch)
 }
@@ -128,10 +129,14 @@ func (r *Reader) Format() Format {
 	return r.format
 }
 
-// Close closes the file of a reader that Open has returned. For other readers, and for a nil one, it
+// Close ends the reading, and closes the file of a reader that Open has returned. A second Close
 // does nothing.
 func (r *Reader) Close() error {
-	if r == nil || r.closer == nil {
+	if r == nil || r.closed {
+		return nil
+	}
+	r.closed = true
+	if r.closer == nil {
 		return nil
 	}
 	return r.closer.Close()
@@ -144,13 +149,14 @@ type sniffed struct {
 	r    io.Reader
 }
 
-// peek returns the first n bytes, or fewer where the input ends.
+// peek returns the first n bytes, or fewer where the input ends or cannot be unpacked. Read returns
+// the error then, because readers of package gzip repeat theirs.
 func (s *sniffed) peek(n int) ([]byte, error) {
 	s.head = make([]byte, 0, n)
 	for len(s.head) < n {
 		got, err := readSome(s.r, s.head[len(s.head):n])
 		s.head = s.head[:len(s.head)+got]
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
+		if err == io.EOF || err == io.ErrUnexpectedEOF || isDamage(err) {
 			break
 		}
 		if err != nil {

@@ -196,3 +196,107 @@ func TestSTDWriterRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestNewReaderDamagedGzip checks that a compressed trace has one of the promised errors wherever it is
+// cut off or a bit of it is changed, and that all records before a cut are its own.
+func TestNewReaderDamagedGzip(t *testing.T) {
+	data, records := smallBinary(t)
+	text := []byte("T0|w(x)|1\nT1|r(x)|2\nT1|w(x)|3\n")
+	lines, _ := readSTD(t, string(text))
+	for _, c := range []struct {
+		name    string
+		zipped  []byte
+		records []heisen.Record
+	}{
+		{"text", zip(t, text), lines},
+		{"binary", zip(t, data), records},
+	} {
+		for cut := 1; cut < len(c.zipped); cut++ {
+			got, err := readAny(c.zipped[:cut])
+			var truncated *trace.TruncatedError
+			var whole bool // the end of the binary trace was read
+			if c.name == "binary" {
+				whole = err == nil && len(got) == len(c.records)
+			}
+			if !whole && !errors.As(err, &truncated) || !slices.Equal(got, c.records[:len(got)]) {
+				t.Errorf("%s, cut at %d: %d records, error %v", c.name, cut, len(got), err)
+			}
+		}
+		damaged := 0
+		for i := range c.zipped {
+			for bit := range 8 {
+				changed := slices.Clone(c.zipped)
+				changed[i] ^= 1 << bit
+				_, err := readAny(changed)
+				var truncated *trace.TruncatedError
+				var syntax *trace.SyntaxError
+				var corrupt *trace.CorruptError
+				switch {
+				case err == nil: // a part of the header that says nothing about the contents
+				case errors.As(err, &corrupt):
+					damaged++
+				case !errors.As(err, &truncated) && !errors.As(err, &syntax):
+					t.Errorf("%s, bit %d of byte %d: error %v", c.name, bit, i, err)
+				}
+			}
+		}
+		if damaged < 8*len(c.zipped)/2 {
+			t.Errorf("%s: only %d of %d errors are CorruptErrors", c.name, damaged, 8*len(c.zipped))
+		}
+	}
+}
+
+// readAny reads a trace in whichever format it is.
+func readAny(data []byte) ([]heisen.Record, error) {
+	r, err := trace.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	return collect(r, 10)
+}
+
+// TestDamagedGzipPlace checks that the error names the place.
+func TestDamagedGzipPlace(t *testing.T) {
+	zipped := zip(t, []byte("T0|w(x)|1\nT1|r(x)|2\n"))
+	zipped[len(zipped)-8]++ // the checksum
+	path := filepath.Join(t.TempDir(), "damaged.std.gz")
+	if err := os.WriteFile(path, zipped, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r, err := trace.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	got, err := collect(r, 10)
+	if want := path + ":3: the compressed trace cannot be unpacked: gzip: invalid checksum"; len(got) != 2 || err == nil || err.Error() != want {
+		t.Errorf("%d records, error %v, want %s", len(got), err, want)
+	}
+}
+
+// TestReaderClosed checks that a Reader delivers nothing after Close, even what it has read already.
+func TestReaderClosed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.std")
+	if err := os.WriteFile(path, []byte("T|r(x)|1\nT|r(x)|2\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r, err := trace.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := make([]heisen.Record, 1)
+	if n, err := r.Next(batch); n != 1 || err != nil {
+		t.Fatalf("%d records, error %v", n, err)
+	}
+	for range 2 {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if n, err := r.Next(batch); n != 0 || !errors.Is(err, trace.ErrClosed) {
+			t.Errorf("after Close: %d records, error %v", n, err)
+		}
+	}
+	if r.Symbols() == nil || r.Format() != trace.STD {
+		t.Error("Close has cleared the reader")
+	}
+}

@@ -94,8 +94,8 @@ func (r *STDReader) Symbols() *heisen.Symbols {
 	return r.symbols
 }
 
-// Next implements heisen.Source. The error for a line that is no event is a *SyntaxError, which is
-// final. The error for a last line without a newline is a *TruncatedError. Such a line is not
+// Next implements heisen.Source. The error for a line that is no event is a *SyntaxError, and for a
+// compressed trace that cannot be unpacked a *CorruptError; both are final. The error for a last line without a newline is a *TruncatedError. Such a line is not
 // delivered, because its rest may change its meaning. When the input has grown, Next continues,
 // also after io.EOF.
 func (r *STDReader) Next(batch []heisen.Record) (n int, err error) {
@@ -149,6 +149,9 @@ func (r *STDReader) fill() error {
 		return &TruncatedError{File: r.file, Line: r.line + 1}
 	case err == io.EOF:
 		return io.EOF
+	case isDamage(err):
+		r.err = &CorruptError{File: r.file, Line: r.line + 1, Reason: unpacking, Err: err}
+		return r.err
 	}
 	r.err = fmt.Errorf("reading trace: %w", err)
 	return r.err

@@ -154,8 +154,13 @@ type hold struct {
 // NewValidator returns a Validator. symbols has the names for its messages; if it is nil, numbers
 // take their place.
 func NewValidator(symbols *heisen.Symbols, opts ...ValidatorOption) (*Validator, error) {
+	return newValidator("trace.NewValidator", symbols, opts)
+}
+
+// newValidator is NewValidator. Errors name function, which the user called.
+func newValidator(function string, symbols *heisen.Symbols, opts []ValidatorOption) (*Validator, error) {
 	c := validatorConfig{keep: defaultKeep}
-	if err := option.Apply("trace.NewValidator", &c, opts); err != nil {
+	if err := option.Apply(function, &c, opts); err != nil {
 		return nil, err
 	}
 	return &Validator{
@@ -172,11 +177,17 @@ func NewValidator(symbols *heisen.Symbols, opts ...ValidatorOption) (*Validator,
 // that of the source, of ctx or of an option; problems of the trace are no error. A nil ctx or source
 // is an error that wraps heisen.ErrOption.
 func Validate(ctx context.Context, source heisen.Source, opts ...ValidatorOption) (*Validator, error) {
+	switch {
+	case ctx == nil:
+		return nil, fmt.Errorf("trace.Validate: %w", option.Errorf("the context is nil"))
+	case source == nil:
+		return nil, fmt.Errorf("trace.Validate: %w", option.Errorf("the source is nil"))
+	}
 	var symbols *heisen.Symbols
 	if s, ok := source.(interface{ Symbols() *heisen.Symbols }); ok {
 		symbols = s.Symbols()
 	}
-	v, err := NewValidator(symbols, opts...)
+	v, err := newValidator("trace.Validate", symbols, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -57,9 +57,10 @@ func (c *Clock) Raise(e Epoch) {
 }
 
 // Tick advances the time of slot by one and returns the new epoch. It costs as much as Raise. The
-// largest time, 2^44-1, stays as it is.
+// largest time, 2^44-1, stays as it is. Slots from MaxSlots on have no time: for them, Tick changes
+// nothing and returns the zero Epoch.
 func (c *Clock) Tick(slot uint32) Epoch {
-	if c == nil {
+	if c == nil || slot >= MaxSlots {
 		return 0
 	}
 	e := MakeEpoch(slot, min(c.Time(slot)+1, maxTime))

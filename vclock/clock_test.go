@@ -145,6 +145,20 @@ func TestTick(t *testing.T) {
 	}
 }
 
+// TestTickNoSlot checks that a number that is no slot's changes no slot.
+func TestTickNoSlot(t *testing.T) {
+	for _, slot := range []uint32{vclock.MaxSlots, vclock.MaxSlots + 1, 1 << 31, 1<<32 - 1} {
+		var c vclock.Clock
+		if e := c.Tick(slot); e != 0 || c.String() != "[]" {
+			t.Errorf("tick of slot %d: %v, the clock is %v", slot, e, &c)
+		}
+	}
+	var c vclock.Clock
+	if e := c.Tick(vclock.MaxSlots - 1); e != vclock.MakeEpoch(vclock.MaxSlots-1, 1) || !c.Covers(e) {
+		t.Errorf("tick of the last slot: %v", e)
+	}
+}
+
 func TestClockString(t *testing.T) {
 	var c vclock.Clock
 	if s := c.String(); s != "[]" {

@@ -57,6 +57,26 @@ func TestAPI(t *testing.T) {
 		"commit the file, and describe the change in CHANGELOG.md.", &diff)
 }
 
+// TestNoAliases checks that no exported type is an alias of a type of another package. Documentation
+// shows neither the fields nor the methods behind an alias, and the package may be internal.
+func TestNoAliases(t *testing.T) {
+	touchTree(t)
+	types := 0
+	for _, line := range publicAPI(t) {
+		_, declaration, isType := strings.Cut(line, ": type ")
+		if !isType {
+			continue
+		}
+		types++
+		if _, other, isAlias := strings.Cut(declaration, " = "); isAlias && strings.Contains(other, ".") {
+			t.Errorf("%s: define the type here", line)
+		}
+	}
+	if types < 100 {
+		t.Errorf("%d types, the public API was not found", types)
+	}
+}
+
 // publicAPI returns the exported declarations of all packages that users of the module can import,
 // one a line, sorted.
 func publicAPI(t *testing.T) (lines []string) {

@@ -16,7 +16,7 @@ var analyzeCommand = command{
 	name: "analyze", args: "trace...",
 	short: "report the races in recorded traces",
 	long: `A trace is in heisen's binary format or in the STD text format. The name - is
-standard input. In a damaged trace, heisen analyzes the part before the damage.
+standard input. In a damaged trace, $heisen analyzes the part before the damage.
 -filter tree keeps redundant accesses from the detectors. That pays for hb, which
 is slow, and for traces that repeat the same races many times.
 ` + baselineHelp,

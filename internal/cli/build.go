@@ -11,9 +11,9 @@ import (
 var buildCommand = command{
 	name: "build", args: "[-o output] [build flags] [packages]",
 	short: "build programs that report their races themselves",
-	long: `The programs run anywhere, without heisen. They look for races with the detector
+	long: `The programs run anywhere, without $heisen. They look for races with the detector
 fasttrack and print reports on standard error. If one has found a race and ends
-with status 0, its exit status is 66. Other detectors need heisen run or heisen
+with status 0, its exit status is 66. Other detectors need $heisen run or $heisen
 test.
 
 The programs take the options of go build -race from the variable GORACE:
@@ -26,7 +26,7 @@ The programs take the options of go build -race from the variable GORACE:
                        the end; nothing is waited for if there are none
   history_size=1       accepted without effect: no stack is forgotten
 
-The flags and arguments of heisen build are those of go build, and so is what it
+The flags and arguments of $heisen build are those of go build, and so is what it
 writes.
 `,
 	run: (*invocation).build,
@@ -40,7 +40,7 @@ func (inv *invocation) build() (int, error) {
 		return Misused, err
 	}
 	if *detect != fasttrackName {
-		return Misused, misuse("-detect %s: without heisen a program can only do the work of %s; use heisen run or heisen test for other detectors", *detect, fasttrackName)
+		return Misused, misuse("-detect %s: without %s a program can only do the work of %s; use %[2]s run or %[2]s test for other detectors", *detect, inv.tool.Name, fasttrackName)
 	}
 	return inv.goBuild()
 }

@@ -48,9 +48,9 @@ const (
 type command struct {
 	name  string
 	args  string  // for the usage line
-	short string  // what it does, on one line
-	long  string  // the rest of the help text, in lines
-	intro string  // the help text before first, in lines
+	short string  // what it does, on one line; texts are those of Tool.named
+	long  string  // the rest of the help text, in paragraphs
+	intro string  // the help text before first, in paragraphs
 	first []brief // the flags in the help text without -all; all flags if nil
 	run   func(*invocation) (int, error)
 }

@@ -49,7 +49,7 @@ func (inv *invocation) accept(g *grammar) error {
 	if err := g.set(); err != nil {
 		return err
 	}
-	if err := g.refuse(); err != nil {
+	if err := g.refuse(inv.tool); err != nil {
 		return err
 	}
 	inv.line = commandLine{g.verb, g.parts}

@@ -22,7 +22,7 @@ import (
 var fuzzCommand = command{
 	name: "fuzz", args: "[flags] [test | run] [arguments]",
 	short: "make suspected bugs happen and show the harm that they do",
-	intro: `The command line is that of heisen test or heisen run. Programs run with one
+	intro: `The command line is that of $heisen test or $heisen run. Programs run with one
 goroutine at a time, under schedules that make suspected bugs happen.
 
 `,
@@ -32,28 +32,28 @@ goroutine at a time, under schedules that make suspected bugs happen.
 		{"limit", "stop an execution after this time (default 1m)"},
 		{"predict", "try what the detector mcm predicts, too"},
 		{"sections", "suspect the atomic sections in a file, too"},
-		{"schedules", "where schedules for heisen replay are written"},
+		{"schedules", "where schedules for $heisen replay are written"},
 		{"report", "text, or json with a suspect on each line"},
 		{"baseline", "do not report the findings in a file"},
 		{"suppress", "do not report findings that lines of a file match"},
 		{"shard", "try only a part of the suspects, as 2/3"},
 	},
 	long: `Programs run with one goroutine at a time. First each program runs a few times.
-heisen suspects what may race or deadlock in another schedule, or interleave with
+$heisen suspects what may race or deadlock in another schedule, or interleave with
 an atomic section of -sections. Then it tries each suspect with several seeds. It
 postpones a goroutine at one place of the suspect until another goroutine comes
 to the other place with a conflicting access to the same memory. One of the two,
 picked at random, goes first.
 
 A reported bug has happened. The report says how the program ended, and names a
-schedule for heisen replay. The seed also decides select, the order of maps and
+schedule for $heisen replay. The seed also decides select, the order of maps and
 random numbers. Time is virtual: it jumps to the next timer when all goroutines
 wait.
 
 Several machines can share the work with -shard and -seeds. The suspects are the
 same everywhere. -merge combines the files that their -report json has written.
 
-The command line is that of heisen test or heisen run, with those flags of the go
+The command line is that of $heisen test or $heisen run, with those flags of the go
 command that concern a single execution and that a schedule can repeat.
 ` + baselineHelp,
 	run: (*invocation).fuzz,

@@ -43,12 +43,12 @@ var (
 	}
 )
 
-// refused are flags of the go command that cannot work under heisen, and why.
+// refused are flags of the go command that cannot work under heisen, and why; see Tool.named.
 var refused = map[string]string{
-	"race":    "heisen looks for races itself",
+	"race":    "$heisen looks for races itself",
 	"msan":    "the compiler instruments memory accesses for one tool at a time",
 	"asan":    "the compiler instruments memory accesses for one tool at a time",
-	"overlay": "heisen builds with an overlay of its own",
+	"overlay": "$heisen builds with an overlay of its own",
 	"C":       "it must be the first argument after the command",
 }
 

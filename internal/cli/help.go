@@ -80,26 +80,30 @@ for findings with an access in the package, in the function or a function litera
 within it, or to the variable. The reason after the number sign is mandatory.
 `
 
+// named returns a help text or message with the command's name in the place of $heisen. Without the
+// sign, heisen is the project: heisen's binary format, a name such as trace.heisen.
+func (t Tool) named(text string) string { return strings.ReplaceAll(text, "$heisen", t.Name) }
+
 func (t Tool) usage(w io.Writer) {
 	fmt.Fprintf(w, "%s finds concurrency bugs in Go programs.\n\nusage: %[1]s <command> [flags] [arguments]\n\ncommands:\n", t.Name)
 	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.short)
+		fmt.Fprintf(w, "  %-9s %s\n", c.name, t.named(c.short))
 	}
 	fmt.Fprintf(w, "\nFor more about a command, run %s help <command>.\n", t.Name)
 }
 
 // printHelp prints the help text of a subcommand. Its flags have been defined.
 func (c command) printHelp(inv *invocation) {
-	w := inv.Out
-	fmt.Fprintf(w, "usage: %s\n\n%s.\n", strings.TrimSpace(inv.tool.Name+" "+c.name+" "+c.args), strings.ToUpper(c.short[:1])+c.short[1:])
+	w, named := inv.Out, inv.tool.named
+	fmt.Fprintf(w, "usage: %s\n\n%s.\n", strings.TrimSpace(inv.tool.Name+" "+c.name+" "+c.args), strings.ToUpper(c.short[:1])+named(c.short[1:]))
 	if c.first != nil && inv.help != allHelp {
-		fmt.Fprint(w, c.intro)
+		fmt.Fprintf(w, "%s\n", filled(named(c.intro)))
 		for _, b := range c.first {
 			name := "-" + b.flag
 			if f := inv.flags.Lookup(b.flag); f != nil {
 				name = flagWithValue(f)
 			}
-			fmt.Fprintf(w, "  %-22s %s\n", name, b.text)
+			fmt.Fprintf(w, "  %-22s %s\n", name, named(b.text))
 		}
 		fmt.Fprintf(w, `
 Exit status: 0 nothing found, 66 findings, 2 wrong usage, 1 any other error.
@@ -108,7 +112,7 @@ All flags, detectors and more: %s help %s -all
 		return
 	}
 	if c.long != "" {
-		fmt.Fprintf(w, "\n%s", filled(c.long))
+		fmt.Fprintf(w, "\n%s", filled(named(c.long)))
 	}
 	printFlags(w, inv.flags)
 	if inv.flags.Lookup("detect") != nil && c.name != buildCommand.name {

@@ -19,6 +19,38 @@ func helpText(t *testing.T, args ...string) string {
 	return out.String()
 }
 
+// TestHelpNamesTheTool: help texts and messages name the command as its Tool does. The project keeps its
+// name.
+func TestHelpNamesTheTool(t *testing.T) {
+	project := strings.NewReplacer("heisen's binary format", "", "trace.heisen", "", "t.heisen", "", "t-2.heisen", "", "default heisen-fuzz", "")
+	run := func(args ...string) string {
+		var out bytes.Buffer
+		Main(context.Background(), Tool{Name: "hotfinder"}, args, Streams{Out: &out, Err: &out})
+		return out.String()
+	}
+	texts := map[string]string{"no command": run(), "help": run("help"), "an unknown command": run("nothing")}
+	for _, c := range commands() {
+		for _, all := range []string{"", "-all"} {
+			texts[c.name+" "+all] = run("help", c.name, all)
+		}
+	}
+	for _, args := range [][]string{
+		{"test", "-race"}, {"test", "-overlay=x"}, {"test", "-compiler=gccgo"}, {"build", "-detect", "hb"}, {"run", "example.com/x@v1"},
+	} {
+		texts[strings.Join(args, " ")] = run(args...)
+	}
+	for name, text := range texts {
+		if strings.Contains(project.Replace(text), "heisen") || !strings.Contains(text, "hotfinder") {
+			t.Errorf("%s: the command is not called hotfinder:\n%s", name, text)
+		}
+	}
+	for _, line := range []string{"that of hotfinder test or hotfinder run.", "usage: hotfinder record -o trace.heisen ", "hotfinder record", "for hotfinder analyze"} {
+		if !strings.Contains(texts["record "], line) {
+			t.Errorf("help record lacks %q:\n%s", line, texts["record "])
+		}
+	}
+}
+
 // TestHelpFits: help texts fit a terminal of 80 columns, and those of commands with many flags,
 // without -all, a screen of 24 lines with the prompt below it.
 func TestHelpFits(t *testing.T) {

@@ -256,7 +256,7 @@ func (g *grammar) set() error {
 }
 
 // refuse returns an error if a flag of the go command cannot work under heisen.
-func (g *grammar) refuse() error {
+func (g *grammar) refuse(tool Tool) error {
 	for i := range g.parts {
 		p := &g.parts[i]
 		if p.owner != goFlag {
@@ -264,10 +264,10 @@ func (g *grammar) refuse() error {
 		}
 		why := refused[p.name]
 		if p.name == "compiler" && p.value != "gc" {
-			why = "heisen needs the compiler gc"
+			why = "$heisen needs the compiler gc"
 		}
 		if why != "" && p.value != "false" {
-			return misuse("-%s cannot be combined with heisen: %s", p.name, why)
+			return misuse("-%s cannot be combined with %s: %s", p.name, tool.Name, tool.named(why))
 		}
 	}
 	return nil

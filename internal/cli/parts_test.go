@@ -153,7 +153,7 @@ func TestVerbLine(t *testing.T) {
 		{"-golden ./a", true, "test: |||-golden ./a"},
 		{"", true, "test: |||"},
 	} {
-		inv := &invocation{flags: someFlags(), args: strings.Fields(test.args)}
+		inv := &invocation{tool: Tool{Name: "heisen"}, flags: someFlags(), args: strings.Fields(test.args)}
 		got := ""
 		if err := inv.verbLine(test.optional); err != nil {
 			got = err.Error()
@@ -179,7 +179,7 @@ func TestRefused(t *testing.T) {
 		{"-c -o x -exec y -gcflags=-N -toolexec z", ""},
 		{". -args -race", ""},
 	} {
-		inv := &invocation{flags: someFlags(), args: strings.Fields(test.args)}
+		inv := &invocation{tool: Tool{Name: "heisen"}, flags: someFlags(), args: strings.Fields(test.args)}
 		got := ""
 		if err := inv.testLine(); err != nil {
 			got = err.Error()

@@ -15,8 +15,8 @@ import (
 
 var recordCommand = command{
 	name: "record", args: "-o trace.heisen [flags] (test | run) [arguments]",
-	short: "record the events of a program, for heisen analyze",
-	long: `After test or run, the command line is that of heisen test or heisen run.
+	short: "record the events of a program, for $heisen analyze",
+	long: `After test or run, the command line is that of $heisen test or $heisen run.
 
 The trace can be read while it is written. If the command starts several
 instrumented programs, as go test does, each has a trace of its own: t.heisen,

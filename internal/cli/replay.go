@@ -23,9 +23,9 @@ import (
 var replayCommand = command{
 	name: "replay", args: "file.schedule",
 	short: "repeat the execution of a schedule",
-	long: `heisen builds the program from its present sources, executes it once under the
-schedule and shows its output. Run it in the folder in which heisen fuzz ran. If the
-execution differs from the schedule, heisen says so. The name - is standard input.
+	long: `$heisen builds the program from its present sources, executes it once under the
+schedule and shows its output. Run it in the folder in which $heisen fuzz ran. If the
+execution differs from the schedule, $heisen says so. The name - is standard input.
 `,
 	run: (*invocation).replay,
 }

@@ -24,7 +24,7 @@ them), and arguments of the program. The flags of go run, among them those of go
 build, stand in front of the package. A first argument -- is left out. Where both
 have a flag of the same name, it is that of go run.
 
-heisen reports races on standard error while the program runs.
+$heisen reports races on standard error while the program runs.
 ` + baselineHelp,
 	run: (*invocation).runProgram,
 }

@@ -6,7 +6,7 @@ var sectionsCommand = command{
 	name: "sections", args: "(infer | refine) [flags] [packages]",
 	short: "infer atomic sections from source, and refine them by running tests",
 	long: `An atomic section is a sequence of accesses to one variable that is meant to be
-atomic. heisen sections infer finds code that follows one of these patterns:
+atomic. $heisen sections infer finds code that follows one of these patterns:
 
   load-and-store   a variable is written with a value made from its own: x++
   test-and-use     a variable is used in a branch that a test of it decides:
@@ -19,7 +19,7 @@ shows, and sections during which the same function holds a lock. The names of
 source files are relative to the folder of the written file. It runs nothing, but
 compiles the imports of the packages if necessary.
 
-heisen sections refine takes the flags of go test as heisen test does, apart from
+$heisen sections refine takes the flags of go test as $heisen test does, apart from
 -o. It runs the tests several times with the sections of -sections
 watched. It removes the sections that are violated in a run whose tests pass. Runs
 with failing tests prove nothing. It stops after -calm passing runs without a new

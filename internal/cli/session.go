@@ -216,7 +216,7 @@ func (s *session) abandon() {
 	defer s.mu.Unlock()
 	for p, pid := range s.open {
 		if syscall.Kill(pid, 0) == nil {
-			fmt.Fprintf(s.errors, "%s: process %d outlives the command; heisen does not observe the rest of its run\n", s.name, pid)
+			fmt.Fprintf(s.errors, "%s: process %d outlives the command; %[1]s does not observe the rest of its run\n", s.name, pid)
 			s.abandoned[p] = true
 			p.Abandon()
 		}

@@ -10,7 +10,7 @@ work except -race and the like, and so do these, in any place:
 	first: []brief{
 		{"detect", "detectors, such as fasttrack, atomrace and lockorder"},
 		{"predict", "predict bugs in other schedules, and try these"},
-		{"schedules", "where -predict writes schedules for heisen replay"},
+		{"schedules", "where -predict writes schedules for $heisen replay"},
 		{"report", "text, or json with a finding on each line"},
 		{"baseline", "do not report the findings in a file"},
 		{"write-baseline", "write a file for -baseline"},
@@ -20,16 +20,16 @@ work except -race and the like, and so do these, in any place:
 		{"sections", "check the atomic sections in a file"},
 	},
 	long: `The command line is that of go test: flags and packages, then flags of the tests'
-own and arguments. heisen's flags stand wherever those of go test may stand. Where
+own and arguments. $heisen's flags stand wherever those of go test may stand. Where
 both have a flag of the same name, it is that of go test. The first -- ends
-heisen's flags. -vet has no effect. With -c nothing runs.
+$heisen's flags. -vet has no effect. With -c nothing runs.
 
 The tests run under go test, with the recorder in the test binaries. A finding
 fails them. A report names the tests whose goroutines made the accesses.
 
-With -predict, heisen also reports bugs that other orders of the same events
+With -predict, $heisen also reports bugs that other orders of the same events
 show. It runs the packages with such predictions again, one goroutine at a time,
-and follows the predicted orders. heisen replay repeats these executions.
+and follows the predicted orders. $heisen replay repeats these executions.
 
 With -json, the output is that of go test -json with the reports between its
 lines, as output of the package. With -report json, too, each finding is one such
@@ -61,7 +61,7 @@ func (inv *invocation) test() (int, error) {
 		return Failed, err
 	}
 	if inv.events {
-		watch.events = &testEvents{w: inv.raw.Out}
+		watch.events = &testEvents{name: inv.tool.Name, w: inv.raw.Out}
 		cmd.Stdout, cmd.WaitDelay = watch.events, grace
 	}
 	return watch.run(inv, cmd)

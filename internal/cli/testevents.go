@@ -17,6 +17,7 @@ import (
 // test, because readers drop the output of tests that pass, and the test may have passed before the
 // finding is known. The text names the tests.
 type testEvents struct {
+	name string // of the command
 	mu   sync.Mutex
 	w    io.Writer
 	line []byte // start of an unfinished line of go test
@@ -70,7 +71,7 @@ func (e *testEvents) text(f *report.Finding) error {
 
 // finding prints a finding as JSON, with a line of text.
 func (e *testEvents) finding(f *report.Finding) error {
-	output := "heisen: " + string(f.Kind) + ": " + f.Message + ", fingerprint " + f.Fingerprint + "\n"
+	output := e.name + ": " + string(f.Kind) + ": " + f.Message + ", fingerprint " + f.Fingerprint + "\n"
 	return e.put(testEvent{Package: f.Package, Output: output, Finding: f})
 }
 

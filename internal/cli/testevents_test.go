@@ -15,7 +15,7 @@ import (
 // lines, and none of it is lost, not even a line without an end.
 func TestEventsBetweenLines(t *testing.T) {
 	var out bytes.Buffer
-	events := &testEvents{w: &out}
+	events := &testEvents{name: "tool", w: &out}
 	const lines = 200
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -61,7 +61,7 @@ func TestEventsBetweenLines(t *testing.T) {
 		}
 		found++
 		if event.Action != "output" || event.Package != "p" || event.Time.IsZero() || event.Finding.Fingerprint != "0123" ||
-			event.Output != "heisen: race: a <- b, fingerprint 0123\n" || !strings.Contains(line, "a <- b") {
+			event.Output != "tool: race: a <- b, fingerprint 0123\n" || !strings.Contains(line, "a <- b") {
 			t.Fatalf("%q", line)
 		}
 	}

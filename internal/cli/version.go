@@ -11,7 +11,7 @@ import (
 
 var versionCommand = command{
 	name:  "version",
-	short: "print the version of heisen and what it supports",
+	short: "print the version of $heisen and what it supports",
 	run:   (*invocation).version,
 }
 

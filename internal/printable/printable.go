@@ -15,7 +15,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns s with all characters replaced that are neither graphic nor a tab: it is one line.
+// Text returns s on one line: with spaces in the place of tabs and ends of lines, and all other
+// characters replaced that are not graphic.
 func Text(s string) string {
 	if harmless(s, false) {
 		return s
@@ -49,7 +50,7 @@ func (w writer) Write(p []byte) (int, error) {
 }
 
 func graphic(r rune, lines bool) bool {
-	return r == '\t' || lines && r == '\n' || r >= ' ' && r < 0x7f || r >= 0xa0 && unicode.IsGraphic(r)
+	return lines && (r == '\t' || r == '\n') || r >= ' ' && r < 0x7f || r >= 0xa0 && unicode.IsGraphic(r)
 }
 
 // harmless reports whether there is nothing to replace.
@@ -79,6 +80,8 @@ func appendText[T string | []byte](b []byte, s T, lines bool) []byte {
 			b = append(b, '\\', 'x', digits[s[i]>>4], digits[s[i]&15])
 		case graphic(r, lines):
 			b = append(b, s[i:i+size]...)
+		case !lines && (r == '\t' || r == '\n' || r == '\r'):
+			b = append(b, ' ')
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)
 			b = appendUnit(appendUnit(b, high), low)

@@ -19,6 +19,10 @@ var defaultLimits = heisen.Limits{CallPaths: 1 << 20, LockPaths: 1 << 16, OtherL
 // where they were acquired. No address of a Go program has this value.
 const manyLocksObject heisen.Object = manyLocks
 
+// lostLockObject stands for a lock of which only the site of its acquisition is known: its goroutine
+// has made too many operations on locks since.
+const lostLockObject heisen.Object = lostLock
+
 // heldLock is a lock that a goroutine holds, and the path of locks without it and the later ones.
 type heldLock struct {
 	heisen.HeldLock

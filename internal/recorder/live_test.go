@@ -159,21 +159,25 @@ func TestLocksOfAPlace(t *testing.T) {
 		0x100, 1<<32|0x200, // 2: the access
 		nodeLow<<32|mutex&(1<<32-1), (nodeHigh|3)<<32|mutex>>32, (nodeTaken|4)<<32|0x110, // 5: one lock
 		(nodeLow|5)<<32|rw&(1<<32-1), (nodeHigh|6)<<32|nodeShared|rw>>32, (nodeTaken|7)<<32|0x120, // 8: two
-		(nodeAccess|2)<<32|5, (nodeAccess|2)<<32|8)
+		(nodeAccess|2)<<32|5, (nodeAccess|2)<<32|8,
+		nodeSite<<32|0x110, (nodeSite|11)<<32|nodeShared|0x120, (nodeAccess|2)<<32|12) // 13: two that are not known
 	rec = message(rec, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan|1),
-		word(opOverlap, varBase), 0, accessID(0, heisen.Read, 10), accessID(unknownG, heisen.Write, 9), 8<<48|varBase, byOrder)
+		word(opOverlap, varBase), 0, accessID(0, heisen.Read, 10), accessID(unknownG, heisen.Write, 9), 8<<48|varBase, byOrder,
+		word(opOverlap, varBase), 1, accessID(0, heisen.Read, 13), accessID(unknownG, heisen.Write, 2), 8<<48|varBase, byOrder)
 	s, err := NewStream(bytes.NewReader(rec), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []heisen.Access
-	s.OnOverlap(func(o Overlap) { got = o.Accesses })
-	if _, err := drain(s); err != nil || len(got) != 2 {
+	s.OnOverlap(func(o Overlap) { got = append(got, o.Accesses...) })
+	if _, err := drain(s); err != nil || len(got) != 4 {
 		t.Fatal(got, err)
 	}
 	one := heisen.HeldLock{Lock: mutex, Site: s.site(0x110)}
 	two := heisen.HeldLock{Lock: rw, Shared: true, Site: s.site(0x120)}
-	for i, want := range [][]heisen.HeldLock{{one}, {one, two}} {
+	lostOne, lostTwo := one, two
+	lostOne.Lock, lostTwo.Lock = lostLockObject, lostLockObject
+	for i, want := range [][]heisen.HeldLock{{one}, {one, two}, nil, {lostOne, lostTwo}} {
 		locks, calls := s.syms.Locks(got[i].Context), s.syms.Calls(got[i].Context)
 		if !slices.Equal(locks, want) || !slices.Equal(calls, []heisen.Site{s.site(0x100)}) || got[i].Site != s.site(0x200) {
 			t.Errorf("%+v under %+v, called at %v", got[i], locks, calls)
@@ -190,7 +194,9 @@ func TestLocksOfAPlace(t *testing.T) {
 		"place in a set":       {nodeLow << 32, 1<<32 | 0x100},
 		"under half a set":     {0x100, nodeLow << 32, (nodeAccess|1)<<32 | 2},
 		"under nothing":        {0x100, (nodeAccess|1)<<32 | 7},
-		"unknown kind":         {5 << 56},
+		"site under a place":   {0x100, (nodeSite | 1) << 32},
+		"lock under a site":    {nodeSite << 32, (nodeLow | 1) << 32},
+		"unknown kind":         {6 << 56},
 	} {
 		if _, _, err := readAll(t, message(helloMessage(), msgPlaces, 0, nodes...)); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: error %v", name, err)

@@ -54,11 +54,16 @@ func (s *Stream) fits(p *place) bool {
 		return parent == nodeLow && p.pc&^nodeShared < 1<<24
 	case nodeTaken:
 		return parent == nodeHigh
+	case nodeSite:
+		return parent == nodeSite || p.parent == 0
 	case nodeAccess:
-		return parent == 0 && p.parent != 0 && int(p.pc) < len(s.places) && s.places[p.pc].kind == nodeTaken
+		return parent == 0 && p.parent != 0 && int(p.pc) < len(s.places) && s.places[p.pc].isLockset()
 	}
 	return false
 }
+
+// isLockset reports whether p is a set of locks.
+func (p *place) isLockset() bool { return p.kind == nodeTaken || p.kind == nodeSite }
 
 // addTask adds a task.
 func (s *Stream) addTask(id uint32, words []uint64) error {
@@ -102,22 +107,30 @@ func (s *Stream) locksOf(set uint32) uint32 {
 	var path []uint32
 	for set != 0 && !s.places[set].resolved {
 		path = append(path, set)
-		set = s.places[s.places[s.places[set].parent].parent].parent
+		_, set = s.lockOf(set)
 	}
 	locks := s.places[set].locks // 0 has none
 	for _, set := range slices.Backward(path) {
-		taken := &s.places[set]
-		high := &s.places[taken.parent]
-		low := &s.places[high.parent]
-		held := heisen.HeldLock{
-			Lock:   heisen.Object(high.pc&^nodeShared)<<32 | heisen.Object(low.pc),
-			Shared: high.pc&nodeShared != 0,
-			Site:   s.site(taken.pc),
-		}
+		held, _ := s.lockOf(set)
 		locks = s.syms.Acquire(heisen.Cursor{Locks: locks}, held).Locks
-		taken.locks, taken.resolved = locks, true
+		s.places[set].locks, s.places[set].resolved = locks, true
 	}
 	return locks
+}
+
+// lockOf returns the lock that was added last to a set of locks, and the set without it.
+func (s *Stream) lockOf(set uint32) (held heisen.HeldLock, below uint32) {
+	at := &s.places[set]
+	if at.kind == nodeSite {
+		return heisen.HeldLock{Lock: lostLockObject, Shared: at.pc&nodeShared != 0, Site: s.site(at.pc &^ nodeShared)}, at.parent
+	}
+	high := &s.places[at.parent]
+	low := &s.places[high.parent]
+	return heisen.HeldLock{
+		Lock:   heisen.Object(high.pc&^nodeShared)<<32 | heisen.Object(low.pc),
+		Shared: high.pc&nodeShared != 0,
+		Site:   s.site(at.pc),
+	}, low.parent
 }
 
 func (s *Stream) siteOf(p *place) heisen.Site {

@@ -114,6 +114,7 @@ func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
 	s.merge.init(s)
 	s.syms.SetName(collector, "garbage collector")
 	s.syms.SetName(manyLocksObject, "one of many locks")
+	s.syms.SetName(lostLockObject, "(address unknown)")
 	m, err := s.in.message()
 	if err != nil {
 		return nil, fmt.Errorf("start of recording: %w", err)

@@ -90,8 +90,10 @@ const (
 	nodeHigh   = 2 << 24
 	nodeTaken  = 3 << 24
 	nodeAccess = 4 << 24
+	nodeSite   = 5 << 24
 	nodeShared = 1 << 31
 	manyLocks  = 1<<55 + 1
+	lostLock   = 1<<55 + 2
 
 	hiddenShow = 1
 	hiddenOnce = 2

@@ -71,11 +71,13 @@ func (e entry) has(file string) bool { return e.pkg != nil && e.pkg.files[file] 
 
 func packageKey(dir, name string) string { return dir + "\x00" + name }
 
-func excerptKey(f heisen.Frame, op heisen.Op) string {
+func excerptKey(f heisen.Frame, op heisen.Op, size uint64) string {
 	key := make([]byte, 0, 128)
 	key = append(key, f.File...)
 	key = append(key, 0, byte(op))
 	key = strconv.AppendInt(key, int64(f.Line), 10)
+	key = append(key, 0)
+	key = strconv.AppendUint(key, size, 10)
 	key = append(key, 0)
 	return string(append(key, f.Func...))
 }
@@ -121,18 +123,14 @@ func newStore(memory int64) store {
 // Excerpt is what the source says about one access.
 type Excerpt struct {
 	Line      string // the source line, without the space around it
-	Statement string // the innermost statement on the line, on one line
+	Statement string // the innermost statement on the line that may make the access, on one line
 
-	candidates []candidate // expressions that the access may be to, best first
+	candidates []candidate // expressions that the access may be to, the likeliest first
 }
 
-// Variable returns the expression that is most likely accessed, or the empty string.
-func (e *Excerpt) Variable() string {
-	if len(e.candidates) == 0 {
-		return ""
-	}
-	return e.candidates[0].text
-}
+// Variable returns the expression that is accessed, or the empty string if none or more than one
+// fits.
+func (e *Excerpt) Variable() string { return only(e.candidates).Variable }
 
 // cost estimates the memory of the excerpt, in bytes.
 func (e *Excerpt) cost() int64 {
@@ -147,9 +145,9 @@ func (e *Excerpt) cost() int64 {
 	return int64(n)
 }
 
-// At returns what the source says about an operation in a frame. The frame's function name
-// distinguishes a function from the literals in it.
-func (c *Cache) At(frame heisen.Frame, op heisen.Op) *Excerpt {
+// At returns what the source says about an operation in a frame on at least so many bytes. The
+// frame's function name distinguishes a function from the literals in it.
+func (c *Cache) At(frame heisen.Frame, op heisen.Op, size uint64) *Excerpt {
 	if c == nil || frame.Line <= 0 {
 		return &Excerpt{}
 	}
@@ -158,7 +156,7 @@ func (c *Cache) At(frame heisen.Frame, op heisen.Op) *Excerpt {
 	if c.store == nil { // so that a program without findings pays nothing
 		c.store = newStore(c.memory)
 	}
-	key := excerptKey(frame, op)
+	key := excerptKey(frame, op, size)
 	if e, ok := c.store.Get(key); ok && e.excerpt != nil {
 		return e.excerpt
 	}
@@ -166,13 +164,13 @@ func (c *Cache) At(frame heisen.Frame, op heisen.Op) *Excerpt {
 	if p == nil {
 		return &Excerpt{}
 	}
-	excerpt := p.at(frame, op)
+	excerpt := p.at(frame, op, size)
 	c.store.Set(key, entry{excerpt: excerpt}, excerpt.cost()+int64(len(key)))
 	return excerpt
 }
 
 // at computes the Excerpt for a frame in one of the package's files.
-func (p *pkg) at(frame heisen.Frame, op heisen.Op) *Excerpt {
+func (p *pkg) at(frame heisen.Frame, op heisen.Op, size uint64) *Excerpt {
 	excerpt := &Excerpt{}
 	f := p.files[frame.File]
 	if frame.Line > len(f.lines) {
@@ -184,10 +182,13 @@ func (p *pkg) at(frame heisen.Frame, op heisen.Op) *Excerpt {
 	}
 	find := &finder{pkg: p, file: f, fset: p.fset, line: frame.Line}
 	find.search()
-	excerpt.candidates = find.best(op, literalDepth(frame.Func))
+	excerpt.candidates = find.fitting(op, size, literalDepth(frame.Func))
 	excerpt.Statement = find.innermost
 	if len(excerpt.candidates) > 0 {
-		excerpt.Statement = excerpt.candidates[0].statement
+		excerpt.Statement = only(excerpt.candidates).Statement
+		if excerpt.Statement == "" { // several statements fit
+			excerpt.Statement = shorten(excerpt.Line)
+		}
 	}
 	return excerpt
 }

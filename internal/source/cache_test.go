@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,8 +32,8 @@ var wantOps = map[string]heisen.Op{
 
 var wantKey = regexp.MustCompile(`\b(read|write|atomic|lock|send|receive)=`)
 
-// TestVariables compares the variable shown for each access in testdata/src with the comment on its
-// line. An empty comment means that no op has a variable.
+// TestVariables compares the variables that fit each access in testdata/src with the comment on its
+// line. An empty comment means that no op has a variable. A variable is shown only if no other fits.
 func TestVariables(t *testing.T) {
 	for _, name := range []string{"access.go", "sync.go"} {
 		path := filepath.Join("testdata", "src", name)
@@ -63,8 +64,18 @@ func TestVariables(t *testing.T) {
 				if !ok && len(wanted) > 0 {
 					continue
 				}
-				if got := sources.At(frame, wantOps[op]).Variable(); got != expected {
+				e := sources.At(frame, wantOps[op], 0)
+				var texts []string
+				for _, c := range prefer(e.candidates, func(c candidate) bool { return c.rank > rankRemote }) {
+					if !slices.Contains(texts, c.text) {
+						texts = append(texts, c.text)
+					}
+				}
+				if got := strings.Join(texts, " | "); got != expected {
 					t.Errorf("%s:%d: %s of %q, want %q", name, i+1, op, got, expected)
+				}
+				if got := e.Variable(); len(texts) == 1 && got != texts[0] || len(texts) != 1 && got != "" {
+					t.Errorf("%s:%d: %s is shown as %q, and %q fit", name, i+1, op, got, texts)
 				}
 				checked++
 			}
@@ -75,8 +86,8 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestChoice checks that the variable shown is the one that both sides mention, even if a side has
-// likelier ones of its own.
+// TestChoice checks that the variable shown is the one that both sides mention, and that none is shown
+// if more than one fits.
 func TestChoice(t *testing.T) {
 	const src = `package p
 
@@ -94,9 +105,13 @@ func f(t *T, u *T, m map[int]int, q []T, w *int, v *V) {
 	t.list, u.c = nil, 1
 	v.a, t.a = 1, 2
 	print(t.sub.n, u.sub == t.sub)
+	print(t.a, u.a, v.a)
+	func() { t.a++; u.b++ }()
+	v.t = &T{b: 1}
+	print(v.t.list[0])
 }
 
-type V struct{ a int }
+type V struct{ a int; t *T }
 `
 	type side struct {
 		line int
@@ -111,25 +126,61 @@ type V struct{ a int }
 		{{10, w, "t.list[0]"}, {11, r, "u.list[3]"}},    // elements, not len
 		{{9, r, "t.c"}, {7, w, "t.c"}, {6, r, "t.c"}},   // three steps
 		{{14, w, "u.c"}, {10, r, "t.b"}, {13, w, "*w"}}, // an alias: the type fits
-		{{8, w, "u.sub"}, {16, r, "u.sub"}},             // the whole struct before its field
+		{{8, w, "u.sub"}, {16, r, ""}},                  // the struct of two values, and a field of it
 		{{15, w, "t.a"}, {7, r, "t.a"}},                 // not the field a of another type
 		{{6, w, "t.a"}, {99, r, ""}},                    // a side without source
 		{{1, r, ""}, {2, w, ""}},                        // no source on either
+		{{6, r, ""}},                                    // nothing tells t.b from t.c
+		{{6, w, "t.a"}, {17, r, ""}},                    // the field of two values
+		{{18, w, ""}, {18, r, ""}},                      // two variables on both sides
+		{{18, w, "t.a"}, {18, r, "t.a"}, {6, w, "t.a"}}, // a third access tells them apart
+		{{19, w, "T{…}"}, {7, r, "t.a"}},                // a field of what is published
+		{{19, w, "v.t"}, {20, r, "v.t"}},                // the pointer that is published
 	} {
 		s := newTestCache(t)
 		addFile(s, "p.go", []byte(src))
 		excerpts := make([]*Excerpt, len(test))
 		for i, side := range test {
-			excerpts[i] = s.At(heisen.Frame{Func: "p.f", File: "p.go", Line: side.line}, side.op)
+			excerpts[i] = s.At(heisen.Frame{Func: "p.f", File: "p.go", Line: side.line}, side.op, 0)
 		}
-		for i, c := range choose(excerpts) {
-			got := ""
-			if c != nil {
-				got = c.text
-			}
-			if got != test[i].want {
+		for i, c := range Choose(excerpts) {
+			if got := c.Variable; got != test[i].want {
 				t.Errorf("%v: side %d is %q, want %q", test, i, got, test[i].want)
 			}
+		}
+	}
+}
+
+// TestSize checks that an access is not to a variable that is smaller.
+func TestSize(t *testing.T) {
+	const src = `package p
+
+import "image"
+
+type T struct { name string; n int; wide [3]int32; next *T; bad B; at image.Point }
+
+type B struct { b B }
+
+func f(t *T) {
+	print(t.name, t.n)
+	print(t.n, t.wide, t.next)
+	print(t.bad, t.n)
+	print(t.at, t.n)
+}
+`
+	s := newTestCache(t)
+	addFile(s, "p.go", []byte(src))
+	for _, test := range []struct {
+		line int
+		size uint64
+		want string
+	}{
+		{10, 0, ""}, {10, 1, ""}, {10, 8, ""}, {10, 16, "t.name"},
+		{10, 99, ""}, // something else, but perhaps a trace is wrong about the size
+		{11, 12, "t.wide"}, {11, 8, ""}, {12, 16, "t.bad"}, {13, 16, "t.at"},
+	} {
+		if got := s.At(heisen.Frame{Func: "p.f", File: "p.go", Line: test.line}, heisen.Read, test.size).Variable(); got != test.want {
+			t.Errorf("line %d, %d bytes: %q, want %q", test.line, test.size, got, test.want)
 		}
 	}
 }
@@ -154,6 +205,7 @@ func f(a []int) (n int) {
 	case 1,
 		2:
 	}
+	x++; y = 2
 	return g(
 		x,
 		func() int { return y },
@@ -165,11 +217,15 @@ func g(int, func() int, int) int { return 0 }
 	for line, want := range map[int]string{
 		3: "x, y int", 4: "", 6: "if x > 1 && y > 2", 7: "if x > 1 && y > 2", 8: "x = 3",
 		10: "x += i", 11: "go func() {…}()", 12: "y++", 13: "go func() {…}()", 15: "switch x", 17: "case 1, 2",
-		20: "return g( x, func() int {…}, y)",
+		19: "x++; y = 2", 21: "return g( x, func() int {…}, y)",
 	} {
 		s := newTestCache(t)
 		addFile(s, "p.go", []byte(src))
-		if got := s.At(heisen.Frame{File: "p.go", Line: line}, heisen.Read).Statement; got != want {
+		op := heisen.Read
+		if line == 19 {
+			op = heisen.Write
+		}
+		if got := s.At(heisen.Frame{File: "p.go", Line: line}, op, 0).Statement; got != want {
 			t.Errorf("line %d: %q, want %q", line, got, want)
 		}
 	}
@@ -213,14 +269,14 @@ func TestNoSource(t *testing.T) {
 	} {
 		s := newTestCache(t)
 		for range 2 { // the second time from the cache
-			e := s.At(heisen.Frame{File: test.file, Line: test.line}, heisen.Write)
+			e := s.At(heisen.Frame{File: test.file, Line: test.line}, heisen.Write, 0)
 			if e.Line != test.text || e.Statement != test.statement {
 				t.Errorf("%s:%d: %q and %q, want %q and %q", test.file, test.line, e.Line, e.Statement, test.text, test.statement)
 			}
 		}
 	}
 	var none *Cache
-	if e := none.At(heisen.Frame{File: broken, Line: 3}, heisen.Write); e.Line != "" || e.Variable() != "" {
+	if e := none.At(heisen.Frame{File: broken, Line: 3}, heisen.Write, 0); e.Line != "" || e.Variable() != "" {
 		t.Errorf("the nil Cache knows %q", e.Line)
 	}
 }
@@ -239,7 +295,7 @@ func TestPackageTypes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := newTestCache(t).At(heisen.Frame{File: path, Line: 4}, heisen.Write).Variable(); got != "w" {
+	if got := newTestCache(t).At(heisen.Frame{File: path, Line: 4}, heisen.Write, 0).Variable(); got != "w" {
 		t.Errorf("write of %q, want the map w", got)
 	}
 }
@@ -269,7 +325,7 @@ func FuzzCache(f *testing.F) {
 		s := newTestCache(t)
 		addFile(s, "/nowhere/fuzz.go", text)
 		for op := range heisen.Op(heisen.NumOps) {
-			e := s.At(heisen.Frame{Func: "p.f.func1", File: "/nowhere/fuzz.go", Line: line}, op)
+			e := s.At(heisen.Frame{Func: "p.f.func1", File: "/nowhere/fuzz.go", Line: line}, op, 0)
 			if len(e.Variable()) > maxText+len("…") || len(e.Statement) > maxText+len("…") {
 				t.Errorf("the variable %q or the statement %q is too long", e.Variable(), e.Statement)
 			}

@@ -57,6 +57,7 @@ type candidate struct {
 	rank      int
 	keys      []string // its storage, then the storages around it
 	typ       string   // its type, if known
+	size      uint64   // of its type in bytes; 0 if not known
 	onLine    bool     // whether it stands on the line, not only its statement
 	depth     int      // function literals around it
 	nesting   int      // expressions around it
@@ -77,15 +78,17 @@ func shorten(s string) string {
 	return s[:cut] + "…"
 }
 
-// best returns the candidates for an op in a function literal of the given depth, the best first. If
-// there are candidates on the line, it drops those elsewhere in the statement. If there are
-// candidates in a literal of that depth, it drops the others. It sorts by rank, and puts outer
-// expressions before the expressions in them.
-func (f *finder) best(op heisen.Op, depth int) []candidate {
+// fitting returns the candidates for an access in a function literal of the given depth, the likeliest
+// first. If there are candidates on the line, it drops those elsewhere in the statement. If there are
+// candidates in a literal of that depth, it drops the others. A variable is at least as large as the
+// access; a program reports the access to a part of it where another part cannot race. It sorts by
+// rank, and puts outer expressions before the expressions in them.
+func (f *finder) fitting(op heisen.Op, size uint64, depth int) []candidate {
 	want := roleOf(op)
 	out := slices.DeleteFunc(f.found, func(c candidate) bool {
 		return c.role&want == 0 || c.rank == rankNone
 	})
+	out = prefer(out, func(c candidate) bool { return c.size == 0 || c.size >= size })
 	out = prefer(out, func(c candidate) bool { return c.onLine })
 	out = prefer(out, func(c candidate) bool { return c.depth == depth })
 	slices.SortStableFunc(out, func(a, b candidate) int {
@@ -122,86 +125,6 @@ func literalDepth(function string) int {
 	return len(literalName.FindAllString(function, -1))
 }
 
-// Choice is the expression that was chosen for an access, and the statement that has it. Both are
-// empty if nothing is known.
-type Choice struct{ Variable, Statement string }
-
-// Choose picks for each access the candidate that fits best with those of the other accesses,
-// because both sides of a race access the same storage. It chooses the last access and the one
-// before it together, and the others to fit the last.
-func Choose(excerpts []*Excerpt) []Choice {
-	choices := make([]Choice, len(excerpts))
-	for i, c := range choose(excerpts) {
-		if c != nil {
-			choices[i] = Choice{c.text, c.statement}
-		}
-	}
-	return choices
-}
-
-// choose is Choose for candidates. A nil stands for an access without candidates.
-func choose(excerpts []*Excerpt) []*candidate {
-	chosen := make([]*candidate, len(excerpts))
-	n := len(excerpts)
-	if n == 0 {
-		return chosen
-	}
-	last := excerpts[n-1].candidates
-	bestFit := -1
-	for i := range last {
-		fit := 10 * last[i].rank
-		if n > 1 {
-			fit += fitting(&last[i], excerpts[n-2].candidates)
-		}
-		if fit > bestFit {
-			bestFit, chosen[n-1] = fit, &last[i]
-		}
-	}
-	for i := range n - 1 {
-		bestFit = -1
-		for j := range excerpts[i].candidates {
-			c := &excerpts[i].candidates[j]
-			if fit := 10*c.rank + sameness(c, chosen[n-1]); fit > bestFit {
-				bestFit, chosen[i] = fit, c
-			}
-		}
-	}
-	return chosen
-}
-
-// fitting returns how well c fits the best of others.
-func fitting(c *candidate, others []candidate) (best int) {
-	for i := range others {
-		best = max(best, 10*others[i].rank+sameness(c, &others[i]))
-	}
-	return best
-}
-
-// sameness says how likely a and b denote the same storage. Any sameness outweighs all ranks.
-func sameness(a, b *candidate) int {
-	switch {
-	case b == nil:
-		return 0
-	case a.keys[0] == b.keys[0]:
-		return 400
-	case slices.Contains(a.keys, b.keys[0]) || slices.Contains(b.keys, a.keys[0]):
-		return 300
-	case lastName(a.text) == lastName(b.text):
-		return 200
-	case a.typ != "" && a.typ == b.typ:
-		return 100
-	}
-	return 0
-}
-
-// lastName returns the last identifier of an expression outside of brackets.
-func lastName(text string) string {
-	if i := strings.IndexAny(text, "[("); i > 0 {
-		text = text[:i]
-	}
-	return text[strings.LastIndexAny(text, ".*")+1:]
-}
-
 // storage returns the key of e, then the keys of the variables around it. Two expressions that
 // surely or likely denote the same storage have equal keys. Fields of the same name in different
 // values of a type share a key.
@@ -236,6 +159,10 @@ func (f *finder) storage(e ast.Expr) []string {
 			return []string{"*" + typeText(p.Elem())}
 		}
 		return []string{"*" + f.storage(e.X)[0]}
+	case *ast.CompositeLit:
+		if t := f.typeOf(e); t != nil {
+			return []string{"*" + typeText(t)}
+		}
 	}
 	return []string{types.ExprString(e)}
 }
@@ -362,7 +289,7 @@ func (f *finder) addPart(e ast.Expr, part string, r role, limit int) {
 		nesting:   f.nesting,
 	}
 	if t := f.typeOf(e); t != nil && part == "" {
-		c.typ = typeText(t)
+		c.typ, c.size = typeText(t), sizeOf(t)
 	}
 	f.found = append(f.found, c)
 }

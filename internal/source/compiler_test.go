@@ -47,8 +47,8 @@ func TestCompilerAgrees(t *testing.T) {
 			op = heisen.Write
 		}
 		accesses++
-		excerpt := sources.At(heisen.Frame{Func: function, File: path, Line: line}, op)
-		if excerpt.Variable() == "" {
+		excerpt := sources.At(heisen.Frame{Func: function, File: path, Line: line}, op, 0)
+		if len(excerpt.candidates) == 0 {
 			if op == heisen.Write && allocates.MatchString(excerpt.Statement) {
 				temporaries++
 				continue

@@ -3,9 +3,9 @@
 // It works from syntax and from the type information that a package's own files give. It needs
 // neither the go command nor compiled dependencies, and imports stay unresolved. A finder walks
 // the statements on a line and collects the expressions that they use, each with a role: it is
-// read, written, locked and so on. An operation keeps the expressions whose role fits it, ranked
-// by how likely the compiler instruments an access to them. Choose picks one expression for each
-// access of a finding such that the choices denote the same storage, if possible.
+// read, written, locked and so on. An operation keeps the expressions whose role and size fit it.
+// Choose keeps of them those that fit the other accesses to the same storage best, and chooses an
+// expression if it is the only one left.
 //
 // The result is a guess for people to read. No detector depends on it.
 //

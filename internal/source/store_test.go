@@ -56,7 +56,7 @@ func TestForgetting(t *testing.T) {
 		for range 2 {
 			for _, f := range frames {
 				for _, op := range []heisen.Op{heisen.Read, heisen.Write} {
-					want, got := sure.At(f, op), c.At(f, op)
+					want, got := sure.At(f, op, 0), c.At(f, op, 0)
 					if got.Line != want.Line || got.Statement != want.Statement || got.Variable() != want.Variable() {
 						t.Fatalf("each %d, %v: %+v, want %+v", each, f, got, want)
 					}
@@ -73,7 +73,7 @@ func TestBound(t *testing.T) {
 	defer tiny.Close()
 	for range 3 {
 		for _, f := range frames {
-			if want, got := sure.At(f, heisen.Write), tiny.At(f, heisen.Write); got.Statement != want.Statement || got.Variable() != want.Variable() {
+			if want, got := sure.At(f, heisen.Write, 0), tiny.At(f, heisen.Write, 0); got.Statement != want.Statement || got.Variable() != want.Variable() {
 				t.Fatalf("%v: %+v, want %+v", f, got, want)
 			}
 		}
@@ -86,10 +86,10 @@ func TestClose(t *testing.T) {
 	frame := libraryFrames(t, "errors")[0]
 	for range 2 {
 		c := NewCache(DefaultMemory)
-		want := c.At(frame, heisen.Read).Line
+		want := c.At(frame, heisen.Read, 0).Line
 		c.Close()
 		c.Close()
-		if got := c.At(frame, heisen.Read).Line; got != want {
+		if got := c.At(frame, heisen.Read, 0).Line; got != want {
 			t.Errorf("%q after Close, %q before", got, want)
 		}
 	}
@@ -143,7 +143,7 @@ func BenchmarkCache(b *testing.B) {
 				c := cache.make()
 				defer c.Close()
 				for i := 0; i < len(frames); i += 4 {
-					c.At(frames[i], heisen.Read)
+					c.At(frames[i], heisen.Read, 0)
 				}
 				rng := rand.New(rand.NewPCG(1, 1))
 				n := 0
@@ -154,8 +154,8 @@ func BenchmarkCache(b *testing.B) {
 						n++
 						first.Func, second.Func = strconv.Itoa(n), strconv.Itoa(n)
 					}
-					c.At(first, heisen.Read)
-					c.At(second, heisen.Write)
+					c.At(first, heisen.Read, 0)
+					c.At(second, heisen.Write, 0)
 				}
 				b.ReportMetric(float64(inUse()-before)/(1<<20), "MiB-kept")
 			})
@@ -174,7 +174,7 @@ func TestCost(t *testing.T) {
 		before := inUse()
 		c := newTestCache(t)
 		c.store = mapStore{}
-		c.At(libraryFrames(t, name)[0], heisen.Read)
+		c.At(libraryFrames(t, name)[0], heisen.Read, 0)
 		taken := inUse() - before
 		fmt.Fprintf(os.Stderr, "%-16s %8d bytes of source, %10d taken, %10d estimated, %.1f bytes a byte\n",
 			name, c.last.size, taken, c.last.cost(), float64(taken)/float64(c.last.size))

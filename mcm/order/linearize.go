@@ -14,31 +14,23 @@ type linearizer struct {
 func (l *linearizer) init(nodes, width int) {
 	l.rank = make([]int32, nodes)
 	l.placed = make([]int32, width)
-	l.reset()
-	l.nameRest()
+	l.prefer(nil)
 }
 
-func (l *linearizer) reset() {
-	l.hint = l.hint[:0]
-	for i := range l.rank {
-		l.rank[i] = -1
+// prefer sets the preferred order: the given nodes, no two of which are equal, and then all others
+// by number.
+func (l *linearizer) prefer(nodes []Node) {
+	for n := range l.rank {
+		l.rank[n] = -1
 	}
-}
-
-// name appends a node to the preferred order. It reports false if the node is there already.
-func (l *linearizer) name(n Node) bool {
-	if l.rank[n] >= 0 {
-		return false
+	for i, n := range nodes {
+		l.rank[n] = int32(i)
 	}
-	l.rank[n] = int32(len(l.hint))
-	l.hint = append(l.hint, n)
-	return true
-}
-
-func (l *linearizer) nameRest() {
+	l.hint = append(l.hint[:0], nodes...)
 	for n, r := range l.rank {
 		if r < 0 {
-			l.name(Node(n))
+			l.rank[n] = int32(len(l.hint))
+			l.hint = append(l.hint, Node(n))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/option"
 )
 
 // Problem is a problem as data: what one would add to a Solver. It serves the exchange with other
@@ -22,10 +23,14 @@ type Problem struct {
 func Bool(k int) Lit { return Lit{Node(-1 - 2*k), Node(-2 - 2*k)} }
 
 // Solver returns a new Solver with the chains, booleans, edges and clauses of the problem. The
-// assumptions are for Solve. The errors are those of NewSolver, Require and Add.
+// assumptions are for Solve. The errors are those of NewSolver, Require and Add; a negative number of
+// booleans is an error that wraps heisen.ErrOption.
 func (p *Problem) Solver(opts ...Option) (*Solver, error) {
 	if p == nil {
 		return nil, heisen.ErrZero
+	}
+	if err := p.checkBools(); err != nil {
+		return nil, fmt.Errorf("order.Problem.Solver: %w", err)
 	}
 	s, err := NewSolver(p.Chains, opts...)
 	if err != nil {
@@ -52,8 +57,8 @@ func (p *Problem) Solver(opts ...Option) (*Solver, error) {
 // no literal compares may be equal. No literal asks for equality, so any order of such nodes
 // satisfies the problem. Hence sat corresponds to Sat and unsat to Unsat. The text is a direct
 // translation that uses nothing of the solver. The error is that of w. If w is nil, or the problem
-// has a wrong chain or literal, nothing is written, and the error wraps heisen.ErrOption, ErrSize or
-// ErrNode.
+// has a wrong chain, number of booleans or literal, nothing is written, and the error wraps
+// heisen.ErrOption, ErrSize or ErrNode.
 func (p *Problem) WriteSMTLIB(w io.Writer) error {
 	switch {
 	case p == nil:
@@ -113,6 +118,9 @@ func (p *Problem) WriteSMTLIB(w io.Writer) error {
 
 // check returns what is wrong with the problem.
 func (p *Problem) check() error {
+	if err := p.checkBools(); err != nil {
+		return err
+	}
 	nodes, err := countNodes(p.Chains)
 	if err != nil {
 		return err
@@ -127,6 +135,14 @@ func (p *Problem) check() error {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// checkBools returns an error for a number of booleans that there cannot be.
+func (p *Problem) checkBools() error {
+	if p.Bools < 0 {
+		return option.Errorf("%d booleans, want at least 0", p.Bools)
 	}
 	return nil
 }

@@ -200,9 +200,9 @@ func countNodes(chains []int) (nodes int, err error) {
 		if n < 0 {
 			return 0, option.Errorf("chain %d has length %d, want at least 0", c, n)
 		}
-		if bound := math.MaxInt32 / len(chains); n >= bound-nodes {
-			return 0, fmt.Errorf("%w: %d chains may have fewer than %d nodes, and chain %d of length %d comes after %d",
-				ErrSize, len(chains), bound, c, n, nodes)
+		if bound := math.MaxInt32/len(chains) - 1; n > bound-nodes {
+			return 0, fmt.Errorf("%w: chain %d of length %d makes more than %d nodes, the most of %d chains",
+				ErrSize, c, n, bound, len(chains))
 		}
 		nodes += n
 	}
@@ -298,21 +298,23 @@ func (s *Solver) Add(clause ...Lit) error {
 
 // PreferOrder sets the preferred order. The search first tries each pair in this order, and
 // candidates stay close to it. Nodes that the list does not name come last, by number. The error
-// wraps ErrNode, also for a node that is named twice, or ErrZero.
+// wraps ErrNode, also for a node that is named twice, or ErrZero; the preferred order is as before
+// then.
 func (s *Solver) PreferOrder(nodes []Node) error {
 	if s.zero() {
 		return heisen.ErrZero
 	}
-	s.lin.reset()
+	named := make([]bool, len(s.chainOf))
 	for i, n := range nodes {
-		if n < 0 || int(n) >= len(s.chainOf) {
+		if n < 0 || int(n) >= len(named) {
 			return fmt.Errorf("preferred order, position %d: node %d: %w", i, n, ErrNode)
 		}
-		if !s.lin.name(n) {
+		if named[n] {
 			return fmt.Errorf("preferred order, position %d: %w: node %d occurs twice", i, ErrNode, n)
 		}
+		named[n] = true
 	}
-	s.lin.nameRest()
+	s.lin.prefer(nodes)
 	return nil
 }
 

@@ -153,6 +153,28 @@ func TestPreferred(t *testing.T) {
 	}
 }
 
+// TestPreferredAfterErrors checks that a wrong preferred order leaves the one before.
+func TestPreferredAfterErrors(t *testing.T) {
+	for _, before := range [][]order.Node{nil, {2, 0, 3, 1}} {
+		for _, wrong := range [][]order.Node{{0, 0}, {3, 2, 99}, {3, -1}, {1, 0, 2, 3, 1}} {
+			s := mustNew(t, []int{2, 2})
+			if err := s.PreferOrder(before); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.PreferOrder(wrong); !errors.Is(err, order.ErrNode) {
+				t.Errorf("%v: error %v", wrong, err)
+			}
+			want := before
+			if before == nil {
+				want = []order.Node{0, 1, 2, 3}
+			}
+			if ask(s, nil, nil) != order.Sat || !slices.Equal(s.Order(), want) {
+				t.Errorf("order %v after %v, want %v", s.Order(), wrong, want)
+			}
+		}
+	}
+}
+
 // TestBudget checks that a budget makes hard queries unknown and holds for each query, and that later
 // queries without a budget have the right results.
 func TestBudget(t *testing.T) {
@@ -431,6 +453,7 @@ func TestNilArguments(t *testing.T) {
 		"an unknown node":    {Chains: []int{2}, Clauses: [][]order.Lit{{lit(0, 7)}}},
 		"an unknown boolean": {Chains: []int{2}, Bools: 1, Clauses: [][]order.Lit{{order.Bool(1)}}},
 		"a negative length":  {Chains: []int{-1}},
+		"negative booleans":  {Chains: []int{1}, Bools: -1},
 		"a required boolean": {Chains: []int{2}, Bools: 1, Require: []order.Lit{order.Bool(0)}},
 		"too many nodes":     {Chains: []int{1 << 31}},
 	} {
@@ -446,7 +469,7 @@ func TestNilArguments(t *testing.T) {
 		t.Errorf("WriteSMTLIB of an unknown node: %v", err)
 	}
 	if _, err := order.NewSolver([]int{1 << 31}); err == nil || err.Error() !=
-		"order.NewSolver: too large: 1 chains may have fewer than 2147483647 nodes, and chain 0 of length 2147483648 comes after 0" {
+		"order.NewSolver: too large: chain 0 of length 2147483648 makes more than 2147483646 nodes, the most of 1 chains" {
 		t.Errorf("NewSolver: %v", err)
 	}
 	if err := new(order.Problem).WriteSMTLIB(nil); !errors.Is(err, heisen.ErrOption) {

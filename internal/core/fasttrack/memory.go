@@ -12,6 +12,7 @@ const (
 	nodes
 	blocks
 	extensions
+	smallOverflows // overflow sets of the smallest size
 	numLists
 )
 
@@ -22,7 +23,7 @@ type freeLists struct {
 	made         [numLists]uint32
 	overflowMade uint32
 	smaller      uint32                     // power of two by which the largest arenas are smaller
-	overflowFree [maxOverflowLog + 1]uint32 // free sets of overflow entries, by the logarithm of their size
+	overflowFree [maxOverflowLog + 1]uint32 // free larger overflow sets, by the logarithm of their size
 }
 
 // LimitMemory makes the largest arenas, extensions, overflow entries and marks, smaller by a power
@@ -36,7 +37,7 @@ type freeCache struct {
 	at    [numLists][freeCacheSize]uint32
 }
 
-const freeCacheSize = 8
+const freeCacheSize = 16
 
 // lock locks the free lists.
 //
@@ -50,37 +51,92 @@ func (l *freeLists) lock() {
 //go:nosplit
 func (l *freeLists) unlock() { storeRelease32(&l.locked, 0) }
 
-// link returns the location of the link to the next element of a free list.
+// next returns the element after i in a free list.
 //
 //go:nosplit
-func link(list, i uint32) *uint32 {
+func (l *freeLists) next(list, i uint32) uint32 {
 	switch list {
 	case vectors:
-		return &vectorAt(i).next
+		return vectorAt(i).next
 	case nodes:
-		return &nodeAt(i).next
+		return nodeAt(i).next
 	case blocks:
-		return &blockRefsAt(i).next
+		return blockRefsAt(i).next
+	case smallOverflows:
+		return uint32(overflowAt(uint64(i) << minOverflowLog).desc.Load())
 	}
-	return &extensionAt(i).next
+	return extensionAt(i).next
+}
+
+// put adds an element to a free list. The caller holds the lock.
+//
+//go:nosplit
+func (l *freeLists) put(list, i uint32) {
+	next := l.free[list%numLists]
+	l.free[list%numLists] = i
+	switch list {
+	case vectors:
+		vectorAt(i).next = next
+	case nodes:
+		nodeAt(i).next = next
+	case blocks:
+		blockRefsAt(i).next = next
+	case smallOverflows:
+		storeRelease(&overflowAt(uint64(i)<<minOverflowLog).desc, uint64(next))
+	default:
+		extensionAt(i).next = next
+	}
+}
+
+// take returns a free element, 0 if memory runs out. The caller holds the lock.
+//
+//go:nosplit
+func (l *freeLists) take(list, limit uint32) (i uint32) {
+	if i = l.free[list%numLists]; i != 0 {
+		l.free[list%numLists] = l.next(list, i)
+		return i
+	}
+	if list == smallOverflows {
+		return l.makeOverflow(minOverflowLog) >> minOverflowLog
+	}
+	if i = l.made[list%numLists] + 1; i >= limit {
+		return 0
+	}
+	l.made[list%numLists] = i
+	return i
+}
+
+// makeOverflow returns the first entry of an overflow set that was never used, 0 if memory runs out.
+//
+//go:nosplit
+func (l *freeLists) makeOverflow(log uint32) uint32 {
+	size := uint32(1) << log
+	if l.overflowMade+2*size >= maxOverflowEntries>>l.smaller {
+		return 0
+	}
+	first := max(l.overflowMade, size)
+	l.overflowMade = first + size
+	return first
 }
 
 // alloc returns a free element, 0 if memory runs out.
 //
 //go:nosplit
 func (t *Table) alloc(list, limit uint32) uint32 {
-	if s := localFreeCache(); s != nil && s.count[list%numLists] != 0 {
+	l, s := &t.memory, localFreeCache()
+	if s != nil && s.count[list%numLists] != 0 {
 		s.count[list%numLists]--
 		return s.at[list%numLists][s.count[list%numLists]%freeCacheSize]
 	}
-	l := &t.memory
 	l.lock()
-	i := l.free[list%numLists]
-	if i != 0 {
-		l.free[list%numLists] = *link(list, i)
-	} else if n := l.made[list%numLists] + 1; n < limit {
-		l.made[list%numLists] = n
-		i = n
+	i := l.take(list, limit)
+	for s != nil && i != 0 && s.count[list%numLists] < freeCacheSize/2 { // some more, since the lock is shared
+		more := l.take(list, limit)
+		if more == 0 {
+			break
+		}
+		s.at[list%numLists][s.count[list%numLists]%freeCacheSize] = more
+		s.count[list%numLists]++
 	}
 	l.unlock()
 	if i == 0 {
@@ -100,13 +156,10 @@ func (t *Table) free(list, i uint32) {
 		return
 	}
 	l.lock()
-	*link(list, i) = l.free[list%numLists]
-	l.free[list%numLists] = i
+	l.put(list, i)
 	if s != nil { // leave half of them to others
 		for n := uint32(freeCacheSize); n > freeCacheSize/2; n-- {
-			i = s.at[list%numLists][(n-1)%freeCacheSize]
-			*link(list, i) = l.free[list%numLists]
-			l.free[list%numLists] = i
+			l.put(list, s.at[list%numLists][(n-1)%freeCacheSize])
 		}
 		s.count[list%numLists] = freeCacheSize / 2
 	}
@@ -314,15 +367,18 @@ func (t *Table) newOverflow(log uint32) uint32 {
 		t.exhausted.Store(1)
 		return 0
 	}
-	l.lock()
-	first := l.overflowFree[log]
-	if first != 0 {
-		l.overflowFree[log] = uint32(overflowAt(uint64(first)).desc.Load())
-	} else if size := uint32(1) << log; l.overflowMade+2*size < maxOverflowEntries>>l.smaller {
-		first = max(l.overflowMade, size)
-		l.overflowMade = first + size
+	first := uint32(0)
+	if log == minOverflowLog {
+		first = t.alloc(smallOverflows, 0) << minOverflowLog
+	} else {
+		l.lock()
+		if first = l.overflowFree[log]; first != 0 {
+			l.overflowFree[log] = uint32(overflowAt(uint64(first)).desc.Load())
+		} else {
+			first = l.makeOverflow(log)
+		}
+		l.unlock()
 	}
-	l.unlock()
 	if first == 0 {
 		t.exhausted.Store(1)
 		return 0
@@ -339,6 +395,10 @@ func (t *Table) newOverflow(log uint32) uint32 {
 //
 //go:nosplit
 func (t *Table) freeOverflowEntries(first, log uint32) {
+	if log == minOverflowLog {
+		t.free(smallOverflows, first>>minOverflowLog)
+		return
+	}
 	l := &t.memory
 	l.lock()
 	storeRelease(&overflowAt(uint64(first)).desc, uint64(l.overflowFree[log]))

@@ -33,7 +33,7 @@ type overflowEntry struct {
 }
 
 const (
-	minOverflowLog  = 2 // logarithm of the size
+	minOverflowLog  = 3 // logarithm of the size
 	overflowShift   = 8
 	overflowLogMask = 1<<overflowShift - 1
 	maxOverflowLog  = 20

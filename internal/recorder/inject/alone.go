@@ -88,17 +88,23 @@ func heisenPrintKept() {
 	heisenUnlock(&a.lock)
 }
 
+// sawRace reports whether a race between the same places was found before, as far as that is
+// remembered.
+func (a *heisenAloneState) sawRace(later, earlier uint64) bool {
+	pair := later<<32 | earlier&(1<<32-1)
+	seen := &a.seen[pair*0x9E3779B97F4A7C15>>(64-heisenSeenRacesBits)]
+	if atomic.Load64(seen) == pair {
+		return true
+	}
+	atomic.Store64(seen, pair)
+	return false
+}
+
 // heisenNoteRace takes a race that was found. If the program is alone, it prints the race, unless it
 // has done so before. Otherwise it keeps the race, and returns false: the race is to be sent. It must
 // run on the system stack.
 func heisenNoteRace(r heisenFoundRace) (alone bool) {
 	a := &heisenAlone
-	pair := r.later<<32 | r.earlier&(1<<32-1)
-	seen := &a.seen[pair*0x9E3779B97F4A7C15>>(64-heisenSeenRacesBits)]
-	heisenPrintKept()
-	if atomic.Load64(seen) == pair {
-		return a.on
-	}
 	heisenLock(&a.lock)
 	if a.on {
 		a.print(&r)
@@ -107,7 +113,6 @@ func heisenNoteRace(r heisenFoundRace) (alone bool) {
 		a.numKept++
 	}
 	heisenUnlock(&a.lock)
-	atomic.Store64(seen, pair)
 	return a.on
 }
 

@@ -37,6 +37,7 @@ type heisenBuf struct {
 	racing    heisenRacingAccess // arguments for package internal/core/fasttrack
 	races     heisenFastTrackRaces
 	freeCache heisenFastTrackFreeCache
+	past      heisenPast // of the access of a race; see lockhistory.go
 }
 
 // heisenNewBuf returns an empty buffer for a P.

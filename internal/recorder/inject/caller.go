@@ -23,10 +23,10 @@ func heisenPC(pc uintptr) uint64 {
 	return uint64(off)
 }
 
-// heisenCaller walks up from frame pointer fp to the first return address outside of the standard
-// library: the place in the program that asked for a synchronization. If there is none on the
-// stack, it returns the first that is outside of the packages that implement synchronization, else
-// 0.
+// heisenCaller walks up from frame pointer fp to the place that asked for a synchronization: the
+// first return address that is in a recorded function, or outside of the standard library. If there
+// is none on the stack, it returns the first that is outside of the packages that implement
+// synchronization, else 0.
 //
 //go:nosplit
 func heisenCaller(fp uintptr) uintptr {
@@ -41,11 +41,21 @@ func heisenCaller(fp uintptr) uintptr {
 //
 //go:nosplit
 func heisenCallerOn(gp *g, fp uintptr) (best uintptr) {
+	// A return address is in the innermost recorded function if the next one is that of this
+	// function's call.
+	call, inner := uintptr(0), uintptr(0)
+	if h := (*heisenG)(unsafe.Pointer(gp.racectx)); h != nil {
+		call = h.innermostCall()
+	}
 	for i := 0; i < 24 && fp-gp.stack.lo < gp.stack.hi-gp.stack.lo-16; i++ {
 		pc := *(*uintptr)(unsafe.Pointer(fp + goarch.PtrSize))
 		if pc == 0 {
 			break
 		}
+		if pc == call && inner != 0 {
+			return inner
+		}
+		inner = pc
 		switch heisenLayer(pc) {
 		case heisenProgram:
 			return pc

@@ -21,8 +21,7 @@ type heisenG struct {
 	orphan  bool                  // no recorded goroutine has started it
 	hidden  bool                  // it is in hidden code
 	mute    bool                  // nothing is recorded of it at the moment
-	lockset uint32                // the locks it holds, as a place; see locksets.go
-	numHeld uint32                // number of locks it holds
+	lockset uint32                // where it acquired the locks it holds, as a place; see locksets.go
 	origin  heisenOrigin          // in quiet programs; see origins.go
 
 	// The shadow stack. The frames above bottom, up to top, are the calls of instrumented
@@ -36,7 +35,7 @@ type heisenG struct {
 	buf   *heisenBuf // where the last of them are
 	pairs uint32     // hidden calls it is in; see hide.go
 
-	held [heisenMaxHeld]heisenHeld // the first locks it holds
+	locksHeld *heisenLocksHeld // nil if this state never had a lock; see lockhistory.go
 
 	pending heisenAtomRaceThread // its pending accesses; see overlaps.go
 
@@ -94,8 +93,9 @@ func heisenNewG() *heisenG {
 	}
 	unlock(&heisen.lock)
 
+	h.forgetLocks()
 	bottom, limit := h.bottom, h.limit
-	*h = heisenG{id: id, top: bottom, limit: limit, bottom: bottom, span: 1<<63 | uint64(id), link: h.link}
+	*h = heisenG{id: id, top: bottom, limit: limit, bottom: bottom, locksHeld: h.locksHeld, span: 1<<63 | uint64(id), link: h.link}
 	if bottom == nil {
 		heisenGrow(h)
 	}
@@ -157,6 +157,18 @@ func (f *heisenFrame) from() uint32 { return f.below().place }
 //go:nosplit
 func (h *heisenG) depth() uint32 {
 	return uint32((uintptr(unsafe.Pointer(h.top)) - uintptr(unsafe.Pointer(h.bottom))) / unsafe.Sizeof(heisenFrame{}))
+}
+
+// innermostCall returns the return address of the innermost recorded call that h is in, 0 if there
+// is none.
+//
+//go:nosplit
+func (h *heisenG) innermostCall() uintptr {
+	f := h.top
+	for f.pc&heisenIsTask != 0 {
+		f = f.below()
+	}
+	return f.pc
 }
 
 // leave pops the frame at base and those above it, which a panic leaves without racefuncexit.

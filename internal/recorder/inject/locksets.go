@@ -6,10 +6,14 @@ package runtime
 // functions run in hooks of the goroutine, on its stack, nosplit; adding a place switches to the
 // system stack.
 //
-// A set of locks is a place, whose parent is the set without the lock that was acquired last. So
-// the place of an access and the set of locks make one number, of another place. A node has its
-// kind above the number of its parent:
+// An entry of a shadow cell has no room for locks. It has a place, and a set of locks is a place,
+// too: a chain of nodes. So the place of an access and the set make one number, of another place.
+// The sets of entries say only where the locks were acquired, so there are few of them, however many
+// locks there are. Which locks these were is found when there is something to report
+// (lockhistory.go). Then sets have the locks, too, with three nodes for each. A node has its kind
+// above the number of its parent:
 //
+//	heisenNodeSite   where a lock was acquired; the parent is the set without it
 //	heisenNodeLow    the low half of a lock's address; the parent is the set without it
 //	heisenNodeHigh   the high half, and whether the lock is shared
 //	heisenNodeTaken  where it was acquired: this node is the set
@@ -19,7 +23,7 @@ package runtime
 type heisenHeld struct {
 	lock   uintptr
 	pc     uint32 // where it was acquired, as a text offset
-	below  uint32 // the set without it, if set is known
+	below  uint32 // the set of sites without it, if set is known
 	set    uint32 // the set with it, once it has been needed
 	shared bool
 }
@@ -37,84 +41,94 @@ const (
 //
 //go:nosplit
 func (h *heisenG) pushLock(lock uintptr, shared bool, pc uint64) {
-	if h.numHeld >= heisenMaxHeld {
+	k := h.locksHeld
+	if k == nil {
+		k = heisenNewLocksHeld(h)
+	}
+	if k.count >= heisenMaxHeld {
 		return
 	}
-	l := &h.held[h.numHeld]
-	h.numHeld++
-	if l.set != 0 && l.lock == lock && l.pc == uint32(pc) && l.shared == shared && l.below == h.lockset {
-		h.lockset = l.set // the same as last time
-		return
+	l := &k.held[k.count]
+	k.begin()
+	k.count++
+	l.lock = lock
+	if l.set != 0 && l.pc == uint32(pc) && l.shared == shared && l.below == h.lockset {
+		h.lockset = l.set // the same sites as last time
+	} else {
+		l.pc, l.shared, l.set = uint32(pc), shared, 0
+		h.lockset = heisenUnknownLockset
 	}
-	*l = heisenHeld{lock: lock, pc: uint32(pc), shared: shared}
-	h.lockset = heisenUnknownLockset
+	k.note(h, l, true)
+	k.end()
 }
 
-// popLock records that h releases a lock. It reports whether h has acquired it, as far as is known.
+// findLock returns 1 plus the position of a lock among those that h holds, 0 if it is not known to
+// hold it.
 //
 //go:nosplit
-func (h *heisenG) popLock(lock uintptr, shared bool) bool {
-	for i := min(h.numHeld, heisenMaxHeld); i > 0; i-- {
-		if l := &h.held[i-1]; l.lock != lock || l.shared != shared {
-			continue
-		}
-		h.numHeld--
-		for ; i <= h.numHeld && i < heisenMaxHeld; i++ {
-			h.held[i-1] = h.held[i]
-			h.held[i-1].set = 0
-		}
-		h.lockset = 0
-		if n := min(h.numHeld, heisenMaxHeld); n != 0 {
-			if h.lockset = h.held[(n-1)%heisenMaxHeld].set; h.lockset == 0 {
-				h.lockset = heisenUnknownLockset
-			}
-		}
-		return true
+func (h *heisenG) findLock(lock uintptr, shared bool) uint32 {
+	k := h.locksHeld
+	if k == nil {
+		return 0
 	}
-	return false
+	for i := min(k.count, heisenMaxHeld); i > 0; i-- {
+		if l := &k.held[i-1]; l.lock == lock && l.shared == shared {
+			return i
+		}
+	}
+	return 0
 }
 
-// currentLockset returns the set of locks that h holds.
+// popLock records that h has released the lock that findLock has found at i.
+//
+//go:nosplit
+func (h *heisenG) popLock(i uint32) {
+	k := h.locksHeld
+	k.begin()
+	k.note(h, &k.held[(i-1)%heisenMaxHeld], false)
+	k.count--
+	for ; i <= k.count && i < heisenMaxHeld; i++ {
+		k.held[i-1] = k.held[i]
+		k.held[i-1].set = 0
+	}
+	h.lockset = 0
+	if n := min(k.count, heisenMaxHeld); n != 0 {
+		if h.lockset = k.held[(n-1)%heisenMaxHeld].set; h.lockset == 0 {
+			h.lockset = heisenUnknownLockset
+		}
+	}
+	k.end()
+}
+
+// currentLockset returns the set of the sites of the locks that h holds.
 //
 //go:nosplit
 func (h *heisenG) currentLockset(b *heisenBuf) (set uint32) {
 	if h.lockset != heisenUnknownLockset {
 		return h.lockset
 	}
-	n := min(h.numHeld, heisenMaxHeld)
+	k := h.locksHeld
+	n := min(k.count, heisenMaxHeld)
 	known := n
-	for known > 0 && h.held[(known-1)%heisenMaxHeld].set == 0 {
+	for known > 0 && k.held[(known-1)%heisenMaxHeld].set == 0 {
 		known--
 	}
 	if known > 0 {
-		set = h.held[(known-1)%heisenMaxHeld].set
+		set = k.held[(known-1)%heisenMaxHeld].set
 	}
 	for ; known < n; known++ {
-		l := &h.held[known%heisenMaxHeld]
+		l := &k.held[known%heisenMaxHeld]
 		l.below = set
-		if set = b.extendLockset(set, uint64(l.lock), l.pc, l.shared); set == 0 {
-			set = b.extendLockset(0, heisenManyLocks, 0, false)
-			break
+		pc := l.pc
+		if l.shared {
+			pc |= heisenNodeShared
 		}
-		l.set = set
+		if l.set = b.place(heisenNodeSite|set, pc); l.set == 0 {
+			break // there is no room
+		}
+		set = l.set
 	}
 	h.lockset = set
-	return set
-}
-
-// extendLockset returns a set of locks and one more, 0 if there is no room.
-//
-//go:nosplit
-func (b *heisenBuf) extendLockset(set uint32, lock uint64, pc uint32, shared bool) uint32 {
-	high := uint32(lock >> 32)
-	if shared {
-		high |= heisenNodeShared
-	}
-	if set = b.place(heisenNodeLow|set, uint32(lock)); set != 0 {
-		if set = b.place(heisenNodeHigh|set, high); set != 0 {
-			set = b.place(heisenNodeTaken|set, pc)
-		}
-	}
 	return set
 }
 
@@ -122,7 +136,8 @@ func (b *heisenBuf) extendLockset(set uint32, lock uint64, pc uint32, shared boo
 //
 //go:nosplit
 func heisenPlaceWithLocks(b *heisenBuf, h *heisenG, pc uintptr) uint64 {
-	if u := b.lockedPlace(h.top, pc, h.lockset); u.matches(h.top, pc, h.lockset) {
+	key := heisenLockedPlaceKey(h.top, pc, h.lockset)
+	if u := b.lockedPlace(key); u.key == key {
 		return u.use(h)
 	}
 	return heisenFindLockedPlace(b, h, pc, h.currentLockset(b))
@@ -133,7 +148,8 @@ func heisenPlaceWithLocks(b *heisenBuf, h *heisenG, pc uintptr) uint64 {
 //
 //go:nosplit
 func heisenPlaceWithoutLocks(b *heisenBuf, h *heisenG, pc uintptr) (place uint64) {
-	if u := b.lockedPlace(h.top, pc, 0); pc != 0 && u.matches(h.top, pc, 0) {
+	key := heisenLockedPlaceKey(h.top, pc, 0)
+	if u := b.lockedPlace(key); pc != 0 && u.key == key {
 		return u.use(h)
 	}
 	systemstack(func() {
@@ -166,7 +182,8 @@ func heisenFindLockedPlace(b *heisenBuf, h *heisenG, pc uintptr, set uint32) uin
 	if h.top != h.bottom {
 		h.top.below().path(b)
 	}
-	if u := b.lockedPlace(h.top, pc, set); u.matches(h.top, pc, set) {
+	key := heisenLockedPlaceKey(h.top, pc, set)
+	if u := b.lockedPlace(key); u.key == key {
 		return u.use(h)
 	}
 	return heisenAddLockedPlace(b, h, pc, set)
@@ -188,34 +205,36 @@ func heisenAddLockedPlace(b *heisenBuf, h *heisenG, pc uintptr, set uint32) uint
 			id = under
 		}
 	}
-	if from := h.top.from(); from != 0 {
-		*b.lockedPlace(h.top, pc, set) = heisenLockedPlace{h.top.pc, pc, from, set, place, id}
+	if h.top.from() != 0 {
+		key := heisenLockedPlaceKey(h.top, pc, set)
+		*b.lockedPlace(key) = heisenLockedPlace{key, place, id}
 	}
 	return uint64(id)
 }
 
-// heisenLockedPlace is an entry of a P's cache of places with locks: the innermost call and the
-// place of the call below it, the pc and the set of locks; then the place of the innermost call and
-// that of the access. So the place of a call that has just begun need not be looked up.
+// heisenLockedPlace is an entry of a P's cache of places with locks: a key, the place of the
+// innermost call and that of the access. So the place of a call that has just begun need not be
+// looked up.
 type heisenLockedPlace struct {
-	call, pc  uintptr
-	from, set uint32
+	key       uint64
 	place, id uint32
 }
 
-// lockedPlace returns the cache entry of an access.
+// heisenLockedPlaceKey returns the key of an access: the innermost call and the place of the call
+// below it, the pc and the set of locks, mixed into 64 bits. Two accesses have the same key with a
+// probability of 2^-64.
 //
 //go:nosplit
-func (b *heisenBuf) lockedPlace(f *heisenFrame, pc uintptr, set uint32) *heisenLockedPlace {
-	at := uint64(f.pc)<<32 ^ uint64(f.from())<<20 ^ uint64(set)<<40 ^ uint64(pc)
-	return &b.lockedPlaces[at*0x9E3779B97F4A7C15>>(64-heisenLockedPlaceBits)]
+func heisenLockedPlaceKey(f *heisenFrame, pc uintptr, set uint32) uint64 {
+	key := (uint64(f.pc)<<32 ^ uint64(pc)) * 0x9E3779B97F4A7C15
+	return (key ^ key>>32) + (uint64(f.from())<<32|uint64(set))*0xD6E8FEB86659FD93
 }
 
-// matches reports whether the entry is that of an access.
+// lockedPlace returns the cache entry with a key.
 //
 //go:nosplit
-func (u *heisenLockedPlace) matches(f *heisenFrame, pc uintptr, set uint32) bool {
-	return u.pc == pc && u.call == f.pc && u.from == f.from() && u.set == set
+func (b *heisenBuf) lockedPlace(key uint64) *heisenLockedPlace {
+	return &b.lockedPlaces[key>>(64-heisenLockedPlaceBits)]
 }
 
 // use returns the place of the access, which h makes, and sets the place of the innermost call.

@@ -23,8 +23,8 @@ const (
 	// heisenSparePlaces are reserved for places without a path, of which there are few.
 	heisenSparePlaces     = 1 << 20
 	heisenCachePlaces     = 1 << heisenCacheBits // of a P
-	heisenCacheBits       = 10
-	heisenLockedPlaceBits = 10 // of the cache of places with locks
+	heisenCacheBits       = 12
+	heisenLockedPlaceBits = 13 // of the cache of places with locks
 )
 
 // heisenPlaces is the tree and the hash table of its nodes.
@@ -95,7 +95,7 @@ func heisenHash(node uint64) uint64 { return (node ^ node>>29) * 0x9E3779B97F4A7
 //go:nosplit
 func heisenGroupKey(node uint64) (id uint32, ok bool) {
 	switch node >> 32 &^ (heisenMaxPlaces - 1) {
-	case heisenNodeHigh, heisenNodeTaken:
+	case heisenNodeHigh, heisenNodeTaken, heisenNodeSite:
 		return uint32(node>>32) % heisenMaxPlaces, true
 	case heisenNodeAccess:
 		return uint32(node), true

@@ -125,34 +125,45 @@ func heisenParentPlace(place uint32) uint32 { return uint32(*heisenNode(place)>>
 
 // locks appends the locks of a set, in the order in which they were acquired.
 func (t *heisenText) locks(set uint32) {
-	var sets [heisenMaxHeld + 1]uint32
+	var sets [heisenMaxHeld]uint32
 	n := 0
 	for ; set != 0 && n < len(sets); n++ {
 		sets[n] = set
-		high := heisenParentPlace(set)
-		set = heisenParentPlace(heisenParentPlace(high))
+		_, _, set = heisenLockOf(set)
 	}
 	if n == 0 {
 		t.add("  holding no locks\n")
 	}
 	for n--; n >= 0; n-- {
-		high := heisenParentPlace(sets[n])
-		low := heisenParentPlace(high)
-		top := uint32(*heisenNode(high))
 		t.add("  holding ")
-		if lock := uint64(top&^heisenNodeShared)<<32 | uint64(uint32(*heisenNode(low))); lock == heisenManyLocks {
+		lock, shared, _ := heisenLockOf(sets[n])
+		switch lock {
+		case heisenManyLocks:
 			t.add("one of many locks")
-		} else {
+		case heisenLostLock:
+			t.add("a lock (address unknown)")
+		default:
 			t.address(lock)
 		}
-		if top&heisenNodeShared != 0 {
+		if shared {
 			t.add(" (read), acquired at ")
 		} else {
 			t.add(" (write), acquired at ")
 		}
-		t.userPlace(uint32(*heisenNode(sets[n])))
+		t.userPlace(uint32(*heisenNode(sets[n])) &^ heisenNodeShared)
 		t.add("\n")
 	}
+}
+
+// heisenLockOf returns the lock that was added last to a set of locks, and the set without it.
+func heisenLockOf(set uint32) (lock uint64, shared bool, below uint32) {
+	node := *heisenNode(set)
+	if uint32(node>>32)&^(heisenMaxPlaces-1) == heisenNodeSite {
+		return heisenLostLock, node&heisenNodeShared != 0, heisenParentPlace(set)
+	}
+	high := heisenParentPlace(set)
+	low, top := heisenParentPlace(high), uint32(*heisenNode(high))
+	return uint64(top&^heisenNodeShared)<<32 | uint64(uint32(*heisenNode(low))), top&heisenNodeShared != 0, heisenParentPlace(low)
 }
 
 // userPlace appends file and line of a program counter, where the program itself calls what

@@ -120,7 +120,8 @@ func heisenRaceByte(h *heisenG, c *heisenFastTrackCell, write bool, addr, pc uin
 		return false
 	}
 	var place uint64
-	if u := b.lockedPlace(h.top, pc, h.lockset); u.matches(h.top, pc, h.lockset) {
+	key := heisenLockedPlaceKey(h.top, pc, h.lockset)
+	if u := b.lockedPlace(key); u.key == key {
 		place = u.use(h)
 	} else {
 		place = heisenFindLockedPlace(b, h, pc, h.currentLockset(b))
@@ -132,7 +133,7 @@ func heisenRaceByte(h *heisenG, c *heisenFastTrackCell, write bool, addr, pc uin
 	if c.Empty() {
 		heisenMarkUsed(addr)
 	}
-	if t.AccessOwn(&h.order, c, entry, mask, write) || first == entry && t.AccessWiden(&h.order, c, entry, mask, write) ||
+	if first == entry && t.AccessWiden(&h.order, c, entry, mask, write) || t.AccessOwn(&h.order, c, entry, mask, write) ||
 		t.AccessPlainEntries(&h.order, c, entry, mask, write) {
 		return true
 	}
@@ -239,7 +240,8 @@ func heisenReportRaces(b *heisenBuf, h *heisenG) {
 		return // the connection is closed, or lost state may have ordered the accesses
 	}
 	a := &b.racing
-	accessID := uint64(h.id)<<32 | uint64(heisenKindOps[a.kind])<<heisenPlaceBits | a.place
+	accessID := uint64(h.id)<<32 | uint64(heisenKindOps[a.kind])<<heisenPlaceBits
+	news := false
 	for i := range n {
 		r := &b.races.At[i]
 		if r.Entry == a.lastReported {
@@ -250,12 +252,26 @@ func heisenReportRaces(b *heisenBuf, h *heisenG) {
 		if !known {
 			id = heisenUnknownG
 		}
-		other := uint64(id)<<32 | uint64(heisenKindOps[r.Kind])<<heisenPlaceBits | r.Entry&heisenFastTrackPlaceMask
+		other := uint64(id)<<32 | uint64(heisenKindOps[r.Kind])<<heisenPlaceBits
+		place, otherPlace := a.place, r.Entry&heisenFastTrackPlaceMask
 		at := r.Addr + uint64(heisenAtomRaceLowestBit(r.Bytes))
-		if heisenShadow.racesOnly && heisenNoteRace(heisenFoundRace{accessID, other, a.addr, uintptr(at)}) {
+		if heisenShadow.racesOnly {
+			heisenPrintKept()
+		}
+		if !heisenAlone.sawRace(accessID|place, other|otherPlace) {
+			place, otherPlace = heisenNameLocks(b, h.id, h.order.Epoch|place), heisenNameLocks(b, id, r.Entry)
+			if heisenShadow.racesOnly && heisenNoteRace(heisenFoundRace{accessID | place, other | otherPlace, a.addr, uintptr(at)}) {
+				continue
+			}
+			news = true
+		} else if heisenAlone.on {
 			continue
 		}
-		heisenPutOverlap(b, h, uint64(a.addr), accessID, other, uint64(min(a.size, 1<<16-1))<<48|at, heisenByOrder)
+		heisenPutOverlap(b, h, uint64(a.addr), accessID|place, other|otherPlace, uint64(min(a.size, 1<<16-1))<<48|at, heisenByOrder)
+	}
+	if news && heisenShadow.racesOnly { // what was found is not lost if the program is killed now
+		heisenFlush(b)
+		heisenDrain()
 	}
 }
 

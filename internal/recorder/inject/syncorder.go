@@ -78,8 +78,11 @@ func heisenSyncMessage(h *heisenG, op uint64, obj uintptr, c *heisenFastTrackCel
 //go:nosplit
 //go:noinline
 func heisenSyncLock(b *heisenBuf, h *heisenG, op uint64, addr, fp uintptr, c *heisenFastTrackCell, head uint64) {
-	if op == heisenOpRelease && !h.popLock(addr, false) || op == heisenOpReleaseShared && !h.popLock(addr, true) {
-		heisenFastTrack.UnownedRelease()
+	held := uint32(0)
+	if op == heisenOpRelease || op == heisenOpReleaseShared {
+		if held = h.findLock(addr, op == heisenOpReleaseShared); held == 0 {
+			heisenFastTrack.UnownedRelease()
+		}
 	}
 	var pc uintptr
 	if heisenAcquireOps>>op&1 != 0 {
@@ -100,6 +103,8 @@ func heisenSyncLock(b *heisenBuf, h *heisenG, op uint64, addr, fp uintptr, c *he
 	}
 	if heisenAcquireOps>>op&1 != 0 {
 		h.pushLock(addr, heisenSyncOps[op] == heisenFastTrackAcquireShared, heisenPC(pc))
+	} else if held != 0 {
+		h.popLock(held)
 	}
 }
 

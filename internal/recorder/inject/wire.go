@@ -118,8 +118,10 @@ const (
 	heisenNodeHigh   = 2 << 24
 	heisenNodeTaken  = 3 << 24
 	heisenNodeAccess = 4 << 24
-	heisenNodeShared = 1 << 31   // in the pc of a heisenNodeHigh
+	heisenNodeSite   = 5 << 24
+	heisenNodeShared = 1 << 31   // in the pc of a heisenNodeHigh or heisenNodeSite
 	heisenManyLocks  = 1<<55 + 1 // the address that stands for many locks
+	heisenLostLock   = 1<<55 + 2 // the address that stands for a lock of which only the site is known
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -9,9 +8,6 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/mcm/internal/window"
 )
-
-// ErrReplay is wrapped by the errors of Replayer: the schedule is not a feasible reordering.
-var ErrReplay = errors.New("witness does not replay")
 
 // Replayer executes schedules of a window. Its state is what has happened so far.
 type Replayer struct {
@@ -103,15 +99,15 @@ func (p *Replayer) seesAccepted(i int) bool {
 func (p *Replayer) Ready(i int) error {
 	r := &p.Window.Records[i]
 	if p.Next[p.Thread[i]] != p.Pos[i] {
-		return fmt.Errorf("%w: record %d is not the next of thread %d", ErrReplay, i, r.Thread)
+		return fmt.Errorf("record %d is not the next of thread %d", i, r.Thread)
 	}
 	if f := p.Fork[i]; f >= 0 && !p.Done[f] {
-		return fmt.Errorf("%w: record %d comes before the fork of thread %d", ErrReplay, i, r.Thread)
+		return fmt.Errorf("record %d comes before the fork of thread %d", i, r.Thread)
 	}
 	if p.IsOrdered[i] {
 		for j := range i {
 			if !p.Done[j] && p.Thread[j] != p.Thread[i] && p.KeepsOrder(j, i) {
-				return fmt.Errorf("%w: record %d comes before record %d", ErrReplay, i, j)
+				return fmt.Errorf("record %d comes before record %d", i, j)
 			}
 		}
 		return nil
@@ -121,7 +117,7 @@ func (p *Replayer) Ready(i int) error {
 			break
 		}
 		if !p.Done[j] && p.Thread[j] != p.Thread[i] && p.KeepsOrder(int(j), i) {
-			return fmt.Errorf("%w: record %d comes before record %d", ErrReplay, i, j)
+			return fmt.Errorf("record %d comes before record %d", i, j)
 		}
 	}
 	return nil
@@ -139,18 +135,18 @@ func (p *Replayer) Can(i int) error {
 	for k := p.From[i]; k < p.To[i] && (p.overwrites(i) || !r.Op.IsAccess()); k++ {
 		for _, j := range p.LockWords[k] {
 			if int(j) < i && !p.Done[j] && p.OverwritesLock(int(j), i) {
-				return fmt.Errorf("%w: record %d overwrites a lock, or uses it, before record %d does", ErrReplay, i, j)
+				return fmt.Errorf("record %d overwrites a lock, or uses it, before record %d does", i, j)
 			}
 		}
 	}
 	switch {
 	case !p.Rules.ControlFlow:
 		if Reads(r) && !p.seesAccepted(i) {
-			return fmt.Errorf("%w: record %d reads another value than observed", ErrReplay, i)
+			return fmt.Errorf("record %d reads another value than observed", i)
 		}
 	case p.decides(i):
 		if p.Deviated[p.Thread[i]] < p.Pos[i] || Reads(r) && !p.seesAccepted(i) {
-			return fmt.Errorf("%w: record %d decides on another value than observed", ErrReplay, i)
+			return fmt.Errorf("record %d decides on another value than observed", i)
 		}
 	}
 	return nil
@@ -167,12 +163,12 @@ func (p *Replayer) canSynchronize(i int) error {
 		return p.canRelease(i)
 	case heisen.Join:
 		if p.Joins[i] > 0 && p.Next[p.ThreadIndex[r.Object.Thread()]] < p.Joins[i] {
-			return fmt.Errorf("%w: record %d joins thread %d, which has not ended", ErrReplay, i, r.Object)
+			return fmt.Errorf("record %d joins thread %d, which has not ended", i, r.Object)
 		}
 	case heisen.Send:
 		for _, s := range p.Sends[r.Object] {
 			if int(s) < i && !p.Done[s] && p.Window.Records[s].Op == heisen.Change && !p.Mixed[r.Object] {
-				return fmt.Errorf("%w: record %d comes before the change %d", ErrReplay, i, s)
+				return fmt.Errorf("record %d comes before the change %d", i, s)
 			}
 		}
 	case heisen.Receive, heisen.Observe:
@@ -180,7 +176,7 @@ func (p *Replayer) canSynchronize(i int) error {
 		before, _ := slices.BinarySearch(sends, int32(i))
 		for k, s := range sends {
 			if p.Done[s] != (k < before) && !p.Mixed[r.Object] {
-				return fmt.Errorf("%w: record %d receives other messages than observed", ErrReplay, i)
+				return fmt.Errorf("record %d receives other messages than observed", i)
 			}
 		}
 	}
@@ -194,11 +190,11 @@ func (p *Replayer) canAcquire(i int) error {
 		free = p.exclusive[r.Object] == 0 && (r.Op == heisen.AcquireShared || len(p.Held[r.Object]) == 0)
 	}
 	if !free {
-		return fmt.Errorf("%w: record %d acquires lock %d, which is held", ErrReplay, i, r.Object)
+		return fmt.Errorf("record %d acquires lock %d, which is held", i, r.Object)
 	}
 	for _, j := range p.EndedByOthers[i] {
 		if !p.Done[j] && !p.Mixed[r.Object] {
-			return fmt.Errorf("%w: record %d acquires lock %d, which its thread still holds", ErrReplay, i, r.Object)
+			return fmt.Errorf("record %d acquires lock %d, which its thread still holds", i, r.Object)
 		}
 	}
 	return nil
@@ -209,12 +205,12 @@ func (p *Replayer) canRelease(i int) error {
 	shared := r.Op == heisen.ReleaseShared
 	if p.Unowned[r.Object] && !shared {
 		if p.exclusive[r.Object] == 0 {
-			return fmt.Errorf("%w: record %d releases lock %d, which is not held", ErrReplay, i, r.Object)
+			return fmt.Errorf("record %d releases lock %d, which is not held", i, r.Object)
 		}
 		return nil
 	}
 	if !p.Mixed[r.Object] && !slices.ContainsFunc(p.Held[r.Object], func(g window.Holder) bool { return g.Thread == p.Owner[i] && g.Shared == shared }) {
-		return fmt.Errorf("%w: record %d releases lock %d, which thread %d does not hold", ErrReplay, i, r.Object, p.Owner[i])
+		return fmt.Errorf("record %d releases lock %d, which thread %d does not hold", i, r.Object, p.Owner[i])
 	}
 	return nil
 }
@@ -259,15 +255,16 @@ func (p *Replayer) ApplyLock(r *heisen.Record, owner heisen.Thread) {
 }
 
 // Replay executes a witness from the start of the window, and returns an error unless each of its
-// records can be executed in turn and the last ones are pending together at the end.
+// records can be executed in turn and the last ones are pending together at the end. The error says
+// which record breaks which rule.
 func (p *Replayer) Replay(x *window.Witness) error {
 	p.Reset()
 	if x.Last > len(x.Order) || x.Last < 0 {
-		return fmt.Errorf("%w: %d last events of %d", ErrReplay, x.Last, len(x.Order))
+		return fmt.Errorf("%d last events of %d", x.Last, len(x.Order))
 	}
 	for _, i := range x.Order {
 		if i < 0 || i >= len(p.Window.Records) {
-			return fmt.Errorf("%w: the window has no record %d", ErrReplay, i)
+			return fmt.Errorf("the window has no record %d", i)
 		}
 	}
 	count := len(x.Order) - x.Last
@@ -284,7 +281,7 @@ func (p *Replayer) Replay(x *window.Witness) error {
 		}
 		for _, j := range last[:k] {
 			if p.Thread[i] == p.Thread[j] {
-				return fmt.Errorf("%w: the last records %d and %d are by one thread", ErrReplay, j, i)
+				return fmt.Errorf("the last records %d and %d are by one thread", j, i)
 			}
 		}
 	}

@@ -1,5 +1,5 @@
-// Command places acquires many locks in several goroutines at the same time. Then it looks for
-// places that the recorder has numbered twice.
+// Command places makes accesses on many call paths, and under many locks, in several goroutines at
+// the same time. Then it looks for places that the recorder has numbered twice.
 package main
 
 import (
@@ -8,7 +8,7 @@ import (
 	_ "unsafe" // for linkname
 )
 
-const goroutines, rounds, locks = 4, 3, 20_000
+const goroutines, rounds, locks, depth = 4, 3, 20_000, 14
 
 // places has the first fields of the recorder's tree of places.
 //
@@ -23,26 +23,51 @@ type account struct {
 	value int
 }
 
+var all sync.RWMutex
+
 func main() {
 	accounts := make([]account, locks)
-	var all sync.RWMutex
+	together(func() {
+		for path := range 1 << depth {
+			walk(&accounts[0], path, depth)
+		}
+	})
+	paths := count()
+	together(func() {
+		for i := range accounts {
+			add(&accounts[i])
+			all.RLock()
+			set(&accounts[i])
+			all.RUnlock()
+		}
+	})
+	fmt.Println(paths > 1<<depth, count()-paths < 100, twice())
+}
+
+func together(do func()) {
 	var wg sync.WaitGroup
 	for range goroutines {
 		wg.Go(func() {
 			for range rounds {
-				for i := range accounts {
-					add(&accounts[i])
-				}
-				for i := range accounts {
-					all.RLock()
-					set(&accounts[i])
-					all.RUnlock()
-				}
+				do()
 			}
 		})
 	}
 	wg.Wait()
-	look()
+}
+
+// walk makes an access on one of 1<<depth paths.
+//
+//go:noinline
+func walk(a *account, path, depth int) {
+	switch {
+	case depth == 0:
+		add(a)
+	case path&1 == 0:
+		walk(a, path>>1, depth-1)
+	default:
+		walk(a, path>>1, depth-1)
+	}
 }
 
 //go:noinline
@@ -63,14 +88,16 @@ func set(a *account) {
 }
 
 //go:norace
-func look() {
-	known, twice := make(map[uint64]bool), 0
-	count := places.count
-	for _, node := range places.nodes[1:count] {
+func count() uint32 { return places.count }
+
+//go:norace
+func twice() (twice int) {
+	known := make(map[uint64]bool)
+	for _, node := range places.nodes[1:places.count] {
 		if known[node] {
 			twice++
 		}
 		known[node] = true
 	}
-	fmt.Println(count > 5*locks, twice)
+	return twice
 }

@@ -1,5 +1,5 @@
-// Package src has accesses of every shape. A comment "want" names the variable that the report must
-// show for each kind of access on that line.
+// Package src has accesses of every shape. A comment "want" names the variables that fit each kind of
+// access on that line, the likeliest first.
 package src
 
 type B struct {
@@ -34,20 +34,20 @@ func (b *B) pointer() int { return b.n } // want read=b.n
 
 func fields(a *A, amount int) {
 	a.v.n = 1            // want write=a.v.n
-	a.b.n += amount      // want read=a.b.n write=a.b.n
+	a.b.n += amount      // want read=a.b.n | a.b write=a.b.n
 	a.v.n++              // want read=a.v.n write=a.v.n
 	a.deep--             // want read=a.deep write=a.deep
 	a.b = nil            // want write=a.b
-	_ = a.b.n            // want read=a.b.n
-	a.v, total = *a.b, 3 // want read=*a.b write=a.v
-	(a.v.n) = (a.b).n    // want read=(a.b).n write=a.v.n
-	*a.b = B{n: total}   // want write=*a.b read=total
+	_ = a.b.n            // want read=a.b.n | a.b
+	a.v, total = *a.b, 3 // want read=*a.b | a.b write=a.v | total
+	(a.v.n) = (a.b).n    // want read=(a.b).n | a.b write=a.v.n
+	*a.b = B{n: total}   // want write=*a.b read=total | a.b
 }
 
 func pointers(p *int, pp **int, k int) int {
 	*p = 1      // want write=*p
 	*p += 2     // want write=*p read=*p
-	**pp = *p   // want write=**pp read=*p
+	**pp = *p   // want write=**pp read=*p | *pp
 	if *p > k { // want read=*p
 		return *p + k // want read=*p
 	}
@@ -59,22 +59,22 @@ func elements(a *A, s []int, arr *[4]int, i int, key string) {
 	arr[2]++                          // want write=arr[2] read=arr[2]
 	grid[i][i] = 1                    // want write=grid[i][i]
 	a.v.a[i] = 7                      // want write=a.v.a[i]
-	a.b.m[key] = 1                    // want write=a.b.m read=a.b.m
+	a.b.m[key] = 1                    // want write=a.b.m read=a.b.m | a.b
 	table[key].n = 2                  // want write=table[key].n read=table
 	_, ok := table[key]               // want read=table
 	delete(a.b.m, key)                // want write=a.b.m
-	clear(a.b.s)                      // want write=a.b.s read=a.b.s
+	clear(a.b.s)                      // want write=a.b.s read=a.b.s | a.b
 	list = append(list, i)            // want write=list read=list
-	a.b.s = append(a.b.s, list...)    // want write=a.b.s read=a.b.s
-	copy(a.b.s, list)                 // want write=a.b.s read=list
+	a.b.s = append(a.b.s, list...)    // want write=a.b.s read=a.b.s | list | a.b
+	copy(a.b.s, list)                 // want write=a.b.s read=list | a.b.s | a.b
 	_ = len(list)                     // want read=list
-	_ = a.b.s[1:total]                // want read=a.b.s
-	list[len(list)-1], list[0] = 1, i // want write=list[len(list) - 1]
+	_ = a.b.s[1:total]                // want read=a.b.s | total | a.b
+	list[len(list)-1], list[0] = 1, i // want write=list[len(list) - 1] | list[0]
 	_ = ok
 }
 
 func channels(a *A) {
-	queue <- total // want read=queue
+	queue <- total // want read=queue | total
 	<-a.ch         // want read=a.ch send=a.ch
 	close(a.ch)    // want write=a.ch
 	_ = len(a.ch)  // want read=a.ch
@@ -104,7 +104,7 @@ func referents(m map[int]int, ch chan int, s []int) {
 func loops(a *A) {
 	for total = range 10 { // want write=total
 	}
-	for i, v := range a.b.s { // want read=a.b.s
+	for i, v := range a.b.s { // want read=a.b.s | a.b
 		total += i * v // want write=total read=total
 	}
 	for a.v.n = 0; a.v.n < 10; a.v.n++ { // want write=a.v.n read=a.v.n
@@ -115,7 +115,7 @@ func loops(a *A) {
 	switch total { // want read=total
 	case a.v.n: // want read=a.v.n
 	}
-	if x := a.b.n; x > 2 { // want read=a.b.n
+	if x := a.b.n; x > 2 { // want read=a.b.n | a.b
 		global.n = x // want write=global.n
 	} else if global.n > 3 { // want read=global.n
 		return
@@ -142,9 +142,9 @@ func closures() func() {
 func calls(a *A, f func(...int) int) {
 	f(total, 3)                // want read=total
 	_ = a.v.value()            // want read=a.v
-	_ = a.b.value()            // want read=*a.b
+	_ = a.b.value()            // want read=*a.b | a.b
 	_ = a.b.pointer()          // want read=a.b
-	_ = a.b.fn(3)              // want read=a.b.fn
+	_ = a.b.fn(3)              // want read=a.b.fn | a.b
 	hook()                     // want read=hook
 	m := a.b.value             // want read=a.b
 	_ = any(total)             // want read=total
@@ -163,14 +163,14 @@ func lines(a *A, p *int, f func(...int) int) *B {
 		total, // want read=total
 	)
 	a.b.m["k"] = // want write=a.b.m
-		a.b.m["z"] + // want read=a.b.m
-			a.v.s[3] // want read=a.v.s[3]
+		a.b.m["z"] + // want read=a.b.m | a.b
+			a.v.s[3] // want read=a.v.s[3] | a.v.s
 	a.v = B{ // want write=a.v
 		n: total, // want read=total write=B{…}
 		s: nil,
 	}
 	a.b.s = append( // want write=a.b.s
-		a.b.s, // want read=a.b.s
+		a.b.s, // want read=a.b.s | a.b
 		*p)    // want read=*p write=a.b.s
 	if a.v.n > 3 && // want read=a.v.n
 		global.n < 4 { // want read=global.n
@@ -181,4 +181,4 @@ func lines(a *A, p *int, f func(...int) int) *B {
 	}
 }
 
-var first = total + len(list) // want write=first read=total
+var first = total + len(list) // want write=first read=total | list

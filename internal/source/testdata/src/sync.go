@@ -28,7 +28,7 @@ func locking(g *guarded) {
 func atomics(g *guarded, p *int64) {
 	atomic.AddInt64(&g.n, 1)  // want atomic=g.n
 	_ = atomic.LoadInt64(p)   // want atomic=*p
-	g.typed.Store(g.n)        // want atomic=g.typed read=g.n
+	g.typed.Store(g.n)        // want atomic=g.typed read=g.n | g.typed
 	_ = g.typed.Load()        // want atomic=g.typed
 	g.n++                     // want write=g.n read=g.n
 	atomic.StoreInt64(p, g.n) // want atomic=*p read=g.n

@@ -1,0 +1,3 @@
+module example.com/heldlocks
+
+go 1.25

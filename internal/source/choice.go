@@ -1,0 +1,104 @@
+package source
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Choice is what is known about an access: its expression, and the statement that has it. The
+// expression is empty if none or more than one fits. Both are empty if nothing is known.
+type Choice struct{ Variable, Statement string }
+
+// Choose chooses an expression for each access to the same storage. Of the candidates of an access,
+// only those remain that fit the other accesses best. What counts is the access that a candidate fits
+// worst, and then all accesses together.
+func Choose(excerpts []*Excerpt) []Choice {
+	choices := make([]Choice, len(excerpts))
+	for i, e := range excerpts {
+		bestWorst, bestTotal := -1, -1
+		var remaining []candidate
+		for _, c := range e.candidates {
+			worst, total := same, 0
+			for j, other := range excerpts {
+				if j != i && len(other.candidates) > 0 {
+					fit := closest(&c, other.candidates)
+					worst, total = min(worst, fit), total+fit
+				}
+			}
+			switch cmp.Or(cmp.Compare(worst, bestWorst), cmp.Compare(total, bestTotal)) {
+			case 1:
+				bestWorst, bestTotal, remaining = worst, total, []candidate{c}
+			case 0:
+				remaining = append(remaining, c)
+			}
+		}
+		choices[i] = only(remaining)
+	}
+	return choices
+}
+
+// only returns the expression and the statement of all candidates, as far as they have only one.
+// A candidate of rankRemote may be no variable, or out of reach of other goroutines. It counts only if
+// there are no others.
+func only(candidates []candidate) (choice Choice) {
+	candidates = prefer(candidates, func(c candidate) bool { return c.rank > rankRemote })
+	for i, c := range candidates {
+		if i == 0 {
+			choice = Choice{c.text, c.statement}
+		}
+		if c.text != choice.Variable {
+			choice.Variable = ""
+		}
+		if c.statement != choice.Statement {
+			choice.Statement = ""
+		}
+	}
+	return choice
+}
+
+// closest returns the sameness of c with the candidate that is most likely the same.
+func closest(c *candidate, others []candidate) (best int) {
+	for i := range others {
+		best = max(best, sameness(c, &others[i]))
+	}
+	return best
+}
+
+// Degrees of sameness.
+const (
+	different = iota // as far as types are known
+	maybe
+	sameName
+	constructed // perhaps the same, but constructed in the statement
+	same
+)
+
+// sameness says how likely a and b denote the same storage, or one a part of the other. A value that
+// the statement constructs is seldom the storage of another access. A type that is not known may be
+// any type.
+func sameness(a, b *candidate) int {
+	remote := a.rank <= rankRemote || b.rank <= rankRemote
+	switch {
+	case a.keys[0] == b.keys[0]:
+		return same
+	case slices.Contains(a.keys, b.keys[0]) || slices.Contains(b.keys, a.keys[0]):
+		if remote {
+			return constructed
+		}
+		return same
+	case lastName(a.text) == lastName(b.text):
+		return sameName
+	case a.typ != "" && a.typ == b.typ, !remote && (a.typ == "" || b.typ == ""):
+		return maybe
+	}
+	return different
+}
+
+// lastName returns the last identifier of an expression outside of brackets.
+func lastName(text string) string {
+	if i := strings.IndexAny(text, "[("); i > 0 {
+		text = text[:i]
+	}
+	return text[strings.LastIndexAny(text, ".*")+1:]
+}
