@@ -41,6 +41,7 @@
 //
 //   - heisen: this package.
 //   - internal/option: functional options in the one shape that all constructors share.
+//   - internal/printable: makes text safe to show on a terminal.
 //   - internal/shadow: shadow memory, which holds a detector's state for each variable.
 //   - internal/locksets: interned sets of locks, and the locks that each thread holds.
 //   - internal/races: findings of data races, in the words that all detectors use.
@@ -95,6 +96,7 @@
 //   - internal/recorder: the recorder that is injected into programs, and the receiver of its
 //     events.
 //   - internal/infer: proposes atomic sections from Go source.
+//   - internal/private: makes folders and files that other users cannot change.
 //   - internal/processes: ends commands with everything that they have started.
 //   - internal/build: builds programs with the recorder inside, with the stock go command.
 //   - internal/confirm: runs programs again under a strategy to reproduce suspected bugs.

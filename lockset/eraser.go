@@ -11,7 +11,7 @@ import (
 // Eraser reports variables that threads share and write without a common lock, by the algorithm of
 // Savage et al. (TOCS 1997). Its findings have Detector "eraser" and Kind heisen.Discipline. A
 // finding is a violation of the locking discipline and no proof of a race: the program may order
-// the accesses by messages, which Eraser does not look at. The zero Eraser is ready to use and
+// the accesses by messages, of which Eraser looks at those that WithHandOver describes only. The zero Eraser is ready to use and
 // discards its findings.
 //
 // # The discipline
@@ -39,12 +39,18 @@ import (
 // also hold violates the discipline as soon as there is a write. An operation of a lock that is
 // memory of the program (heisen.LockWord) is an atomic update of it, under the locks held before.
 //
+// With WithHandOver, an exclusive variable may change its owner. If a message leads from the owner's
+// last access to an access by another thread, that thread is the new owner, and the variable is still
+// exclusive. Messages are Fork, Join, Send and Receive: the ways in which programs hand over what they
+// have initialized. The completion of a sync.Once is one. Without the option, messages have no effect.
+//
 // # Guarantees
 //
 // If there is no finding for a variable, then only one thread accessed it, or no thread wrote it
 // once it was shared, or all accesses since then held a common lock, exclusively for writes, or
-// all were atomic. The converse does not hold: a variable that is written under two locks and read
-// under either of them is reported, although it is safe.
+// all were atomic. With WithHandOver, several threads may have accessed it instead of one, each after
+// a message from the one before. The converse does not hold: a variable that is written under two
+// locks and read under either of them is reported, although it is safe.
 //
 // # Findings
 //
@@ -65,7 +71,8 @@ type Eraser struct {
 	atomic locksets.Lock // held by atomic operations
 
 	memory        *shadow.Memory[variable]
-	objects       *objects // nil without WithObjectGranularity
+	objects       *objects  // nil without WithObjectGranularity
+	handOver      *handOver // nil without WithHandOver
 	sink          heisen.Sink
 	events        uint64
 	lastViolation violation
@@ -90,6 +97,9 @@ func (d *Eraser) init(c eraserConfig) {
 	d.atomic = d.table.NewLock(0)
 	if c.byObject {
 		d.objects = newObjects()
+	}
+	if c.handOver {
+		d.handOver = newHandOver()
 	}
 }
 
@@ -131,10 +141,14 @@ func (d *Eraser) Skip(events uint64) {
 // LockUse implements heisen.LockUser.
 func (*Eraser) LockUse() heisen.LockUse { return heisen.LocksAsSets }
 
-// Flush implements heisen.Detector. The error is nil unless d is.
+// Flush implements heisen.Detector. With WithHandOver, it returns an error that wraps
+// vclock.ErrEndedThread or vclock.ErrTooManyThreads if it does not know all messages.
 func (d *Eraser) Flush() error {
-	if d == nil {
+	switch {
+	case d == nil:
 		return heisen.ErrZero
+	case d.handOver != nil:
+		return d.handOver.order.Err()
 	}
 	return nil
 }
@@ -171,6 +185,9 @@ func (d *Eraser) handle(r *heisen.Record) {
 		d.locks.Handle(r)
 		d.compact()
 	}
+	if d.handOver != nil {
+		d.handOver.synchronize(r)
+	}
 }
 
 // access handles r as an access by op.
@@ -188,7 +205,7 @@ func (d *Eraser) access(r *heisen.Record, op heisen.Op) {
 func (d *Eraser) accessByte(r *heisen.Record, op heisen.Op) {
 	v := d.memory.At(r.Object)
 	if v.state == exclusive && v.last.thread == r.Thread {
-		v.last, v.lastOp = location{r.Thread, r.Site, r.Context}, op
+		d.recordOwner(v, r, op)
 		return
 	}
 	if v.state == violated {

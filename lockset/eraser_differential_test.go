@@ -1,6 +1,7 @@
 package lockset_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -20,18 +21,25 @@ func eraser(options ...lockset.EraserOption) func(heisen.Sink) heisen.Detector {
 // every byte. Eraser compacts after every event.
 func TestEraserIsNaive(t *testing.T) {
 	forRandomTraces(t, 2500, func(trace []heisen.Record) error {
-		return compareErasers(trace, false)
+		return compareErasers(trace, false, false)
 	})
 }
 
 // TestEraserByObjectIsNaive does the same for objects.
 func TestEraserByObjectIsNaive(t *testing.T) {
 	forRandomTraces(t, 1500, func(trace []heisen.Record) error {
-		return compareErasers(trace, true)
+		return compareErasers(trace, true, false)
 	})
 }
 
-func compareErasers(trace []heisen.Record, byObject bool) error {
+// TestEraserWithHandOverIsNaive does the same where messages hand over variables.
+func TestEraserWithHandOverIsNaive(t *testing.T) {
+	forRandomTraces(t, 2000, func(trace []heisen.Record) error {
+		return errors.Join(compareErasers(trace, false, true), compareErasers(trace, true, true))
+	})
+}
+
+func compareErasers(trace []heisen.Record, byObject, handOver bool) error {
 	// What a finding says, but for the variable, and the variables of which it is
 	// said: Eraser names one of them.
 	type said struct {
@@ -40,7 +48,7 @@ func compareErasers(trace []heisen.Record, byObject bool) error {
 		earlier heisen.Access
 	}
 	want := map[said]map[heisen.Object]bool{}
-	for _, w := range naiveEraser(trace, byObject) {
+	for _, w := range naiveEraser(trace, byObject, handOver) {
 		key := said{w.event, w.locks, w.earlier}
 		if key.earlier.Object == w.object {
 			key.earlier.Object = 0
@@ -53,6 +61,9 @@ func compareErasers(trace []heisen.Record, byObject bool) error {
 	var options []lockset.EraserOption
 	if byObject {
 		options = append(options, lockset.WithObjectGranularity())
+	}
+	if handOver {
+		options = append(options, lockset.WithHandOver())
 	}
 	found, err := findingsOf(trace, func(s heisen.Sink) heisen.Detector {
 		d := must.Make(lockset.NewEraser(append(slices.Clip(options), lockset.WithSink(s))...))

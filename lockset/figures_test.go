@@ -205,6 +205,72 @@ func TestEraserStates(t *testing.T) {
 	}
 }
 
+// TestHandOver: what the main thread and then a sync.Once have initialized, four threads read without a
+// lock. Without the message at the end of the Once, and for what is written later, a lock is missing.
+func TestHandOver(t *testing.T) {
+	const once, done heisen.Object = l, l + 4
+	run := func(message, later bool) []heisen.Record {
+		trace := []heisen.Record{do(0, heisen.Write, x, 1)}
+		for thread := range heisen.Thread(4) {
+			trace = append(trace, do(0, heisen.Fork, heisen.Object(thread+1), 2))
+		}
+		trace = append(trace, do(2, heisen.Acquire, once, 0), do(2, heisen.Read, x, 3), do(2, heisen.Write, x, 3))
+		if message {
+			trace = append(trace, do(2, heisen.Send, done, 0))
+		}
+		trace = append(trace, do(2, heisen.Release, once, 0))
+		for thread := range heisen.Thread(4) {
+			if message {
+				trace = append(trace, do(thread+1, heisen.Receive, done, 0))
+			}
+			trace = append(trace, do(thread+1, heisen.Read, x, 4))
+		}
+		if later {
+			trace = append(trace, do(3, heisen.Write, x, 5))
+		}
+		return trace
+	}
+	for _, test := range []struct {
+		message, later, handOver bool
+		want                     []heisen.Site
+	}{
+		{true, false, true, nil},
+		{true, true, true, []heisen.Site{5}},
+		{false, false, true, nil}, // it is thread 2 that owns the variable, and others read only
+		{false, true, true, []heisen.Site{5}},
+		{true, false, false, []heisen.Site{4}},
+	} {
+		for _, options := range [][]lockset.EraserOption{nil, {lockset.WithObjectGranularity()}} {
+			if test.handOver {
+				options = append(options, lockset.WithHandOver())
+			}
+			found, err := findingsOf(run(test.message, test.later), eraser(options...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []heisen.Site
+			for _, f := range found {
+				got = append(got, f.Accesses[1].Site)
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("%+v: violations at %v", test, got)
+			}
+		}
+	}
+	// Twice initialized by a Once, in different threads: the messages hand over.
+	twice := append(run(true, false)[:9], do(2, heisen.Release, once, 0), do(3, heisen.Receive, done, 0),
+		do(3, heisen.Write, x, 6), do(3, heisen.Send, ch, 0), do(4, heisen.Receive, ch, 0), do(4, heisen.Write, x, 7))
+	for handOver, want := range map[bool]int{false: 1, true: 0} {
+		var options []lockset.EraserOption
+		if handOver {
+			options = append(options, lockset.WithHandOver())
+		}
+		if found, err := findingsOf(twice, eraser(options...)); err != nil || len(found) != want {
+			t.Errorf("hand-over %v: %d violations, error %v", handOver, len(found), err)
+		}
+	}
+}
+
 // TestObjectGranularity: one candidate set for all fields finds that they have no
 // lock in common, which is none of one field's business.
 func TestObjectGranularity(t *testing.T) {

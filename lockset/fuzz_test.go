@@ -1,6 +1,7 @@
 package lockset_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/heisen-go/heisen"
@@ -77,7 +78,8 @@ func FuzzDetectors(f *testing.F) {
 			t.Fatalf("%d pairs, want %d\n%s", len(pairs), len(want), workload.Show(trace))
 		}
 		for _, byObject := range []bool{false, true} {
-			if err := compareErasers(trace, byObject); err != nil {
+			err := errors.Join(compareErasers(trace, byObject, false), compareErasers(trace, byObject, true))
+			if err != nil {
 				t.Fatalf("%v\n%s", err, workload.Show(trace))
 			}
 		}

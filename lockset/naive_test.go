@@ -123,7 +123,8 @@ type naiveVariable struct {
 
 type naiveAccess struct {
 	heisen.Record
-	at heisen.Object
+	at    heisen.Object
+	index int // in the trace
 }
 
 // naiveViolation is what Eraser's findings say, but for the message.
@@ -135,7 +136,11 @@ type naiveViolation struct {
 }
 
 // naiveEraser returns all violations, with an object for every byte.
-func naiveEraser(trace []heisen.Record, byObject bool) (out []naiveViolation) {
+func naiveEraser(trace []heisen.Record, byObject, handOver bool) (out []naiveViolation) {
+	var order *messages
+	if handOver {
+		order = newMessages()
+	}
 	holds := newNaiveHolds()
 	atomic := &life{}
 	bytes := map[heisen.Object]*naiveVariable{}
@@ -148,6 +153,11 @@ func naiveEraser(trace []heisen.Record, byObject bool) (out []naiveViolation) {
 		r := &trace[i]
 		any, exclusive := holds.held(r.Thread)
 		holds.handle(r)
+		handsOver := func(earlier int) bool { return false }
+		if handOver {
+			order.add(i, r, false)
+			handsOver = order.reach[i].has
+		}
 		if r.Op == heisen.Alloc || r.Op == heisen.Free {
 			fresh := &ownedBy{r.Object, &naiveVariable{}}
 			for b := range r.Value {
@@ -186,7 +196,7 @@ func naiveEraser(trace []heisen.Record, byObject bool) (out []naiveViolation) {
 				object, at, v = o.base, run, o.variable
 			}
 			before = o
-			if last := v.step(r.Thread, op, locks); last != nil {
+			if last := v.step(r.Thread, op, locks, handsOver); last != nil {
 				delete(last, atomic)
 				earlier := v.earlier(r.Thread)
 				out = append(out, naiveViolation{
@@ -197,7 +207,7 @@ func naiveEraser(trace []heisen.Record, byObject bool) (out []naiveViolation) {
 					},
 				})
 			}
-			v.accesses = append(v.accesses, naiveAccess{*r, at})
+			v.accesses = append(v.accesses, naiveAccess{*r, at, i})
 		}
 	}
 	return out
@@ -213,12 +223,13 @@ func (v *naiveVariable) earlier(t heisen.Thread) naiveAccess {
 	panic("a variable that one thread accesses is reported")
 }
 
-// step returns the last candidates if the access breaks the discipline.
-func (v *naiveVariable) step(t heisen.Thread, op heisen.Op, locks lives) lives {
-	if v.reported {
+// step returns the last candidates if the access breaks the discipline. handsOver reports whether a
+// message leads from an earlier access to this one.
+func (v *naiveVariable) step(t heisen.Thread, op heisen.Op, locks lives, handsOver func(int) bool) lives {
+	if v.reported || len(v.accesses) == 0 {
 		return nil
 	}
-	if len(v.accesses) == 0 || !v.shar && v.accesses[0].Thread == t {
+	if last := v.accesses[len(v.accesses)-1]; !v.shar && (last.Thread == t || handsOver(last.index)) {
 		return nil
 	}
 	v.shar = true

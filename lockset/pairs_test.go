@@ -54,6 +54,14 @@ type messages struct {
 	sent    map[heisen.Object][]int
 }
 
+func newMessages() *messages {
+	return &messages{
+		last:    map[heisen.Thread]int{},
+		pending: map[heisen.Thread][]int{},
+		sent:    map[heisen.Object][]int{},
+	}
+}
+
 func (g *messages) add(j int, r *heisen.Record, atomics bool) {
 	var before events
 	before.add(j)
@@ -112,11 +120,7 @@ func (g *messages) add(j int, r *heisen.Record, atomics bool) {
 // allPairs returns the potential races by their definition, with the bytes where
 // they meet.
 func allPairs(trace []heisen.Record, atomics bool) map[spots]map[[2]int]bool {
-	g := &messages{
-		last:    map[heisen.Thread]int{},
-		pending: map[heisen.Thread][]int{},
-		sent:    map[heisen.Object][]int{},
-	}
+	g := newMessages()
 	holds := newNaiveHolds()
 	type locked struct{ any, exclusive lives }
 	held := make([]locked, len(trace))

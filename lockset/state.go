@@ -32,7 +32,7 @@ type variable struct {
 	lastOp     heisen.Op
 	otherOp    heisen.Op
 	last       location // of the last access
-	other      location // the last access by another thread than that of last
+	other      location // the last access by another thread than that of last; if exclusive, see own
 }
 
 // recordAccess records r, an access by op, as the last one.
@@ -41,6 +41,14 @@ func (v *variable) recordAccess(r *heisen.Record, op heisen.Op) {
 		v.other, v.otherOp = v.last, v.lastOp
 	}
 	v.last, v.lastOp = location{r.Thread, r.Site, r.Context}, op
+}
+
+// recordOwner records r, an access by op to an exclusive variable, as its owner's last one.
+func (d *Eraser) recordOwner(v *variable, r *heisen.Record, op heisen.Op) {
+	v.last, v.lastOp = location{r.Thread, r.Site, r.Context}, op
+	if d.handOver != nil {
+		v.own(d.handOver.present(r.Thread))
+	}
 }
 
 // violation is the result of a transition.
@@ -64,8 +72,8 @@ func (d *Eraser) transition(v *variable, r *heisen.Record, op heisen.Op) (why vi
 	case v.state == virgin:
 		v.state = exclusive
 		fallthrough
-	case v.state == exclusive && v.last.thread == r.Thread:
-		v.last, v.lastOp = location{r.Thread, r.Site, r.Context}, op
+	case v.state == exclusive && (v.last.thread == r.Thread || d.handOver != nil && d.handOver.to(r.Thread, v)):
+		d.recordOwner(v, r, op)
 		return why
 	}
 	locks := d.locksOf(r.Thread, op)

@@ -3,9 +3,9 @@ package report
 import (
 	"fmt"
 	"strings"
-	"unicode"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/printable"
 )
 
 // Finding is a heisen.Finding in words. Its JSON form is public: new versions may add fields but
@@ -60,7 +60,7 @@ type Finding struct {
 // the accesses in stream order, and the fingerprint.
 func (f Finding) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", oneLine(string(f.Kind)), f.headline())
+	fmt.Fprintf(&b, "%s: %s", f.Kind, f.headline())
 	for i := range f.Accesses {
 		separator := ","
 		if i == 0 {
@@ -69,28 +69,18 @@ func (f Finding) String() string {
 		fmt.Fprintf(&b, "%s %s", separator, step(&f.Accesses[i]))
 	}
 	fmt.Fprintf(&b, " [%s]", f.Fingerprint)
-	return b.String()
+	return printable.Text(b.String())
 }
 
-// headline returns the message with the variable or the locks that it is about, on one line.
+// headline returns the message with the variable or the locks that it is about.
 func (f *Finding) headline() string {
 	switch {
 	case len(f.Cycle) > 0:
-		return oneLine(f.Message + ": " + strings.Join(f.Cycle, " -> "))
+		return f.Message + ": " + strings.Join(f.Cycle, " -> ")
 	case f.Variable != "":
-		return oneLine(f.Variable + ": " + f.Message)
+		return f.Variable + ": " + f.Message
 	}
-	return oneLine(f.Message)
-}
-
-// oneLine returns s with spaces in the place of line ends and other control characters.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s)
+	return f.Message
 }
 
 // Times says how often the finding was found, such as "5 times, 2 of them in the other order". It

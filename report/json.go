@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/heisen-go/heisen/internal/option"
+	"github.com/heisen-go/heisen/internal/printable"
 )
 
 // ErrFinding is wrapped by the errors of ReadJSON for a line that is JSON but no finding, and by those
@@ -29,7 +30,7 @@ func WriteJSON(w io.Writer, f *Finding) error {
 		empty.Accesses = []Access{} // in JSON a list, not null
 		f = &empty
 	}
-	enc := json.NewEncoder(w)
+	enc := json.NewEncoder(printable.NewWriter(w))
 	enc.SetEscapeHTML(false) // expressions such as <-ch stay readable
 	if err := enc.Encode(f); err != nil {
 		return fmt.Errorf("writing finding %s: %w", f.Fingerprint, err)

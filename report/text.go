@@ -20,17 +20,20 @@ const (
 
 // WriteText prints f in the style of the reports of go test -race. A report begins and ends with a
 // line of equals signs, and its second line begins with "WARNING:", so that tools that search logs
-// for race reports find it. If w or f is nil, the error wraps heisen.ErrOption.
+// for race reports find it. Characters that are not graphic are replaced, so that no name controls a
+// terminal or looks like a line of the report. If w or f is nil, the error wraps heisen.ErrOption.
 func WriteText(w io.Writer, f *Finding) error {
 	if err := checkArguments("report.WriteText", w, f); err != nil {
 		return err
 	}
+	one := clean(*f)
+	f = &one
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nWARNING: %s\n", frameLine, title(f))
 	fmt.Fprintf(&b, "%s\n", f.headline())
 	b.WriteString("Found")
 	if f.Detector != "" {
-		fmt.Fprintf(&b, " by %s", oneLine(f.Detector))
+		fmt.Fprintf(&b, " by %s", f.Detector)
 	}
 	if times := f.Times(); times != "" {
 		fmt.Fprintf(&b, " %s", times)
@@ -82,7 +85,7 @@ func title(f *Finding) string {
 	case heisen.Failure:
 		return "FAILING EXECUTION"
 	}
-	return strings.ToUpper(oneLine(string(f.Kind)))
+	return strings.ToUpper(string(f.Kind))
 }
 
 // latestFirst reports whether a finding of the kind is about its latest access, and not about a
@@ -241,6 +244,7 @@ func writeBlocked(b *strings.Builder, g *Blocked) {
 // stack and the locks held, in lines.
 func (g Blocked) String() string {
 	var b strings.Builder
+	g = clean(g)
 	writeBlocked(&b, &g)
 	return b.String()
 }

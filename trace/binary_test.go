@@ -260,9 +260,12 @@ type forged struct {
 }
 
 // seal makes a binary trace of blocks, with right checksums.
-func seal(blocks ...forged) []byte {
+func seal(blocks ...forged) []byte { return sealAs(2, blocks...) }
+
+// sealAs is seal for a version of the format.
+func sealAs(version byte, blocks ...forged) []byte {
 	table := crc32.MakeTable(crc32.Castagnoli)
-	out := append([]byte("\x89heisen\n"), 2, 0, 0, 0)
+	out := append([]byte("\x89heisen\n"), version, 0, 0, 0)
 	sum := crc32.Checksum(out, table)
 	for _, b := range blocks {
 		header := make([]byte, 16)

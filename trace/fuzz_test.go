@@ -85,40 +85,79 @@ func FuzzBinaryReader(f *testing.F) {
 	records, symbols := readSTD(f, string(text))
 	f.Add(writeBinary(f, records, symbols))
 	f.Add(writeBinary(f, records[:20], symbols, trace.WithCompression(0), trace.WithBlockRecords(7)))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, data := range [][]byte{data, reforge(data)} {
-			r, err := trace.NewBinaryReader(bytes.NewReader(data))
-			if err != nil {
-				t.Fatal(err)
+	f.Fuzz(func(t *testing.T, data []byte) { checkBinary(t, data) })
+}
+
+// FuzzBinaryContents fuzzes what is behind the checksums: the payloads of two blocks of symbols and
+// two of records, in the order in which a writer writes them. All blocks have right lengths and
+// checksums.
+func FuzzBinaryContents(f *testing.F) {
+	add := func(data []byte) {
+		var payloads [4][]byte
+		next := 0
+		for _, b := range blocksOf(data)[1:] {
+			if kind := int(b[0]) - 1; kind < 2 {
+				if kind != next%2 {
+					next++ // there are no new symbols
+				}
+				if next < len(payloads) {
+					payloads[next] = b[16:]
+				}
+				next++
 			}
-			records, err := collect(r, 16)
-			checkDelivered(t, records, r.Symbols())
-			var corrupt *trace.CorruptError
-			if err != nil && !errors.As(err, &corrupt) && !errors.Is(err, trace.ErrTruncated) {
-				t.Fatalf("error %v is of no documented kind", err)
+		}
+		f.Add(false, payloads[0], payloads[1], payloads[2], payloads[3])
+		f.Add(true, payloads[0], payloads[1], payloads[2], payloads[3])
+		if len(payloads[0]) == 0 || len(payloads[1]) == 0 {
+			f.Fatal("not the blocks of a writer")
+		}
+	}
+	text, err := os.ReadFile("testdata/corpus/std/t000.std")
+	if err != nil {
+		f.Fatal(err)
+	}
+	records, symbols := readSTD(f, string(text))
+	add(writeBinary(f, records[:20], symbols, trace.WithCompression(0), trace.WithBlockRecords(7)))
+	records, symbols = readSTD(f, "T|fork(U)|a\nU|begin|b\nT|acq(x)|c\nT|hide(f)=o(x)o4(y)o64(0xc000012340)t(U)\nU|w4(y)=7|d\nU|racq(L)|e\nT|reveal(f)\nT|alloc(z,64)\nT|free(z,64)\nT|branch\n")
+	add(writeBinary(f, records, symbols, trace.WithCompression(0), trace.WithBlockRecords(3)))
+	f.Fuzz(func(t *testing.T, old bool, symbols, records, more, rest []byte) {
+		version := byte(2)
+		if old {
+			version = 1
+		}
+		var blocks []forged
+		for i, payload := range [][]byte{symbols, records, more, rest} {
+			if len(payload) > 0 {
+				blocks = append(blocks, forged{byte(1 + i%2), 0, len(payload), payload})
 			}
-			if err != nil {
-				continue
-			}
-			again, _, err := readBinary(t, writeBinary(t, records, r.Symbols()))
-			if err != nil || !slices.Equal(records, again) {
-				t.Fatalf("%+v becomes %+v, %v", records, again, err)
-			}
+		}
+		blocks = append(blocks, forged{3, 0, 1, []byte{0}})
+		data := sealAs(version, blocks...)
+		if err := checkBinary(t, data); err != nil && strings.Contains(err.Error(), "checksum") {
+			t.Fatalf("stopped at a checksum: %v", err)
 		}
 	})
 }
 
-// reforge gives the blocks of a trace right lengths and checksums, so that the
-// fuzzer gets behind them: each block is taken as stored.
-func reforge(data []byte) []byte {
-	if len(data) < 12 {
-		return forge()
+// checkBinary asserts what a reader promises of every input, and that what it reads can be written and
+// is then read the same. It returns the reader's error.
+func checkBinary(t *testing.T, data []byte) error {
+	r, err := trace.NewBinaryReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
 	}
-	var blocks [][]byte
-	for rest := data[12:]; len(rest) > 16; {
-		size := min(int(rest[4])|int(rest[5])<<8, len(rest)-16)
-		blocks = append(blocks, append([]byte{rest[0]}, rest[16:16+size]...))
-		rest = rest[16+size:]
+	records, err := collect(r, 16)
+	checkDelivered(t, records, r.Symbols())
+	var corrupt *trace.CorruptError
+	if err != nil && !errors.As(err, &corrupt) && !errors.Is(err, trace.ErrTruncated) {
+		t.Fatalf("error %v is of no documented kind", err)
 	}
-	return forge(blocks...)
+	if err != nil {
+		return err
+	}
+	again, _, err := readBinary(t, writeBinary(t, records, r.Symbols()))
+	if err != nil || !slices.Equal(records, again) {
+		t.Fatalf("%+v becomes %+v, %v", records, again, err)
+	}
+	return nil
 }

@@ -36,7 +36,8 @@
 //   - vclock.FastTrack: the same bytes race, and for each byte the same access is the first that races
 //     with an earlier one. The earlier access may differ. Every finding is a true race.
 //   - lockset.Eraser: the same variables, at the same accesses, with the same locks. The earlier
-//     access may differ. This does not hold with lockset.WithObjectGranularity.
+//     access may differ. This does not hold with lockset.WithObjectGranularity,
+//     and not with lockset.WithHandOver.
 //   - Detectors that use only locks: the same findings.
 //   - Not supported: detectors with vclock.WithBarrierPairs on streams with barrier pairs, and
 //     detectors that depend on repetition, time or values (atomicity, overlaps, package mcm).

@@ -68,6 +68,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/build"
+	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/mcm"
@@ -122,7 +123,7 @@ func measure() error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(*dir, 0o777); err != nil {
+	if err := private.Folder(*dir); err != nil { // programs in it are run
 		return err
 	}
 	var races, costs []string

@@ -95,9 +95,9 @@ func TestCheck(t *testing.T) {
 		{"./racefuzz", "os/exec", "starts no processes"},
 
 		{"./report", ".", ""},
-		{"./report", "./trace", `uses ["." "internal/option" "internal/source" "internal/fold"] only`},
+		{"./report", "./trace", `uses ["." "internal/option" "internal/printable" "internal/source" "internal/fold"] only`},
 		{"./internal/recorder", "./trace", ""},
-		{"./internal/recorder", "./internal/build", "on floor 4, step 0 does not import step 1"},
+		{"./internal/recorder", "./internal/build", "on floor 4, step 1 does not import step 2"},
 		{"./internal/build", "./internal/recorder", ""},
 		{"./internal/build", "os/exec", ""},
 		{"./internal/build", "./internal/cli", "on floor 4"},

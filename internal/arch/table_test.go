@@ -20,6 +20,7 @@ var table = map[string]room{
 
 	// What several packages are built with.
 	"internal/option":          {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
+	"internal/printable":       {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/races":           {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
 	"internal/locksets":        {floor: 0, step: 2, library: true, only: []string{".", "internal/shadow"}},
 	"internal/shadow":          {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
@@ -37,7 +38,7 @@ var table = map[string]room{
 	"lockset": {floor: 1, step: 1, library: true, only: []string{".", "internal/locksets", "internal/option", "internal/shadow", "vclock"}},
 	"tree":    {floor: 1, library: true},
 	"section": {floor: 1, library: true, stdOnly: true, only: []string{".", "internal/option"}},
-	"report":  {floor: 1, library: true, only: []string{".", "internal/option", "internal/source", "internal/fold"}},
+	"report":  {floor: 1, library: true, only: []string{".", "internal/option", "internal/printable", "internal/source", "internal/fold"}},
 
 	"internal/allocsite": {floor: 1, step: 1, library: true, stdOnly: true, only: []string{".", "report"}},
 
@@ -76,12 +77,13 @@ var table = map[string]room{
 	// The parts of the command.
 	"internal/arch":      {floor: 4, step: 0, stdOnly: true, only: []string{}},
 	"internal/processes": {floor: 4, step: 0, stdOnly: true, only: []string{}},
-	"internal/recorder":  {floor: 4, step: 0},
+	"internal/private":   {floor: 4, step: 0, stdOnly: true, only: []string{}},
+	"internal/recorder":  {floor: 4, step: 1},
 	"internal/infer":     {floor: 4, step: 0, only: []string{"internal/option", "section"}},
-	"internal/build":     {floor: 4, step: 1},
-	"internal/confirm":   {floor: 4, step: 2},
-	"internal/cli":       {floor: 4, step: 3},
-	"driver":             {floor: 4, step: 4},
+	"internal/build":     {floor: 4, step: 2},
+	"internal/confirm":   {floor: 4, step: 3},
+	"internal/cli":       {floor: 4, step: 4},
+	"driver":             {floor: 4, step: 5},
 
 	"cmd/heisen": {floor: 5},
 

@@ -5,11 +5,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/heisen-go/heisen/internal/private"
 )
 
 // Builder runs the go command with the recorder injected.
@@ -31,7 +31,7 @@ const MainModules = "work"
 
 // New prepares builds in the folder dir, the working directory if empty. The overlay is kept in
 // cacheDir, by default a folder in the user's cache folder, and shared by all builds with the same
-// Go installation. Accesses are recorded in packages that match patterns, which are those of the go
+// Go installation. Other users must not be able to change it; see package private. Accesses are recorded in packages that match patterns, which are those of the go
 // command's -gcflags; without patterns, in all packages, the standard library included, as with
 // go build -race. Errors that wrap ErrUnsupported mean that this Go installation cannot be
 // instrumented.
@@ -47,11 +47,12 @@ func NewWith(ctx context.Context, dir, cacheDir string, flags []string, patterns
 		return nil, err
 	}
 	if cacheDir == "" {
-		base, err := os.UserCacheDir()
-		if err != nil {
-			base = os.TempDir()
-		}
-		cacheDir = filepath.Join(base, "heisen")
+		cacheDir, err = private.Cache("heisen")
+	} else {
+		err = private.Folder(cacheDir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cache: %w", err)
 	}
 	if err := t.leaveModules(cacheDir); err != nil {
 		return nil, fmt.Errorf("toolchain %s: %w", t.Version, err)
@@ -173,6 +174,13 @@ func (b *Builder) listLines(ctx context.Context, dir string, args ...string) (li
 // Programs returns the import paths of the main packages that match a pattern.
 func (b *Builder) Programs(ctx context.Context, dir, pattern string) ([]string, error) {
 	return b.list(ctx, dir, "-f", `{{if eq .Name "main"}}{{.ImportPath}}{{end}}`, pattern)
+}
+
+// InMainModule reports whether all packages that match a pattern belong to the main module, or to one
+// of a workspace.
+func (b *Builder) InMainModule(ctx context.Context, dir, pattern string) (bool, error) {
+	own, err := b.list(ctx, dir, "-f", `{{with .Module}}{{.Main}}{{else}}false{{end}}`, "--", pattern)
+	return len(own) > 0 && !slices.ContainsFunc(own, func(s string) bool { return s != "true" }), err
 }
 
 // flags returns the build flags that inject the recorder.

@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,23 +69,33 @@ func FindToolchain(ctx context.Context, dir string) (*Toolchain, error) {
 	return t, t.check()
 }
 
-// leaveModules gives another path, a symbolic link in dir, to a toolchain that the go command has
-// downloaded to its module cache. The go command accepts no overlay for files there.
+// leaveModules gives another path, a symbolic link in the private folder dir, to a toolchain that the
+// go command has downloaded to its module cache. The go command accepts no overlay for files there.
 func (t *Toolchain) leaveModules(dir string) error {
 	if rel, err := filepath.Rel(t.modules, t.Root); err != nil || !filepath.IsLocal(rel) {
 		return nil
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
 	hash := sha256.Sum256([]byte(t.Root))
 	link := filepath.Join(dir, t.Version+"-"+hex.EncodeToString(hash[:4]))
-	if err := os.Symlink(t.Root, link); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := ensureLink(t.Root, link); err != nil {
 		return err
 	}
 	t.Root, t.Go = link, filepath.Join(link, "bin", "go")
 	t.env = []string{"GOROOT=" + link, "GOTOOLCHAIN=local"}
 	return nil
+}
+
+// ensureLink makes the symbolic link unless it exists and leads to the target.
+func ensureLink(target, link string) error {
+	if old, err := os.Readlink(link); err == nil && old == target {
+		return nil
+	}
+	next := fmt.Sprintf("%s.%08x.new", link, rand.Uint32())
+	if err := os.Symlink(target, next); err != nil {
+		return err
+	}
+	defer os.Remove(next)
+	return os.Rename(next, link)
 }
 
 // command returns a go command that runs in dir. The end of the context also ends everything that the

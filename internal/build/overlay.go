@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
@@ -90,6 +91,11 @@ import (
 )
 
 func heisenTask(name string) { race.Task(name) }
+
+func heisenFailingInput(path string) string {
+	race.FailingInput(path)
+	return path
+}
 
 // heisenHandOut distributes iterations of a parallel benchmark. Chance decides which goroutine gets
 // which, so a benchmark must not rely on their order. If that order counted as happens-before, it
@@ -281,7 +287,12 @@ var patches = []struct {
 	// Code that runs a test, benchmark, fuzz target or example reports it. If it has a goroutine of
 	// its own, it need not report the end.
 	{"testing/testing.go", []patch{atStart("tRunner", "heisenTask(t.name)")}},
-	{"testing/fuzz.go", []patch{atStart("fRunner", "heisenTask(f.name)")}},
+	{"testing/fuzz.go", []patch{
+		atStart("fRunner", "heisenTask(f.name)"),
+		atStart("F.Fuzz", "if f.fstate.mode == fuzzWorker { race.FuzzWorker() }"),
+		replaceCalls("F.Fuzz", "crashErr.CrashPath()", "heisenFailingInput(crashErr.CrashPath())", 1),
+		addImport("internal/race"),
+	}},
 	{"testing/benchmark.go", []patch{
 		atStart("B.runN", `heisenTask(b.name); defer heisenTask("")`),
 		replaceCalls("PB.Next", "pb.globalN.Add(pb.grain)", "heisenHandOut(pb.globalN, pb.grain)", 1),
@@ -418,9 +429,9 @@ func stdRoots(src string) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// write stores the overlay's files in a folder below dir that is named by their content. It returns
-// the path of the description for "go build -overlay". Existing files are not written again, so
-// concurrent builds share them.
+// write stores the overlay's files in a private folder below dir that is named by their content. It
+// returns the path of the description for "go build -overlay". Existing files are not written again,
+// so concurrent builds share them.
 func (o overlay) write(dir, goroot string) (string, error) {
 	paths := make([]string, 0, len(o))
 	for path := range o {
@@ -433,6 +444,9 @@ func (o overlay) write(dir, goroot string) (string, error) {
 		fmt.Fprintf(hash, "%s %d\n%s", path, len(o[path]), o[path])
 	}
 	dir = filepath.Join(dir, hex.EncodeToString(hash.Sum(nil)[:8]))
+	if err := private.Folder(dir); err != nil {
+		return "", err
+	}
 
 	var description struct{ Replace map[string]string }
 	description.Replace = map[string]string{}
@@ -440,7 +454,7 @@ func (o overlay) write(dir, goroot string) (string, error) {
 		var file string // means to the go command that the file does not exist
 		if o[path] != nil {
 			file = filepath.Join(dir, strings.ReplaceAll(path, "/", "_"))
-			if err := writeOnce(file, o[path]); err != nil {
+			if err := private.Put(file, o[path]); err != nil {
 				return "", err
 			}
 		}
@@ -451,29 +465,5 @@ func (o overlay) write(dir, goroot string) (string, error) {
 		return "", err
 	}
 	file := filepath.Join(dir, "overlay.json")
-	return file, writeOnce(file, text)
-}
-
-// writeOnce creates a file with the given content unless it exists with that content. A partially
-// written file is never visible.
-func writeOnce(path string, content []byte) error {
-	if old, err := os.ReadFile(path); err == nil && string(old) == string(content) {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	if _, err := f.Write(content); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return file, private.Put(file, text)
 }

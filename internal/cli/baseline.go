@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -64,7 +65,7 @@ func (k *knownFindings) writeBaseline(found *findings) error {
 	if k.newBaselineFile == "" {
 		return nil
 	}
-	return replaceFile(k.newBaselineFile, func(w io.Writer) error {
+	return private.Replace(k.newBaselineFile, func(w io.Writer) error {
 		if err := k.baseline.Write(w); err != nil {
 			return err
 		}

@@ -64,7 +64,8 @@ type Tool struct {
 
 // invocation is one run of a subcommand.
 type invocation struct {
-	Streams
+	Streams          // what heisen prints: it cannot control a terminal; see package printable
+	raw      Streams // what programs print, and data
 	tool     Tool
 	ctx      context.Context
 	help     helpKind
@@ -90,23 +91,33 @@ type invocation struct {
 // status. It prints to the given streams only. No goroutine and no program is left running.
 func Main(ctx context.Context, tool Tool, args []string, std Streams) int {
 	std = std.shared()
+	safe, printed := std.printable()
 	if tool.Name == "" {
 		tool.Name = "heisen"
 	}
+	status, failed := printed.status(tool.main(ctx, args, std, safe))
+	if failed != nil && status == Failed {
+		fmt.Fprintf(safe.Err, "%s: not everything could be printed: %v\n", tool.Name, failed)
+	}
+	return status
+}
+
+// main is Main. Programs print to std, heisen to safe.
+func (tool Tool) main(ctx context.Context, args []string, std, safe Streams) int {
 	if len(args) == 0 {
-		tool.usage(std.Err)
+		tool.usage(safe.Err)
 		return Misused
 	}
 	name, args := args[0], args[1:]
 	help := noHelp
 	switch name {
 	case "-h", "-help", "--help":
-		tool.usage(std.Out)
+		tool.usage(safe.Out)
 		return Clean
 	case "help":
 		help, args = helpArgs(args)
 		if len(args) == 0 {
-			tool.usage(std.Out)
+			tool.usage(safe.Out)
 			return Clean
 		}
 		name, args = args[0], args[1:]
@@ -114,22 +125,22 @@ func Main(ctx context.Context, tool Tool, args []string, std Streams) int {
 	all := commands()
 	i := slices.IndexFunc(all, func(c command) bool { return c.name == name })
 	if i < 0 {
-		fmt.Fprintf(std.Err, "%s: unknown command %q; see %[1]s help\n", tool.Name, name)
+		fmt.Fprintf(safe.Err, "%s: unknown command %q; see %[1]s help\n", tool.Name, name)
 		return Misused
 	}
 	args, restore, err := changeFolder(args)
 	if err != nil {
-		printError(std.Err, tool.Name+" "+name, err)
+		printError(safe.Err, tool.Name+" "+name, err)
 		return Failed
 	}
 	defer restore()
 	resolver, err := report.NewResolver()
 	if err != nil {
-		printError(std.Err, tool.Name, err)
+		printError(safe.Err, tool.Name, err)
 		return Failed
 	}
 	defer resolver.Close()
-	return all[i].invoke(&invocation{Streams: std, tool: tool, ctx: ctx, help: help, args: args, resolver: resolver})
+	return all[i].invoke(&invocation{Streams: safe, raw: std, tool: tool, ctx: ctx, help: help, args: args, resolver: resolver})
 }
 
 // changeFolder carries out the flag -C, which must come first, as for the go command. restore

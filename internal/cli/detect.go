@@ -41,8 +41,10 @@ var detectors = []struct {
 		func(sink heisen.Sink, o vclock.DetectorOption) (heisen.Detector, error) {
 			return vclock.NewHappensBefore(vclock.WithSink(sink), o)
 		}},
-	{"eraser", "every violation of the locking discipline; not every one is a race", Unfiltered, treeFilter(tree.WithMessageOrder(), tree.WithDetectorCost(11*time.Nanosecond)),
-		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewEraser(lockset.WithSink(sink)) }, nil},
+	{"eraser", "every violation of the locking discipline; not every one is a race", Unfiltered, nil, // who owns a variable depends on all accesses
+		func(sink heisen.Sink) (heisen.Detector, error) {
+			return lockset.NewEraser(lockset.WithSink(sink), lockset.WithHandOver())
+		}, nil},
 	{"hybrid", "the places of all races that locks and messages allow, in any schedule; not every one can happen", RecorderFiltered, treeFilter(tree.WithMessageOrder(), tree.WithDetectorCost(18*time.Nanosecond)),
 		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewHybrid(lockset.WithSink(sink)) }, nil},
 	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered, treeFilter(tree.WithoutBypass()),

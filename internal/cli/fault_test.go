@@ -75,12 +75,19 @@ func appears(t *testing.T, file string) {
 	}
 }
 
-// startBusy starts heisen run on busyProgram, which sends all its events, and returns once both
-// run. The processes are heisen first.
-func startBusy(t *testing.T) (dir string, cmd *exec.Cmd, stderr *bytes.Buffer, both []processes.Process) {
+// Flags of heisen run with which a program sends all its events, and with which it detects races
+// itself.
+var (
+	sendsAll = []string{"-filter", "none", "-detect", "hybrid,fasttrack"}
+	detects  = []string{"-detect", "fasttrack"}
+)
+
+// startBusy starts heisen run on busyProgram and returns once both run. The processes are heisen
+// first.
+func startBusy(t *testing.T, flags []string) (dir string, cmd *exec.Cmd, stderr *bytes.Buffer, both []processes.Process) {
 	t.Helper()
 	dir = writeFiles(t, map[string]string{"go.mod": "module example.com/m\n\ngo 1.25\n", "main.go": busyProgram})
-	cmd = exec.Command("heisen", "run", "-filter", "none", "-detect", "hybrid,fasttrack", ".")
+	cmd = exec.Command("heisen", append(append([]string{"run"}, flags...), ".")...)
 	cmd.Dir, cmd.WaitDelay = dir, 10*time.Second
 	stderr = new(bytes.Buffer)
 	cmd.Stderr = stderr
@@ -105,10 +112,15 @@ func stop(t *testing.T, dir string) {
 
 // TestStopped stops heisen, the program, and both for a while: the verdict is the same.
 func TestStopped(t *testing.T) {
-	for _, name := range []string{"heisen", "program", "both"} {
+	for _, name := range []string{"heisen", "program", "both", "heisen/detects", "program/detects", "both/detects"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir, cmd, stderr, both := startBusy(t)
+			flags := sendsAll
+			name, alone := strings.CutSuffix(name, "/detects")
+			if alone {
+				flags = detects
+			}
+			dir, cmd, stderr, both := startBusy(t, flags)
 			stopped := map[string][]processes.Process{"heisen": both[:1], "program": both[1:], "both": both}[name]
 			for range 3 {
 				for _, p := range stopped {
@@ -129,11 +141,29 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestHeisenKilled kills heisen: the program goes on, says that it is no longer recorded, and ends.
+// TestProgramKilled kills the program: heisen says so, and ends with its status, or with that of races
+// that it had found.
+func TestProgramKilled(t *testing.T) {
+	for _, flags := range [][]string{sendsAll, detects} {
+		_, cmd, stderr, both := startBusy(t, flags)
+		both[1].Signal(syscall.SIGKILL)
+		cmd.Wait()
+		if status := cmd.ProcessState.ExitCode(); status != 128+9 || !strings.Contains(stderr.String(), "the recording is incomplete") {
+			t.Errorf("%v: exit status %d\n%s", flags, status, stderr)
+		}
+	}
+}
+
+// TestHeisenKilled kills heisen: the program goes on, says that it is no longer recorded or prints its
+// races itself, and ends.
 func TestHeisenKilled(t *testing.T) {
-	for _, early := range []bool{false, true} {
-		dir, cmd, stderr, both := startBusy(t)
-		if early { // it is waiting for heisen
+	for i, stopped := range []bool{false, true, false, true} {
+		flags := sendsAll
+		if i >= 2 {
+			flags = detects
+		}
+		dir, cmd, stderr, both := startBusy(t, flags)
+		if stopped { // it is waiting for heisen
 			both[0].Signal(syscall.SIGSTOP)
 			time.Sleep(100 * time.Millisecond)
 		}
@@ -147,6 +177,9 @@ func TestHeisenKilled(t *testing.T) {
 		}
 		if !strings.Contains(stderr.String(), "heisen: the analyzer is gone") {
 			t.Errorf("it says %q", stderr)
+		}
+		if i >= 2 && !strings.Contains(stderr.String(), "WARNING: DATA RACE") {
+			t.Errorf("it reports no race: %q", stderr)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -218,7 +220,7 @@ func (f *fuzzRun) newConfirmer() {
 
 // build builds the programs into a folder, which remove removes.
 func (f *fuzzRun) build(ctx context.Context) (programs []*confirm.Program, remove func(), err error) {
-	dir, err := os.MkdirTemp("", "heisen-fuzz-")
+	dir, err := private.Temp("heisen-fuzz-")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -428,11 +430,14 @@ func (f *fuzzRun) reproduce(ctx context.Context, v *confirm.Result, finding *rep
 	t.Replayed, t.Choices = repro.Replayed, len(repro.Execution.Choices)
 	text, err := f.origin.Schedule(v.Suspect.Program, repro.Tests, repro.Schedule, repro.Execution).MarshalText()
 	if err == nil {
-		err = os.MkdirAll(f.folder, 0o777)
+		err = private.Open(f.folder)
 	}
 	name := filepath.Join(f.folder, finding.Fingerprint+".schedule")
 	if err == nil {
-		err = os.WriteFile(name, text, 0o666)
+		err = private.Replace(name, func(w io.Writer) error {
+			_, err := w.Write(text)
+			return err
+		})
 	}
 	if err != nil {
 		fmt.Fprintf(f.Err, "%s: cannot write the schedule of %s: %v\n", f.tool.Name, finding.Fingerprint, err)

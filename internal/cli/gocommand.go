@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/internal/build"
+	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
@@ -94,7 +95,7 @@ func (inv *invocation) programCommand() (cmd *exec.Cmd, remove func(), err error
 	case strings.Contains(packages[0], "@") && !strings.HasPrefix(packages[0], ".") && !filepath.IsAbs(packages[0]):
 		return nil, nil, misuse("%s: %s builds only packages of the main module and its dependencies, which have no version here", packages[0], inv.tool.Name)
 	}
-	dir, err := os.MkdirTemp("", "heisen-run-")
+	dir, err := private.Temp("heisen-run-")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -183,7 +184,7 @@ func programName(pkg string) string {
 }
 
 func (inv *invocation) attach(cmd *exec.Cmd) *exec.Cmd {
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = inv.In, inv.Out, inv.Err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inv.In, inv.raw.Out, inv.raw.Err
 	return cmd
 }
 

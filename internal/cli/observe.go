@@ -3,8 +3,11 @@ package cli
 import (
 	"debug/buildinfo"
 	"errors"
+	"fmt"
 	"os/exec"
+	"path"
 	"strings"
+	"sync"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/allocsite"
@@ -21,6 +24,9 @@ type observation struct {
 	live     *recorder.Live
 	events   *testEvents // the output of go test -json; nil without -json
 	found    *findings
+
+	mu      sync.Mutex
+	failing []string // what to say about the failing inputs of fuzz tests
 
 	predictions *findings // findings to confirm before they are reported; nil without -predict
 	folder      string    // of their schedules
@@ -86,6 +92,7 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 			return Failed, err
 		}
 		_, err = heisen.Run(inv.ctx, stream, append([]heisen.Detector{from.memory}, detectors...)...)
+		w.noteInputs(from.pkg, inv.tool.Name, stream.FailingInputs())
 		if reported() > 0 {
 			return Findings, err
 		}
@@ -108,6 +115,9 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	err = errors.Join(err, w.reports.writeFiles(all))
 	err = errors.Join(err, w.known.writeBaseline(w.found))
 	w.found.summary(inv.Err)
+	for _, note := range w.failing {
+		fmt.Fprintln(inv.Err, note)
+	}
 	w.detect.mcm.summary(inv.Err, inv.tool.Name)
 	found := w.found.count()
 	switch status = s.status(status, found); {
@@ -117,6 +127,16 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		status = Findings // go test has only one status for all that fails
 	}
 	return status, err
+}
+
+// noteInputs notes how to repeat the failing inputs that the fuzz tests of a package have saved.
+func (w *observation) noteInputs(pkg, tool string, files []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, file := range files {
+		test := path.Base(path.Dir(file)) + "/" + path.Base(file)
+		w.failing = append(w.failing, fmt.Sprintf("Fuzzing of %s ended at %s; to repeat it: %s test -run=%s %[1]s", pkg, file, tool, test))
+	}
 }
 
 // testedPackage returns the import path of the package whose tests a program runs, or that of the program.

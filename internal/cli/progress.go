@@ -15,7 +15,7 @@ func (inv *invocation) progress(what string, delay time.Duration) (done func()) 
 
 // progressOf is progress with a text that changes.
 func (inv *invocation) progressOf(what string, now func() string, delay time.Duration) (done func()) {
-	f, ok := inv.Err.(*os.File)
+	f, ok := inv.raw.Err.(*os.File)
 	if !ok {
 		return func() {}
 	}

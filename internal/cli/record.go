@@ -3,12 +3,12 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/trace"
 )
@@ -81,7 +81,7 @@ func numbered(name string, n int) string {
 // writeTrace writes a stream to a new file. The file is a complete trace of the events so far,
 // whatever ends the stream.
 func (inv *invocation) writeTrace(name string, stream *recorder.Stream) error {
-	f, err := os.Create(name)
+	f, err := private.Create(name)
 	if err != nil {
 		return err
 	}

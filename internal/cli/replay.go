@@ -8,9 +8,13 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/racefuzz"
 	"github.com/heisen-go/heisen/report"
@@ -51,9 +55,10 @@ func (inv *invocation) replay() (int, error) {
 	if err != nil {
 		return Failed, fmt.Errorf("%s: %w", inv.args[0], err)
 	}
+	fmt.Fprintf(inv.Err, "%s: repeating: %s %s%s\n", inv.tool.Name, schedule.Command, schedule.Program, quoted(schedule.Args))
 	ctx, stop := inv.interruptible()
 	defer stop()
-	dir, err := os.MkdirTemp("", "heisen-replay-")
+	dir, err := private.Temp("heisen-replay-")
 	if err != nil {
 		return Failed, err
 	}
@@ -79,7 +84,7 @@ func (inv *invocation) replay() (int, error) {
 // repeat executes a program under a schedule and prints what happens.
 func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver *confirm.Resolver, plan *recorder.Schedule, schedule *racefuzz.Schedule, limit time.Duration, to *reports) (int, error) {
 	e, err := p.Execute(ctx, confirm.Plan{
-		Schedule: plan, Mode: recorder.Unrepeated, Limit: limit, Input: inv.In, Output: inv.Out, Errors: inv.Err,
+		Schedule: plan, Mode: recorder.Unrepeated, Limit: limit, Input: inv.In, Output: inv.raw.Out, Errors: inv.raw.Err,
 	}, resolver)
 	if err != nil {
 		return Failed, err
@@ -123,6 +128,18 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver 
 		return Failed, err
 	}
 	return Clean, nil
+}
+
+// quoted returns arguments as they could stand in a command line, each after a blank.
+func quoted(args []string) string {
+	var b strings.Builder
+	for _, arg := range args {
+		if arg == "" || strings.ContainsFunc(arg, func(r rune) bool { return unicode.IsSpace(r) || r == '"' || !unicode.IsGraphic(r) }) {
+			arg = strconv.Quote(arg)
+		}
+		b.WriteString(" " + arg)
+	}
+	return b.String()
 }
 
 // readSchedule reads a schedule from a file, or from standard input.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -98,7 +99,7 @@ func (r *reports) writeFiles(all []report.Finding) (failed error) {
 		if to.file == "" {
 			continue
 		}
-		failed = errors.Join(failed, replaceFile(to.file, func(w io.Writer) error {
+		failed = errors.Join(failed, private.Replace(to.file, func(w io.Writer) error {
 			print := textTo(w)
 			if to.format == asJSON {
 				print = jsonTo(w)

@@ -147,7 +147,7 @@ func (inv *invocation) refiningRun(o *atomraceFlags, live *recorder.Live) (secti
 	}
 	status, err := s.run(cmd)
 	if run.Correct = status == Clean; !run.Correct {
-		inv.Err.Write(output.Bytes())
+		inv.raw.Err.Write(output.Bytes())
 	}
 	if err == nil && s.seen == 0 {
 		err = errors.New("no instrumented test ran")

@@ -144,6 +144,9 @@ func (s *session) program(number int, p *recorder.Program) error {
 	if !stream.Finished() && (err == nil || errors.As(err, &lost)) {
 		err = s.complete(p, stream)
 	}
+	if failed := stream.SymbolError(); failed != nil {
+		fmt.Fprintf(s.errors, "%s: process %d: some places have no names: %v\n", s.name, stream.PID(), failed)
+	}
 	if stream.Coarse() {
 		fmt.Fprintf(s.errors, "%s: process %d has so many call paths or locks that some findings lack locks or innermost calls\n", s.name, stream.PID())
 	}

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"sync"
+
+	"github.com/heisen-go/heisen/internal/printable"
 )
 
 // Streams are the standard streams of the command and of the programs that it runs.
@@ -25,6 +28,44 @@ func share(w io.Writer, mu *sync.Mutex) io.Writer {
 		return f
 	}
 	return &sharedWriter{mu, w}
+}
+
+// printed has what went wrong with what heisen itself prints.
+type printed struct {
+	mu     sync.Mutex
+	failed error // the first one
+}
+
+// printable returns streams to which heisen itself prints.
+func (s Streams) printable() (Streams, *printed) {
+	p := new(printed)
+	return Streams{In: s.In, Out: printable.NewWriter(printedTo{s.Out, p}), Err: printable.NewWriter(printedTo{s.Err, p})}, p
+}
+
+// status returns the exit status of a command that would end with the given one. What could not be
+// printed may be a verdict.
+func (p *printed) status(status int) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failed != nil && status == Clean {
+		status = Failed
+	}
+	return status, p.failed
+}
+
+type printedTo struct {
+	w       io.Writer
+	outcome *printed
+}
+
+func (p printedTo) Write(text []byte) (int, error) {
+	n, err := p.w.Write(text)
+	if err != nil {
+		p.outcome.mu.Lock()
+		p.outcome.failed = cmp.Or(p.outcome.failed, err)
+		p.outcome.mu.Unlock()
+	}
+	return n, err
 }
 
 type sharedWriter struct {

@@ -61,7 +61,7 @@ func (inv *invocation) test() (int, error) {
 		return Failed, err
 	}
 	if inv.events {
-		watch.events = &testEvents{name: inv.tool.Name, w: inv.Out}
+		watch.events = &testEvents{name: inv.tool.Name, w: inv.raw.Out}
 		cmd.Stdout, cmd.WaitDelay = watch.events, grace
 	}
 	return watch.run(inv, cmd)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/heisen-go/heisen/internal/printable"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -84,6 +85,6 @@ func (e *testEvents) put(event testEvent) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	_, err := e.w.Write(line.Bytes())
+	_, err := printable.NewWriter(e.w).Write(line.Bytes())
 	return err
 }

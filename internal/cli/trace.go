@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/printable"
 	"github.com/heisen-go/heisen/trace"
 )
 
@@ -94,7 +95,7 @@ func (inv *invocation) validate(ctx context.Context, r *trace.Reader, file strin
 		if problem.Warning {
 			severity = "warning"
 		}
-		fmt.Fprintf(inv.Out, "%s: %s: %v\n", file, severity, problem)
+		fmt.Fprintf(inv.Out, "%s: %s: %s\n", file, severity, printable.Text(problem.Error()))
 	}
 	if more := v.Total() - uint64(len(v.Problems())); more > 0 {
 		fmt.Fprintf(inv.Out, "%s: and %d more\n", file, more)

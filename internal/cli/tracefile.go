@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/trace"
 )
 
@@ -30,14 +31,14 @@ func (inv *invocation) openTrace(file string) (*trace.Reader, error) {
 // create creates the file out. It must not be the file in, which is being read.
 func (inv *invocation) create(out, in string) (io.WriteCloser, error) {
 	if out == stdStream {
-		return keepOpen{inv.Out}, nil
+		return keepOpen{inv.raw.Out}, nil
 	}
 	if a, err := os.Stat(out); err == nil {
 		if b, err := os.Stat(in); err == nil && os.SameFile(a, b) {
 			return nil, misuse("%s is the trace to be read", out)
 		}
 	}
-	return os.Create(out)
+	return private.Create(out)
 }
 
 // keepOpen is a writer whose Close does nothing.

@@ -261,5 +261,8 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	if errors.As(err, &lost) { // the program was killed
 		err = nil
 	}
+	if failed := stream.SymbolError(); failed != nil && err == nil {
+		err = fmt.Errorf("its places cannot be named: %w", failed)
+	}
 	return err
 }

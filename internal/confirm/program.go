@@ -39,6 +39,7 @@ type Source struct {
 	Tags     []string
 	Flags    []string // further build flags, which do not change the programs
 	Args     []string // of the programs; for tests, those of the test binary
+	Own      bool     // the packages must belong to the main module
 }
 
 // Build compiles the programs into folder, which exists, and returns the toolchain as well. The
@@ -51,6 +52,9 @@ func (s *Source) Build(ctx context.Context, folder string) (programs []*Program,
 	b, err := build.NewWith(ctx, "", "", s.listFlags(), patterns...)
 	if err == nil {
 		err = b.CheckFolders(ctx, "", s.Packages...)
+	}
+	if err == nil && s.Own {
+		err = s.checkOwn(ctx, b)
 	}
 	if err != nil {
 		return nil, nil, err

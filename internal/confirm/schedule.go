@@ -1,7 +1,6 @@
 package confirm
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -105,12 +104,9 @@ var modeNames = map[recorder.TargetMode]string{recorder.OnRead: "read", recorder
 // Restore is the inverse of Schedule. It returns how to build the program in folder and how to
 // execute it.
 func Restore(s *racefuzz.Schedule, folder string) (Source, *recorder.Schedule, error) {
-	source := Source{Verb: s.Command, Packages: []string{s.Program}, Patterns: s.Packages, Tags: s.Tags, Args: s.Args}
-	if s.Command != "test" && s.Command != "run" {
-		return source, nil, fmt.Errorf("%q is neither test nor run", s.Command)
-	}
-	if s.Program == "" {
-		return source, nil, errors.New("the schedule names no program")
+	source := Source{Verb: s.Command, Packages: []string{s.Program}, Patterns: s.Packages, Tags: s.Tags, Args: s.Args, Own: true}
+	if err := checkSchedule(s); err != nil {
+		return source, nil, err
 	}
 	config, err := parseStrategy(s.Strategy)
 	if err != nil {

@@ -150,4 +150,6 @@ var AddedAnnotations = []string{
 	"CompareAndSwapInt32(addr *int32, old, new int32) bool",
 	"AddInt32(addr *int32, delta int32) int32",
 	"ChildEnv(replaced bool) string",
+	"FuzzWorker()",
+	"FailingInput(name string)",
 }

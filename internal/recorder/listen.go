@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/private"
 )
 
 // Listener accepts the connections of instrumented programs. Close it when no more programs will
@@ -27,7 +27,11 @@ type Listener struct {
 // Listen makes a socket in a new temporary folder. The length of its name is constant: programs
 // keep the name in memory, and addresses in two deterministic runs must not depend on it.
 func Listen() (*Listener, error) {
-	dir, err := makeDir()
+	base := os.TempDir()
+	if len(base)+len("/heisen-00000000/events") > maxSocketName {
+		base = "/tmp"
+	}
+	dir, err := private.TempIn(base, "heisen-")
 	if err != nil {
 		return nil, err
 	}
@@ -39,15 +43,8 @@ func Listen() (*Listener, error) {
 	return &Listener{dir: dir, l: l}, nil
 }
 
-func makeDir() (dir string, err error) {
-	for range 1000 {
-		dir = filepath.Join(os.TempDir(), fmt.Sprintf("heisen-%08x", rand.Uint32()))
-		if err = os.Mkdir(dir, 0o700); !errors.Is(err, fs.ErrExist) {
-			break
-		}
-	}
-	return dir, err
-}
+// maxSocketName is the longest name of a socket.
+const maxSocketName = len(syscall.RawSockaddrUnix{}.Path) - 1
 
 // Env returns the environment variable that makes instrumented programs, and those that they start,
 // connect to the listener.
@@ -168,12 +165,15 @@ func (p *Program) Open(want Want) (*Stream, error) {
 		return nil, err
 	}
 	// Without a symbolizer the recording is as good, only harder to read.
-	if solver, err := newProcessSymbolizer(stream.PID()); err == nil {
+	solver, err := newProcessSymbolizer(stream.PID())
+	if err == nil {
 		p.solver = solver
 		stream.SetSymbolizer(solver)
 	}
 	if want.Symbolizer != nil {
 		stream.SetSymbolizer(want.Symbolizer)
+	} else {
+		stream.unresolved = err
 	}
 	flags := uint32(want.Mode)
 	var messages []byte

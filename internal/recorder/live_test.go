@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"reflect"
@@ -85,6 +86,54 @@ func TestCount(t *testing.T) {
 		if _, err := drain(s); err != nil || !bytes.Equal(answers.Bytes(), want) {
 			t.Errorf("answers %x, want %x, error %v", answers.Bytes(), want, err)
 		}
+	}
+}
+
+// TestCountAfterEvents: the answer is about all events that were sent before the question, also if
+// they came in another message and wait for each other.
+func TestCountAfterEvents(t *testing.T) {
+	const accesses = 3 * batchSize
+	words := []uint64{word(opSwitch, 0), 0, word(opBegin, orphan|1)}
+	for range accesses {
+		words = append(words, word(opWrite, varBase), 0<<32|8)
+	}
+	late := append(words, word(opRelease, varBase), 1, 0) // its stamp is not the next
+	rec := message(helloMessage(), msgWords, 0, late...)
+	rec = message(rec, msgCount, 0)
+	rec = message(rec, msgWords, 1, word(opSwitch, 1), 0, word(opBegin, orphan|2), word(opRelease, varBase), 0, 0)
+	rec = message(rec, msgCount, 0)
+	s, err := NewStream(bytes.NewReader(rec), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answers bytes.Buffer
+	s.answer = &answers
+	handled := 0
+	s.OnCount(func() int { return handled })
+	batch := make([]heisen.Record, 100)
+	for {
+		n, err := s.Next(batch)
+		if err != nil {
+			break
+		}
+		handled += n
+	}
+	want := append32(nil, countAnswer|(1+accesses), countAnswer|(1+accesses+1+1+1))
+	if !bytes.Equal(answers.Bytes(), want) {
+		t.Errorf("answers %x, want %x; %d events", answers.Bytes(), want, handled)
+	}
+}
+
+// TestFailingInputs reads the names of saved inputs.
+func TestFailingInputs(t *testing.T) {
+	const name = "testdata/fuzz/FuzzX/0123456789abcdef"
+	var words []uint64
+	for text := name + "\x00\x00\x00\x00"; len(text) >= 8; text = text[8:] {
+		words = append(words, binary.LittleEndian.Uint64([]byte(text)))
+	}
+	s, _, err := readAll(t, message(helloMessage(), msgInput, 0, words...))
+	if got := s.FailingInputs(); err != nil || len(got) != 1 || got[0] != name {
+		t.Errorf("%q, error %v", got, err)
 	}
 }
 

@@ -44,6 +44,8 @@ type Stream struct {
 	fresh []uint32                 // pcs of sites that are not resolved
 	solve Symbolizer
 
+	unresolved error // why later sites are not resolved
+
 	overlap    func(Overlap)
 	overlaps   []Overlap // that were not delivered
 	liveResult LiveResult
@@ -51,6 +53,7 @@ type Stream struct {
 	asked      bool       // the program wants to know how many findings were reported
 	reported   func() int // answers that; may be nil
 	answer     io.Writer  // to the program; may be nil
+	failing    []string   // files with failing inputs
 
 	meeting   func(Meeting)
 	meetings  []Meeting // that were not delivered
@@ -139,6 +142,9 @@ func (s *Stream) PID() int { return int(s.hello.pid) }
 // Child reports whether a recorded program has started this one.
 func (s *Stream) Child() bool { return s.hello.child != 0 }
 
+// SymbolError returns why sites are program counters without names, or nil.
+func (s *Stream) SymbolError() error { return s.unresolved }
+
 // SetSymbolizer sets the symbolizer for the sites of later events.
 func (s *Stream) SetSymbolizer(symbolizer Symbolizer) { s.solve = symbolizer }
 
@@ -150,6 +156,9 @@ func (s *Stream) Skipped() uint64 { return s.skipped }
 // for its exit status. Of a program that was killed, or that ended without its Go runtime, the last
 // events may be missing.
 func (s *Stream) Finished() bool { return s.bye }
+
+// FailingInputs returns the files in which a fuzz test has saved the inputs that make it fail.
+func (s *Stream) FailingInputs() []string { return s.failing }
 
 // Coarse reports whether the program has acquired so many different locks, or made calls in so many
 // ways, that some contexts lack locks or innermost calls. Events are not affected.
@@ -201,10 +210,6 @@ func (s *Stream) more() error {
 			s.meeting(m)
 		}
 		s.meetings = s.meetings[:0]
-		if s.asked {
-			s.asked = false
-			s.answerCount()
-		}
 	}
 	return nil
 }
@@ -216,6 +221,13 @@ func (s *Stream) step() error {
 	}
 	if len(s.rest) > 0 {
 		return s.take()
+	}
+	if s.asked {
+		if len(s.out) > 0 || len(s.overlaps) > 0 { // what they lead to counts, too
+			return nil
+		}
+		s.asked = false
+		s.answerCount()
 	}
 	return s.read()
 }
@@ -264,6 +276,9 @@ func (s *Stream) read() error {
 		return s.addChoices(m.words)
 	case msgCount:
 		s.asked = true
+		return nil
+	case msgInput:
+		s.failing = append(s.failing, textOf(m.words))
 		return nil
 	case msgReplaced:
 		s.replaced = m.id != 0
@@ -378,7 +393,7 @@ func (s *Stream) resolve() {
 	}
 	frames, err := s.solve.Frames(s.fresh)
 	if err != nil {
-		s.solve = nil
+		s.solve, s.unresolved = nil, err
 		return
 	}
 	for i, pc := range s.fresh {

@@ -513,3 +513,24 @@ func TestSites(t *testing.T) {
 		}
 	}
 }
+
+// failingSymbolizer knows no names.
+type failingSymbolizer struct{}
+
+func (failingSymbolizer) Frames([]uint32) ([][]heisen.Frame, error) { return nil, io.ErrNoProgress }
+
+// TestSymbolError: a stream says why its sites have no names.
+func TestSymbolError(t *testing.T) {
+	rec := message(helloMessage(), msgPlaces, 0, 0x100)
+	rec = message(rec, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan|1), word(opWrite, varBase), 1<<32|8)
+	s, err := NewStream(bytes.NewReader(rec), failingSymbolizer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := drain(s); err != nil || len(out) != 2 || s.SymbolError() != io.ErrNoProgress {
+		t.Errorf("%v, %v, %v", out, err, s.SymbolError())
+	}
+	if s, _, err := readAll(t, rec); err != nil || s.SymbolError() != nil {
+		t.Errorf("without a symbolizer: %v, %v", err, s.SymbolError())
+	}
+}

@@ -68,6 +68,7 @@ const (
 	countAnswer = 1 << 30
 	msgRefused  = 16
 	msgReplaced = 17
+	msgInput    = 19
 
 	outOfClocks  = 1
 	beyondShadow = 2

@@ -8,7 +8,7 @@ import "internal/runtime/atomic"
 // during which one was found. In a program that sends its findings, the analyzer knows: it may not
 // report all of them. It is asked only if something was found since it was asked last, so tests
 // without races cost nothing. Programs that send events are told of no races, since the analyzer may
-// be behind.
+// be behind; but a fuzz test has no other way to learn which input fails, so that its workers wait.
 
 // heisenReported is what the analyzer has answered.
 var heisenReported struct {
@@ -23,7 +23,7 @@ var heisenReported struct {
 // RaceErrors returns how many races were reported so far.
 func RaceErrors() int {
 	r := &heisenReported
-	if heisen.quiet && heisen.open && atomic.Load64(&r.found) != atomic.Load64(&heisen.found) {
+	if heisen.open && (heisen.quiet && atomic.Load64(&r.found) != atomic.Load64(&heisen.found) || !heisen.quiet && heisenFuzzWorker) {
 		systemstack(heisenAskReported)
 	}
 	if heisenAlone.on {
@@ -36,7 +36,10 @@ func RaceErrors() int {
 func heisenAskReported() {
 	r := &heisenReported
 	heisenLock(&r.lock)
-	if found := atomic.Load64(&heisen.found); heisen.open && !r.ended && found != r.found {
+	if found := atomic.Load64(&heisen.found); heisen.open && !r.ended && (found != r.found || !heisen.quiet) {
+		if !heisen.quiet {
+			heisenAwaitWritten(heisenEventPatience)
+		}
 		heisenFlushAll(heisenForever)
 		heisenSend(heisenMsgCount, 0, 0, nil, 0)
 		if answer, ok := heisenAskAnswer(); !ok {

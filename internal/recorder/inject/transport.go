@@ -241,6 +241,12 @@ const (
 // was about to take one may still do so afterwards.
 func heisenAwaitHooks(patience int64) (stamps uint64, all bool) {
 	heisen.on, heisen.overlapsOnly = false, false
+	return heisenAwaitWritten(patience)
+}
+
+// heisenAwaitWritten waits until every event with a stamp is written. It returns the number of
+// stamps, and whether all their events are written.
+func heisenAwaitWritten(patience int64) (stamps uint64, all bool) {
 	start := nanotime1()
 	for i := 0; ; i++ {
 		var synced uint64

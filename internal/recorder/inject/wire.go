@@ -98,6 +98,8 @@ const (
 	heisenMsgRefused  = 16 // instead of everything after the hello: this run is not recorded; payload: why, with zero bytes up to a whole word
 	heisenMsgReplaced = 17 // everything recorded before was sent; buffer: 1 if the program is about to become another one, 0 if it has not
 
+	heisenMsgInput = 19 // payload: name of the file with the input at which a fuzz test failed, with zero bytes up to a whole word
+
 	heisenOutOfClocks  = 1
 	heisenBeyondShadow = 2
 

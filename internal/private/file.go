@@ -1,0 +1,122 @@
+package private
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Create is os.Create, but where other users could have prepared something under the name, in a
+// folder that is not the user's or that everybody may write to, it neither follows a link nor writes
+// to a file of theirs: it replaces them.
+func Create(name string) (*os.File, error) {
+	folder, err := os.Stat(filepath.Dir(name))
+	if err != nil {
+		return nil, err
+	}
+	if own(folder) && folder.Mode().Perm()&0o002 == 0 {
+		return os.Create(name)
+	}
+	const flags = os.O_WRONLY | os.O_CREATE | syscall.O_NOFOLLOW
+	if info, err := os.Lstat(name); err == nil && plain(info) {
+		f, err := os.OpenFile(name, flags, 0o666)
+		if err != nil {
+			return nil, err
+		}
+		if info, err := f.Stat(); err != nil || !plain(info) {
+			return nil, errors.Join(fmt.Errorf("%s: another user exchanges it", name), f.Close())
+		}
+		return f, truncate(f)
+	} else if err == nil {
+		if err := os.Remove(name); err != nil {
+			return nil, fmt.Errorf("%s, which belongs to another user or is a link, is in the way: %w", name, err)
+		}
+	}
+	return os.OpenFile(name, flags|os.O_EXCL, 0o666)
+}
+
+// plain reports whether a file belongs to the user, and is neither a link nor has other names.
+func plain(info fs.FileInfo) bool {
+	return info.Mode().Type() != fs.ModeSymlink && mine(info) && links(info) == 1
+}
+
+// truncate empties a file; devices and pipes have nothing to lose.
+func truncate(f *os.File) error {
+	if err := f.Truncate(0); err != nil && !errors.Is(err, syscall.EINVAL) {
+		return errors.Join(err, f.Close())
+	}
+	return nil
+}
+
+// Replace replaces a file atomically by what write writes. After an error the old file remains.
+// Links, devices and pipes are not replaced: what is written goes to them.
+func Replace(name string, write func(io.Writer) error) error {
+	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		f, err := Create(name)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(f), f.Close())
+	}
+	return exchange(name, 0o666, write)
+}
+
+// Put makes sure that the file name in a private folder has the given content, and that only the
+// user can change that. A partially written file is never visible.
+func Put(name string, content []byte) error {
+	if unchanged(name, content) {
+		return nil
+	}
+	return exchange(name, 0o600, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}
+
+// exchange puts a new file in the place of whatever has the name.
+func exchange(name string, perm fs.FileMode, write func(io.Writer) error) error {
+	f, err := beside(name, perm)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// beside creates a new file in the folder of name.
+func beside(name string, perm fs.FileMode) (f *os.File, err error) {
+	for range 1000 {
+		f, err = os.OpenFile(fmt.Sprintf("%s.%08x.new", name, rand.Uint32()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return f, err
+}
+
+// unchanged reports whether the file name has the content and only the user can change that.
+func unchanged(name string, content []byte) bool {
+	info, err := os.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() || !plain(info) || info.Mode().Perm()&0o022 != 0 {
+		return false
+	}
+	old, err := os.ReadFile(name)
+	return err == nil && string(old) == string(content)
+}
+
+// links returns the number of names of a file.
+func links(info fs.FileInfo) uint64 {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 1
+	}
+	return uint64(stat.Nlink)
+}

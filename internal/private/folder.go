@@ -1,0 +1,157 @@
+// Package private makes folders and files that other users of the machine cannot change.
+//
+// A folder is private if it belongs to the present user and nobody else has access to it. That
+// does not suffice where others can exchange it for another one: in a folder that everybody may
+// write to, without the sticky bit. The owners of the folders above are trusted, and so are groups
+// that they let write.
+package private
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Folder makes the folder at path, and those above, unless it exists. It makes sure that the folder
+// is private: one that belongs to the user but is open to others loses their permissions. A link
+// counts as the folder that it leads to if it belongs to the user.
+func Folder(path string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	parent := filepath.Dir(path)
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return err
+	}
+	if err := stays(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Type() == fs.ModeSymlink && mine(info) {
+		target, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return err
+		}
+		return Folder(target)
+	}
+	switch {
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a folder", path)
+	case !mine(info):
+		return fmt.Errorf("%s belongs to another user", path)
+	case info.Mode().Perm()&0o077 != 0:
+		return os.Chmod(path, 0o700)
+	}
+	return nil
+}
+
+// Open makes a folder that others may look into, and those above, unless it exists. It follows no
+// link that belongs to another user.
+func Open(path string) error {
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		return err
+	}
+	info, err := os.Lstat(filepath.Clean(path))
+	if err == nil && info.Mode().Type() == fs.ModeSymlink && !own(info) {
+		return fmt.Errorf("%s is a link of another user", path)
+	}
+	return err
+}
+
+// Temp makes a new private folder for temporary files. Its name is the prefix and eight more
+// characters.
+func Temp(prefix string) (dir string, err error) { return TempIn(os.TempDir(), prefix) }
+
+// TempIn is Temp in another folder for temporary files than the usual one.
+func TempIn(base, prefix string) (dir string, err error) {
+	if err := stays(base); err != nil {
+		return "", fmt.Errorf("folder for temporary files: %w", err)
+	}
+	for range 1000 {
+		dir = filepath.Join(base, fmt.Sprintf("%s%08x", prefix, rand.Uint32()))
+		if err = os.Mkdir(dir, 0o700); !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return dir, err
+}
+
+// Cache returns a private folder of the given name for files that are worth keeping: in the user's
+// cache folder if possible, or else among the temporary files. What others have put there is no
+// obstacle.
+func Cache(name string) (string, error) {
+	if base, err := os.UserCacheDir(); err == nil {
+		if dir := filepath.Join(base, name); Folder(dir) == nil {
+			return dir, nil
+		}
+	}
+	base, prefix := os.TempDir(), fmt.Sprintf("%s-cache-%d", name, os.Geteuid())
+	if dir := filepath.Join(base, prefix); Folder(dir) == nil {
+		return dir, nil
+	}
+	prefix += "-"
+	entries, err := os.ReadDir(base)
+	for _, e := range entries { // one that was made in the same situation
+		if dir := filepath.Join(base, e.Name()); strings.HasPrefix(e.Name(), prefix) && e.IsDir() && Folder(dir) == nil {
+			return dir, nil
+		}
+	}
+	dir, failed := Temp(prefix)
+	if failed != nil {
+		return "", errors.Join(failed, err)
+	}
+	return dir, nil
+}
+
+// stays returns an error if everybody could exchange a folder, or one above it, for another one.
+func stays(dir string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	resolved, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	for _, at := range []string{dir, resolved} { // the places of links count, too
+		for {
+			info, err := os.Stat(at)
+			if err != nil {
+				return err
+			}
+			if info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
+				return fmt.Errorf("everybody can exchange what is in %s (chmod +t prevents that)", at)
+			}
+			above := filepath.Dir(at)
+			if above == at {
+				break
+			}
+			at = above
+		}
+	}
+	return nil
+}
+
+// own reports whether a folder or link belongs to the present user or to root.
+func own(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && (stat.Uid == 0 || int(stat.Uid) == os.Geteuid())
+}
+
+// mine reports whether a file belongs to the present user.
+func mine(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid()
+}
