@@ -22,6 +22,8 @@ type extension struct {
 	atomicWrites  atomic.Uint32
 	// The bytes that entries of the overflow set have, by kind, and perhaps bytes of earlier entries.
 	bytes [numKinds]uint8
+	// The entries of a small set before this number may be in use. Loaded without the cell's lock.
+	smallUsed atomic.Uint32
 
 	inline inlineClock // of release, if its clock is inlined
 }
@@ -52,6 +54,19 @@ func slotOf(entry uint64) uint64 { return entry >> (placeBits + timeBits) }
 //go:nosplit
 func hashSlot(entry uint64) uint64 { return slotOf(entry) * 0x9E3779B97F4A7C15 >> 40 }
 
+// search returns the set of x and where the search for an entry begins: how many positions from the
+// first entry there are, and at which of them, modulo size. A small set is searched from its
+// start, as far as it is used.
+//
+//go:nosplit
+func (x *extension) search(overflow, entry uint64) (first, start, count, size uint64) {
+	first, size = overflow>>overflowShift, uint64(1)<<(overflow&overflowLogMask)
+	if size == 1<<minOverflowLog {
+		return first, 0, uint64(x.smallUsed.Load()), size
+	}
+	return first, hashSlot(entry), size, size
+}
+
 // sameEpochInOverflow reports whether the overflow set, if there is one, has an entry of the thread
 // that makes an access of a kind redundant. It does not need the lock.
 //
@@ -62,12 +77,12 @@ func sameEpochInOverflow(th *Thread, head, mask uint64, kind uint32) bool {
 	}
 	x := extensionAt(uint32(head >> headExtension))
 	overflow := x.overflow.Load()
-	first, size := overflow>>overflowShift, uint64(1)<<(overflow&overflowLogMask)
+	first, start, count, size := x.search(overflow, th.Epoch)
 	if first == 0 {
 		return false
 	}
-	for i := uint64(0); i < size; i++ {
-		m := overflowAt(first + (hashSlot(th.Epoch)+i)&(size-1))
+	for i := start; i < start+count; i++ {
+		m := overflowAt(first + i&(size-1))
 		n := m.entry.Load()
 		if n == 0 && size > 1<<minOverflowLog {
 			return false
@@ -92,10 +107,9 @@ func (t *Table) refreshInOverflow(th *Thread, head, entry uint64, mask, kind uin
 	if kind == Read && x.atomicWrites.Load() != 0 {
 		return false
 	}
-	overflow := x.overflow.Load()
-	first, size := overflow>>overflowShift, uint64(1)<<(overflow&overflowLogMask)
-	for i := uint64(0); i < size; i++ {
-		m := overflowAt(first + (hashSlot(entry)+i)&(size-1))
+	first, start, count, size := x.search(x.overflow.Load(), entry)
+	for i := start; i < start+count; i++ {
+		m := overflowAt(first + i&(size-1))
 		n := m.entry.Load()
 		if n == 0 && size > 1<<minOverflowLog {
 			return false
@@ -122,21 +136,29 @@ func (x *extension) smallOverflow() bool { return x.overflow.Load()&overflowLogM
 func (t *Table) accessSmallOverflow(th *Thread, c *Cell, head, entry, what uint64) uint64 {
 	const all = cellEntries + 1<<minOverflowLog
 	x := extensionAt(uint32(head >> headExtension))
-	entries := x.overflow.Load() >> overflowShift
+	entries, end := x.overflow.Load()>>overflowShift, cellEntries+uint64(x.smallUsed.Load())
 	free, recorded, used := uint64(all), false, false
-	for i := range uint64(all) {
-		var n, was uint64
+	if end < all {
+		free = end
+	}
+	for i := range end {
+		var at *atomic.Uint64
+		var was uint64
 		if i < cellEntries {
-			n, was = c.entryAt(uint32(i)).Load(), head>>((headEntries+i*descBits)&63)&descMask
+			at, was = c.entryAt(uint32(i)), head>>((headEntries+i*descBits)&63)&descMask
 		} else {
 			m := overflowAt(entries + i - cellEntries)
-			n, was = m.entry.Load(), m.desc.Load()
+			at, was = &m.entry, m.desc.Load()
 		}
 		if was == 0 {
 			free = min(free, i)
 			continue
 		}
-		now := was
+		if (was^what)>>kindShift != 0 && was&what&bytesMask == 0 {
+			used = used || i >= cellEntries
+			continue
+		}
+		n, now := at.Load(), was
 		switch how := was>>kindShift<<3 + what>>kindShift; {
 		case n == entry && (was^what)>>kindShift == 0:
 			now, recorded = was|what, true
@@ -150,11 +172,12 @@ func (t *Table) accessSmallOverflow(th *Thread, c *Cell, head, entry, what uint6
 				now, free = 0, min(free, i)
 			}
 		}
-		if i < cellEntries {
+		used = used || i >= cellEntries && now != 0
+		switch {
+		case now == was:
+		case i < cellEntries:
 			head ^= (was ^ now) << ((headEntries + i*descBits) & 63)
-			continue
-		}
-		if used = used || now != 0; now != was {
+		default:
 			storeRelease(&overflowAt(entries+i-cellEntries).desc, now)
 			if now == 0 {
 				x.count(uint32(was>>kindShift), -1)
@@ -177,7 +200,7 @@ func (t *Table) accessSmallOverflow(th *Thread, c *Cell, head, entry, what uint6
 			storeRelease(c.entryAt(uint32(free)), entry)
 			head |= what << ((headEntries + free*descBits) & 63)
 		} else {
-			overflowAt(entries+free-cellEntries).fill(x, entry, what)
+			x.fill(entries, free-cellEntries, entry, what)
 			used = true
 		}
 		th.lastAccess = th.Epoch >> placeBits
@@ -188,14 +211,18 @@ func (t *Table) accessSmallOverflow(th *Thread, c *Cell, head, entry, what uint6
 	return head
 }
 
-// fill sets a free entry of the overflow set of x.
+// fill sets a free entry of the overflow set of x, by its position.
 //
 //go:nosplit
-func (m *overflowEntry) fill(x *extension, entry, what uint64) {
+func (x *extension) fill(first, at, entry, what uint64) {
+	m := overflowAt(first + at)
 	storeRelease(&m.entry, entry)
 	storeRelease(&m.desc, what)
 	x.count(uint32(what>>kindShift), 1)
 	x.addBytes(uint32(what>>kindShift), uint32(what))
+	if uint32(at) >= x.smallUsed.Load() {
+		storeRelease32(&x.smallUsed, uint32(at)+1)
+	}
 }
 
 // addBytes records the bytes of an entry of a kind.
@@ -226,14 +253,13 @@ func (x *extension) mayConflict(kind, mask uint32) bool {
 //go:nosplit
 func (t *Table) accessOverflow(th *Thread, head, entry, addr uint64, mask, kind, left uint32, races *Races) (uint64, uint32) {
 	x := extensionAt(uint32(head >> headExtension))
-	overflow := x.overflow.Load()
-	first, size := overflow>>overflowShift, uint64(1)<<(overflow&overflowLogMask)
+	first, start, count, size := x.search(x.overflow.Load(), entry)
 	// A small set is quickly searched, and some entries may become free. In a large one only entries of
 	// the own slot matter, unless there may be a conflict.
 	own := size > 1<<minOverflowLog && !x.mayConflict(kind, mask)
 	used := false
-	for i := uint64(0); i < size; i++ {
-		m := overflowAt(first + (hashSlot(entry)+i)&(size-1))
+	for i := start; i < start+count; i++ {
+		m := overflowAt(first + i&(size-1))
 		n, w := m.entry.Load(), uint32(m.desc.Load())
 		if n == 0 {
 			if own {
@@ -298,6 +324,7 @@ func (x *extension) count(kind uint32, by int32) {
 func (x *extension) countNone() {
 	x.overflowUsed, x.reads, x.writes, x.bytes = 0, 0, 0, [numKinds]uint8{}
 	storeRelease32(&x.atomicWrites, 0)
+	storeRelease32(&x.smallUsed, 0)
 }
 
 // addToOverflow adds an entry to the overflow set of a cell and returns the new head.
@@ -335,10 +362,9 @@ func (t *Table) addToOverflow(head, entry uint64, mask, kind uint32) uint64 {
 //
 //go:nosplit
 func (x *extension) put(entry uint64, mask, kind uint32) bool {
-	overflow := x.overflow.Load()
-	first, size := overflow>>overflowShift, uint64(1)<<(overflow&overflowLogMask)
-	for i := uint64(0); i < size; i++ {
-		m := overflowAt(first + (hashSlot(entry)+i)&(size-1))
+	first, start, _, size := x.search(x.overflow.Load(), entry)
+	for i := start; i < start+size; i++ {
+		m := overflowAt(first + i&(size-1))
 		n, w := m.entry.Load(), m.desc.Load()
 		switch {
 		case n == entry && w>>kindShift == uint64(kind) && w != 0:
@@ -357,7 +383,7 @@ func (x *extension) put(entry uint64, mask, kind uint32) bool {
 		case w != 0 || slotOf(n) != slotOf(entry):
 			continue // an entry of another slot ends no search, so it must not be replaced
 		}
-		m.fill(x, entry, uint64(mask|kind<<kindShift))
+		x.fill(first, i&(size-1), entry, uint64(mask|kind<<kindShift))
 		return true
 	}
 	return false

@@ -281,10 +281,9 @@ func (t *Table) reclaimOverflow(head uint64) uint64 {
 
 // putMerged is put, with a descriptor, unless an entry of the set suffices.
 func (x *extension) putMerged(entry, desc uint64) {
-	overflow := x.overflow.Load()
-	first, size := overflow>>overflowShift, uint64(1)<<(overflow&overflowLogMask)
-	for i := range size {
-		m := overflowAt(first + (hashSlot(entry)+i)&(size-1))
+	first, start, count, size := x.search(x.overflow.Load(), entry)
+	for i := start; i < start+count; i++ {
+		m := overflowAt(first + i&(size-1))
 		n, w := m.entry.Load(), m.desc.Load()
 		if n == 0 {
 			break

@@ -187,13 +187,13 @@ func (t *Table) RefreshLoad(th *Thread, c *Cell, place, mask uint64) bool {
 func (c *Cell) refreshLoadInOverflow(th *Thread, head, entry, mask uint64) bool {
 	x := extensionAt(uint32(head >> headExtension))
 	overflow := x.overflow.Load()
-	first, size := overflow>>overflowShift, uint64(1)<<(overflow&overflowLogMask)
+	first, start, count, size := x.search(overflow, entry)
 	if first == 0 {
 		return false
 	}
 	what := mask | AtomicRead<<kindShift
-	for i := uint64(0); i < size; i++ {
-		m := overflowAt(first + (hashSlot(entry)+i)&(size-1))
+	for i := start; i < start+count; i++ {
+		m := overflowAt(first + i&(size-1))
 		n := m.entry.Load()
 		if n == 0 && size > 1<<minOverflowLog {
 			return false
