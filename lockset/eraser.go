@@ -205,7 +205,10 @@ func (d *Eraser) access(r *heisen.Record, op heisen.Op) {
 func (d *Eraser) accessByte(r *heisen.Record, op heisen.Op) {
 	v := d.memory.At(r.Object)
 	if v.state == exclusive && v.last.thread == r.Thread {
-		d.recordOwner(v, r, op)
+		v.last, v.lastOp = location{r.Thread, r.Site, r.Context}, op
+		if d.handOver != nil {
+			d.handOver.own(v, r.Thread)
+		}
 		return
 	}
 	if v.state == violated {

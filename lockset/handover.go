@@ -54,7 +54,8 @@ func (h *handOver) to(t heisen.Thread, v *variable) bool {
 // An exclusive variable has no accesses by others, so the epoch of its owner's last access is kept in
 // the place of those.
 
-func (v *variable) own(e vclock.Epoch) {
+func (h *handOver) own(v *variable, t heisen.Thread) {
+	e := h.present(t)
 	v.other = location{thread: heisen.Thread(e >> 32), site: heisen.Site(uint32(e))}
 }
 

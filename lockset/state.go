@@ -32,7 +32,7 @@ type variable struct {
 	lastOp     heisen.Op
 	otherOp    heisen.Op
 	last       location // of the last access
-	other      location // the last access by another thread than that of last; if exclusive, see own
+	other      location // the last access by another thread than that of last; if exclusive, see handOver.own
 }
 
 // recordAccess records r, an access by op, as the last one.
@@ -41,14 +41,6 @@ func (v *variable) recordAccess(r *heisen.Record, op heisen.Op) {
 		v.other, v.otherOp = v.last, v.lastOp
 	}
 	v.last, v.lastOp = location{r.Thread, r.Site, r.Context}, op
-}
-
-// recordOwner records r, an access by op to an exclusive variable, as its owner's last one.
-func (d *Eraser) recordOwner(v *variable, r *heisen.Record, op heisen.Op) {
-	v.last, v.lastOp = location{r.Thread, r.Site, r.Context}, op
-	if d.handOver != nil {
-		v.own(d.handOver.present(r.Thread))
-	}
 }
 
 // violation is the result of a transition.
@@ -73,7 +65,10 @@ func (d *Eraser) transition(v *variable, r *heisen.Record, op heisen.Op) (why vi
 		v.state = exclusive
 		fallthrough
 	case v.state == exclusive && (v.last.thread == r.Thread || d.handOver != nil && d.handOver.to(r.Thread, v)):
-		d.recordOwner(v, r, op)
+		v.last, v.lastOp = location{r.Thread, r.Site, r.Context}, op
+		if d.handOver != nil {
+			d.handOver.own(v, r.Thread)
+		}
 		return why
 	}
 	locks := d.locksOf(r.Thread, op)

@@ -3,7 +3,8 @@
 // A folder is private if it belongs to the present user and nobody else has access to it. That
 // does not suffice where others can exchange it for another one: in a folder that everybody may
 // write to, without the sticky bit. The owners of the folders above are trusted, and so are groups
-// that they let write.
+// that they let write. With the environment variable HEISEN_TRUST_TMPDIR, everybody is: containers
+// often have such folders, and no other users.
 package private
 
 import (
@@ -115,6 +116,9 @@ func Cache(name string) (string, error) {
 	return dir, nil
 }
 
+// trustEnv is set by users that trust everybody who can write to the folders above theirs.
+const trustEnv = "HEISEN_TRUST_TMPDIR"
+
 // stays returns an error if everybody could exchange a folder, or one above it, for another one.
 func stays(dir string) error {
 	dir, err := filepath.Abs(dir)
@@ -131,8 +135,8 @@ func stays(dir string) error {
 			if err != nil {
 				return err
 			}
-			if info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
-				return fmt.Errorf("everybody can exchange what is in %s (chmod +t prevents that)", at)
+			if info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 && os.Getenv(trustEnv) == "" {
+				return fmt.Errorf("everybody can exchange what is in %s (prevent that with chmod +t, or set %s=1 if you trust everybody)", at, trustEnv)
 			}
 			above := filepath.Dir(at)
 			if above == at {

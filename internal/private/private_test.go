@@ -207,6 +207,10 @@ func TestTemp(t *testing.T) {
 	if dir, err := Temp("x-"); err == nil || !strings.Contains(err.Error(), "everybody can exchange what is in "+tmp) {
 		t.Errorf("%q, %v", dir, err)
 	}
+	t.Setenv(trustEnv, "1")
+	if dir, err := Temp("x-"); err != nil || perm(t, dir) != fs.ModeDir|0o700 {
+		t.Errorf("trusting everybody: %q, %v", dir, err)
+	}
 	t.Setenv("TMPDIR", filepath.Join(tmp, "none"))
 	if dir, err := Temp("x-"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%q, %v", dir, err)
