@@ -11,7 +11,8 @@
 // FastTrack: Flanagan and Freund, "FastTrack: Efficient and Precise Dynamic Race Detection", PLDI
 // 2009, section 3, Figures 2 and 5. The rules and the functions that implement them:
 //
-//	READ/WRITE SAME EPOCH     SameEpochByte, SameEpochWord, SameEpochAtomic, Lookup  shadowcell.go, refresh.go
+//	READ/WRITE SAME EPOCH     SameEpochByte, SameEpochWord, SameEpochBeside,         shadowcell.go, refresh.go
+//	                          SameEpochAtomic, Lookup
 //	  in the overflow set     sameEpochInOverflow                                    overflow.go
 //	READ/WRITE EXCLUSIVE      AccessOwn, AccessWiden (the thread's own entries);     access.go
 //	                          AccessPlainEntries, AccessNoRace (entries of others)

@@ -2,6 +2,7 @@ package fasttrack
 
 import (
 	"iter"
+	"math/bits"
 	"os"
 	"runtime"
 	"sync/atomic"
@@ -170,6 +171,9 @@ func (t *Table) Access(th *Thread, c *Cell, addr, place uint64, mask, kind uint3
 
 // accessByte is what a program tries first for an access to one byte.
 func (t *Table) accessByte(th *Thread, c *Cell, entry, mask uint64, write bool) bool {
+	if !write && c.SameEpochBeside(th, uintptr(bits.TrailingZeros64(mask))) {
+		return true
+	}
 	head, first := c.Load()
 	what := mask
 	if write {

@@ -48,6 +48,21 @@ func (c *Cell) SameEpochByte(th *Thread, b uintptr, write bool) bool {
 	return head>>(b&7)&(1<<headEntries) != 0 && head&(6<<(headEntries+kindShift)) == 0
 }
 
+// SameEpochBeside is SameEpochByte for reads and the other entries of the cell: of words that several
+// threads read, most have theirs there.
+//
+//go:nosplit
+func (c *Cell) SameEpochBeside(th *Thread, b uintptr) bool {
+	side := th.sideHint & 1
+	beside := c.head.Load() >> (headEntries + descBits)
+	if d := beside >> (side * descBits); d>>(b&7)&1 != 0 && d&(6<<kindShift) == 0 && th.sameEpoch(sideEntry(c, side).Load()) {
+		return true
+	}
+	side ^= 1
+	d := beside >> (side * descBits)
+	return d>>(b&7)&1 != 0 && d&(6<<kindShift) == 0 && th.sameEpoch(sideEntry(c, side).Load())
+}
+
 // SameEpochWord is SameEpochByte for all bytes of the word.
 //
 //go:nosplit

@@ -56,8 +56,8 @@ func heisenWriteGeneral(addr uintptr) {
 //
 //go:nosplit
 func heisenReadMiss(addr uintptr) {
-	h := (*heisenG)(unsafe.Pointer(getg().racectx))
-	if !heisenRaceByte(h, heisenCellAt(addr), false, addr, sys.GetCallerPC()) {
+	h, c := (*heisenG)(unsafe.Pointer(getg().racectx)), heisenCellAt(addr)
+	if !c.SameEpochBeside(&h.order, addr) && !heisenRaceByte(h, c, false, addr, sys.GetCallerPC()) {
 		heisenAccessByte(h, false, addr, sys.GetCallerPC(), sys.GetCallerSP())
 	}
 }
