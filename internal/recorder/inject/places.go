@@ -33,8 +33,10 @@ var heisenPlaces struct {
 	count uint32  // number of nodes, including the first; all of them are complete
 	table *heisenTable
 	lock  uint32 // for additions
-	full  bool
-	sent  uint32 // nodes that were sent; guarded by heisen.sendLock
+	full  bool   // for call paths
+
+	locksFull bool   // for sets of locks
+	sent      uint32 // nodes that were sent; guarded by heisen.sendLock
 }
 
 // heisenTable is a hash table of node numbers with open addressing. A table that is too small is
@@ -176,6 +178,10 @@ func heisenAddPlace(node uint64) uint32 {
 	case id != 0:
 	case node>>(32+heisenPlaceBits) != 0 && p.count >= heisenMaxLocksetPlaces && uint32(node>>32) != heisenNodeLow:
 		// Sets of locks are not distinguished any more; there is a set of many locks.
+		if !p.locksFull {
+			p.locksFull = true
+			print("heisen: too many sets of locks; reports do not name all locks from here on\n")
+		}
 	case p.count >= heisenMaxPlaces-heisenSparePlaces && (node>>32 != 0 || p.count == heisenMaxPlaces):
 		if !p.full {
 			p.full = true
