@@ -41,19 +41,23 @@ func heisenCaller(fp uintptr) uintptr {
 //
 //go:nosplit
 func heisenCallerOn(gp *g, fp uintptr) (best uintptr) {
-	// A return address is in the innermost recorded function if the next one is that of this
-	// function's call.
-	call, inner := uintptr(0), uintptr(0)
+	// A return address is in a recorded function if the next one is that of this function's call.
+	// Methods of package sync/atomic may be recorded, but do not ask for anything themselves.
+	var f *heisenFrame
+	inner := uintptr(0)
 	if h := (*heisenG)(unsafe.Pointer(gp.racectx)); h != nil {
-		call = h.innermostCall()
+		f = h.top.function()
 	}
 	for i := 0; i < 24 && fp-gp.stack.lo < gp.stack.hi-gp.stack.lo-16; i++ {
 		pc := *(*uintptr)(unsafe.Pointer(fp + goarch.PtrSize))
 		if pc == 0 {
 			break
 		}
-		if pc == call && inner != 0 {
-			return inner
+		if f != nil && pc == f.pc && inner != 0 {
+			if heisenLayer(inner) != heisenCore {
+				return inner
+			}
+			f = f.below().function()
 		}
 		inner = pc
 		switch heisenLayer(pc) {

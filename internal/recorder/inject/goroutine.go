@@ -159,16 +159,14 @@ func (h *heisenG) depth() uint32 {
 	return uint32((uintptr(unsafe.Pointer(h.top)) - uintptr(unsafe.Pointer(h.bottom))) / unsafe.Sizeof(heisenFrame{}))
 }
 
-// innermostCall returns the return address of the innermost recorded call that h is in, 0 if there
-// is none.
+// function returns f, or, if f is a task, the call of a function below it.
 //
 //go:nosplit
-func (h *heisenG) innermostCall() uintptr {
-	f := h.top
+func (f *heisenFrame) function() *heisenFrame {
 	for f.pc&heisenIsTask != 0 {
 		f = f.below()
 	}
-	return f.pc
+	return f
 }
 
 // leave pops the frame at base and those above it, which a panic leaves without racefuncexit.
