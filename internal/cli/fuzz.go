@@ -417,7 +417,7 @@ func (f *fuzzRun) reproduce(ctx context.Context, v *confirm.Result, finding *rep
 		repro, err = f.confirmer.Reproduce(last, v, 0)
 		stop()
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil && (repro == nil || ctx.Err() == nil) {
 		fmt.Fprintf(f.Err, "%s: %v\n", f.tool.Name, err)
 	}
 	if repro == nil || repro.Execution == nil {

@@ -21,6 +21,7 @@ type target string
 
 const (
 	toHeisen  target = "heisen"
+	toGroup   target = "the group of heisen" // as a terminal does
 	toGo      target = "the go command"
 	toProgram target = "the program"
 )
@@ -42,6 +43,7 @@ func signalled(t *testing.T, dir string, env []string, file string, to target, s
 	cmd := exec.Command("heisen", args...)
 	cmd.Dir = dir
 	cmd.Env = append(cmd.Environ(), env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: to == toGroup}
 	cmd.WaitDelay = time.Second // for processes that inherited the pipes
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -62,7 +64,10 @@ func signalled(t *testing.T, dir string, env []string, file string, to target, s
 	}
 	tree := processes.Tree(processes.Find(cmd.Process.Pid))
 	pid := cmd.Process.Pid
-	if to != toHeisen {
+	switch to {
+	case toGroup:
+		pid = -pid
+	case toGo, toProgram:
 		var parent int
 		if _, err := fmt.Sscan(string(text), &pid, &parent); err != nil {
 			t.Fatal(err)
@@ -176,6 +181,7 @@ func TestSignals(t *testing.T) {
 		{"run .", toHeisen, "", sigint, 66, ""},
 		{"run .", toHeisen, "", hup, 66, ""},
 		{"run .", toHeisen, "", quit, 66, ""},
+		{"run .", toGroup, "", sigint, 66, ""},
 		{"run .", toHeisen, "CLEAN=1", term, 128 + 15, ""},
 		{"run .", toHeisen, "CLEAN=1", sigint, 128 + 2, ""},
 		{"run .", toHeisen, "CATCH=ends", term, 66, "got terminated\n"},
@@ -186,6 +192,7 @@ func TestSignals(t *testing.T) {
 		{"test .", toHeisen, "", sigint, 66, ""},
 		{"test .", toHeisen, "", hup, 66, ""},
 		{"test .", toHeisen, "", quit, 66, ""},
+		{"test .", toGroup, "", sigint, 66, ""},
 		{"test .", toHeisen, "CATCH=goes on", sigint, 66, ""},
 		{"test .", toHeisen, "CLEAN=1", term, 128 + 15, ""},
 		{"test .", toGo, "", term, 66, ""},
@@ -278,16 +285,23 @@ func main() {
 	}
 }
 `})
-	status, _, stderr := signalled(t, dir, nil, "ready", toHeisen, syscall.SIGTERM, "fuzz", "-seeds", "1:1000000", "run", ".")
-	if status != 66 || !strings.Contains(stderr, "heisen replay heisen-fuzz/") || !strings.Contains(stderr, "heisen fuzz: interrupted\n") {
-		t.Errorf("exit status %d\n%s", status, stderr)
-	}
-	schedules, err := filepath.Glob(filepath.Join(dir, "heisen-fuzz", "*.schedule"))
-	if err != nil || len(schedules) == 0 {
-		t.Fatalf("schedules %v, %v", schedules, err)
-	}
 	t.Chdir(dir)
-	if status, stdout, stderr := heisenCommand("replay", schedules[0]); status != 66 {
-		t.Errorf("replay: status %d\n%s%s", status, stdout, stderr)
+	for _, to := range []target{toHeisen, toGroup} {
+		status, _, stderr := signalled(t, dir, nil, "ready", to, syscall.SIGTERM, "fuzz", "-seeds", "1:1000000", "run", ".")
+		if status != 66 || !strings.Contains(stderr, "heisen replay heisen-fuzz/") || !strings.Contains(stderr, "heisen fuzz: interrupted\n") {
+			t.Errorf("%s: exit status %d\n%s", to, status, stderr)
+		}
+		schedules, err := filepath.Glob("heisen-fuzz/*.schedule")
+		if err != nil || len(schedules) == 0 {
+			t.Fatalf("%s: schedules %v, %v", to, schedules, err)
+		}
+		if status, stdout, stderr := heisenCommand("replay", schedules[0]); status != 66 {
+			t.Errorf("%s: replay: status %d\n%s%s", to, status, stdout, stderr)
+		}
+		for _, name := range append(schedules, "ready", "runs") {
+			if err := os.Remove(name); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }

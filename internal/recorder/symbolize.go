@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/heisen-go/heisen"
 )
@@ -124,6 +125,9 @@ func (p *processSymbolizer) start() error {
 		p.cmd = exec.Command(descriptor(p.emulator), descriptor(p.exe))
 	}
 	p.cmd.Env = p.env
+	// A signal typed at the terminal goes to a process group. This process is still needed then, and ends
+	// with its input.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
 		return err
