@@ -29,6 +29,7 @@ type owner struct{ since atomic.Uint64 }
 const (
 	maxOwners    = 32
 	maxEnded     = 1 << slotBits
+	tailsShare   = 16 // threads that took a slot after a tail count as one of so many that took one without a history
 	takeoverScan = 16 // the number of ended threads whose slots a new thread considers
 )
 
@@ -42,6 +43,7 @@ type endedSlots struct {
 
 	free      uint32 // slots that were in use and have no history
 	freeSlots [maxEnded]uint32
+	tails     uint32 // threads that have taken a slot after a tail since the last reclamation
 	used      uint32 // slots with a history after the last reclamation
 	left      uint32 // slots without one, 0 if there was no reclamation
 	taken     uint32 // threads since then that took one, or found none
@@ -149,7 +151,8 @@ func (t *Table) SlotsLow() uint32 { return t.slotsLow.Load() }
 // ReclaimDue reports whether slots are low or clocks long, or whether so many threads have got slots without a history
 // since the last reclamation, if that has helped.
 func (t *Table) ReclaimDue(after uint32) bool {
-	return t.slotsLow.Load() != 0 || t.ended.taken >= max(t.ended.wait, after)
+	l := &t.ended
+	return t.slotsLow.Load() != 0 || l.taken >= max(l.wait, after) || l.tails >= tailsShare*after
 }
 
 // ownSlots returns the number of slots that threads may have for themselves.
@@ -213,7 +216,11 @@ func (t *Table) takeover(parent *Thread) uint32 {
 			l.hand = 0
 		}
 		s := l.slots[l.hand%maxEnded]
-		if t.covers(parent, t.perSlot[s%maxSlots].lastAccess) {
+		h := &t.perSlot[s%maxSlots]
+		if all := t.covers(parent, h.lastAccess); all || t.endsInTail(parent, h) {
+			if !all {
+				t.leaveTail(s, h)
+			}
 			l.count--
 			l.slots[l.hand%maxEnded] = l.slots[l.count%maxEnded]
 			return s
@@ -244,7 +251,7 @@ func (t *Table) End(th *Thread) {
 //
 //go:nosplit
 func (t *Table) freeSlot(th *Thread) {
-	s := uint32(slotOf(th.Epoch))
+	s := uint32(slotIndex(th.Epoch))
 	h := &t.perSlot[s%maxSlots]
 	l := &t.ended
 	if h.time.Load() >= maxTime-1 {
@@ -252,7 +259,10 @@ func (t *Table) freeSlot(th *Thread) {
 	}
 	l.lock()
 	h.lastAccess = th.lastAccess
-	if th.lastPublished != 0 { // else that of the thread before, which this one may have learned
+	switch {
+	case th.generation != t.generation.Load(): // a collection has published the current epoch
+		h.lastPublished = th.Epoch >> placeBits
+	case th.lastPublished != 0: // else that of the thread before, which this one may have learned
 		h.lastPublished = th.lastPublished
 	}
 	l.slots[l.count%maxEnded] = s
@@ -264,7 +274,7 @@ func (t *Table) freeSlot(th *Thread) {
 //
 //go:nosplit
 func (t *Table) advance(th *Thread) {
-	s := uint32(slotOf(th.Epoch))
+	s := uint32(slotIndex(th.Epoch))
 	h := &t.perSlot[s%maxSlots]
 	if th.sharesSlot && !t.slotsLeft() {
 		time := h.time.Add(1)
@@ -303,7 +313,7 @@ func (t *Table) hasNextEpoch(th *Thread) bool {
 func (t *Table) nextEpoch(th *Thread) {
 	th.Epoch += 1 << placeBits
 	th.resetSameEpoch()
-	storeRelease32(&t.perSlot[slotOf(th.Epoch)%maxSlots].time, uint32(th.Epoch>>placeBits)&maxTime)
+	storeRelease32(&t.perSlot[slotIndex(th.Epoch)%maxSlots].time, uint32(th.Epoch>>placeBits)&maxTime)
 }
 
 // Collect records the times of all threads for AcquireCollected, and makes them begin a new epoch.
@@ -312,6 +322,7 @@ func (t *Table) nextEpoch(th *Thread) {
 //
 //go:nosplit
 func (t *Table) Collect() {
+	t.collectTails()
 	for s := range t.slots.Load() {
 		t.collected[s%maxSlots] = t.perSlot[s%maxSlots].time.Load()
 	}

@@ -1,0 +1,131 @@
+package fasttrack
+
+// A thread that ends has usually accessed memory since its last release. Nobody learns of that last
+// epoch, its tail. So a parent rarely covers all accesses in the slot of an ended thread; often it
+// covers all but the tail. Then a child may take the slot over nevertheless. The tail is noted, and
+// no thread covers it, though the times of later threads are greater.
+//
+// A slot's times are divided into laps, at most one of which ends with a tail. After a tail the next
+// thread starts a new lap. Accesses of the thread in other laps of its slot are not its own. So the
+// code that looks for the thread's own entries need not know of tails.
+//
+// There is one exception: a collection orders finalizers after everything (Collect). So a tail
+// before a collection is covered by those who have learned of the collection.
+
+const (
+	lapBits = 20
+	maxLaps = 1 << (timeBits - lapBits)
+)
+
+// tail is the end of a lap of a slot: the times in the lap from a thread's last release on.
+type tail struct {
+	from        uint32 // the first of the times, 0 if the lap has no tail
+	id          uint32 // the thread
+	collections uint32 // the number of collections before it
+}
+
+// slotIndex returns the slot of an entry.
+//
+//go:nosplit
+func slotIndex(entry uint64) uint64 { return entry >> (placeBits + timeBits) }
+
+// tailAt returns the tail that a time of a slot is in, nil if it is in none.
+//
+//go:nosplit
+func (t *Table) tailAt(s, time uint32) *tail {
+	if l := &t.tails[s%maxSlots][time>>lapBits%maxLaps]; l.from != 0 && time >= l.from {
+		return l
+	}
+	return nil
+}
+
+// afterTail returns the epoch that those who cover a later lap of a slot cover if they are ordered
+// after a time of an earlier lap, 0 if they all are.
+//
+//go:nosplit
+func (t *Table) afterTail(s, time uint32) uint64 {
+	l := &t.tails[s%maxSlots][time>>lapBits%maxLaps]
+	switch {
+	case l.from == 0 || time < l.from:
+		return 0
+	case t.collectionSlot == 0:
+		return firstOrphanSlot<<timeBits | 1<<orphanBits // which nobody covers
+	}
+	return uint64(t.collectionSlot-1)<<timeBits | uint64(l.collections+1)
+}
+
+// endsInTail reports whether a thread covers all accesses in the slot of an ended thread but those
+// of its tail, and the slot has another lap.
+//
+//go:nosplit
+func (t *Table) endsInTail(th *Thread, h *slot) bool {
+	return h.lastAccess > h.lastPublished && h.time.Load()>>lapBits+1 < maxLaps && t.covers(th, h.lastPublished)
+}
+
+// leaveTail begins a new lap of a slot, after the tail of an ended thread. The caller holds the lock
+// of t.ended.
+//
+//go:nosplit
+func (t *Table) leaveTail(s uint32, h *slot) {
+	lap := h.time.Load() >> lapBits
+	l := &t.tails[s%maxSlots][lap%maxLaps]
+	l.from, l.collections = uint32(h.lastPublished&maxTime)+1, t.collections
+	l.id = uint32(h.owners[(h.starts.Load()-1)%maxOwners].since.Load())
+	h.lastAccess = h.lastPublished
+	storeRelease32(&h.time, (lap+1)<<lapBits-1)
+	t.ended.tails++
+}
+
+// collectTails is Collect for tails, and for ended threads whose tails are to be.
+//
+//go:nosplit
+func (t *Table) collectTails() {
+	l := &t.ended
+	for i := range l.count {
+		s := l.slots[i%maxEnded] % maxSlots
+		t.perSlot[s].lastPublished = uint64(s)<<timeBits | uint64(t.perSlot[s].time.Load())
+	}
+	if t.collectionSlot == 0 {
+		s := t.freshSlot()
+		if s == maxSlots {
+			t.forgetTails()
+			return
+		}
+		t.collectionSlot = s + 1
+	}
+	t.collections++
+	storeRelease32(&t.perSlot[(t.collectionSlot-1)%maxSlots].time, t.collections)
+}
+
+// forgetTails lets tails count as ordered before what comes later in their slots.
+//
+//go:nosplit
+func (t *Table) forgetTails() {
+	for s := range t.slots.Load() {
+		for lap := range t.perSlot[s%maxSlots].time.Load()>>lapBits + 1 {
+			if l := &t.tails[s%maxSlots][lap%maxLaps]; l.from != 0 {
+				l.from = 0
+				t.ForgottenEpochs.Add(1)
+			}
+		}
+	}
+}
+
+// replaceTail returns the epoch that takes the place of that of entry n, which is in a tail: one of
+// an orphan slot, or that of the collection which came after it.
+func (t *Table) replaceTail(n uint64, l *tail) uint64 {
+	if l.collections == t.collections {
+		return t.orphan(n)
+	}
+	return uint64(t.collectionSlot-1)<<timeBits | uint64(l.collections+1)
+}
+
+// clearTails removes all tails: no entry is in one any more.
+func (t *Table) clearTails() {
+	for s := range t.slots.Load() {
+		for lap := range t.perSlot[s%maxSlots].time.Load()>>lapBits + 1 {
+			t.tails[s%maxSlots][lap%maxLaps] = tail{}
+		}
+	}
+	t.ended.tails = 0
+}
