@@ -54,7 +54,7 @@ func (t *Table) Owner(entry uint64) (id uint32, known bool) {
 //
 //go:nosplit
 func (t *Table) threadAt(s, time uint32) (id uint32, known bool) {
-	if l := t.tailAt(s, time); l != nil {
+	if l, in := t.lapTail(s, time); in {
 		return l.id, true
 	}
 	h := &t.perSlot[s%maxSlots]

@@ -105,7 +105,7 @@ func (t *Table) FindCoverage() bool {
 func (t *Table) replacement(n uint64) uint64 {
 	r, e := &t.reclaim, n>>placeBits
 	s, time := uint32(e>>timeBits)%maxSlots, uint32(e&maxTime)
-	if l := t.tailAt(s, time); l != nil {
+	if l, in := t.lapTail(s, time); in {
 		return t.replaceTail(n, l)
 	}
 	coverage, threads := r.coverage(s, time)
@@ -164,8 +164,10 @@ func findClass(coverage uint64) uint64 {
 // replaceEntry returns the entry that takes the place of n, 0 if none need be left.
 func (t *Table) replaceEntry(n uint64) uint64 {
 	r, e := &t.reclaim, n>>placeBits
-	if s := uint32(e>>timeBits) % maxSlots; r.state[s] < slotEnded && t.tailAt(s, uint32(e&maxTime)) == nil {
-		return t.keepOwner(n)
+	if s := uint32(e>>timeBits) % maxSlots; r.state[s] < slotEnded {
+		if _, in := t.lapTail(s, uint32(e&maxTime)); !in {
+			return t.keepOwner(n)
+		}
 	}
 	if e != r.from || r.owned[e>>timeBits%maxSlots] != ownersOwn { // else it is as in the word before
 		r.from, r.to = e, t.replacement(n)

@@ -20,7 +20,8 @@ type slot struct {
 	lastAccess                      uint64        // lastAccess of the last thread that has ended
 	lastPublished                   uint64        // the last epoch that an ended thread has published
 	owned                           uint8         // see owners.go
-	_                               [95]byte
+	tails                           uint32        // of ended threads, see tails.go
+	_                               [88]byte
 }
 
 // owner is a thread that had a slot: the time of its start, above the thread's number.
@@ -29,7 +30,6 @@ type owner struct{ since atomic.Uint64 }
 const (
 	maxOwners    = 32
 	maxEnded     = 1 << slotBits
-	tailsShare   = 16 // threads that took a slot after a tail count as one of so many that took one without a history
 	takeoverScan = 16 // the number of ended threads whose slots a new thread considers
 )
 
@@ -152,7 +152,7 @@ func (t *Table) SlotsLow() uint32 { return t.slotsLow.Load() }
 // since the last reclamation, if that has helped.
 func (t *Table) ReclaimDue(after uint32) bool {
 	l := &t.ended
-	return t.slotsLow.Load() != 0 || l.taken >= max(l.wait, after) || l.tails >= tailsShare*after
+	return t.slotsLow.Load() != 0 || l.taken >= max(l.wait, after) || l.tails >= max(maxTails/2*t.slots.Load(), 8*after)
 }
 
 // ownSlots returns the number of slots that threads may have for themselves.
@@ -217,7 +217,7 @@ func (t *Table) takeover(parent *Thread) uint32 {
 		}
 		s := l.slots[l.hand%maxEnded]
 		h := &t.perSlot[s%maxSlots]
-		if all := t.covers(parent, h.lastAccess); all || t.endsInTail(parent, h) {
+		if all := t.covers(parent, h.lastAccess); all || t.endsInTail(parent, s, h) {
 			if !all {
 				t.leaveTail(s, h)
 			}

@@ -52,10 +52,10 @@ type Table struct {
 	ended  endedSlots
 
 	perSlot        [maxSlots]slot
-	collected      [maxSlots]uint32        // the times of the slots at the last Collect
-	tails          [maxSlots][maxLaps]tail // see tails.go
-	collections    uint32                  // the number of calls of Collect
-	collectionSlot uint32                  // 1 plus the slot with that number as its time, 0 if there is none
+	collected      [maxSlots]uint32         // the times of the slots at the last Collect
+	tails          [maxSlots][maxTails]tail // see tails.go
+	collections    uint32                   // the number of calls of Collect
+	collectionSlot uint32                   // 1 plus the slot with that number as its time, 0 if there is none
 	reclaim        reclaimer
 	moved          [maxMovedOwners]movedOwner // see owners.go
 	anyMoved       bool

@@ -5,21 +5,21 @@ package fasttrack
 // covers all but the tail. Then a child may take the slot over nevertheless. The tail is noted, and
 // no thread covers it, though the times of later threads are greater.
 //
-// A slot's times are divided into laps, at most one of which ends with a tail. After a tail the next
-// thread starts a new lap. Accesses of the thread in other laps of its slot are not its own. So the
-// code that looks for the thread's own entries need not know of tails.
+// A slot's times are divided into laps, each of which may end with a tail. After a tail the next
+// thread starts a new lap. Accesses in other laps of the slot are not a thread's own. So the code
+// that looks for the thread's own entries need not know of tails.
 //
 // There is one exception: a collection orders finalizers after everything (Collect). So a tail
 // before a collection is covered by those who have learned of the collection.
 
 const (
-	lapBits = 20
-	maxLaps = 1 << (timeBits - lapBits)
+	lapBits  = 15
+	maxTails = 64 // of a slot, before the next reclamation
 )
 
-// tail is the end of a lap of a slot: the times in the lap from a thread's last release on.
+// tail is the end of a lap of a slot: the times in the lap after a thread's last release.
 type tail struct {
-	from        uint32 // the first of the times, 0 if the lap has no tail
+	from        uint32 // the first of the times, 0 if there is no tail
 	id          uint32 // the thread
 	collections uint32 // the number of collections before it
 }
@@ -29,14 +29,12 @@ type tail struct {
 //go:nosplit
 func slotIndex(entry uint64) uint64 { return entry >> (placeBits + timeBits) }
 
-// tailAt returns the tail that a time of a slot is in, nil if it is in none.
+// lapTail returns where the tail of a lap is noted, if it has one, and whether time is in it.
 //
 //go:nosplit
-func (t *Table) tailAt(s, time uint32) *tail {
-	if l := &t.tails[s%maxSlots][time>>lapBits%maxLaps]; l.from != 0 && time >= l.from {
-		return l
-	}
-	return nil
+func (t *Table) lapTail(s, time uint32) (l *tail, in bool) {
+	l = &t.tails[s%maxSlots][time>>lapBits%maxTails]
+	return l, l.from != 0 && time >= l.from && (time^l.from)>>lapBits == 0
 }
 
 // afterTail returns the epoch that those who cover a later lap of a slot cover if they are ordered
@@ -44,9 +42,9 @@ func (t *Table) tailAt(s, time uint32) *tail {
 //
 //go:nosplit
 func (t *Table) afterTail(s, time uint32) uint64 {
-	l := &t.tails[s%maxSlots][time>>lapBits%maxLaps]
+	l, in := t.lapTail(s, time)
 	switch {
-	case l.from == 0 || time < l.from:
+	case !in:
 		return 0
 	case t.collectionSlot == 0:
 		return firstOrphanSlot<<timeBits | 1<<orphanBits // which nobody covers
@@ -55,11 +53,13 @@ func (t *Table) afterTail(s, time uint32) uint64 {
 }
 
 // endsInTail reports whether a thread covers all accesses in the slot of an ended thread but those
-// of its tail, and the slot has another lap.
+// of its tail, and there is room for the tail.
 //
 //go:nosplit
-func (t *Table) endsInTail(th *Thread, h *slot) bool {
-	return h.lastAccess > h.lastPublished && h.time.Load()>>lapBits+1 < maxLaps && t.covers(th, h.lastPublished)
+func (t *Table) endsInTail(th *Thread, s uint32, h *slot) bool {
+	time := h.time.Load()
+	l, _ := t.lapTail(s, time)
+	return h.lastAccess > h.lastPublished && l.from == 0 && time>>lapBits < maxTime>>lapBits && t.covers(th, h.lastPublished)
 }
 
 // leaveTail begins a new lap of a slot, after the tail of an ended thread. The caller holds the lock
@@ -67,12 +67,13 @@ func (t *Table) endsInTail(th *Thread, h *slot) bool {
 //
 //go:nosplit
 func (t *Table) leaveTail(s uint32, h *slot) {
-	lap := h.time.Load() >> lapBits
-	l := &t.tails[s%maxSlots][lap%maxLaps]
-	l.from, l.collections = uint32(h.lastPublished&maxTime)+1, t.collections
+	time := h.time.Load()
+	l, _ := t.lapTail(s, time)
+	l.from, l.collections = max(uint32(h.lastPublished&maxTime)+1, time>>lapBits<<lapBits, 1), t.collections
 	l.id = uint32(h.owners[(h.starts.Load()-1)%maxOwners].since.Load())
 	h.lastAccess = h.lastPublished
-	storeRelease32(&h.time, (lap+1)<<lapBits-1)
+	storeRelease32(&h.time, time|(1<<lapBits-1))
+	h.tails++
 	t.ended.tails++
 }
 
@@ -87,28 +88,17 @@ func (t *Table) collectTails() {
 	}
 	if t.collectionSlot == 0 {
 		s := t.freshSlot()
-		if s == maxSlots {
-			t.forgetTails()
+		if s == maxSlots { // tails count as ordered before what comes later in their slots
+			for range l.tails {
+				t.ForgottenEpochs.Add(1)
+			}
+			t.clearTails()
 			return
 		}
 		t.collectionSlot = s + 1
 	}
 	t.collections++
 	storeRelease32(&t.perSlot[(t.collectionSlot-1)%maxSlots].time, t.collections)
-}
-
-// forgetTails lets tails count as ordered before what comes later in their slots.
-//
-//go:nosplit
-func (t *Table) forgetTails() {
-	for s := range t.slots.Load() {
-		for lap := range t.perSlot[s%maxSlots].time.Load()>>lapBits + 1 {
-			if l := &t.tails[s%maxSlots][lap%maxLaps]; l.from != 0 {
-				l.from = 0
-				t.ForgottenEpochs.Add(1)
-			}
-		}
-	}
 }
 
 // replaceTail returns the epoch that takes the place of that of entry n, which is in a tail: one of
@@ -120,11 +110,18 @@ func (t *Table) replaceTail(n uint64, l *tail) uint64 {
 	return uint64(t.collectionSlot-1)<<timeBits | uint64(l.collections+1)
 }
 
-// clearTails removes all tails: no entry is in one any more.
+// clearTails removes all tails.
+//
+//go:nosplit
 func (t *Table) clearTails() {
 	for s := range t.slots.Load() {
-		for lap := range t.perSlot[s%maxSlots].time.Load()>>lapBits + 1 {
-			t.tails[s%maxSlots][lap%maxLaps] = tail{}
+		h := &t.perSlot[s%maxSlots]
+		if h.tails == 0 {
+			continue
+		}
+		h.tails = 0
+		for i := range t.tails[s%maxSlots] {
+			t.tails[s%maxSlots][i].from = 0
 		}
 	}
 	t.ended.tails = 0
