@@ -152,7 +152,7 @@ func (t *Table) SlotsLow() uint32 { return t.slotsLow.Load() }
 // since the last reclamation, if that has helped.
 func (t *Table) ReclaimDue(after uint32) bool {
 	l := &t.ended
-	return t.slotsLow.Load() != 0 || l.taken >= max(l.wait, after) || l.tails >= max(maxTails/2*t.slots.Load(), 8*after)
+	return t.slotsLow.Load() != 0 || l.taken >= max(l.wait, after) || l.tails >= max(maxTails*t.slots.Load(), 16*after)
 }
 
 // ownSlots returns the number of slots that threads may have for themselves.
@@ -265,8 +265,10 @@ func (t *Table) freeSlot(th *Thread) {
 	case th.lastPublished != 0: // else that of the thread before, which this one may have learned
 		h.lastPublished = th.lastPublished
 	}
-	l.slots[l.count%maxEnded] = s
-	l.count++
+	if h.lastAccess <= h.lastPublished || t.hasNextLap(s, h) { // else nobody could take it over
+		l.slots[l.count%maxEnded] = s
+		l.count++
+	}
 	l.unlock()
 }
 

@@ -52,14 +52,21 @@ func (t *Table) afterTail(s, time uint32) uint64 {
 	return uint64(t.collectionSlot-1)<<timeBits | uint64(l.collections+1)
 }
 
+// hasNextLap reports whether a tail of the slot can be noted, and another lap can begin.
+//
+//go:nosplit
+func (t *Table) hasNextLap(s uint32, h *slot) bool {
+	time := h.time.Load()
+	l, _ := t.lapTail(s, time)
+	return l.from == 0 && time>>lapBits < maxTime>>lapBits
+}
+
 // endsInTail reports whether a thread covers all accesses in the slot of an ended thread but those
-// of its tail, and there is room for the tail.
+// of its tail.
 //
 //go:nosplit
 func (t *Table) endsInTail(th *Thread, s uint32, h *slot) bool {
-	time := h.time.Load()
-	l, _ := t.lapTail(s, time)
-	return h.lastAccess > h.lastPublished && l.from == 0 && time>>lapBits < maxTime>>lapBits && t.covers(th, h.lastPublished)
+	return h.lastAccess > h.lastPublished && t.hasNextLap(s, h) && t.covers(th, h.lastPublished)
 }
 
 // leaveTail begins a new lap of a slot, after the tail of an ended thread. The caller holds the lock
