@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"github.com/heisen-go/heisen"
 )
 
 func deviations(n int) string {
@@ -49,7 +51,7 @@ func writeTrials(b *strings.Builder, f *Finding) {
 	switch {
 	case t.Harmful:
 		b.WriteString("Harmful: the program fails\n")
-	case t.Confirmed > 0:
+	case t.Confirmed > 0 && f.Kind != heisen.Leak:
 		b.WriteString("No visible harm in these executions\n")
 	}
 	if t.Confirmed > 0 && f.Replay != "" {
