@@ -4,8 +4,9 @@ import "sync/atomic"
 
 // A vector clock has a time for each slot rather than for each thread. A new thread takes over the
 // slot of an ended one and continues with its time, if all accesses of the latter are ordered
-// before its own start. Then clocks express the same order as if each thread had its own slot. Slots
-// of other ended threads are reclaimed when free slots become few (reclaim.go).
+// before its own start, except those after its last release (tails.go). Then clocks express the same
+// order as if each thread had its own slot. Slots of other ended threads are reclaimed when free
+// slots become few (reclaim.go).
 
 // slot is the state of a slot. It is changed under the lock of endedSlots, except the time, which
 // its thread changes. The time changes so often that it is in a cache line apart from what other
@@ -43,7 +44,7 @@ type endedSlots struct {
 
 	free      uint32 // slots that were in use and have no history
 	freeSlots [maxEnded]uint32
-	tails     uint32 // threads that have taken a slot after a tail since the last reclamation
+	tails     uint32 // the number of tails since the last reclamation (tails.go)
 	used      uint32 // slots with a history after the last reclamation
 	left      uint32 // slots without one, 0 if there was no reclamation
 	taken     uint32 // threads since then that took one, or found none
@@ -148,8 +149,9 @@ const (
 //go:nosplit
 func (t *Table) SlotsLow() uint32 { return t.slotsLow.Load() }
 
-// ReclaimDue reports whether slots are low or clocks long, or whether so many threads have got slots without a history
-// since the last reclamation, if that has helped.
+// ReclaimDue reports whether slots are low or clocks long, or whether so many threads have got slots
+// without a history since the last reclamation, if that has helped, or whether there may be no room
+// for further tails.
 func (t *Table) ReclaimDue(after uint32) bool {
 	l := &t.ended
 	return t.slotsLow.Load() != 0 || l.taken >= max(l.wait, after) || l.tails >= max(maxTails*t.slots.Load(), 16*after)

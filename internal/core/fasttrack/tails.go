@@ -1,16 +1,16 @@
 package fasttrack
 
-// A thread that ends has usually accessed memory since its last release. Nobody learns of that last
-// epoch, its tail. So a parent rarely covers all accesses in the slot of an ended thread; often it
-// covers all but the tail. Then a child may take the slot over nevertheless. The tail is noted, and
-// no thread covers it, though the times of later threads are greater.
+// A thread that ends has usually accessed memory since its last release. Nobody ever learns of these
+// accesses, its tail. A thread that covers all other accesses in the slot can leave the slot to a
+// child nevertheless: the tail is noted, and from then on no thread covers it, though the times of
+// later threads of the slot are greater.
 //
-// A slot's times are divided into laps, each of which may end with a tail. After a tail the next
-// thread starts a new lap. Accesses in other laps of the slot are not a thread's own. So the code
+// The times of a slot are divided into laps, each of which may end with a tail; the next thread
+// starts a new lap. Accesses in other laps of the slot are not a thread's own (slotOf), so the code
 // that looks for the thread's own entries need not know of tails.
 //
-// There is one exception: a collection orders finalizers after everything (Collect). So a tail
-// before a collection is covered by those who have learned of the collection.
+// There is one exception: finalizers are ordered after everything that came before a collection
+// (Collect). Collections have a slot of their own. Who covers a collection covers the tails before it.
 
 const (
 	lapBits  = 15
@@ -84,7 +84,8 @@ func (t *Table) leaveTail(s uint32, h *slot) {
 	t.ended.tails++
 }
 
-// collectTails is Collect for tails, and for ended threads whose tails are to be.
+// collectTails is Collect for tails. The last accesses in the slots of ended threads are no tails any
+// more, as somebody may learn of them.
 //
 //go:nosplit
 func (t *Table) collectTails() {
