@@ -191,3 +191,33 @@ func TestManyReleases(t *testing.T) {
 		t.Errorf("%d races with what was not released", races)
 	}
 }
+
+// TestEndAfterCollection: what a thread did before a collection, after which it does nothing but end,
+// is no tail.
+func TestEndAfterCollection(t *testing.T) {
+	const word = 64
+	p := newProgram(t)
+	races := 0
+	p.found = func(int, heisen.Object, heisen.Op, heisen.Thread, uint64) { races++ }
+	finalizer := heisen.Thread(100)
+	p.thread(finalizer)
+	p.event(0, heisen.Fork, 1)
+	p.event(1, heisen.Write, word)
+	slot := slotIndex(p.threads[1].Epoch)
+	p.table.Collect()
+	p.table.End(p.threads[1])
+	p.event(0, heisen.Fork, 2)
+	p.event(2, heisen.Write, word+8)
+	if slotIndex(p.threads[2].Epoch) == slot {
+		t.Error("the slot was handed on")
+	}
+	p.table.AcquireCollected(p.thread(finalizer))
+	p.event(finalizer, heisen.Write, word)
+	if races != 0 {
+		t.Errorf("%d races of the finalizer with what came before the collection", races)
+	}
+	p.event(0, heisen.Write, word)
+	if races != 1 {
+		t.Errorf("%d races of the parent with the finalizer, want 1", races)
+	}
+}
