@@ -4,8 +4,8 @@ package fasttrack
 // cells, and may still race. So each such entry is replaced by one that races with the same later
 // accesses, but belongs to one of few slots:
 //
-//   - An entry that no clock covers, and so none ever will, becomes one of an orphan slot, of which
-//     clocks have no times. Its time holds the number of the thread. So do entries in tails.
+//   - An entry that no clock covers, and so none ever will, such as one in a tail (tails.go), becomes
+//     one of an orphan slot, of which clocks have no times. Its time holds the number of the thread.
 //   - An entry that the clocks of all live threads cover races with nothing any more, and goes.
 //   - Of all other entries that the same clocks cover (see coverage.go), the epoch of one stands
 //     for all. Its slot is kept.

@@ -1,5 +1,7 @@
 package fasttrack
 
+import "sync/atomic"
+
 // A thread that ends has usually accessed memory since its last release. Nobody ever learns of these
 // accesses, its tail. A thread that covers all other accesses in the slot can leave the slot to a
 // child nevertheless: the tail is noted, and from then on no thread covers it, though the times of
@@ -19,9 +21,9 @@ const (
 
 // tail is the end of a lap of a slot: the times in the lap after a thread's last release.
 type tail struct {
-	from        uint32 // the first of the times, 0 if there is no tail
-	id          uint32 // the thread
-	collections uint32 // the number of collections before it
+	from        atomic.Uint32 // the first of the times, 0 if there is no tail; written last
+	id          uint32        // the thread
+	collections uint32        // the number of collections before it
 }
 
 // slotIndex returns the slot of an entry.
@@ -34,7 +36,8 @@ func slotIndex(entry uint64) uint64 { return entry >> (placeBits + timeBits) }
 //go:nosplit
 func (t *Table) lapTail(s, time uint32) (l *tail, in bool) {
 	l = &t.tails[s%maxSlots][time>>lapBits%maxTails]
-	return l, l.from != 0 && time >= l.from && (time^l.from)>>lapBits == 0
+	from := l.from.Load() // it may be of another lap
+	return l, from != 0 && time >= from && (time^from)>>lapBits == 0
 }
 
 // afterTail returns the epoch that those who cover a later lap of a slot cover if they are ordered
@@ -58,7 +61,7 @@ func (t *Table) afterTail(s, time uint32) uint64 {
 func (t *Table) hasNextLap(s uint32, h *slot) bool {
 	time := h.time.Load()
 	l, _ := t.lapTail(s, time)
-	return l.from == 0 && time>>lapBits < maxTime>>lapBits
+	return l.from.Load() == 0 && time>>lapBits < maxTime>>lapBits
 }
 
 // endsInTail reports whether a thread covers all accesses in the slot of an ended thread but those
@@ -76,8 +79,8 @@ func (t *Table) endsInTail(th *Thread, s uint32, h *slot) bool {
 func (t *Table) leaveTail(s uint32, h *slot) {
 	time := h.time.Load()
 	l, _ := t.lapTail(s, time)
-	l.from, l.collections = max(uint32(h.lastPublished&maxTime)+1, time>>lapBits<<lapBits, 1), t.collections
-	l.id = uint32(h.owners[(h.starts.Load()-1)%maxOwners].since.Load())
+	l.collections, l.id = t.collections, uint32(h.owners[(h.starts.Load()-1)%maxOwners].since.Load())
+	storeRelease32(&l.from, max(uint32(h.lastPublished&maxTime)+1, time>>lapBits<<lapBits))
 	h.lastAccess = h.lastPublished
 	storeRelease32(&h.time, time|(1<<lapBits-1))
 	h.tails++
@@ -129,7 +132,7 @@ func (t *Table) clearTails() {
 		}
 		h.tails = 0
 		for i := range t.tails[s%maxSlots] {
-			t.tails[s%maxSlots][i].from = 0
+			storeRelease32(&t.tails[s%maxSlots][i].from, 0)
 		}
 	}
 	t.ended.tails = 0
