@@ -123,6 +123,8 @@ type threads struct {
 	err    error
 	failed bool // with ErrTooManyThreads
 
+	onDrop func(heisen.Thread) // called with each thread whose clock is dropped; may be nil
+
 	// For compactions.
 	limits     compactLimits
 	compactAt  compactLimits // when the next one pays
@@ -317,6 +319,9 @@ func (ts *threads) drop(t *thread) {
 	ts.byID.Clear(threadKey(t.id), 8)
 	ts.gone.add(t.id)
 	ts.free = append(ts.free, t)
+	if ts.onDrop != nil {
+		ts.onDrop(t.id)
+	}
 }
 
 func (ts *threads) fail(id heisen.Thread) {
