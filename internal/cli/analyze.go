@@ -9,6 +9,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/allocsite"
+	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/trace"
 )
 
@@ -100,9 +101,37 @@ func analyzeTrace(ctx context.Context, r *trace.Reader, detect *detection, found
 	if err != nil {
 		return err
 	}
-	_, err = heisen.Run(ctx, r, append([]heisen.Detector{from.memory}, detectors...)...)
+	_, err = heisen.Run(ctx, r, append([]heisen.Detector{from.memory, newThreadEnds(r.Symbols())}, detectors...)...)
 	return err
 }
+
+// threadEnds tells the symbols of a trace which threads have ended, so that they forget those that ended
+// long ago, as the symbols of programs do.
+type threadEnds struct{ symbols *heisen.Symbols }
+
+func newThreadEnds(symbols *heisen.Symbols) threadEnds {
+	symbols.SetLimits(recorder.ThreadLimits)
+	return threadEnds{symbols}
+}
+
+// Handle implements heisen.Detector.
+func (e threadEnds) Handle(event heisen.Event) { e.handle(heisen.AsRecord(event)) }
+
+// HandleRecords implements heisen.RecordHandler.
+func (e threadEnds) HandleRecords(batch []heisen.Record) {
+	for i := range batch {
+		e.handle(&batch[i])
+	}
+}
+
+func (e threadEnds) handle(r *heisen.Record) {
+	if r.Op == heisen.End {
+		e.symbols.EndThread(r.Thread)
+	}
+}
+
+// Flush implements heisen.Detector.
+func (threadEnds) Flush() error { return nil }
 
 // hasHidden reports whether a trace has hidden calls. It returns true for an input that can be read
 // only once. Detectors that follow happens-before support hidden calls at a cost that other traces

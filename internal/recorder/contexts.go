@@ -15,8 +15,11 @@ import (
 // defaultLimits take about 80 MB if a program exhausts them all.
 var defaultLimits = heisen.Limits{
 	CallPaths: 1 << 20, LockPaths: 1 << 16, OtherLock: manyLocksObject, Contexts: 1 << 20,
-	EndedThreads: 1 << 19, OtherThread: forgotten,
+	EndedThreads: ThreadLimits.EndedThreads, OtherThread: ThreadLimits.OtherThread,
 }
+
+// ThreadLimits bounds what is known of goroutines that have ended: they take about 20 MB.
+var ThreadLimits = heisen.Limits{EndedThreads: 1 << 19, OtherThread: forgotten}
 
 // manyLocksObject stands for the locks acquired after the limit was reached: contexts only say
 // where they were acquired. No address of a Go program has this value.
