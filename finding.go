@@ -32,6 +32,9 @@ const (
 	// out.
 	PotentialRace Kind = "potential-race"
 
+	// Leak is a thread that waits for ever. Its access is the operation that does not complete.
+	Leak Kind = "leak"
+
 	// Failure is an execution that failed, for example by a panic, when nothing more specific is
 	// known. It has no accesses.
 	Failure Kind = "failure"

@@ -82,6 +82,8 @@ func title(f *Finding) string {
 		return "POTENTIAL DATA RACE"
 	case heisen.Discipline:
 		return "LOCKING DISCIPLINE"
+	case heisen.Leak:
+		return "GOROUTINE LEAK"
 	case heisen.Failure:
 		return "FAILING EXECUTION"
 	}
@@ -145,7 +147,9 @@ func writeAccesses(b *strings.Builder, f *Finding) {
 			op = "then " + op
 		}
 		who := goroutineAndTest(a.Goroutine, a.Test)
-		if len(f.Cycle) > 0 {
+		if f.Kind == heisen.Leak {
+			fmt.Fprintf(b, "\n%s waits for ever, at %s:\n", heading(who), a.Object)
+		} else if len(f.Cycle) > 0 {
 			fmt.Fprintf(b, "\n%s wants %s (%s):\n", heading(who), nameAndObject(a.Variable, a.Object), wantedMode(a.Op))
 		} else {
 			fmt.Fprintf(b, "\n%s by %s at %s:\n", capital(op), who, a.Object)

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"github.com/heisen-go/heisen"
 )
 
 func deviations(n int) string {
@@ -47,9 +49,11 @@ func writeTrials(b *strings.Builder, f *Finding) {
 		fmt.Fprintf(b, ", seed %d\n", e.Seed)
 	}
 	switch {
+	case t.Harmful && f.Kind == heisen.Deadlock && len(t.Endings) > 0 && t.Endings[0].Outcome == "passed":
+		b.WriteString("Harmful: these goroutines wait for ever\n")
 	case t.Harmful:
 		b.WriteString("Harmful: the program fails\n")
-	case t.Confirmed > 0:
+	case t.Confirmed > 0 && f.Kind != heisen.Leak:
 		b.WriteString("No visible harm in these executions\n")
 	}
 	if t.Confirmed > 0 && f.Replay != "" {

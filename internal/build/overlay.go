@@ -241,6 +241,10 @@ var patches = []struct {
 		atStart("goroutineReady", "heisenElapsed(arg.(*g), arg.(*g).bubble)"),
 		replaceCalls("timer.unlockAndRun", "f(arg, seq, delay)", "heisenElapsed(nil, bubble); f(arg, seq, delay)", 1),
 	}},
+	{"runtime/sema.go", []patch{
+		atStart("semacquire1", "heisenWaitsFor(unsafe.Pointer(addr))"),
+		atStart("notifyListWait", "heisenWaitsFor(unsafe.Pointer(l))"),
+	}},
 	{"runtime/iface.go", []patch{
 		replaceCalls("typeAssert", "cheaprand()", "heisenCheaprand()", 2),
 		replaceCalls("interfaceSwitch", "cheaprand()", "heisenCheaprand()", 2),

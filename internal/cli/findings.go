@@ -244,6 +244,8 @@ func plural(f *report.Finding) string {
 		return "potential deadlock(s)"
 	case heisen.PotentialRace:
 		return "potential data race(s)"
+	case heisen.Leak:
+		return "goroutine leak(s)"
 	case heisen.Failure:
 		return "failing execution(s)"
 	case heisen.Discipline:

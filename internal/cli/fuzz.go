@@ -48,7 +48,8 @@ picked at random, goes first.
 A reported bug has happened. The report says how the program ended, and names a
 schedule for $heisen replay. The seed also decides select, the order of maps and
 random numbers. Time is virtual: it jumps to the next timer when all goroutines
-wait.
+wait. Goroutines that are left when main or the tests have returned go on. $heisen
+also reports those that wait for ever, whether or not a test fails.
 
 Several machines can share the work with -shard and -seeds. The suspects are the
 same everywhere. -merge combines the files that their -report json has written.
@@ -86,10 +87,13 @@ type fuzzRun struct {
 	// Failures of programs without the suspected bug, and outcomes that a confirmed bug explains.
 	unexplained []*confirm.Result
 	explained   map[*confirm.Program][]confirm.Outcome
-	failures    int             // unexplained failures that were reported
-	predicted   int             // predicted suspects that were not confirmed
-	reported    map[string]bool // fingerprints of the reported suspects
-	silent      bool            // the next finding is not for text
+	bugs        []confirmedBug
+	failures    int // failures and observed bugs that were reported
+	predicted   int // predicted suspects that were not confirmed
+	observed    confirm.Observations
+	positions   map[*confirm.Suspect]int // in the order in which they are tried
+	reported    map[string]bool          // fingerprints of the reported suspects
+	silent      bool                     // the next finding is not for text
 
 	mu sync.Mutex // guards the rest
 
@@ -205,6 +209,7 @@ func (f *fuzzRun) run(ctx context.Context) error {
 	failed := f.survey(ctx, programs, &suspects)
 	suspects = partOf(suspects, f.part, f.parts)
 	err = errors.Join(failed, f.confirm(ctx, suspects))
+	f.reportObserved(ctx)
 	f.reportUnexplained(ctx)
 	return err
 }
@@ -271,6 +276,7 @@ func (f *fuzzRun) survey(ctx context.Context, programs []*confirm.Program, suspe
 		*suspects = append(*suspects, found...)
 		if f.part == 1 {
 			f.unexplained = append(f.unexplained, confirm.SurveyFailures(p, runs)...)
+			f.observed.AddSurvey(p, runs)
 		}
 	})
 }
@@ -311,7 +317,8 @@ func partOf(all []*confirm.Suspect, i, n int) (mine []*confirm.Suspect) {
 func (f *fuzzRun) confirm(ctx context.Context, suspects []*confirm.Suspect) error {
 	f.mu.Lock()
 	f.suspects += len(suspects)
-	for _, s := range suspects {
+	for i, s := range suspects {
+		f.positions[s] = i
 		f.executions += int(f.confirmer.Executions(s))
 	}
 	f.started = time.Now()
@@ -320,10 +327,11 @@ func (f *fuzzRun) confirm(ctx context.Context, suspects []*confirm.Suspect) erro
 	defer done()
 	ready := make(chan *confirm.Result, len(suspects))
 	f.confirmer.OnResult = func(v *confirm.Result) { ready <- v }
-	f.confirmer.OnTrial = func(*confirm.Suspect, *confirm.Trial) {
+	f.confirmer.OnTrial = func(s *confirm.Suspect, t *confirm.Trial) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.tried++
+		f.observed.Add(f.positions[s], s, t)
 	}
 	reported := make(chan struct{})
 	go func() { // report complete results while other suspects are tried
@@ -374,6 +382,7 @@ func (f *fuzzRun) addResult(ctx context.Context, v *confirm.Result) {
 	finding := v.Report(usual)
 	if v.Confirmed > 0 {
 		f.reproduce(ctx, v, &finding)
+		f.bugs = append(f.bugs, confirmedBug{v.Suspect.Program, finding})
 		f.mu.Lock()
 		f.confirmed++
 		if finding.Trials.Harmful {

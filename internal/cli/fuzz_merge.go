@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/report"
 )
@@ -30,7 +29,7 @@ func (f *fuzzRun) merge() (int, error) {
 			continue
 		}
 		_, hidden := f.known.hides(&one)
-		if one.Kind == heisen.Failure {
+		if isObserved(&one) {
 			failures++
 		} else {
 			suspects++

@@ -90,17 +90,16 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver 
 		return Failed, err
 	}
 	var found []report.Finding
-	for i := range e.Meetings {
-		f := &e.Meetings[i].Finding
+	for _, f := range e.Findings() {
 		if slices.ContainsFunc(found, func(known report.Finding) bool { return known.Fingerprint == f.Fingerprint }) {
 			continue
 		}
-		found = append(found, *f)
+		found = append(found, f)
 		if to.shows(asText) {
-			err = errors.Join(err, report.WriteText(inv.Err, f))
+			err = errors.Join(err, report.WriteText(inv.Err, &f))
 		}
 		if to.shows(asJSON) {
-			err = errors.Join(err, report.WriteJSON(inv.Out, f))
+			err = errors.Join(err, report.WriteJSON(inv.Out, &f))
 		}
 	}
 	err = errors.Join(err, to.writeFiles(found))

@@ -197,9 +197,12 @@ func (c *Confirmer) execute(ctx context.Context, s *Suspect, schedule *recorder.
 // confirmed reports whether the suspect happened in an execution and, for a race, the index of the
 // access of the finding that came first.
 func (s *Suspect) confirmed(e *Execution) (yes bool, first int) {
+	if s.observed {
+		return s.observedIn(e) != nil, -1
+	}
 	switch s.Finding.Kind {
 	case heisen.Deadlock:
-		return e.Outcome.Class == Deadlocked && s.blockedIn(e), -1
+		return (e.Outcome.Class == Deadlocked || len(e.Leaked) > 0) && s.blockedIn(e), -1
 	case heisen.Failure:
 		return e.Outcome.Class != Passed, -1
 	}
@@ -215,6 +218,13 @@ func (s *Suspect) confirmed(e *Execution) (yes bool, first int) {
 // asHappened returns the suspect's finding as it happened in an execution.
 func (s *Suspect) asHappened(e *Execution) report.Finding {
 	f := s.Finding
+	if s.observed {
+		if seen := s.observedIn(e); seen != nil {
+			f = *seen
+		}
+		f.Package = s.Finding.Package
+		return f
+	}
 	if len(e.Meetings) > 0 {
 		if met := &e.Meetings[0]; met.Kind == strategies.Race {
 			f = met.Finding

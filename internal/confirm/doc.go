@@ -7,6 +7,9 @@
 // method Reproduce then shrinks the schedule of an execution with the bug and checks that it
 // repeats. Origin and Restore translate between schedules and their text form.
 //
+// Whatever an execution tries, it may show bugs by itself, such as goroutines that wait for ever.
+// Observations collects them.
+//
 // The strategy for races is the race-directed scheduler of Sen, Race Directed Random Testing of
 // Concurrent Programs (PLDI 2008), algorithm 1: it postpones a goroutine at a suspected place until
 // another one comes to the other place with the same memory, and then picks one of the two at

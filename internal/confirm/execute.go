@@ -41,7 +41,8 @@ type Plan struct {
 type Execution struct {
 	recorder.Execution
 	Outcome  Outcome
-	Blocked  []report.Blocked // the goroutines that had not ended, if the program got stuck
+	Blocked  []report.Blocked // the goroutines that had not ended, if the program got stuck, or that wait for ever
+	Observed []report.Finding // bugs that it has shown by itself, each once
 	Outside  []string         // inputs besides the schedule, with places
 	Output   []byte           // what the program printed; only start and end if it is long
 	Meetings []Meeting
@@ -52,6 +53,14 @@ type Execution struct {
 type Meeting struct {
 	recorder.Meeting
 	Finding report.Finding
+}
+
+// Findings returns the bugs that have happened in an execution.
+func (e *Execution) Findings() (all []report.Finding) {
+	for i := range e.Meetings {
+		all = append(all, e.Meetings[i].Finding)
+	}
+	return append(all, e.Observed...)
 }
 
 // maxMeetings bounds the meetings that are kept of an execution, the first ones.
@@ -218,7 +227,9 @@ func drain(stream *recorder.Stream) {
 
 func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	defer p.Close(0)
-	want := recorder.Want{Mode: r.plan.Mode, Schedule: r.plan.Schedule}
+	schedule := *r.plan.Schedule
+	schedule.ToEnd = true
+	want := recorder.Want{Mode: r.plan.Mode, Schedule: &schedule}
 	if r.symbols != nil {
 		want.Symbolizer = r.symbols
 	}
@@ -250,7 +261,12 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 		m.Finding = r.resolver.resolve(findingOf(m.Meeting), stream.Symbols())
 	}
 	r.execution.Execution = *stream.Execution()
-	r.execution.Blocked = held.blocked(r.execution.Stuck, r.resolver)
+	if stuck := r.execution.Stuck; stuck != nil {
+		r.execution.Blocked = held.blocked(stuck.Goroutines, r.resolver)
+	} else {
+		r.execution.Blocked = held.blocked(r.execution.Leaked, r.resolver)
+	}
+	r.execution.Observed = held.leaks(r.execution.Leaked, r.resolver)
 	for _, in := range r.execution.Influences {
 		r.execution.Outside = append(r.execution.Outside, r.resolver.influence(in, stream.Symbols()))
 	}

@@ -36,18 +36,19 @@ func (h *heldLocks) handle(r *heisen.Record) {
 // Flush implements heisen.Detector.
 func (h *heldLocks) Flush() error { return nil }
 
-// blocked returns where the goroutines of a program that got stuck are blocked.
-func (h *heldLocks) blocked(stuck *recorder.Stuck, resolver *Resolver) []report.Blocked {
-	if stuck == nil {
-		return nil
-	}
-	where := make([]heisen.Access, len(stuck.Goroutines))
-	reasons := make([]string, len(stuck.Goroutines))
-	for i, b := range stuck.Goroutines {
-		calls := h.symbols.Cursor(b.Context).Calls
-		context := h.symbols.Context(heisen.Cursor{Calls: calls, Locks: h.locks[b.Thread].Locks})
-		where[i] = heisen.Access{Op: heisen.Acquire, Thread: b.Thread, Object: b.Object, Site: b.Site, Context: context}
-		reasons[i] = b.Reason
+// blocked returns where goroutines are blocked.
+func (h *heldLocks) blocked(all []recorder.Blocked, resolver *Resolver) []report.Blocked {
+	where := make([]heisen.Access, len(all))
+	reasons := make([]string, len(all))
+	for i := range all {
+		where[i], reasons[i] = h.access(&all[i]), all[i].Reason
 	}
 	return resolver.blocked(where, reasons, h.symbols)
+}
+
+// access returns where a goroutine is blocked, with the locks that it holds.
+func (h *heldLocks) access(b *recorder.Blocked) heisen.Access {
+	calls := h.symbols.Cursor(b.Context).Calls
+	context := h.symbols.Context(heisen.Cursor{Calls: calls, Locks: h.locks[b.Thread].Locks})
+	return heisen.Access{Op: heisen.Acquire, Thread: b.Thread, Object: b.Object, Site: b.Site, Context: context}
 }

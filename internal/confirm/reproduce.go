@@ -161,6 +161,9 @@ func (c *Confirmer) record(ctx context.Context, s *Suspect, schedule *recorder.S
 // the accesses, which are those of the execution in which the deadlock was suspected, by the
 // operations at which the goroutines are blocked.
 func AddBlocked(f *report.Finding, blocked []report.Blocked) {
+	if f.Kind == heisen.Leak {
+		return // it has those that matter
+	}
 	f.Blocked = blocked
 	if f.Kind != heisen.Deadlock || len(f.Accesses) != 2 {
 		return

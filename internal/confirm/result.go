@@ -3,6 +3,7 @@ package confirm
 import (
 	"slices"
 
+	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
@@ -112,7 +113,7 @@ func (v *Result) Report(usual Outcome) report.Finding {
 		if first := e.First; first >= 0 {
 			ending.First = &first
 		}
-		if e.Confirmed && e.Outcome.Class != Passed && !e.Outcome.Same(usual) {
+		if e.Confirmed && (v.Finding.Kind == heisen.Deadlock || e.Outcome.Class != Passed && !e.Outcome.Same(usual)) {
 			t.Harmful = true
 		}
 		for _, from := range e.Trial.Execution.Outside {

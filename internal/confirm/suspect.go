@@ -29,6 +29,7 @@ type Suspect struct {
 	// Predicted is set if mcm predicts that it can happen.
 	Predicted bool
 	witness   *witness // of the prediction; nil if it cannot be followed
+	observed  bool     // Finding was observed in an execution; see Observations
 }
 
 // Strategies without targets.

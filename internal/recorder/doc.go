@@ -42,7 +42,9 @@
 // of package internal/core/strategies (inject/sched.go, inject/schedpoints.go). A seed decides all
 // choices, random numbers, and the order of maps and select; time is virtual (inject/clock.go).
 // Influences from outside are counted (inject/nondeterminism.go). A program that cannot go on is
-// ended with a report of its goroutines (inject/abortrun.go).
+// ended with a report of its goroutines (inject/abortrun.go). At the end of the program, goroutines
+// that are left can go on to their ends (inject/toend.go), and the program looks for those that wait
+// for ever (inject/leaks.go).
 //
 // [Hidden] packages are not recorded. Calls of their functions by other packages are Hide and
 // Reveal events with the sets of objects that the calls may touch (inject/hide.go). The program

@@ -26,6 +26,10 @@ type Schedule struct {
 	Log bool
 	// Number requests operation numbers in events, see Numbered.
 	Number bool
+	// ToEnd lets goroutines go on that are left when main, or the tests of a test binary, have
+	// returned: until they have ended or wait, or one minute of the program's time or 20,000 choices
+	// are over. Execution.Leaked then has those that wait for ever.
+	ToEnd bool
 	// Start is the initial time; the zero time is the start of 2026.
 	Start time.Time
 	// MaxVirtual bounds the time that passes in the program, and MaxSteps the number of choices. A
@@ -105,6 +109,9 @@ func (s *Schedule) encode() ([]byte, error) {
 	if s.Number {
 		flags |= 4
 	}
+	if s.ToEnd {
+		flags |= 8
+	}
 	b := append32(nil, uint32(s.Strategy.Strategy), or(s.Procs, defaultProcs), or(s.Spin, defaultSpin), flags)
 	b = append64(b, s.Strategy.Seed, s.MaxSteps, uint64(virtual), uint64(start.UnixNano()))
 	b = append64(b, s.Strategy.PostponeLimit, s.Strategy.WaitLimit, s.Strategy.Depth, s.Strategy.Steps)
@@ -171,6 +178,10 @@ type Execution struct {
 	Influences []Influence
 	// Stuck is not nil if the program was ended because it could not continue.
 	Stuck *Stuck
+	// Leaked are the goroutines that wait for ever at the end: for a channel, lock, WaitGroup or
+	// Cond that is in the heap and that nothing can reach that may still run. Schedule.ToEnd
+	// requests them.
+	Leaked []Blocked
 }
 
 // Replayable reports whether nothing from outside has decided what the program did: another run
@@ -236,6 +247,8 @@ const (
 	// OutOfTime and OutOfSteps: a bound of the Schedule was reached.
 	OutOfTime
 	OutOfSteps
+	// leaked: the goroutines wait for ever, and the program has ended.
+	leaked
 
 	numStuck
 )
@@ -321,15 +334,20 @@ func (s *Stream) addMeeting(words []uint64) error {
 // maxReason bounds the length of Blocked.Reason.
 const maxReason = 64
 
-// addStuck adds goroutines to Execution.Stuck.
+// addStuck adds goroutines to Execution.Stuck or Execution.Leaked.
 func (s *Stream) addStuck(why uint32, words []uint64) error {
 	if why == 0 || why >= uint32(numStuck) {
 		return s.corrupt("stuck for reason %d", why)
 	}
-	stuck := s.execution.Stuck
-	if stuck == nil {
-		stuck = &Stuck{Why: StuckReason(why)}
-		s.execution.Stuck = stuck
+	var into *[]Blocked
+	switch {
+	case StuckReason(why) == leaked:
+		into = &s.execution.Leaked
+	case s.execution.Stuck == nil:
+		s.execution.Stuck = &Stuck{Why: StuckReason(why)}
+		fallthrough
+	default:
+		into = &s.execution.Stuck.Goroutines
 	}
 	for len(words) > 0 {
 		if len(words) < 4 || words[3] > maxReason || uint64(len(words)) < 4+(words[3]+7)/8 {
@@ -348,7 +366,7 @@ func (s *Stream) addStuck(why uint32, words []uint64) error {
 		for _, w := range words[4:n] {
 			reason = binary.LittleEndian.AppendUint64(reason, w)
 		}
-		stuck.Goroutines = append(stuck.Goroutines, Blocked{
+		*into = append(*into, Blocked{
 			Thread: heisen.Thread(id), Reason: string(reason[:size]), Object: heisen.Object(object),
 			Site: p.site, Context: s.syms.Context(heisen.Cursor{Calls: p.calls}),
 		})

@@ -97,7 +97,7 @@ func TestCorruptExecution(t *testing.T) {
 		{"a choice too late", message(known, msgChoices, 0, 4, 1, 4, 2), "choice of goroutine 2 at step 4"},
 		{"a choice of an unknown goroutine", message(known, msgChoices, 0, 4, 1<<32), "choice of goroutine 4294967296"},
 		{"stuck for no reason", message(known, msgStuck, 0), "stuck for reason 0"},
-		{"stuck for an unknown reason", message(known, msgStuck, 4), "stuck for reason 4"},
+		{"stuck for an unknown reason", message(known, msgStuck, 5), "stuck for reason 5"},
 		{"half a goroutine", message(known, msgStuck, 1, 1, 2, 1), "words of a goroutine"},
 		{"half a reason", message(known, msgStuck, 1, 1, 2, 1, 9, 0), "words of a goroutine"},
 		{"a long reason", message(known, msgStuck, 1, 1, 2, 1, 1<<63), "words of a goroutine"},

@@ -4,25 +4,35 @@ package runtime
 
 import "unsafe"
 
-// The report of a deterministic run that cannot continue or must not. It runs in the scheduler, on
-// the system stack, once, and does not return.
+// The report of where the goroutines of a deterministic run wait. It runs on the system stack, once:
+// in the scheduler if the run cannot continue or must not, or at the end of the program.
 
 const (
 	heisenDeadlock   = 1 // no goroutine can ever continue
 	heisenStuckClock = 2 // the bound on the clock was reached
 	heisenStuckSteps = 3 // the bound on the number of steps was reached
+	heisenLeaked     = 4 // the program has ended, and these goroutines wait for ever
 )
 
 // heisenAbortRun reports where the goroutines of the program are, and ends the program. Unless why
 // is heisenDeadlock, some of them may be able to continue.
 func heisenAbortRun(why uint32, message string) {
+	waiting := heisenReportWaiting(why, func(*g) bool { return true })
+	if why == heisenDeadlock && waiting == 0 {
+		message = "no goroutines (main called runtime.Goexit) - deadlock!"
+	}
+	fatal(message)
+}
+
+// heisenReportWaiting reports where those goroutines of the program are that concern it, and returns
+// their number.
+func heisenReportWaiting(why uint32, concerns func(*g) bool) (waiting int) {
 	var words [1 << 9]uint64
 	used := uintptr(0)
 	flush := func() {
 		heisenSend(heisenMsgStuck, why, 0, unsafe.Pointer(&words), used*8)
 		used = 0
 	}
-	blocked := 0
 	heisenFlushAll(heisenForever)
 	forEachGRace(func(gp *g) {
 		status := readgstatus(gp) &^ _Gscan
@@ -36,10 +46,10 @@ func heisenAbortRun(why uint32, message string) {
 		case _Grunnable, _Grunning, _Gpreempted:
 			reason = "runnable"
 		}
-		if h == nil || reason == "" || !heisenInProgram(gp, h) || isSystemGoroutine(gp, false) {
+		if h == nil || reason == "" || !heisenInProgram(gp, h) || isSystemGoroutine(gp, false) || !concerns(gp) {
 			return
 		}
-		blocked++
+		waiting++
 		if heisen.quiet {
 			heisenSetGoid(h, gp.goid)
 			heisenSendAncestry(h.id)
@@ -59,8 +69,5 @@ func heisenAbortRun(why uint32, message string) {
 		used += 4 + alignUp(n, 8)/8
 	})
 	flush()
-	if why == heisenDeadlock && blocked == 0 {
-		message = "no goroutines (main called runtime.Goexit) - deadlock!"
-	}
-	fatal(message)
+	return waiting
 }

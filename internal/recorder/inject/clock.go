@@ -67,13 +67,16 @@ func (s *heisenScheduler) idle(pp *p) {
 			usleep(uint32(min(wait, 100*1000) / 1000))
 		}
 		s.waited += nanotime1() - start
+		if s.ending.waiting != 0 {
+			s.ending.outside += nanotime1() - start
+		}
 		if s.anyRunnable() {
 			s.waited = 0
 			return
 		}
 		if when == 0 {
 			if !network && !calls && !sig.inuse && s.waited >= heisenDeadlockPatience {
-				heisenAbortRun(heisenDeadlock, heisenDeadlockMessage)
+				s.cannotGoOn(heisenDeadlock, heisenDeadlockMessage)
 			}
 			return
 		}
@@ -84,13 +87,13 @@ func (s *heisenScheduler) idle(pp *p) {
 		}
 	case when != 0:
 		s.clock = when
-	case sig.inuse:
+	case sig.inuse && s.ending.waiting == 0:
 		usleep(heisenIdleWait / 1000) // a signal may arrive
 	default:
-		heisenAbortRun(heisenDeadlock, heisenDeadlockMessage)
+		s.cannotGoOn(heisenDeadlock, heisenDeadlockMessage)
 	}
 	if s.clock >= s.maxClock {
-		heisenAbortRun(heisenStuckClock, "heisen: the program has reached the bound on its time")
+		s.cannotGoOn(heisenStuckClock, "heisen: the program has reached the bound on its time")
 	}
 	if when != 0 && when <= s.clock {
 		s.waited = 0

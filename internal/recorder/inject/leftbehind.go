@@ -24,7 +24,11 @@ const (
 // meanwhile blocks for ever if alone is set; otherwise it does not wait.
 func heisenAwaitOthers(alone bool) {
 	gp := getg()
-	if !heisen.on || heisenSched.on || heisenOptions.exitSleep == 0 {
+	if heisenSched.on {
+		heisenRunToEnd()
+		return
+	}
+	if !heisen.on || heisenOptions.exitSleep == 0 {
 		return
 	}
 	if !atomic.Cas(&heisenLeaving, 0, 1) {

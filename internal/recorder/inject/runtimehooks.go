@@ -37,10 +37,11 @@ func racefini() {
 // test binary with a failed test waits for goroutines, too: as a rule, it is about to end although
 // others still run.
 func heisenBeforeExit(status int) {
+	heisenSched.ending.exits = true
 	if status == 0 {
 		return
 	}
-	if heisenTasks.some {
+	if heisenTasks.some || heisenSched.ending.begun {
 		heisenAwaitOthers(false)
 	}
 	heisenStop()

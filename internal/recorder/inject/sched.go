@@ -57,6 +57,7 @@ type heisenScheduler struct {
 
 	waited int64 // ns of waiting for the outside, in a row
 	retake heisenRetaking
+	ending heisenEnding
 	ended  bool // the results were sent
 
 	influences [heisenInfluences]heisenInfluence
@@ -79,6 +80,9 @@ type heisenSchedG struct {
 	resumes       bool   // it continues without a choice
 	fromSyscall   bool   // it returns from a system call that took long
 	inRuntimeWait bool   // and the call was a wait, in the runtime, for something that is no goroutine
+	stranded      bool   // it may be waiting for ever; see leaks.go
+	// waitsFor is the semaphore or condition variable for which it has waited last.
+	waitsFor uintptr
 }
 
 const (
@@ -118,6 +122,9 @@ func heisenRunqget(pp *p) (gp *g, inheritTime bool) {
 		}
 		if gp := s.chosen.ptr(); gp != nil {
 			s.chosen = 0
+			return gp, false
+		}
+		if gp := s.ending.woken(s); gp != nil {
 			return gp, false
 		}
 		if netpollAnyWaiters() && s.pollNetwork(0) {
@@ -356,7 +363,7 @@ func (s *heisenScheduler) afterChoice() {
 		s.sendLog()
 	}
 	if s.maxSteps > 0 && s.picker.Steps() >= s.maxSteps {
-		heisenAbortRun(heisenStuckSteps, "heisen: the program has reached the bound on its steps")
+		s.cannotGoOn(heisenStuckSteps, "heisen: the program has reached the bound on its steps")
 	}
 }
 

@@ -21,7 +21,7 @@ func heisenInitSched() bool {
 	var c heisenStrategiesConfig
 	c.Strategy, s.procs, s.spin = heisenStrategiesStrategy(m.next()), int32(m.next()), m.next()
 	flags := m.next()
-	s.logging, c.ByDefault, s.placing = flags&1 != 0, flags&2 != 0, flags&4 != 0
+	s.logging, c.ByDefault, s.placing, s.ending.wanted = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0
 	c.Seed, s.maxSteps, s.maxClock, s.wallStart = m.next64(), m.next64(), int64(m.next64()), int64(m.next64())
 	c.PostponeLimit, c.WaitLimit, c.Depth, c.Steps = m.next64(), m.next64(), m.next64(), m.next64()
 	if n := m.next(); n > 0 {

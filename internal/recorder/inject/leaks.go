@@ -1,0 +1,316 @@
+//go:build heisen_inject
+
+package runtime
+
+import (
+	"internal/goarch"
+	"unsafe"
+)
+
+// Goroutines that wait for ever: at the end of a deterministic run, when no goroutine runs, those
+// that wait for what nothing can reach that may still run. What may is assumed generously: all
+// goroutines that wait for something else than a channel, lock, WaitGroup or Cond, such as a timer
+// or the network; finalizers and cleanups; timers; and whatever can come to global variables. The
+// goroutine that ends the program counts only if it has called os.Exit.
+//
+// The search marks objects of the heap from these roots on. A goroutine that waits for something
+// that is marked, or that is not in the heap, may be woken, so its stack is a root as well. The rest
+// is leaked. Stacks and objects are scanned conservatively: each word that may be a pointer is one.
+// So a goroutine may be missed, but what is reported has no pointer to it left.
+//
+// It is the search of the garbage collector of Go 1.26 (runtime/mgc.go, findGoroutineLeaks), for
+// all releases and without a collection. The runtime's own ways to a waiting goroutine do not
+// count: goroutines, and the queue entries (sudogs) through which channels and semaphores know
+// them. Everything runs on the system stack, while no goroutine runs.
+
+// heisenLeakSearch is the state of a search.
+type heisenLeakSearch struct {
+	self   *g      // the goroutine that ends the program
+	marks  uintptr // a bit for each word of the heap, set if an object begins there that was reached
+	lo     uintptr // start and size of the heap
+	size   uintptr
+	todo   uintptr // objects that are to be scanned: the first n of room
+	n      uintptr
+	room   uintptr
+	failed bool // no memory
+}
+
+// heisenFindLeaks reports the goroutines that wait for ever. self has ended the program, and if
+// returned is set, nothing follows its end.
+func heisenFindLeaks(self *g, returned bool) {
+	waiting := false
+	forEachGRace(func(gp *g) {
+		h := (*heisenG)(unsafe.Pointer(gp.racectx))
+		if gp != self && h != nil {
+			h.task.stranded = heisenMayBeStranded(gp, h)
+			waiting = waiting || h.task.stranded
+		}
+	})
+	if !waiting {
+		return
+	}
+	w := &heisenLeakSearch{self: self, lo: racearenastart, size: racearenaend - racearenastart}
+	w.marks = uintptr(heisenReserve(w.size / goarch.PtrSize / 8))
+	if w.marks == 0 {
+		return
+	}
+	w.excludeRuntime()
+	w.globals()
+	w.special()
+	w.timers()
+	forEachGRace(func(gp *g) {
+		if gp != self && !heisenIsStranded(gp) || gp == self && !returned {
+			w.goroutine(gp)
+		}
+	})
+	for more := true; more && !w.failed; {
+		w.follow()
+		more = false
+		forEachGRace(func(gp *g) {
+			if heisenIsStranded(gp) && w.canBeWoken(gp) {
+				(*heisenG)(unsafe.Pointer(gp.racectx)).task.stranded = false
+				w.goroutine(gp)
+				more = true
+			}
+		})
+	}
+	if !w.failed {
+		heisenReportWaiting(heisenLeaked, heisenIsStranded)
+	}
+}
+
+// heisenMayBeStranded reports whether a goroutine of the program waits for other goroutines.
+func heisenMayBeStranded(gp *g, h *heisenG) bool {
+	if readgstatus(gp)&^_Gscan != _Gwaiting || !heisenInProgram(gp, h) || isSystemGoroutine(gp, false) {
+		return false
+	}
+	switch gp.waitreason {
+	case waitReasonSelectNoCases, waitReasonChanReceiveNilChan, waitReasonChanSendNilChan:
+		return true
+	case waitReasonChanReceive, waitReasonChanSend, waitReasonSelect:
+		return gp.waiting != nil
+	}
+	return heisenWaitsForSync(gp.waitreason) && h.task.waitsFor != 0
+}
+
+// heisenWaitsForSync reports whether a goroutine waits in package sync.
+func heisenWaitsForSync(why waitReason) bool {
+	switch why {
+	case waitReasonSyncMutexLock, waitReasonSyncRWMutexRLock, waitReasonSyncRWMutexLock, waitReasonSyncCondWait, waitReasonSyncWaitGroupWait:
+		return true
+	}
+	return false
+}
+
+func heisenIsStranded(gp *g) bool {
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	return h != nil && h.task.stranded && readgstatus(gp)&^_Gscan == _Gwaiting
+}
+
+// heisenWaitsFor is called when the current goroutine may have to wait for a semaphore, or for a
+// condition variable, at addr.
+//
+//go:nosplit
+func heisenWaitsFor(addr unsafe.Pointer) {
+	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); heisenSched.on && h != nil {
+		h.task.waitsFor = uintptr(addr)
+	}
+}
+
+// canBeWoken reports whether what gp waits for was reached.
+func (w *heisenLeakSearch) canBeWoken(gp *g) bool {
+	switch gp.waitreason {
+	case waitReasonSelectNoCases, waitReasonChanReceiveNilChan, waitReasonChanSendNilChan:
+		return false
+	case waitReasonChanReceive, waitReasonChanSend, waitReasonSelect:
+		for sg := gp.waiting; sg != nil; sg = sg.waitlink {
+			if w.reached(heisenChannelOf(sg)) {
+				return true
+			}
+		}
+		return false
+	}
+	return w.reached((*heisenG)(unsafe.Pointer(gp.racectx)).task.waitsFor)
+}
+
+// heisenChannelOf returns the channel for which sg waits. In some releases the field is a struct,
+// of which the pointer is the first word.
+func heisenChannelOf(sg *sudog) uintptr { return *(*uintptr)(unsafe.Pointer(&sg.c)) }
+
+// excludeRuntime marks what is not to be scanned.
+func (w *heisenLeakSearch) excludeRuntime() {
+	for _, pp := range allp {
+		w.mark(uintptr(unsafe.Pointer(pp)))
+		if len(pp.timers.heap) > 0 {
+			w.mark(uintptr(unsafe.Pointer(&pp.timers.heap[0])))
+		}
+	}
+	forEachGRace(func(gp *g) {
+		w.mark(uintptr(unsafe.Pointer(gp)))
+		for sg := gp.waiting; sg != nil; sg = sg.waitlink {
+			w.mark(uintptr(unsafe.Pointer(sg)))
+		}
+	})
+	w.n = 0
+	// The trees of those who wait for semaphores.
+	for i := range semtable {
+		w.push(uintptr(unsafe.Pointer(semtable[i].root.treap)))
+	}
+	for w.n > 0 && !w.failed {
+		sg := (*sudog)(unsafe.Pointer(w.pop()))
+		if sg == nil || !w.set(uintptr(unsafe.Pointer(sg))) {
+			continue
+		}
+		w.push(uintptr(unsafe.Pointer(sg.prev)))
+		w.push(uintptr(unsafe.Pointer(sg.next)))
+		w.push(uintptr(unsafe.Pointer(sg.waitlink)))
+	}
+}
+
+// globals marks what the variables of all packages point to.
+func (w *heisenLeakSearch) globals() {
+	for _, m := range activeModules() {
+		w.masked(m.data, m.edata, m.gcdatamask)
+		w.masked(m.bss, m.ebss, m.gcbssmask)
+	}
+}
+
+// masked marks what the pointers in a data segment point to.
+func (w *heisenLeakSearch) masked(start, end uintptr, mask bitvector) {
+	for i := range min((end-start)/goarch.PtrSize, uintptr(mask.n)) {
+		if mask.ptrbit(i) != 0 {
+			w.mark(*(*uintptr)(unsafe.Pointer(start + i*goarch.PtrSize)))
+		}
+	}
+}
+
+// special marks what finalizers and cleanups can reach, those that are set and those that are due.
+func (w *heisenLeakSearch) special() {
+	for _, s := range mheap_.allspans {
+		if s.state.get() != mSpanInUse {
+			continue
+		}
+		for sp := s.specials; sp != nil; sp = sp.next {
+			switch sp.kind {
+			case _KindSpecialFinalizer:
+				w.mark(s.base() + sp.offset)
+				w.words(uintptr(unsafe.Pointer(sp)), unsafe.Sizeof(specialfinalizer{}))
+			case _KindSpecialCleanup:
+				w.words(uintptr(unsafe.Pointer(sp)), unsafe.Sizeof(specialCleanup{}))
+			}
+		}
+	}
+	for fb := allfin; fb != nil; fb = fb.alllink {
+		w.words(uintptr(unsafe.Pointer(&fb.fin)), unsafe.Sizeof(fb.fin))
+	}
+	for cb := (*cleanupBlock)(gcCleanups.all.Load()); cb != nil; cb = cb.alllink {
+		w.words(uintptr(unsafe.Pointer(&cb.cleanups)), unsafe.Sizeof(cb.cleanups))
+	}
+}
+
+// timers marks what the timers that may fire can reach.
+func (w *heisenLeakSearch) timers() {
+	for _, pp := range allp {
+		for _, t := range pp.timers.heap {
+			if t.timer.astate.Load()&timerZombie == 0 { // stopped ones stay for a while
+				w.mark(uintptr(unsafe.Pointer(t.timer)))
+			}
+		}
+	}
+}
+
+// goroutine marks what a goroutine can reach.
+func (w *heisenLeakSearch) goroutine(gp *g) {
+	switch status := readgstatus(gp) &^ _Gscan; {
+	case status == _Gidle || status == _Gdead || gp.stack.hi == 0 || isSystemGoroutine(gp, false):
+		return
+	}
+	w.words(uintptr(unsafe.Pointer(gp)), unsafe.Sizeof(*gp)) // its defers, among others
+	sp := gp.sched.sp
+	if gp.syscallsp != 0 {
+		sp = gp.syscallsp
+	}
+	if sp-gp.stack.lo < gp.stack.hi-gp.stack.lo {
+		w.words(sp, gp.stack.hi-sp)
+	}
+}
+
+// words marks what any words point to.
+func (w *heisenLeakSearch) words(start, size uintptr) {
+	for at, end := start&^(goarch.PtrSize-1), start+size; at+goarch.PtrSize <= end; at += goarch.PtrSize {
+		w.mark(*(*uintptr)(unsafe.Pointer(at)))
+	}
+}
+
+// object returns the object of the heap that p points into, 0 if there is none.
+func (w *heisenLeakSearch) object(p uintptr) (base uintptr, s *mspan) {
+	if p-w.lo >= w.size {
+		return 0, nil
+	}
+	if s = spanOf(p); s == nil || s.state.get() != mSpanInUse || p < s.base() || p >= s.limit {
+		return 0, nil
+	}
+	return s.base() + s.objIndex(p)*s.elemsize, s
+}
+
+// mark marks the object that p points into, and notes it to be scanned if it may have pointers.
+func (w *heisenLeakSearch) mark(p uintptr) {
+	if base, s := w.object(p); base != 0 && w.set(base) && !s.spanclass.noscan() {
+		w.push(base)
+	}
+}
+
+// reached reports whether what is at p was reached, or is no object of the heap.
+func (w *heisenLeakSearch) reached(p uintptr) bool {
+	base, _ := w.object(p)
+	if base == 0 {
+		return true
+	}
+	at, bit := w.bit(base)
+	return *at&bit != 0
+}
+
+// follow scans the objects that are to be scanned, and those that they lead to.
+func (w *heisenLeakSearch) follow() {
+	for w.n > 0 && !w.failed {
+		base := w.pop()
+		w.words(base, spanOf(base).elemsize)
+	}
+}
+
+func (w *heisenLeakSearch) bit(base uintptr) (at *uint8, bit uint8) {
+	i := (base - w.lo) / goarch.PtrSize
+	return (*uint8)(unsafe.Pointer(w.marks + i/8)), 1 << (i % 8)
+}
+
+// set marks an object and reports whether it was not marked.
+func (w *heisenLeakSearch) set(base uintptr) bool {
+	at, bit := w.bit(base)
+	if *at&bit != 0 {
+		return false
+	}
+	*at |= bit
+	return true
+}
+
+func (w *heisenLeakSearch) pop() uintptr {
+	w.n--
+	return *(*uintptr)(unsafe.Pointer(w.todo + w.n*goarch.PtrSize))
+}
+
+func (w *heisenLeakSearch) push(p uintptr) {
+	if w.n == w.room {
+		room := max(2*w.room, 1<<12)
+		todo := uintptr(heisenReserve(room * goarch.PtrSize))
+		if todo == 0 {
+			w.failed = true
+			return
+		}
+		if w.n > 0 {
+			memmove(unsafe.Pointer(todo), unsafe.Pointer(w.todo), w.n*goarch.PtrSize)
+		}
+		w.todo, w.room = todo, room // the program is about to end, so the old room is not freed
+	}
+	*(*uintptr)(unsafe.Pointer(w.todo + w.n*goarch.PtrSize)) = p
+	w.n++
+}

@@ -1,0 +1,76 @@
+//go:build heisen_inject
+
+package runtime
+
+// The end of a deterministic run. When main has returned, or the tests have, the goroutines that
+// are left go on, until each has ended or waits, or a bound is reached. Then the program looks for
+// those that wait for ever (leaks.go). A panic of one of them ends the program, as before. An exit
+// does not: the program is ending already, with the status that it has chosen.
+//
+// The goroutine that ends the program parks meanwhile. The scheduler wakes it where it would
+// otherwise abort the run.
+
+const (
+	heisenEndTime  = 60 * 1000 * 1000 * 1000 // virtual ns that pass at most
+	heisenEndSteps = 20_000                  // choices that are made at most
+	heisenEndWait  = 20 * 1000 * 1000        // real ns in which only the outside could go on, at most
+)
+
+// heisenEnding is the state of the end.
+type heisenEnding struct {
+	wanted  bool     // goroutines that are left go on
+	exits   bool     // the program ends by os.Exit
+	begun   bool     // a goroutine ends the program
+	waiting guintptr // it, while the others go on
+	over    bool     // they have come to rest
+	clock   int64    // the bounds
+	steps   uint64
+	outside int64 // ns of waiting for the outside
+}
+
+// heisenRunToEnd lets the other goroutines go on to their ends, and looks for leaks. It runs on the
+// goroutine that ends the program, and on others that want to end it meanwhile, which block.
+func heisenRunToEnd() {
+	gp := getg()
+	s := &heisenSched
+	e := &s.ending
+	if !e.wanted || !heisen.on {
+		return
+	}
+	if e.begun {
+		gopark(nil, nil, waitReasonPanicWait, traceBlockForever, 1)
+	}
+	e.begun = true
+	if gp.goid != 1 { // main has not returned: this is the program's way to stop it
+		return
+	}
+	e.clock = min(s.clock+heisenEndTime, s.maxClock)
+	e.steps = s.picker.Steps() + heisenEndSteps
+	e.waiting.set(gp)
+	gopark(nil, nil, waitReasonPanicWait, traceBlockForever, 1)
+	if panicking.Load() == 0 {
+		returned := !e.exits || heisenTasks.some // a test binary has run its tests
+		systemstack(func() { heisenFindLeaks(gp, returned) })
+	}
+}
+
+// woken returns the goroutine that ends the program if the others have come to rest or reached a
+// bound, else nil.
+func (e *heisenEnding) woken(s *heisenScheduler) *g {
+	gp := e.waiting.ptr()
+	if gp == nil || !e.over && s.clock < e.clock && s.picker.Steps() < e.steps && e.outside < heisenEndWait {
+		return nil
+	}
+	e.waiting = 0
+	casgstatus(gp, _Gwaiting, _Grunnable)
+	return gp
+}
+
+// cannotGoOn aborts the run, unless the program is ending.
+func (s *heisenScheduler) cannotGoOn(why uint32, message string) {
+	if s.ending.waiting != 0 {
+		s.ending.over = true
+		return
+	}
+	heisenAbortRun(why, message)
+}
