@@ -101,7 +101,7 @@ func analyzeTrace(ctx context.Context, r *trace.Reader, detect *detection, found
 	if err != nil {
 		return err
 	}
-	_, err = heisen.Run(ctx, r, append([]heisen.Detector{from.memory, newThreadEnds(r.Symbols())}, detectors...)...)
+	_, err = heisen.Run(ctx, r, append([]heisen.Detector{from.memory, newThreadEnds(r.Symbols(), recorder.ThreadLimits)}, detectors...)...)
 	return err
 }
 
@@ -109,8 +109,8 @@ func analyzeTrace(ctx context.Context, r *trace.Reader, detect *detection, found
 // long ago, as the symbols of programs do.
 type threadEnds struct{ symbols *heisen.Symbols }
 
-func newThreadEnds(symbols *heisen.Symbols) threadEnds {
-	symbols.SetLimits(recorder.ThreadLimits)
+func newThreadEnds(symbols *heisen.Symbols, limits heisen.Limits) threadEnds {
+	symbols.SetLimits(limits)
 	return threadEnds{symbols}
 }
 
@@ -142,7 +142,7 @@ func (inv *invocation) hasHidden(ctx context.Context, file string) bool {
 	}
 	found := &hides{}
 	err := inv.withTrace(file, func(r *trace.Reader) error {
-		_, err := heisen.Run(ctx, untilHidden{r, found})
+		_, err := heisen.Run(ctx, untilHidden{r, found}, newThreadEnds(r.Symbols(), heisen.Limits{EndedThreads: 1}))
 		return err
 	})
 	_ = err // the analysis reports it

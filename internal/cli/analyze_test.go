@@ -34,7 +34,7 @@ func TestThreadEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, err := heisen.Run(context.Background(), r, newThreadEnds(r.Symbols()))
+	events, err := heisen.Run(context.Background(), r, newThreadEnds(r.Symbols(), recorder.ThreadLimits))
 	if err != nil || events != 2*threads {
 		t.Fatalf("%d events, error %v", events, err)
 	}
