@@ -101,7 +101,7 @@ func analyzeTrace(ctx context.Context, r *trace.Reader, detect *detection, found
 	if err != nil {
 		return err
 	}
-	_, err = heisen.Run(ctx, r, append([]heisen.Detector{from.memory, newThreadEnds(r.Symbols(), recorder.ThreadLimits)}, detectors...)...)
+	_, err = heisen.Run(ctx, r, append([]heisen.Detector{from.memory, newThreadEnds(r.Symbols(), recorder.ThreadLimits())}, detectors...)...)
 	return err
 }
 

@@ -34,12 +34,12 @@ func TestThreadEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, err := heisen.Run(context.Background(), r, newThreadEnds(r.Symbols(), recorder.ThreadLimits))
+	events, err := heisen.Run(context.Background(), r, newThreadEnds(r.Symbols(), recorder.ThreadLimits()))
 	if err != nil || events != 2*threads {
 		t.Fatalf("%d events, error %v", events, err)
 	}
 	for id, want := range map[heisen.Thread]string{
-		1: recorder.ThreadLimits.OtherThread, 100: recorder.ThreadLimits.OtherThread,
+		1: recorder.ThreadLimits().OtherThread, 100: recorder.ThreadLimits().OtherThread,
 		101: "worker", threads: "worker", threads + 1: "last",
 	} {
 		if got := r.Symbols().Thread(id).Name; got != want {

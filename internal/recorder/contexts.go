@@ -15,11 +15,16 @@ import (
 // defaultLimits take about 80 MB if a program exhausts them all.
 var defaultLimits = heisen.Limits{
 	CallPaths: 1 << 20, LockPaths: 1 << 16, OtherLock: manyLocksObject, Contexts: 1 << 20,
-	EndedThreads: ThreadLimits.EndedThreads, OtherThread: ThreadLimits.OtherThread,
+	EndedThreads: endedThreads, OtherThread: forgotten,
 }
 
-// ThreadLimits bounds what is known of goroutines that have ended: they take about 20 MB.
-var ThreadLimits = heisen.Limits{EndedThreads: 1 << 19, OtherThread: forgotten}
+// endedThreads take about 20 MB.
+const endedThreads = 1 << 19
+
+// ThreadLimits returns the limits of what is known of goroutines that have ended, and no others.
+func ThreadLimits() heisen.Limits {
+	return heisen.Limits{EndedThreads: endedThreads, OtherThread: forgotten}
+}
 
 // manyLocksObject stands for the locks acquired after the limit was reached: contexts only say
 // where they were acquired. No address of a Go program has this value.
