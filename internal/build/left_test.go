@@ -32,6 +32,7 @@ var leftBehind = []struct {
 	{"sleeping", false, 66},
 	{"repeated", false, 66},
 	{"afterfunc", false, 66},
+	{"firing", false, 66},
 	{"timer", false, 66},
 	{"computing", false, 66},
 	{"pipe", false, 66},
@@ -75,6 +76,16 @@ func TestLeftBehind(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestFiring ends programs just when a timer fires and starts a goroutine.
+func TestFiring(t *testing.T) {
+	for range 400 {
+		got := alone{exe: aloneProgram(t, "left"), args: []string{"firing"}, gorace: noLimit, env: []string{"GOMAXPROCS=4"}}.run(t)
+		if got.status != 66 {
+			t.Fatalf("status %d: %s", got.status, got.stderr)
 		}
 	}
 }

@@ -85,8 +85,8 @@ func heisenOthersRest(gp *g, limit int64) bool {
 			moves = !heisenBlocked(other.waitreason)
 		}
 	})
-	// Threads that have a P may be about to wake a goroutine.
-	return !left || !moves && alone && heisenSchedTicks() == ticks
+	// Threads that have a P may be about to wake a goroutine, or to start one for a timer that has fired.
+	return alone && (!left || !moves && heisenSchedTicks() == ticks)
 }
 
 // heisenBlocked reports whether a goroutine that waits goes on only if another goroutine does

@@ -98,6 +98,12 @@ var kinds = map[string]func(){
 		}()
 	},
 	"afterfunc": func() { time.AfterFunc(100*time.Millisecond, func() { x++ }) },
+	"firing": func() {
+		const soon = 100 * time.Microsecond
+		time.AfterFunc(soon, func() { x++ })
+		for begin := time.Now(); time.Since(begin) < soon-20*time.Microsecond; {
+		}
+	},
 	"timer": func() {
 		c := time.After(100 * time.Millisecond)
 		go func() { <-c; x++ }()
