@@ -32,6 +32,8 @@ type Plan struct {
 	Detect func(symbols *heisen.Symbols) ([]heisen.Detector, error)
 	// OnMeeting is called at each Meeting, between the events of the recording; it may be nil.
 	OnMeeting func()
+	// OnRace is called at each race by happens-before, likewise; it may be nil.
+	OnRace func(f *heisen.Finding, symbols *heisen.Symbols)
 	// Finish is called at the end of the recording, while its symbols are still valid; it may
 	// be nil.
 	Finish func(symbols *heisen.Symbols)
@@ -229,7 +231,7 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	defer p.Close(0)
 	schedule := *r.plan.Schedule
 	schedule.ToEnd = true
-	want := recorder.Want{Mode: r.plan.Mode, Schedule: &schedule}
+	want := recorder.Want{Mode: r.plan.Mode | recorder.EverythingAndRaces, Schedule: &schedule}
 	if r.symbols != nil {
 		want.Symbolizer = r.symbols
 	}
@@ -244,6 +246,12 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 		r.execution.Meetings = append(r.execution.Meetings, Meeting{Meeting: m})
 		if r.plan.OnMeeting != nil {
 			r.plan.OnMeeting()
+		}
+	})
+	var found racesFound
+	stream.OnOverlap(func(o recorder.Overlap) {
+		if f, isRace := found.add(o); isRace && r.plan.OnRace != nil {
+			r.plan.OnRace(&f, stream.Symbols())
 		}
 	})
 	var detectors []heisen.Detector
@@ -266,7 +274,7 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	} else {
 		r.execution.Blocked = held.blocked(r.execution.Leaked, r.resolver)
 	}
-	r.execution.Observed = held.leaks(r.execution.Leaked, r.resolver)
+	r.execution.Observed = append(found.resolved(r.resolver, stream.Symbols()), held.leaks(r.execution.Leaked, r.resolver)...)
 	for _, in := range r.execution.Influences {
 		r.execution.Outside = append(r.execution.Outside, r.resolver.influence(in, stream.Symbols()))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -123,10 +124,29 @@ func (s *Suspect) observedIn(e *Execution) *report.Finding {
 	return nil
 }
 
-// SameBug reports whether a bug that was observed belongs to a confirmed one: a goroutine that waits
-// for ever is part of a deadlock.
+// targets returns the places of the operations of a suspect.
+func (s *Suspect) targets() []recorder.Target {
+	if !s.observed {
+		return s.Targets
+	}
+	if of, err := suspectOf(s.Program, &s.Finding); err == nil {
+		return of.Targets
+	}
+	return nil
+}
+
+// IsObserved reports whether a finding is one of Observations.
+func IsObserved(f *report.Finding) bool {
+	return f.Detector == leakDetector || f.Detector == raceDetector
+}
+
+// SameBug reports whether a bug that was observed is a confirmed one, or belongs to it: a race of
+// the same accesses, or a goroutine that waits for ever in a deadlock.
 func SameBug(confirmed, observed *report.Finding) bool {
-	if confirmed.Kind != heisen.Deadlock || observed.Kind != heisen.Leak {
+	switch {
+	case confirmed.Kind == heisen.Race && observed.Kind == heisen.Race:
+		return confirmed.Fingerprint == observed.Fingerprint || samePair(confirmed, observed)
+	case confirmed.Kind != heisen.Deadlock || observed.Kind != heisen.Leak:
 		return false
 	}
 	return slices.ContainsFunc(confirmed.Accesses, func(a report.Access) bool { return samePlace(&a, &observed.Accesses[0]) })

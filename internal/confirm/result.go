@@ -27,6 +27,11 @@ func (t *Trial) follows() bool {
 	return t.Schedule != nil && t.Schedule.Strategy.Strategy == strategies.Follow
 }
 
+// missed reports whether the accesses of a race did not meet. The race is one by happens-before.
+func (t *Trial) missed() bool {
+	return len(t.Execution.Meetings) == 0 && slices.ContainsFunc(t.Execution.Observed, func(f report.Finding) bool { return f.Kind == heisen.Race })
+}
+
 // Result summarizes the trials of a suspect.
 type Result struct {
 	Suspect *Suspect
