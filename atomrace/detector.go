@@ -8,6 +8,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/core/atomrace"
 	"github.com/heisen-go/heisen/internal/option"
+	"github.com/heisen-go/heisen/internal/shadow"
 )
 
 // Detector finds data races as accesses that overlap and, given sections, atomicity violations as
@@ -25,7 +26,8 @@ import (
 // was pending when the finding was made; otherwise its Index is 0. If the threads of a program drive
 // the Detector, all accesses have context 0 and Index 0.
 //
-// A Detector takes about 1.6 MB, and 1.2 KB for each thread that it knows. An event of a stream takes
+// A Detector takes about 1.6 MB, and 1.2 KB for each thread that has not ended. If threads call it, their
+// numbers should be used again, because each number takes 8 bytes for ever. An event of a stream takes
 // some tens of nanoseconds. A pair of BeforeAccess and AfterAccess takes as long, and longer if
 // processors contend for a variable. In steady state nothing is allocated.
 //
@@ -35,13 +37,14 @@ type Detector struct {
 	sections *sectionTable                  // nil if there are none
 	noise    Noise                          // nil if there is none
 
-	threads radixTable[threadSlot]
+	threads radixTable[threadSlot] // those that call the detector
 
 	// The state of streams.
-	active []*thread // those with a pending access or in sections
-	free   []*thread // states of threads that have ended, for others
-	events uint64
-	places places
+	streamed *shadow.Memory[*thread] // the threads of the stream; nil before the first
+	active   []*thread               // those with a pending access or in sections
+	free     []*thread               // states of threads that have ended, for others
+	events   uint64
+	places   places
 
 	mu       sync.Mutex
 	reported map[findingKey]struct{} // guarded by mu

@@ -5,6 +5,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/core/atomrace"
+	"github.com/heisen-go/heisen/internal/shadow"
 )
 
 // Handle takes the next event of a stream, as HandleRecords does.
@@ -76,12 +77,33 @@ func (d *Detector) handle(r *heisen.Record) {
 	}
 }
 
-// known returns the state of a thread, or nil if it has none.
+// known returns the state of a thread of the stream, or nil if it has none.
 func (d *Detector) known(t heisen.Thread) *thread {
-	if slot := d.threads.find(uint32(t)); slot != nil {
-		return slot.Load()
+	if d.streamed != nil {
+		if p := d.streamed.Peek(threadIndex(t)); p != nil {
+			return *p
+		}
 	}
 	return nil
+}
+
+// threadIndex returns the index of a thread in Detector.streamed: a word of its own.
+func threadIndex(t heisen.Thread) heisen.Object { return 8 * heisen.Object(t) }
+
+// running returns the state of a thread of the stream. A new thread gets one.
+func (d *Detector) running(t heisen.Thread) *thread {
+	if d.streamed == nil {
+		d.streamed = shadow.New[*thread](nil, nil)
+	}
+	p := d.streamed.At(threadIndex(t))
+	if *p == nil {
+		if n := len(d.free); n > 0 {
+			*p, d.free = d.free[n-1], d.free[:n-1]
+		} else {
+			*p = new(thread)
+		}
+	}
+	return *p
 }
 
 // endLatest ends the latest access of a thread, if it is pending.
@@ -94,7 +116,7 @@ func (d *Detector) endLatest(t heisen.Thread) {
 
 // access makes an access of the stream pending.
 func (d *Detector) access(r *heisen.Record, op heisen.Op) {
-	th := d.thread(r.Thread)
+	th := d.running(r.Thread)
 	a := atomrace.Access{
 		Addr: uint64(r.Object), Size: r.Size(), ID: who(r.Thread, packPlace(r.Site, op)),
 		Write: op.IsWrite(), Atomic: op.IsAtomic(),
@@ -124,7 +146,7 @@ func (d *Detector) access(r *heisen.Record, op heisen.Op) {
 
 // call follows the calls of a thread.
 func (d *Detector) call(r *heisen.Record) {
-	th := d.thread(r.Thread)
+	th := d.running(r.Thread)
 	if r.Op == heisen.Call {
 		th.depth++
 		return
@@ -161,15 +183,12 @@ func (d *Detector) forget(r *heisen.Record) {
 
 // end removes a thread. In a stream that is not well-formed it may go on; then it begins anew.
 func (d *Detector) end(t heisen.Thread) {
-	slot := d.threads.find(uint32(t))
-	if slot == nil {
-		return
-	}
-	if th := slot.Swap(nil); th != nil {
+	if th := d.known(t); th != nil {
 		d.endThread(th, &th.latest)
 		d.updateActive(th)
 		*th = thread{}
 		d.free = append(d.free, th)
+		d.streamed.Clear(threadIndex(t), 1)
 	}
 }
 

@@ -20,18 +20,13 @@ type thread struct {
 
 type threadSlot struct{ atomic.Pointer[thread] }
 
-// thread returns the state of a thread. A new thread gets one.
+// thread returns the state of a thread that calls the detector. A new thread gets one.
 func (d *Detector) thread(t heisen.Thread) *thread {
 	slot := d.threads.at(uint32(t))
 	if th := slot.Load(); th != nil {
 		return th
 	}
-	var th *thread
-	if n := len(d.free); n > 0 {
-		th, d.free = d.free[n-1], d.free[:n-1]
-	} else {
-		th = new(thread)
-	}
+	th := new(thread)
 	slot.Store(th) // no other goroutine uses this thread number
 	return th
 }

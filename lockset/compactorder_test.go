@@ -25,6 +25,7 @@ var shortLived = []struct {
 	{"many threads", workload.Small{Threads: 30, Events: 150, Vars: 4, Syncs: 3, Sites: 20}, 3},
 	{"ranges", workload.Small{Threads: 12, Events: 90, Vars: 3, Syncs: 2, Ranges: true, LockWords: true}, 5},
 	{"few sites", workload.Small{Threads: 20, Events: 120, Vars: 2, Syncs: 2, Sites: 5}, 4},
+	{"lives", workload.Small{Threads: 14, Events: 110, Vars: 4, Syncs: 3, Ranges: true, Lives: true}, 4},
 	{"nested", workload.Small{Threads: 10, Events: 100, Vars: 2, Syncs: 3, Sites: 40, Nested: true}, 4},
 }
 
@@ -93,5 +94,20 @@ func TestLockOrderCompactsItsOrder(t *testing.T) {
 			c = append(c, a.Site)
 		}
 		return c.word()
+	})
+}
+
+// TestEraserCompactsItsOrder: the violations are the same, whose variables messages hand over.
+func TestEraserCompactsItsOrder(t *testing.T) {
+	key := func(f heisen.Finding) string { return fmt.Sprint(f.Object, f.Accesses, f.Locks) }
+	compareCompacted(t, func(s heisen.Sink) (heisen.Detector, func()) {
+		d := must.Make(lockset.NewEraser(lockset.WithSink(s), lockset.WithHandOver()))
+		return d, d.CompactOrderNow
+	}, key)
+	t.Run("objects", func(t *testing.T) {
+		compareCompacted(t, func(s heisen.Sink) (heisen.Detector, func()) {
+			d := must.Make(lockset.NewEraser(lockset.WithSink(s), lockset.WithHandOver(), lockset.WithObjectGranularity()))
+			return d, d.CompactOrderNow
+		}, key)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/locksets"
 	"github.com/heisen-go/heisen/internal/shadow"
+	"github.com/heisen-go/heisen/vclock"
 )
 
 // Eraser reports variables that threads share and write without a common lock, by the algorithm of
@@ -142,7 +143,8 @@ func (d *Eraser) Skip(events uint64) {
 func (*Eraser) LockUse() heisen.LockUse { return heisen.LocksAsSets }
 
 // Flush implements heisen.Detector. With WithHandOver, it returns an error that wraps
-// vclock.ErrEndedThread or vclock.ErrTooManyThreads if it does not know all messages.
+// vclock.ErrEndedThread, vclock.ErrTooManyThreads or vclock.ErrForgotten if violations may be missing
+// because it does not know all messages.
 func (d *Eraser) Flush() error {
 	switch {
 	case d == nil:
@@ -187,6 +189,9 @@ func (d *Eraser) handle(r *heisen.Record) {
 	}
 	if d.handOver != nil {
 		d.handOver.synchronize(r)
+		if d.handOver.grown(r.Op) {
+			d.compactOrder()
+		}
 	}
 }
 
@@ -274,9 +279,20 @@ func (d *Eraser) compact() {
 		d.locks.KeepSets(k)
 		d.memory.Each(func(v *variable) { k.Keep(&v.candidates) })
 		if d.objects != nil {
-			d.objects.keepSets(k)
+			d.objects.each(func(o *object) { k.Keep(&o.candidates) })
 		}
 		k.KeepLock(d.atomic)
+	})
+}
+
+// compactOrder makes the order of messages forget threads that have ended.
+func (d *Eraser) compactOrder() {
+	d.handOver.known = false
+	d.handOver.order.Compact(nil, func(k *vclock.Compaction) {
+		d.memory.Each(func(v *variable) { v.keep(k) })
+		if d.objects != nil {
+			d.objects.each(func(o *object) { o.keep(k) })
+		}
 	})
 }
 

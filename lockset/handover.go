@@ -55,8 +55,29 @@ func (h *handOver) to(t heisen.Thread, v *variable) bool {
 // the place of those.
 
 func (h *handOver) own(v *variable, t heisen.Thread) {
-	e := h.present(t)
+	v.setOwned(h.present(t))
+}
+
+func (v *variable) setOwned(e vclock.Epoch) {
 	v.other = location{thread: heisen.Thread(e >> 32), site: heisen.Site(uint32(e))}
+}
+
+// grown reports whether so many threads have ended, after an event, that compactOrder pays.
+func (h *handOver) grown(op heisen.Op) bool {
+	return (op == heisen.End || op == heisen.Join) && h.order.Grown()
+}
+
+// keep names the epoch of an exclusive variable's owner to a compaction. If everything that can still
+// come happens after the owner's last access, the next thread is the new owner, as of a virgin variable.
+func (v *variable) keep(k *vclock.Compaction) {
+	if v.state != exclusive {
+		return
+	}
+	if e := v.owned(); k.Keep(&e) {
+		v.setOwned(e)
+	} else {
+		*v = variable{}
+	}
 }
 
 func (v *variable) owned() vclock.Epoch {

@@ -3,6 +3,7 @@ package lockset
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/shadow"
@@ -183,8 +184,13 @@ func (d *LockOrder) handle(r *heisen.Record) {
 		}
 		d.handleOrder(r)
 		d.observes(d.find(r.Thread))
-		if r.Op == heisen.Join && d.order.Grown() {
-			d.compactOrder()
+		if r.Op == heisen.Join {
+			if t := r.Object.Thread(); heisen.Object(t) == r.Object && t != r.Thread {
+				d.end(t)
+			}
+			if d.order.Grown() {
+				d.compactOrder()
+			}
 		}
 	case heisen.Fork:
 		d.handleOrder(r)
@@ -278,7 +284,7 @@ func (d *LockOrder) endStaleHolds(l *lockNode, t *lockThread, m mode) {
 		}
 	}
 	if m == writing && l.readers > 0 && l.readers > t.reads(l) {
-		for _, u := range d.all {
+		for _, u := range slices.Backward(d.all) { // release may remove u
 			for u != t && u.release(d, l, reading) {
 			}
 		}

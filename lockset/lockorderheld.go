@@ -159,10 +159,11 @@ type hold struct {
 
 // lockThread is a thread that takes locks.
 type lockThread struct {
-	id   heisen.Thread
-	at   int    // index into LockOrder.all
-	held []hold // in order of acquisition
-	set  *heldSet
+	id    heisen.Thread
+	at    int    // index into LockOrder.all
+	held  []hold // in order of acquisition
+	set   *heldSet
+	ended bool // it is removed when it holds no lock any more
 
 	moment          uint64       // LockOrder.moment of epoch
 	epoch           vclock.Epoch // the present epoch, if moment is the present one
@@ -234,6 +235,9 @@ func (t *lockThread) release(d *LockOrder, l *lockNode, m mode) bool {
 	} else if !slices.ContainsFunc(t.held, func(h hold) bool { return h.lock == l && h.mode == m }) {
 		l.writer = nil
 	}
+	if t.ended {
+		d.removeIdle(t)
+	}
 	return true
 }
 
@@ -286,10 +290,17 @@ func (d *LockOrder) threadOf(id heisen.Thread) *lockThread {
 	return t
 }
 
-// end removes a thread that has ended and holds no lock.
+// end ends a thread. Another one may still release its locks.
 func (d *LockOrder) end(id heisen.Thread) {
-	t := d.find(id)
-	if t == nil || len(t.held) > 0 {
+	if t := d.find(id); t != nil {
+		t.ended = true
+		d.removeIdle(t)
+	}
+}
+
+// removeIdle removes a thread that has ended, unless it still holds a lock.
+func (d *LockOrder) removeIdle(t *lockThread) {
+	if len(t.held) > 0 {
 		return
 	}
 	d.order.Recycle(&t.clock)
@@ -298,7 +309,7 @@ func (d *LockOrder) end(id heisen.Thread) {
 	d.all[t.at].at = t.at
 	d.all[n] = nil
 	d.all = d.all[:n]
-	d.threads.Clear(threadIndex(id), 1)
+	d.threads.Clear(threadIndex(t.id), 1)
 	d.last = nil
 }
 
@@ -319,7 +330,7 @@ func (d *LockOrder) endLock(p **lockNode) {
 	}
 	*p = nil
 	if l.writer != nil || l.readers > 0 {
-		for _, t := range d.all {
+		for _, t := range slices.Backward(d.all) { // release may remove t
 			for t.release(d, l, reading) || t.release(d, l, writing) {
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"github.com/google/btree"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/locksets"
 	"github.com/heisen-go/heisen/internal/shadow"
 )
 
@@ -164,10 +163,11 @@ func (s *objects) extentAt(o heisen.Object) (at extent, last heisen.Object) {
 	return at, last
 }
 
-func (s *objects) keepSets(k *locksets.Compaction) {
+// each calls visit with every object that is not freed.
+func (s *objects) each(visit func(*object)) {
 	for _, o := range s.all[1:] {
 		if o.extents > 0 {
-			k.Keep(&o.candidates)
+			visit(o)
 		}
 	}
 }

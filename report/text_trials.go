@@ -49,6 +49,8 @@ func writeTrials(b *strings.Builder, f *Finding) {
 		fmt.Fprintf(b, ", seed %d\n", e.Seed)
 	}
 	switch {
+	case t.Harmful && f.Kind == heisen.Deadlock && len(t.Endings) > 0 && t.Endings[0].Outcome == "passed":
+		b.WriteString("Harmful: these goroutines wait for ever\n")
 	case t.Harmful:
 		b.WriteString("Harmful: the program fails\n")
 	case t.Confirmed > 0 && f.Kind != heisen.Leak:

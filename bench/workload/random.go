@@ -107,12 +107,17 @@ func (g *random) step() {
 	case n < 19:
 		g.thread(t)
 	case g.Lives:
-		o, size := g.variable(), uint64(1+g.rng.IntN(12))
-		if g.rng.IntN(2) == 0 {
-			o = g.sync()
-		}
-		g.add(t, heisen.Record{Op: pick(g.rng, heisen.Alloc, heisen.Free), Object: o, Value: size})
+		g.life(t)
 	}
+}
+
+// life adds an event that begins or ends an allocation epoch.
+func (g *random) life(t int) {
+	o, size := g.variable(), uint64(1+g.rng.IntN(12))
+	if g.rng.IntN(2) == 0 {
+		o = g.sync()
+	}
+	g.add(t, heisen.Record{Op: pick(g.rng, heisen.Alloc, heisen.Free), Object: o, Value: size})
 }
 
 // Sets returns symbols with n sets of objects and threads of random traces. Each has one to three

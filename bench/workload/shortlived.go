@@ -20,6 +20,10 @@ func ShortLived(rng *rand.Rand, s Small, alive int, joins bool) []heisen.Record 
 	running, over := []int{0}, []int(nil)
 	for next := 1; len(g.out) < s.Events || next < s.Threads; {
 		t := running[rng.IntN(len(running))]
+		if s.Lives && rng.IntN(15) == 0 {
+			g.life(t)
+			continue
+		}
 		switch n := rng.IntN(14); {
 		case n <= 1 && next < s.Threads && len(running) < alive:
 			g.add(t, heisen.Record{Op: heisen.Fork, Object: heisen.Object(next)})

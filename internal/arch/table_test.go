@@ -45,7 +45,7 @@ var table = map[string]room{
 	// Packages that combine them.
 	"internal/overlap": {floor: 1, step: 1, library: true, stdOnly: true, only: []string{".", "section"}},
 
-	"atomrace":  {floor: 2, library: true, stdOnly: true, only: []string{".", "internal/option", "internal/core/atomrace", "internal/overlap", "section"}},
+	"atomrace":  {floor: 2, library: true, stdOnly: true, only: []string{".", "internal/option", "internal/shadow", "internal/core/atomrace", "internal/overlap", "section"}},
 	"mcm/order": {floor: 2, library: true, stdOnly: true, only: []string{".", "internal/option"}},
 	"mcm":       {floor: 2, step: 8, library: true},
 

@@ -45,6 +45,8 @@ type setting struct {
 	dir   string   // the name of the module's folder
 	files map[string]string
 	heavy bool
+	// refused is what go test -race says where it does not support the setting.
+	refused string
 }
 
 // settings are listed in docs/test-and-run.md.
@@ -52,9 +54,9 @@ var settings = []setting{
 	{name: "none"},
 	{name: "GOFLAGS=-trimpath", env: []string{"GOFLAGS=-trimpath"}, heavy: true},
 	{name: "-trimpath", args: []string{"-trimpath"}, heavy: true},
-	{name: "-buildmode=pie", args: []string{"-buildmode=pie"}, heavy: true},
+	{name: "-buildmode=pie", args: []string{"-buildmode=pie"}, heavy: true, refused: "-buildmode=pie not supported when -race is enabled"},
 	{name: "GOAMD64=v3", env: []string{"GOAMD64=v3"}, heavy: true},
-	{name: "CGO_ENABLED=0", env: []string{"CGO_ENABLED=0"}},
+	{name: "CGO_ENABLED=0", env: []string{"CGO_ENABLED=0"}, refused: "-race requires cgo"},
 	{name: "CGO_ENABLED=1", env: []string{"CGO_ENABLED=1"}, heavy: true},
 	{name: "-mod=mod", args: []string{"-mod=mod"}},
 	{name: "-mod=vendor", args: []string{"-mod=vendor"}, files: map[string]string{
@@ -163,7 +165,11 @@ func TestSettings(t *testing.T) {
 				if *allSettings {
 					args := append(append([]string{"go", "test", "-race"}, s.args...), "./"+test.pkg)
 					race, printed := s.run(t, dir, args...)
-					if (race != 0) != (test.status != 0) {
+					if s.refused != "" {
+						if race == 0 || !strings.Contains(printed, s.refused) {
+							t.Errorf("go test -race supports it: status %d\n%s", race, printed)
+						}
+					} else if (race != 0) != (test.status != 0) {
 						t.Errorf("go test -race ./%s: status %d\n%s", test.pkg, race, printed)
 					}
 				}

@@ -135,6 +135,9 @@ func (t *Table) AccessWiden(th *Thread, c *Cell, entry, mask uint64, write bool)
 //
 //go:nosplit
 func (t *Table) AccessPlain(th *Thread, c *Cell, entry, mask uint64, write bool) bool {
+	if head := c.head.Load(); hasBytes(head) {
+		return t.AccessBytes(th, c, head, entry, mask, write)
+	}
 	return t.AccessOwn(th, c, entry, mask, write) || t.refresh(th, c, entry, mask, write) ||
 		c.first.Load() == entry && t.AccessWiden(th, c, entry, mask, write) || t.AccessPlainEntries(th, c, entry, mask, write)
 }
@@ -145,7 +148,8 @@ func (t *Table) AccessPlain(th *Thread, c *Cell, entry, mask uint64, write bool)
 //go:nosplit
 func (t *Table) AccessPlainWords(th *Thread, c *Cell, n uintptr, entry uint64, write bool) (done uintptr) {
 	for ; done < n && (c.SameEpochWord(th, write) || t.AccessOwn(th, c, entry, bytesMask, write) ||
-		t.refresh(th, c, entry, bytesMask, write) || t.AccessPlainEntries(th, c, entry, bytesMask, write)); done++ {
+		t.refresh(th, c, entry, bytesMask, write) || t.AccessPlainEntries(th, c, entry, bytesMask, write) ||
+		t.AccessBytes(th, c, c.head.Load(), entry, bytesMask, write)); done++ {
 		c = nextCell(c)
 	}
 	return done
@@ -235,6 +239,11 @@ func (t *Table) AccessPlainEntries(th *Thread, c *Cell, entry, mask uint64, writ
 //go:nosplit
 func (t *Table) AccessInCell(th *Thread, c *Cell, addr, place uint64, mask, kind uint32, races *Races) bool {
 	old, head := c.Lock(), uint64(0)
+	if hasBytes(old) {
+		done := kind <= Write && t.accessHistories(th, c.first.Load(), th.Epoch|place, uint64(mask), kind == Write)
+		c.Unlock(old)
+		return done
+	}
 	small := old>>headExtension != 0 && extensionAt(uint32(old>>headExtension)).smallOverflow()
 	if old&headOverflow == 0 || !small {
 		head = t.AccessNoRace(th, c, old, place, mask, kind)
@@ -263,6 +272,9 @@ func (t *Table) AccessInCell(th *Thread, c *Cell, addr, place uint64, mask, kind
 //
 //go:nosplit
 func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask, kind uint32, races *Races) uint64 {
+	if hasBytes(head) {
+		head = t.spillBytes(c, head)
+	}
 	entry, left := th.Epoch|place, mask
 	if head&headOverflow != 0 {
 		head, left = t.accessOverflow(th, head, entry, addr, mask, kind, left, races)
@@ -270,6 +282,11 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 	head, left = t.accessEntries(th, c, head, addr, entry, mask, left, kind, races)
 	if left == 0 {
 		return head
+	}
+	if kind <= Write {
+		if next := t.accessToBytes(th, c, head, entry, uint64(left), kind == Write); next != 0 {
+			return next
+		}
 	}
 	if kind != Read && kind != AtomicRead {
 		// Reads move to the overflow set, which is searched quickly if all entries are reads.
@@ -291,6 +308,9 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 //go:nosplit
 func (t *Table) AccessNoRace(th *Thread, c *Cell, head, place uint64, mask, kind uint32) uint64 {
 	entry, free, same := th.Epoch|place, uint32(cellEntries), uint32(cellEntries)
+	if hasBytes(head) {
+		return 0
+	}
 	if head&headOverflow != 0 {
 		switch x := extensionAt(uint32(head >> headExtension)); {
 		case (kind == AtomicRead || kind == Read && head&headAtomics == 0) && t.refreshInOverflow(th, head, entry, mask, kind):

@@ -55,6 +55,16 @@ func BenchmarkTable(b *testing.B) {
 			s.sync(th, i, fasttrack.Exchange)
 			s.access(th, i, fasttrack.AtomicUpdate)
 		}},
+		// Text: eight places write a byte each, and a ninth reads the word; threads do so in turn.
+		{"text", 2, 11, func(s *shadowed, th *fasttrack.Thread, i int) {
+			s.sync(th, words, fasttrack.Receive)
+			c := &s.cells[i].Cell
+			for at := range uint64(8) {
+				s.table.Access(th, c, uint64(8*i), 1+at, 1<<at, fasttrack.Write, &s.races)
+			}
+			s.table.Access(th, c, uint64(8*i), 9, 255, fasttrack.Read, &s.races)
+			s.sync(th, words, fasttrack.Send)
+		}},
 	} {
 		b.Run("workload="+w.workload, func(b *testing.B) {
 			if err := fasttrack.ReserveMemory(); err != nil {

@@ -14,6 +14,13 @@ func TestBytes(t *testing.T) {
 	checkRandom(t, 3_000, 15, pieces)
 }
 
+// TestText is TestFirstRaces for words that are written byte by byte at many places, and read in
+// pieces, mostly in turn. Such cells have histories of bytes, which a second reader or an atomic
+// operation ends.
+func TestText(t *testing.T) {
+	checkRandom(t, 3_000, 17, text)
+}
+
 // TestReadersOfBytes: a run of accesses through a word may replace entries of other threads only if
 // it is ordered after them, and those threads must not refresh them afterwards.
 func TestReadersOfBytes(t *testing.T) {
@@ -140,6 +147,45 @@ func pieces(rng *rand.Rand) (trace []heisen.Record) {
 		id = next
 		add(heisen.Receive, message, 1, site)
 		message += 8
+	}
+	return trace
+}
+
+// text returns a trace of threads that write a text and read it.
+func text(rng *rand.Rand) (trace []heisen.Record) {
+	threads, length := 2+rng.IntN(3), 20+rng.IntN(60)
+	id, message := 0, 64
+	add := func(code heisen.Op, at, n int) {
+		trace = append(trace, heisen.Record{
+			Op: code, Thread: heisen.Thread(id), Object: heisen.Object(at), Value: uint64(n) >> 3 << 3, Len: uint16(n & 7), Site: heisen.Site(1 + rng.IntN(12)),
+		})
+	}
+	for len(trace) < length {
+		code := heisen.Write
+		if rng.IntN(3) == 0 {
+			code = heisen.Read
+		}
+		switch at := rng.IntN(8); rng.IntN(6) {
+		case 0:
+			add(code, 0, 8)
+		case 1:
+			add(code, at, 1+rng.IntN(8-at))
+		default:
+			for ; at < 8; at += 1 + rng.IntN(2) {
+				add(code, at, 1)
+			}
+		}
+		switch next := rng.IntN(threads); rng.IntN(24) {
+		case 0:
+			id = next // which may not be ordered after this thread
+		case 1:
+			add(heisen.AtomicUpdate, rng.IntN(8), 1)
+		case 2, 3, 4, 5, 6, 7:
+			add(heisen.Send, message, 1)
+			id = next
+			add(heisen.Receive, message, 1)
+			message += 8
+		}
 	}
 	return trace
 }

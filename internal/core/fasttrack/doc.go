@@ -14,8 +14,10 @@
 //	READ/WRITE SAME EPOCH     SameEpochByte, SameEpochWord, SameEpochBeside,         shadowcell.go, refresh.go
 //	                          SameEpochAtomic, Lookup
 //	  in the overflow set     sameEpochInOverflow                                    overflow.go
+//	  in histories of bytes   SameEpochInBytes                                       bytehistory.go
 //	READ/WRITE EXCLUSIVE      AccessOwn, AccessWiden (the thread's own entries);     access.go
-//	                          AccessPlainEntries, AccessNoRace (entries of others)
+//	                          AccessPlainEntries, AccessNoRace (entries of others);
+//	                          AccessBytes (histories of bytes)                       bytehistory.go
 //	READ SHARE                AccessPlainEntries, AccessNoRace; addToOverflow when   access.go, overflow.go
 //	                          the cell is full
 //	READ SHARED               Refresh, RefreshFound, RefreshLoad, refreshInOverflow  refresh.go, overflow.go
@@ -38,7 +40,8 @@
 //     ended threads leave behind are reclaimed (reclaim.go).
 //   - A shadow cell describes a word of 8 bytes: a head and up to three entries. An entry is an
 //     epoch and the place of an access. Its descriptor, in the head, has the bytes that were
-//     accessed and the kind of access. Entries that don't fit are in the word's overflow set.
+//     accessed and the kind of access. Entries that don't fit are in the word's overflow set, or the
+//     cell has the history of each byte instead of entries (bytehistory.go).
 //   - A release clock is what releases store in a synchronization object: L_m in the paper.
 //
 // The package differs from the paper in these points. Each byte of a word has its own history, so a

@@ -175,6 +175,9 @@ func (t *Table) accessByte(th *Thread, c *Cell, entry, mask uint64, write bool) 
 		return true
 	}
 	head, first := c.Load()
+	if c.SameEpochInBytes(th, head, first, uint64(bits.TrailingZeros64(mask)), write) {
+		return true
+	}
 	what := mask
 	if write {
 		what |= Write << kindShift

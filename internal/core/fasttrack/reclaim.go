@@ -177,6 +177,10 @@ func (t *Table) replaceEntry(n uint64) uint64 {
 // ReclaimCell replaces the entries of a cell.
 func (t *Table) ReclaimCell(c *Cell) {
 	head := c.head.Load()
+	if hasBytes(head) {
+		t.reclaimBytes(c, head)
+		return
+	}
 	next := head
 	for i := range uint32(cellEntries) {
 		shift := headEntries + i*descBits

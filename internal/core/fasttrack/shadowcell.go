@@ -167,7 +167,7 @@ func (c *Cell) entryAt(i uint32) *atomic.Uint64 {
 //go:nosplit
 func (c *Cell) TryClear() bool {
 	head := c.head.Load()
-	if head>>headExtension != 0 || head&headLock != 0 {
+	if head>>headExtension != 0 || head&headLock != 0 || hasBytes(head) {
 		return false
 	}
 	if head != 0 {
@@ -184,12 +184,15 @@ func (t *Table) Clear(c *Cell, mask uint32) {
 		return
 	}
 	head := c.Lock()
+	if hasBytes(head) {
+		head = t.clearBytes(c, head, uint64(mask))
+	}
 	if mask == bytesMask {
 		t.freeExtensions(head)
 		c.Unlock(0)
 		return
 	}
-	for i := uint32(headEntries); i < headExtension; i += descBits {
+	for i := uint32(headEntries); i < headExtension && !hasBytes(head); i += descBits {
 		d := uint32(head>>i) & descMask &^ mask
 		if d&bytesMask == 0 {
 			d = 0

@@ -42,9 +42,8 @@ var heisenPlaces struct {
 // heisenTable is a hash table of node numbers with open addressing. A table that is too small is
 // replaced and not freed, since others may still use it.
 //
-// Programs with many locks have many sets of locks, and many places with each. The places that a
-// critical section needs are searched in one cache line first. The nodes, which were mostly added
-// together, are together, too.
+// Sets of locks, and accesses with the same place, are in groups: what a critical section needs is
+// searched in one cache line first. The nodes, which were mostly added together, are together, too.
 type heisenTable struct {
 	_       sys.NotInHeap
 	shift   uint8   // of the hash

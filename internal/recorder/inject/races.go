@@ -103,6 +103,9 @@ func heisenRaceByte(h *heisenG, c *heisenFastTrackCell, write bool, addr, pc uin
 	t, mask := &heisenFastTrack, uint64(1)<<(addr&7)
 	var at *atomic.Uint64
 	head, old := c.Load()
+	if c.SameEpochInBytes(&h.order, head, old, uint64(addr&7), write) {
+		return true
+	}
 	first := old
 	what := mask
 	if write {
@@ -127,6 +130,9 @@ func heisenRaceByte(h *heisenG, c *heisenFastTrackCell, write bool, addr, pc uin
 		place = heisenFindLockedPlace(b, h, pc, h.currentLockset(b))
 	}
 	entry := h.order.Epoch | place
+	if t.AccessBytes(&h.order, c, head, entry, mask, write) {
+		return true
+	}
 	if refresh && c.Refresh(&h.order, &c.first, head, old, entry) || at != nil && t.RefreshFound(&h.order, c, at, head, old, entry) {
 		return true
 	}
