@@ -153,7 +153,7 @@ func IsObserved(f *report.Finding) bool {
 // the same accesses, or a goroutine that waits for ever in a deadlock.
 func SameBug(confirmed, observed *report.Finding) bool {
 	switch {
-	case confirmed.Detector != detectorName || confirmed.Trials == nil || confirmed.Trials.Confirmed == 0 || confirmed.Package != observed.Package:
+	case confirmed.Detector != detectorName || confirmed.Trials == nil || confirmed.Trials.Confirmed == 0:
 		return false
 	case confirmed.Kind == heisen.Race && observed.Kind == heisen.Race:
 		return confirmed.Fingerprint == observed.Fingerprint || samePair(confirmed, observed)
