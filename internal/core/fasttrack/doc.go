@@ -36,8 +36,8 @@
 // Terms:
 //
 //   - A time counts the releases of a thread. An epoch is a slot and a time, clock@thread in the
-//     paper. A slot is an index of vector clocks; threads hand slots on (slots.go), and slots that
-//     ended threads leave behind are reclaimed (reclaim.go).
+//     paper. A slot is an index of vector clocks; threads hand slots on (slots.go, tails.go), and
+//     slots that ended threads leave behind are reclaimed (reclaim.go).
 //   - A shadow cell describes a word of 8 bytes: a head and up to three entries. An entry is an
 //     epoch and the place of an access. Its descriptor, in the head, has the bytes that were
 //     accessed and the kind of access. Entries that don't fit are in the word's overflow set, or the

@@ -43,16 +43,17 @@ const (
 	maxOverflowLog  = 20
 )
 
-// slotOf returns the slot of an entry.
+// slotOf returns the slot of an entry, with the lap: entries for which it is the same are a thread's
+// own, or of threads that are ordered before it (see tails.go).
 //
 //go:nosplit
-func slotOf(entry uint64) uint64 { return entry >> (placeBits + timeBits) }
+func slotOf(entry uint64) uint64 { return entry >> (placeBits + lapBits) }
 
 // hashSlot returns the position in a set at which the search for entries of the same slot begins.
 // Slots are dense, hence the multiplication: it keeps the runs of used entries short.
 //
 //go:nosplit
-func hashSlot(entry uint64) uint64 { return slotOf(entry) * 0x9E3779B97F4A7C15 >> 40 }
+func hashSlot(entry uint64) uint64 { return slotIndex(entry) * 0x9E3779B97F4A7C15 >> 40 }
 
 // search returns the set of x and where the search for an entry begins: how many positions from the
 // first entry there are, and at which of them, modulo size. A small set is searched from its
@@ -268,7 +269,7 @@ func (t *Table) accessOverflow(th *Thread, head, entry, addr uint64, mask, kind,
 			continue
 		}
 		switch both := w & mask & bytesMask; {
-		case both == 0 || own && slotOf(n) != slotOf(entry):
+		case both == 0 || own && slotIndex(n) != slotIndex(entry):
 		case th.sameEpoch(n) && subsumes>>(8*(w>>kindShift)+kind)&1 != 0:
 			left &^= both
 		case !t.compareEntry(th, n, addr, w>>kindShift, kind, both, races):
@@ -380,7 +381,7 @@ func (x *extension) put(entry uint64, mask, kind uint32) bool {
 				return false
 			}
 			x.overflowUsed++
-		case w != 0 || slotOf(n) != slotOf(entry):
+		case w != 0 || slotIndex(n) != slotIndex(entry):
 			continue // an entry of another slot ends no search, so it must not be replaced
 		}
 		x.fill(first, i&(size-1), entry, uint64(mask|kind<<kindShift))

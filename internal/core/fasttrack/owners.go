@@ -29,7 +29,7 @@ const (
 //
 //go:nosplit
 func (t *Table) Owner(entry uint64) (id uint32, known bool) {
-	s, time := uint32(slotOf(entry)), uint32(entry>>placeBits&maxTime)
+	s, time := uint32(slotIndex(entry)), uint32(entry>>placeBits&maxTime)
 	switch {
 	case s >= firstOrphanSlot:
 		id = (s-firstOrphanSlot)<<orphanBits | time&(1<<orphanBits-1)
@@ -54,6 +54,9 @@ func (t *Table) Owner(entry uint64) (id uint32, known bool) {
 //
 //go:nosplit
 func (t *Table) threadAt(s, time uint32) (id uint32, known bool) {
+	if l, in := t.lapTail(s, time); in {
+		return l.id, true
+	}
 	h := &t.perSlot[s%maxSlots]
 	n := h.starts.Load()
 	for i := uint32(1); i <= min(n, maxOwners); i++ {
@@ -90,7 +93,7 @@ func (t *Table) beginOwners() {
 
 // ownerBefore is Owner for an entry that has not been replaced, or that stays.
 func (t *Table) ownerBefore(entry uint64) (id uint32, moved bool) {
-	s := uint32(slotOf(entry))
+	s := uint32(slotIndex(entry))
 	if s >= ownedSlots {
 		return unknownOwner, false
 	}
@@ -112,7 +115,7 @@ func (t *Table) ownerBefore(entry uint64) (id uint32, moved bool) {
 
 // keepOwner notes that an entry stays, and returns it.
 func (t *Table) keepOwner(n uint64) uint64 {
-	if s := slotOf(n); s < ownedSlots && t.reclaim.owned[s] != ownersOwn {
+	if s := slotIndex(n); s < ownedSlots && t.reclaim.owned[s] != ownersOwn {
 		if id, moved := t.ownerBefore(n); moved {
 			t.addMovedOwner(n, id)
 		}
@@ -122,7 +125,7 @@ func (t *Table) keepOwner(n uint64) uint64 {
 
 // moveOwner notes that an entry becomes another one.
 func (t *Table) moveOwner(n, to uint64) {
-	if slotOf(to) < ownedSlots {
+	if slotIndex(to) < ownedSlots {
 		id, _ := t.ownerBefore(n)
 		t.addMovedOwner(to, id)
 	}
@@ -131,7 +134,7 @@ func (t *Table) moveOwner(n, to uint64) {
 // addMovedOwner adds an entry to the table.
 func (t *Table) addMovedOwner(n uint64, id uint32) {
 	t.anyMoved = true
-	h := &t.perSlot[slotOf(n)%maxSlots]
+	h := &t.perSlot[slotIndex(n)%maxSlots]
 	h.owned = max(h.owned, ownersMoved)
 	for i := range uint64(movedOwnerTries) {
 		switch m := &t.moved[movedAt(n, i)]; m.entry {

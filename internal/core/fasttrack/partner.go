@@ -65,7 +65,7 @@ func (t *Table) partnerEpochAt(th *Thread, e uint64) uint64 {
 //go:nosplit
 func (t *Table) fromPartner(th *Thread, x *block, s *releaseClock) bool {
 	e, behind := s.exactEpoch(), s.partnerEpoch>>ageShift
-	if e == 0 || s.partnerEpoch == 0 || behind == unknownAge || s.partnerEpoch&epochMask>>timeBits != slotOf(th.Epoch) {
+	if e == 0 || s.partnerEpoch == 0 || behind == unknownAge || s.partnerEpoch&epochMask>>timeBits != slotIndex(th.Epoch) {
 		return false
 	}
 	e -= behind
@@ -91,7 +91,7 @@ func (s *releaseClock) explicitTime(slot uint32) uint32 {
 //
 //go:nosplit
 func (t *Table) fitsPartner(th *Thread, s *releaseClock) bool {
-	p, own := &th.partner, uint32(slotOf(th.Epoch))
+	p, own := &th.partner, uint32(slotIndex(th.Epoch))
 	if p.slot >= blockSlots || s.empty() || !t.oneBlock() {
 		return false
 	}

@@ -4,8 +4,8 @@ package fasttrack
 // cells, and may still race. So each such entry is replaced by one that races with the same later
 // accesses, but belongs to one of few slots:
 //
-//   - An entry that no clock covers, and so none ever will, becomes one of an orphan slot, of which
-//     clocks have no times. Its time holds the number of the thread.
+//   - An entry that no clock covers, and so none ever will, such as one in a tail (tails.go), becomes
+//     one of an orphan slot, of which clocks have no times. Its time holds the number of the thread.
 //   - An entry that the clocks of all live threads cover races with nothing any more, and goes.
 //   - Of all other entries that the same clocks cover (see coverage.go), the epoch of one stands
 //     for all. Its slot is kept.
@@ -63,6 +63,10 @@ func (t *Table) BeginReclaim() {
 	for _, s := range t.ended.freeSlots[:t.ended.free] {
 		r.state[s%maxSlots] = slotUnused
 	}
+	if s := t.collectionSlot; s != 0 {
+		r.state[(s-1)%maxSlots] = slotLive
+		r.live++
+	}
 }
 
 // ReclaimFrom tells the reclamation of a thread.
@@ -71,7 +75,7 @@ func (t *Table) ReclaimFrom(th *Thread) {
 		return
 	}
 	r := &t.reclaim
-	if s := slotOf(th.Epoch) % maxSlots; r.state[s] != slotLive {
+	if s := slotIndex(th.Epoch) % maxSlots; r.state[s] != slotLive {
 		r.state[s] = slotLive
 		r.live++
 	}
@@ -88,7 +92,7 @@ func (t *Table) ReclaimFrom(th *Thread) {
 func (t *Table) FindCoverage() bool {
 	t.weigh()
 	if !t.sortMarks() {
-		t.ended.taken = 0
+		t.ended.taken, t.ended.tails = 0, 0
 		storeRelease32(&t.slotsLow, 0)
 		releaseScratch()
 		return false
@@ -101,6 +105,9 @@ func (t *Table) FindCoverage() bool {
 func (t *Table) replacement(n uint64) uint64 {
 	r, e := &t.reclaim, n>>placeBits
 	s, time := uint32(e>>timeBits)%maxSlots, uint32(e&maxTime)
+	if l, in := t.lapTail(s, time); in {
+		return t.replaceTail(n, l)
+	}
 	coverage, threads := r.coverage(s, time)
 	switch {
 	case coverage == 0:
@@ -157,8 +164,10 @@ func findClass(coverage uint64) uint64 {
 // replaceEntry returns the entry that takes the place of n, 0 if none need be left.
 func (t *Table) replaceEntry(n uint64) uint64 {
 	r, e := &t.reclaim, n>>placeBits
-	if r.state[e>>timeBits%maxSlots] < slotEnded {
-		return t.keepOwner(n)
+	if s := uint32(e>>timeBits) % maxSlots; r.state[s] < slotEnded {
+		if _, in := t.lapTail(s, uint32(e&maxTime)); !in {
+			return t.keepOwner(n)
+		}
 	}
 	if e != r.from || r.owned[e>>timeBits%maxSlots] != ownersOwn { // else it is as in the word before
 		r.from, r.to = e, t.replacement(n)
@@ -225,7 +234,7 @@ func (c *Cell) merge(head uint64, i uint32) uint64 {
 // sameClass reports whether two entries race with the same accesses of later threads as far as
 // their epochs are concerned.
 func sameClass(n, m uint64) bool {
-	return n>>placeBits == m>>placeBits || slotOf(n) >= firstOrphanSlot && slotOf(m) >= firstOrphanSlot
+	return n>>placeBits == m>>placeBits || slotIndex(n) >= firstOrphanSlot && slotIndex(m) >= firstOrphanSlot
 }
 
 // includes reports whether d is a descriptor of the same kind as w and has all its bytes.
@@ -298,7 +307,7 @@ func (x *extension) putMerged(entry, desc uint64) {
 		if includes(w, desc) {
 			return
 		}
-		if slotOf(n) == slotOf(entry) && includes(desc, w) {
+		if slotIndex(n) == slotIndex(entry) && includes(desc, w) {
 			storeRelease(&m.entry, entry)
 			storeRelease(&m.desc, desc)
 			x.addBytes(uint32(desc>>kindShift), uint32(desc))

@@ -272,7 +272,7 @@ func TestReclaimUsedUp(t *testing.T) {
 	h.time.Store(maxTime - 1)
 	th.Epoch = (maxTime - 1) << placeBits
 	synchronize(&p.table, th, p.cell(0), 0, Send)
-	if s := slotOf(th.Epoch); s != 1 {
+	if s := slotIndex(th.Epoch); s != 1 {
 		t.Fatalf("the thread has slot %d", s)
 	}
 	p.table.Clear(p.cell(0), bytesMask)
@@ -282,7 +282,7 @@ func TestReclaimUsedUp(t *testing.T) {
 	}
 	child := new(Thread)
 	p.table.Fork(th, child, 1)
-	if s := slotOf(child.Epoch); s != 0 || child.time() != 1 {
+	if s := slotIndex(child.Epoch); s != 0 || child.time() != 1 {
 		t.Errorf("the next thread has slot %d, time %d", s, child.time())
 	}
 	p.table.Access(child, p.cell(8), 8, 1, 1, Write, &races)

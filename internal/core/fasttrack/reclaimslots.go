@@ -154,6 +154,7 @@ func (t *Table) cutVectors(nodes uint32) {
 // freeReclaimed makes the lists of ended and of free slots anew.
 func (t *Table) freeReclaimed() {
 	r, l := &t.reclaim, &t.ended
+	t.clearTails()
 	used := uint32(0)
 	for s := range uint32(ownedSlots) {
 		if r.state[s] >= slotLive && r.state[s] != slotEnded {

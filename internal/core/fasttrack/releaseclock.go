@@ -33,7 +33,9 @@ func (t *Table) acquireInPlace(th *Thread, x *extension, s *releaseClock) bool {
 	e, known := s.lastEpoch(), t.fromPartner(th, b, s)
 	more, rest := b.raise(e), false
 	if !known {
-		b.setTime(uint32(slotOf(th.Epoch)), th.time()-1) // out of date, but it has all that others know of the thread
+		if time := th.time(); time%(1<<lapBits) != 0 { // else the time before may be in a tail
+			b.setTime(uint32(slotIndex(th.Epoch)), time-1) // out of date, but it has all that others know of the thread
+		}
 		rest = s.partnerEpoch != 0 && b.raise(s.partnerEpoch&epochMask)
 		switch s.clock {
 		case 0:
@@ -298,7 +300,7 @@ func (t *Table) coversRelease(th *Thread, s *releaseClock) bool {
 	case th.sharesSlot:
 		return t.lessEqual(s.clock, th.clock, maxSlots)
 	}
-	return t.lessEqual(s.clock, th.clock, uint32(slotOf(th.Epoch)))
+	return t.lessEqual(s.clock, th.clock, uint32(slotIndex(th.Epoch)))
 }
 
 // releaseJoin joins the thread's clock into a release clock of an extension.

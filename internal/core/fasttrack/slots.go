@@ -4,8 +4,9 @@ import "sync/atomic"
 
 // A vector clock has a time for each slot rather than for each thread. A new thread takes over the
 // slot of an ended one and continues with its time, if all accesses of the latter are ordered
-// before its own start. Then clocks express the same order as if each thread had its own slot. Slots
-// of other ended threads are reclaimed when free slots become few (reclaim.go).
+// before its own start, except those after its last release (tails.go). Then clocks express the same
+// order as if each thread had its own slot. Slots of other ended threads are reclaimed when free
+// slots become few (reclaim.go).
 
 // slot is the state of a slot. It is changed under the lock of endedSlots, except the time, which
 // its thread changes. The time changes so often that it is in a cache line apart from what other
@@ -20,7 +21,8 @@ type slot struct {
 	lastAccess                      uint64        // lastAccess of the last thread that has ended
 	lastPublished                   uint64        // the last epoch that an ended thread has published
 	owned                           uint8         // see owners.go
-	_                               [95]byte
+	tails                           uint32        // of ended threads, see tails.go
+	_                               [88]byte
 }
 
 // owner is a thread that had a slot: the time of its start, above the thread's number.
@@ -42,6 +44,7 @@ type endedSlots struct {
 
 	free      uint32 // slots that were in use and have no history
 	freeSlots [maxEnded]uint32
+	tails     uint32 // the number of tails since the last reclamation (tails.go)
 	used      uint32 // slots with a history after the last reclamation
 	left      uint32 // slots without one, 0 if there was no reclamation
 	taken     uint32 // threads since then that took one, or found none
@@ -146,10 +149,12 @@ const (
 //go:nosplit
 func (t *Table) SlotsLow() uint32 { return t.slotsLow.Load() }
 
-// ReclaimDue reports whether slots are low or clocks long, or whether so many threads have got slots without a history
-// since the last reclamation, if that has helped.
+// ReclaimDue reports whether slots are low or clocks long, or whether so many threads have got slots
+// without a history since the last reclamation, if that has helped, or whether there may be no room
+// for further tails.
 func (t *Table) ReclaimDue(after uint32) bool {
-	return t.slotsLow.Load() != 0 || t.ended.taken >= max(t.ended.wait, after)
+	l := &t.ended
+	return t.slotsLow.Load() != 0 || l.taken >= max(l.wait, after) || l.tails >= max(maxTails*t.slots.Load(), 16*after)
 }
 
 // ownSlots returns the number of slots that threads may have for themselves.
@@ -213,7 +218,11 @@ func (t *Table) takeover(parent *Thread) uint32 {
 			l.hand = 0
 		}
 		s := l.slots[l.hand%maxEnded]
-		if t.covers(parent, t.perSlot[s%maxSlots].lastAccess) {
+		h := &t.perSlot[s%maxSlots]
+		if all := t.covers(parent, h.lastAccess); all || t.endsInTail(parent, s, h) {
+			if !all {
+				t.leaveTail(s, h)
+			}
 			l.count--
 			l.slots[l.hand%maxEnded] = l.slots[l.count%maxEnded]
 			return s
@@ -244,7 +253,7 @@ func (t *Table) End(th *Thread) {
 //
 //go:nosplit
 func (t *Table) freeSlot(th *Thread) {
-	s := uint32(slotOf(th.Epoch))
+	s := uint32(slotIndex(th.Epoch))
 	h := &t.perSlot[s%maxSlots]
 	l := &t.ended
 	if h.time.Load() >= maxTime-1 {
@@ -252,11 +261,16 @@ func (t *Table) freeSlot(th *Thread) {
 	}
 	l.lock()
 	h.lastAccess = th.lastAccess
-	if th.lastPublished != 0 { // else that of the thread before, which this one may have learned
+	switch {
+	case th.generation != t.generation.Load(): // a collection has published the current epoch
+		h.lastPublished = th.Epoch >> placeBits
+	case th.lastPublished != 0: // else that of the thread before, which this one may have learned
 		h.lastPublished = th.lastPublished
 	}
-	l.slots[l.count%maxEnded] = s
-	l.count++
+	if h.lastAccess <= h.lastPublished || t.hasNextLap(s, h) { // else nobody could take it over
+		l.slots[l.count%maxEnded] = s
+		l.count++
+	}
 	l.unlock()
 }
 
@@ -264,7 +278,7 @@ func (t *Table) freeSlot(th *Thread) {
 //
 //go:nosplit
 func (t *Table) advance(th *Thread) {
-	s := uint32(slotOf(th.Epoch))
+	s := uint32(slotIndex(th.Epoch))
 	h := &t.perSlot[s%maxSlots]
 	if th.sharesSlot && !t.slotsLeft() {
 		time := h.time.Add(1)
@@ -303,7 +317,7 @@ func (t *Table) hasNextEpoch(th *Thread) bool {
 func (t *Table) nextEpoch(th *Thread) {
 	th.Epoch += 1 << placeBits
 	th.resetSameEpoch()
-	storeRelease32(&t.perSlot[slotOf(th.Epoch)%maxSlots].time, uint32(th.Epoch>>placeBits)&maxTime)
+	storeRelease32(&t.perSlot[slotIndex(th.Epoch)%maxSlots].time, uint32(th.Epoch>>placeBits)&maxTime)
 }
 
 // Collect records the times of all threads for AcquireCollected, and makes them begin a new epoch.
@@ -312,6 +326,7 @@ func (t *Table) nextEpoch(th *Thread) {
 //
 //go:nosplit
 func (t *Table) Collect() {
+	t.collectTails()
 	for s := range t.slots.Load() {
 		t.collected[s%maxSlots] = t.perSlot[s%maxSlots].time.Load()
 	}

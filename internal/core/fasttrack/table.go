@@ -51,11 +51,14 @@ type Table struct {
 	_      [128]byte
 	ended  endedSlots
 
-	perSlot   [maxSlots]slot
-	collected [maxSlots]uint32 // the times of the slots at the last Collect
-	reclaim   reclaimer
-	moved     [maxMovedOwners]movedOwner // see owners.go
-	anyMoved  bool
+	perSlot        [maxSlots]slot
+	collected      [maxSlots]uint32         // the times of the slots at the last Collect
+	tails          [maxSlots][maxTails]tail // see tails.go
+	collections    uint32                   // the number of calls of Collect
+	collectionSlot uint32                   // 1 plus the slot with that number as its time, 0 if there is none
+	reclaim        reclaimer
+	moved          [maxMovedOwners]movedOwner // see owners.go
+	anyMoved       bool
 }
 
 // Thread is the state of a thread. The zero value is a thread that has not begun. It belongs to the
@@ -144,18 +147,24 @@ func (t *Table) Exhausted() bool { return t.exhausted.Load() != 0 }
 //
 //go:nosplit
 func (t *Table) covers(th *Thread, e uint64) bool {
-	s, time := uint32(e>>timeBits), uint32(e&maxTime)
-	switch {
-	case s == uint32(slotOf(th.Epoch)):
-		return true
-	case s < blockSlots:
-		return time <= blockAt(th.firstBlock).time(s)
+	for {
+		s, time, known := uint32(e>>timeBits), uint32(e&maxTime), uint32(0)
+		switch {
+		case s == uint32(slotIndex(th.Epoch)):
+			known = max(time, th.time()) // times of threads that share the slot may be later
+		case s < blockSlots:
+			known = blockAt(th.firstBlock).time(s)
+		case th.clock != 0:
+			i := s/blockSlots - 1 // timeOf, inlined by hand to save stack
+			known = blockAt(blockOfNode(*nodeIndexAt(th.clock, i/nodeBlocks), i)).time(s)
+		}
+		if time > known || (time^known)>>lapBits == 0 {
+			return time <= known
+		}
+		if e = t.afterTail(s, time); e == 0 {
+			return true
+		}
 	}
-	if th.clock == 0 {
-		return time == 0
-	}
-	i := s/blockSlots - 1 // timeOf, inlined by hand to save stack
-	return time <= blockAt(blockOfNode(*nodeIndexAt(th.clock, i/nodeBlocks), i)).time(s)
 }
 
 // Stale reports whether BeginEpoch must be called before the thread's next access or

@@ -26,7 +26,7 @@ type heisenOverlapState struct {
 	locations heisenLocations
 
 	strength   uint32 // of noise, in thousandths of the accesses
-	everywhere bool
+	everywhere bool   // noise is at any access
 	sections   bool
 	brief      bool // an access ends with the goroutine's next hook
 	ends       uint32
@@ -93,7 +93,8 @@ func heisenInitOverlaps() bool {
 		return false
 	}
 	w := &heisenOverlaps
-	w.strength, w.everywhere = m.next(), m.next() != 0
+	w.strength = m.next()
+	w.everywhere = m.next() != 0 && w.strength > 0
 	w.wait, w.seed, w.budget = int64(m.next64()), m.next64(), int64(m.next64())
 	w.brief = m.next() != 0
 	w.table.Keep = !w.brief
@@ -206,7 +207,7 @@ func heisenTrackAccess(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 	a.Loc, a.Depth, a.Write, a.Atomic = number, h.depth()+inlined, write, false
 	w.table.Before(&h.pending, a, &b.hits)
 	b.report(h)
-	if w.strength > 0 && (w.everywhere || number > 0 && w.locations.at(number).flags&heisenLocationNoise != 0) {
+	if w.strength > 0 && (w.everywhere && !heisenIsFresh(h, addr) || number > 0 && w.locations.at(number).flags&heisenLocationNoise != 0) {
 		w.drawNoise(h, pc)
 		if h.noiseDue {
 			heisenNoise(h)
@@ -302,8 +303,10 @@ func heisenNoise(h *heisenG) {
 		return
 	}
 	if w.wait > 0 {
-		start := nanotime()
-		usleep(uint32(min(w.wait/1000, heisenMaxWait)))
+		start, us := nanotime(), min(w.wait/1000, heisenMaxWait)
+		for left := us; left > 0; left = us - (nanotime()-start)/1000 { // signals end a sleep
+			usleep(uint32(left))
+		}
 		atomic.Xaddint64(&w.budget, start-nanotime())
 	}
 	gp.preempt = true

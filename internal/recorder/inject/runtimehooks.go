@@ -90,6 +90,9 @@ func racemalloc(p unsafe.Pointer, sz uintptr) {
 	if heisen.races {
 		heisenClearShadow(uintptr(p), sz)
 	}
+	if heisenOverlaps.everywhere && h != nil {
+		heisenAddFresh(h, uintptr(p), sz)
+	}
 	if !heisen.on || heisen.quiet || h == nil || uintptr(p) == gp.stack.lo {
 		return
 	}
