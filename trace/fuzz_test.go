@@ -42,6 +42,7 @@ func FuzzSTDReader(f *testing.F) {
 	f.Add([]byte("T|alloc(x,64)\nT|w64(x)\nT|w4096(0xc000000000)\nT|racq(L)\nT|rrel(L)\nT|call|1\nT|return\nT|hide(f)\n"))
 	f.Add([]byte("\uFEFFT|r(V)|x"))
 	f.Add([]byte("T|acq(x)\nT|hide(f)=o(x)o4(y)o64(0xc000012340)t(U)\nU|w4(y)\nT|hide(g)=none\nT|reveal(g)\nT|reveal(f)\n"))
+	f.Add([]byte("T|hide(x)=o(x)o1(x)o10(0x0)\nT|hide(x)=o9(0x0)\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r := must.Make(trace.NewSTDReader(bytes.NewReader(text)))
 		records, err := collect(r, 16)

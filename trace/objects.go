@@ -27,6 +27,20 @@ func isAddress(o heisen.Object) bool {
 	return o == 0 || o >= lowNamesEnd && o < addressesEnd && (o < highNames || o >= highNamesEnd)
 }
 
+// areAddresses reports whether the text of each object of a span is its number.
+func areAddresses(s heisen.Span) bool {
+	switch o := s.Start; {
+	case !isAddress(o):
+		return false
+	case o < lowNamesEnd:
+		return s.Len <= uint64(lowNames-o)
+	case o < highNames:
+		return s.Len <= uint64(highNames-o)
+	default:
+		return s.Len <= uint64(addressesEnd-o)
+	}
+}
+
 // parseAddress reads an address in canonical form, so that different texts are different addresses.
 func parseAddress(text []byte) (heisen.Object, bool) {
 	digits, ok := bytes.CutPrefix(text, []byte("0x"))

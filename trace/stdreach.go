@@ -55,7 +55,11 @@ func (r *STDReader) parseReach(text []byte) (_ heisen.Reach, reason string) {
 			spans = append(spans, heisen.Span{Start: heisen.ThreadObject(t), Len: 1})
 		case string(word) == objectWord:
 			if o, ok := parseAddress(name); ok {
-				spans = append(spans, heisen.Span{Start: o, Len: size})
+				span := heisen.Span{Start: o, Len: size}
+				if !areAddresses(span) {
+					return 0, "size " + strconv.FormatUint(size, 10) + " passes the end of addresses in a set of objects"
+				}
+				spans = append(spans, span)
 				continue
 			}
 			numbers, isNew, reason := r.objects.named(name, size)
@@ -75,8 +79,9 @@ func (r *STDReader) parseReach(text []byte) (_ heisen.Reach, reason string) {
 	return r.symbols.AddReach(heisen.NewObjects(spans...)), ""
 }
 
-// appendReach appends the set of objects that a hidden call reaches. A set that does not fit a
-// line, or has a span that is longer than the object of its name, becomes the set of all objects.
+// appendReach appends the set of objects that a hidden call reaches. A set that does not fit a line, or
+// has a span that is longer than the object of its name or passes the end of addresses, becomes the set
+// of all objects.
 func (w *STDWriter) appendReach(b []byte, r heisen.Reach) []byte {
 	if int(r) < len(w.reaches) && w.reaches[r] != "" {
 		return append(b, w.reaches[r]...)
@@ -114,7 +119,7 @@ func (w *STDWriter) appendSpan(b []byte, s heisen.Span) (_ []byte, ok bool) {
 	}
 	if isAddress(s.Start) {
 		b = w.appendObject(b, "0x"+strconv.FormatUint(uint64(s.Start), 16), s.Len)
-		return b, true
+		return b, areAddresses(s)
 	}
 	texts, ok := w.names(s)
 	for _, text := range texts {

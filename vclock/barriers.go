@@ -1,6 +1,8 @@
 package vclock
 
 import (
+	"fmt"
+
 	"github.com/google/btree"
 
 	"github.com/heisen-go/heisen"
@@ -33,9 +35,11 @@ type barriers struct {
 	cuts    uint64                 // counts the changes of regions
 	reached []resolved             // by the number of the set
 
-	// unclaimed has the release clocks of objects that are in no region.
-	unclaimed *shadow.Memory[releaseClock]
-	clearInto *releaseClock // receives what unclaimed loses in a Clear; nil to drop it
+	// unclaimed has the release clocks of objects that are in no region. Those of threads that were
+	// dropped are joined in droppedThreads.
+	unclaimed      *shadow.Memory[releaseClock]
+	clearInto      *releaseClock // receives what unclaimed loses in a Clear; nil to drop it
+	droppedThreads releaseClock
 
 	// unboundedClock is the release clock of events in pairs whose set is everything. Such an
 	// event is ordered after all earlier events and before all later ones. Only the threads in
@@ -73,7 +77,12 @@ type resolved struct {
 	cuts    uint64
 }
 
-const regionDegree = 32
+const (
+	regionDegree = 32
+
+	// maxIntersections bounds the intersections that are remembered. To compute one again costs only time.
+	maxIntersections = 1 << 16
+)
 
 // enableBarriers makes barrier pairs part of the order. It must be called before the first event.
 func (o *Order) enableBarriers(symbols *heisen.Symbols) {
@@ -94,6 +103,15 @@ func (o *Order) enableBarriers(symbols *heisen.Symbols) {
 			o.clear(s)
 		})
 	o.barriers = b
+	o.threads.onDrop = func(id heisen.Thread) { b.moveUnclaimed(heisen.ThreadObject(id), 1, &b.droppedThreads) }
+}
+
+// moveUnclaimed adds the release clocks of size objects from start, which are in no region any more, to a
+// release clock.
+func (b *barriers) moveUnclaimed(start heisen.Object, size uint64, to *releaseClock) {
+	b.clearInto = to
+	b.unclaimed.Clear(start, size)
+	b.clearInto = nil
 }
 
 // observeBarriers orders t after everything that r may have observed by hidden calls.
@@ -167,6 +185,7 @@ func (b *barriers) eachClock(visit func(*releaseClock)) {
 		return true
 	})
 	b.unclaimed.Each(visit)
+	visit(&b.droppedThreads)
 	visit(&b.unboundedClock)
 }
 
@@ -316,6 +335,9 @@ func (b *barriers) intersects(r, s heisen.Reach) bool {
 	key := uint64(r)<<32 | uint64(s)
 	meet, known := b.intersections[key]
 	if !known {
+		if len(b.intersections) == maxIntersections {
+			clear(b.intersections)
+		}
 		meet = b.symbols.Reach(r).Intersects(b.symbols.Reach(s))
 		b.intersections[key] = meet
 	}
@@ -443,9 +465,12 @@ func (b *barriers) add(o *Order, start, end heisen.Object) *region {
 		for c := b.unclaimed.Range(edge, 1); c.Next(); {
 		}
 	}
-	b.clearInto = &at.others
-	b.unclaimed.Clear(start, uint64(end-start))
-	b.clearInto = nil
+	b.moveUnclaimed(start, uint64(end-start), &at.others)
+	if !b.droppedThreads.zero() && end > heisen.ThreadObject(0) {
+		// What may concern a thread that was dropped comes after all of these.
+		o.joinRelease(&at.others, &b.droppedThreads)
+		o.threads.err = fmt.Errorf("%w: hidden calls may reach threads", ErrEndedThread)
+	}
 	b.regions.ReplaceOrInsert(at)
 	return at
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/heisen-go/heisen"
@@ -203,6 +204,31 @@ func TestManyConnections(t *testing.T) {
 		t.Errorf("findings: %+v", found)
 	}
 	if err := d.Flush(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEndlessWithBarrierPairs: what an order with barrier pairs stores does not grow with the number of
+// threads that have ended either.
+func TestEndlessWithBarrierPairs(t *testing.T) {
+	const first, more, tolerance = 10_000, 60_000, 1 << 18
+	d := must.Make(vclock.NewFastTrack(vclock.WithBarrierPairs(nil)))
+	d.HandleRecords([]heisen.Record{{Op: heisen.Write, Object: 8}})
+	d.Order().SetSealedLimit(100)
+	heap := func() int {
+		runtime.GC()
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return int(stats.HeapAlloc)
+	}
+	server := workload.NewServer(2)
+	server.Run(first, d.HandleRecords)
+	before := heap()
+	server.Run(more, d.HandleRecords)
+	if grown := heap() - before; grown > tolerance {
+		t.Errorf("%d bytes more after %d more threads", grown, more)
+	}
+	if err := d.Flush(); err != nil && !errors.Is(err, vclock.ErrForgotten) {
 		t.Error(err)
 	}
 }

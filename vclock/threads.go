@@ -16,9 +16,10 @@ var (
 	// ErrTooManyThreads means that more than MaxSlots threads were unordered with each other, or
 	// that one thread published 2^44 times. All later events were ignored.
 	ErrTooManyThreads = errors.New("too many threads or steps")
-	// ErrEndedThread means that a thread was joined, or had another event, so long after its end
-	// that its clock had been dropped. All earlier events were then ordered before all later
-	// events of the threads concerned, so that races may be missed, but none are invented.
+	// ErrEndedThread means that a thread was joined, had another event, or could be waited for by a
+	// hidden call, so long after its end that its clock had been dropped. All earlier events were
+	// then ordered before all later events of the threads concerned, so that races may be missed,
+	// but none are invented.
 	ErrEndedThread = errors.New("use of an ended thread whose clock was dropped")
 	// ErrForgotten means that Compact has dropped accesses that later ones may race with, because
 	// there were too many classes of them.
@@ -122,6 +123,8 @@ type threads struct {
 	free   []*thread
 	err    error
 	failed bool // with ErrTooManyThreads
+
+	onDrop func(heisen.Thread) // called with each thread whose clock is dropped; may be nil
 
 	// For compactions.
 	limits     compactLimits
@@ -317,6 +320,9 @@ func (ts *threads) drop(t *thread) {
 	ts.byID.Clear(threadKey(t.id), 8)
 	ts.gone.add(t.id)
 	ts.free = append(ts.free, t)
+	if ts.onDrop != nil {
+		ts.onDrop(t.id)
+	}
 }
 
 func (ts *threads) fail(id heisen.Thread) {

@@ -42,6 +42,9 @@ func New(ctx context.Context, dir, cacheDir string, patterns ...string) (*Builde
 // NewWith is New for builds with flags that decide which modules and files there are, such as -mod
 // and -tags.
 func NewWith(ctx context.Context, dir, cacheDir string, flags []string, patterns ...string) (*Builder, error) {
+	if err := checkAddressSpace(); err != nil {
+		return nil, err
+	}
 	t, err := FindToolchain(ctx, dir)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/allocsite"
+	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/trace"
 )
 
@@ -100,9 +101,37 @@ func analyzeTrace(ctx context.Context, r *trace.Reader, detect *detection, found
 	if err != nil {
 		return err
 	}
-	_, err = heisen.Run(ctx, r, append([]heisen.Detector{from.memory}, detectors...)...)
+	_, err = heisen.Run(ctx, r, append([]heisen.Detector{from.memory, newThreadEnds(r.Symbols(), recorder.ThreadLimits())}, detectors...)...)
 	return err
 }
+
+// threadEnds tells the symbols of a trace which threads have ended, so that they forget those that ended
+// long ago, as the symbols of programs do.
+type threadEnds struct{ symbols *heisen.Symbols }
+
+func newThreadEnds(symbols *heisen.Symbols, limits heisen.Limits) threadEnds {
+	symbols.SetLimits(limits)
+	return threadEnds{symbols}
+}
+
+// Handle implements heisen.Detector.
+func (e threadEnds) Handle(event heisen.Event) { e.handle(heisen.AsRecord(event)) }
+
+// HandleRecords implements heisen.RecordHandler.
+func (e threadEnds) HandleRecords(batch []heisen.Record) {
+	for i := range batch {
+		e.handle(&batch[i])
+	}
+}
+
+func (e threadEnds) handle(r *heisen.Record) {
+	if r.Op == heisen.End {
+		e.symbols.EndThread(r.Thread)
+	}
+}
+
+// Flush implements heisen.Detector.
+func (threadEnds) Flush() error { return nil }
 
 // hasHidden reports whether a trace has hidden calls. It returns true for an input that can be read
 // only once. Detectors that follow happens-before support hidden calls at a cost that other traces
@@ -113,7 +142,7 @@ func (inv *invocation) hasHidden(ctx context.Context, file string) bool {
 	}
 	found := &hides{}
 	err := inv.withTrace(file, func(r *trace.Reader) error {
-		_, err := heisen.Run(ctx, untilHidden{r, found})
+		_, err := heisen.Run(ctx, untilHidden{r, found}, newThreadEnds(r.Symbols(), heisen.Limits{EndedThreads: 1}))
 		return err
 	})
 	_ = err // the analysis reports it

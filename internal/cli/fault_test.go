@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,6 +20,7 @@ const busyProgram = `package main
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -59,6 +61,10 @@ func main() {
 	m++
 	<-done
 	os.WriteFile("ended", nil, 0o666)
+	if len(os.Args) > 1 {
+		status, _ := strconv.Atoi(os.Args[1])
+		os.Exit(status)
+	}
 }
 `
 
@@ -83,11 +89,11 @@ var (
 )
 
 // startBusy starts heisen run on busyProgram and returns once both run. The processes are heisen
-// first.
-func startBusy(t *testing.T, flags []string) (dir string, cmd *exec.Cmd, stderr *bytes.Buffer, both []processes.Process) {
+// first. The first of args is the status with which the program ends.
+func startBusy(t *testing.T, flags []string, args ...string) (dir string, cmd *exec.Cmd, stderr *bytes.Buffer, both []processes.Process) {
 	t.Helper()
 	dir = writeFiles(t, map[string]string{"go.mod": "module example.com/m\n\ngo 1.25\n", "main.go": busyProgram})
-	cmd = exec.Command("heisen", append(append([]string{"run"}, flags...), ".")...)
+	cmd = exec.Command("heisen", slices.Concat([]string{"run"}, flags, []string{"."}, args)...)
 	cmd.Dir, cmd.WaitDelay = dir, 10*time.Second
 	stderr = new(bytes.Buffer)
 	cmd.Stderr = stderr
@@ -155,31 +161,56 @@ func TestProgramKilled(t *testing.T) {
 }
 
 // TestHeisenKilled kills heisen: the program goes on, says that it is no longer recorded or prints its
-// races itself, and ends.
+// races itself, and ends. A stopped heisen takes nothing more, but the connection does, and the program
+// waits for the verdict if it has found a race or ends with status 0.
 func TestHeisenKilled(t *testing.T) {
-	for i, stopped := range []bool{false, true, false, true} {
-		flags := sendsAll
-		if i >= 2 {
-			flags = detects
-		}
-		dir, cmd, stderr, both := startBusy(t, flags)
-		if stopped { // it is waiting for heisen
-			both[0].Signal(syscall.SIGSTOP)
-			time.Sleep(100 * time.Millisecond)
-		}
-		both[0].Signal(syscall.SIGKILL)
-		time.Sleep(10 * time.Millisecond)
-		stop(t, dir)
-		appears(t, filepath.Join(dir, "ended"))
-		cmd.Wait() // until the program has closed standard error
-		if both[1].Running() {
-			t.Error("the program does not end")
-		}
-		if !strings.Contains(stderr.String(), "heisen: the analyzer is gone") {
-			t.Errorf("it says %q", stderr)
-		}
-		if i >= 2 && !strings.Contains(stderr.String(), "WARNING: DATA RACE") {
-			t.Errorf("it reports no race: %q", stderr)
-		}
+	for _, test := range []struct {
+		name          string
+		stopped       bool
+		flags, status []string
+		afterEnd      bool
+	}{
+		{name: "running", flags: sendsAll},
+		{name: "stopped", flags: sendsAll, stopped: true},
+		{name: "at end", flags: sendsAll, stopped: true, afterEnd: true},
+		{name: "running/detects", flags: detects},
+		{name: "stopped/detects", flags: detects, stopped: true},
+		{name: "at end/detects", flags: detects, stopped: true, afterEnd: true},
+		{name: "at end with status 3/detects", flags: detects, stopped: true, afterEnd: true, status: []string{"3"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir, cmd, stderr, both := startBusy(t, test.flags, test.status...)
+			if test.stopped { // it is waiting for heisen
+				both[0].Signal(syscall.SIGSTOP)
+				time.Sleep(100 * time.Millisecond)
+			}
+			end := func() {
+				stop(t, dir)
+				if !test.afterEnd || !slices.Equal(test.flags, sendsAll) { // else its last events may wait for heisen
+					appears(t, filepath.Join(dir, "ended"))
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			if test.afterEnd {
+				end()
+			}
+			both[0].Signal(syscall.SIGKILL)
+			time.Sleep(10 * time.Millisecond)
+			if !test.afterEnd {
+				end()
+			}
+			cmd.Wait() // until the program has closed standard error
+			for deadline := time.Now().Add(time.Minute); both[1].Running(); time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatal("the program does not end")
+				}
+			}
+			if !strings.Contains(stderr.String(), "heisen: the analyzer is gone") {
+				t.Errorf("it says %q", stderr)
+			}
+			if slices.Equal(test.flags, detects) && !strings.Contains(stderr.String(), "WARNING: DATA RACE") {
+				t.Errorf("it reports no race: %q", stderr)
+			}
+		})
 	}
 }

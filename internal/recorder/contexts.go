@@ -15,7 +15,15 @@ import (
 // defaultLimits take about 80 MB if a program exhausts them all.
 var defaultLimits = heisen.Limits{
 	CallPaths: 1 << 20, LockPaths: 1 << 16, OtherLock: manyLocksObject, Contexts: 1 << 20,
-	EndedThreads: 1 << 19, OtherThread: forgotten,
+	EndedThreads: endedThreads, OtherThread: forgotten,
+}
+
+// endedThreads take about 20 MB.
+const endedThreads = 1 << 19
+
+// ThreadLimits returns the limits of what is known of goroutines that have ended, and no others.
+func ThreadLimits() heisen.Limits {
+	return heisen.Limits{EndedThreads: endedThreads, OtherThread: forgotten}
 }
 
 // manyLocksObject stands for the locks acquired after the limit was reached: contexts only say

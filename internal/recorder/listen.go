@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/private"
@@ -50,13 +51,26 @@ const maxSocketName = len(syscall.RawSockaddrUnix{}.Path) - 1
 // connect to the listener.
 func (l *Listener) Env() string { return socketEnv + "=" + l.l.Addr().String() }
 
-// Accept waits for the next program. After Stop or Close it returns net.ErrClosed.
+// How often, and how long in between, Accept tries again.
+const (
+	acceptTries = 1000
+	acceptPause = 10 * time.Millisecond
+)
+
+// Accept waits for the next program. After Stop or Close it returns net.ErrClosed. If there are too many
+// open files, it tries again for a while. Any other error closes the listener, or programs that come
+// later would wait for ever.
 func (l *Listener) Accept() (*Program, error) {
 	if l.ended.Load() {
 		return nil, net.ErrClosed
 	}
 	conn, err := l.l.AcceptUnix()
+	for tries := 0; tries < acceptTries && (errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)); tries++ {
+		time.Sleep(acceptPause)
+		conn, err = l.l.AcceptUnix()
+	}
 	if err != nil {
+		l.l.Close()
 		return nil, err
 	}
 	if l.stopped.Load() && conn.RemoteAddr().String() == l.last().Name {

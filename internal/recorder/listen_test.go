@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -326,5 +327,51 @@ func TestLongFolder(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("%v is left behind, %v", left, err)
+	}
+}
+
+// TestAcceptWithoutDescriptors: a program that connects while there are too many open files is accepted
+// once there are fewer.
+func TestAcceptWithoutDescriptors(t *testing.T) {
+	l := listen(t)
+	conn, err := net.Dial("unix", l.l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	none := limit
+	none.Cur = 0
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &none); err != nil {
+		t.Fatal(err)
+	}
+	_, err = os.Open(os.DevNull)
+	again := time.AfterFunc(100*time.Millisecond, func() { syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit) })
+	p, failed := l.Accept()
+	if again.Stop() {
+		syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
+	}
+	if !errors.Is(err, syscall.EMFILE) {
+		t.Fatalf("there were descriptors left: %v", err)
+	}
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	p.conn.Close()
+}
+
+// TestAcceptFails: after an error nobody can connect and wait.
+func TestAcceptFails(t *testing.T) {
+	l := listen(t)
+	l.l.SetDeadline(time.Now())
+	if p, err := l.Accept(); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("accepted %v, %v", p, err)
+	}
+	if conn, err := net.Dial("unix", l.l.Addr().String()); err == nil {
+		conn.Close()
+		t.Error("a program can connect")
 	}
 }

@@ -164,7 +164,11 @@ func findClass(coverage uint64) uint64 {
 // replaceEntry returns the entry that takes the place of n, 0 if none need be left.
 func (t *Table) replaceEntry(n uint64) uint64 {
 	r, e := &t.reclaim, n>>placeBits
-	if s := uint32(e>>timeBits) % maxSlots; r.state[s] < slotEnded {
+	s := uint32(e>>timeBits) % maxSlots
+	if s >= firstOrphanSlot {
+		return t.replaceOrphan(n)
+	}
+	if r.state[s] < slotEnded {
 		if _, in := t.lapTail(s, uint32(e&maxTime)); !in {
 			return t.keepOwner(n)
 		}
@@ -229,6 +233,22 @@ func (c *Cell) merge(head uint64, i uint32) uint64 {
 		}
 	}
 	return head
+}
+
+// replaceOrphan returns the entry that takes the place of one of an orphan slot: after a collection,
+// one with the epoch of that collection.
+func (t *Table) replaceOrphan(n uint64) uint64 {
+	if t.orphansForgotten {
+		return 0
+	}
+	e := t.afterOrphan()
+	if e == 0 {
+		return n
+	}
+	id, _ := t.Owner(n)
+	to := e<<placeBits | n&placeMask
+	t.addMovedOwner(to, id)
+	return to
 }
 
 // sameClass reports whether two entries race with the same accesses of later threads as far as

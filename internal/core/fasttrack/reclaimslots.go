@@ -19,6 +19,7 @@ func (t *Table) FinishReclaim() {
 		t.clearReclaimed(x, &x.release)
 		t.clearReclaimed(x, &x.sharedRelease)
 	}
+	t.orphaned, t.orphansForgotten = t.collections, false
 	nodes := t.usedNodes()
 	t.clearBlocks()
 	t.freeReclaimed()

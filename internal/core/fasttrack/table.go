@@ -56,9 +56,12 @@ type Table struct {
 	tails          [maxSlots][maxTails]tail // see tails.go
 	collections    uint32                   // the number of calls of Collect
 	collectionSlot uint32                   // 1 plus the slot with that number as its time, 0 if there is none
-	reclaim        reclaimer
-	moved          [maxMovedOwners]movedOwner // see owners.go
-	anyMoved       bool
+	orphaned       uint32                   // the number of collections before the last reclamation
+	// There was no slot for a collection, so entries of orphan slots count as ordered before everything.
+	orphansForgotten bool
+	reclaim          reclaimer
+	moved            [maxMovedOwners]movedOwner // see owners.go
+	anyMoved         bool
 }
 
 // Thread is the state of a thread. The zero value is a thread that has not begun. It belongs to the
@@ -149,6 +152,12 @@ func (t *Table) Exhausted() bool { return t.exhausted.Load() != 0 }
 func (t *Table) covers(th *Thread, e uint64) bool {
 	for {
 		s, time, known := uint32(e>>timeBits), uint32(e&maxTime), uint32(0)
+		if s >= firstOrphanSlot {
+			if e = t.afterOrphan(); e == 0 || t.orphansForgotten {
+				return t.orphansForgotten
+			}
+			continue
+		}
 		switch {
 		case s == uint32(slotIndex(th.Epoch)):
 			known = max(time, th.time()) // times of threads that share the slot may be later

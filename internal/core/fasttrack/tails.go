@@ -12,7 +12,8 @@ import "sync/atomic"
 // that looks for the thread's own entries need not know of tails.
 //
 // There is one exception: finalizers are ordered after everything that came before a collection
-// (Collect). Collections have a slot of their own. Who covers a collection covers the tails before it.
+// (Collect). Collections have a slot of their own. Who covers a collection covers the tails before it,
+// and what reclamations before it have made of tails, the entries of orphan slots.
 
 const (
 	lapBits  = 15
@@ -53,6 +54,17 @@ func (t *Table) afterTail(s, time uint32) uint64 {
 		return firstOrphanSlot<<timeBits | 1<<orphanBits // which nobody covers
 	}
 	return uint64(t.collectionSlot-1)<<timeBits | uint64(l.collections+1)
+}
+
+// afterOrphan returns the epoch that those cover who are ordered after the entries of orphan slots, 0
+// if nobody is. All of these were there at the last reclamation.
+//
+//go:nosplit
+func (t *Table) afterOrphan() uint64 {
+	if t.orphaned == t.collections {
+		return 0
+	}
+	return uint64(t.collectionSlot-1)<<timeBits | uint64(t.orphaned+1)
 }
 
 // hasNextLap reports whether a tail of the slot can be noted, and another lap can begin.
@@ -100,6 +112,8 @@ func (t *Table) collectTails() {
 	if t.collectionSlot == 0 {
 		s := t.freshSlot()
 		if s == maxSlots { // tails count as ordered before what comes later in their slots
+			t.orphansForgotten = true
+			t.ForgottenEpochs.Add(1)
 			for range l.tails {
 				t.ForgottenEpochs.Add(1)
 			}

@@ -221,3 +221,49 @@ func TestEndAfterCollection(t *testing.T) {
 		t.Errorf("%d races of the parent with the finalizer, want 1", races)
 	}
 }
+
+// TestCollectedOrphans: a finalizer is ordered after what ended threads did before the collection,
+// also if a reclamation before it has made orphans of these accesses, and so is who learns from it.
+// Nobody else is.
+func TestCollectedOrphans(t *testing.T) {
+	const word, done = 0, 64
+	for _, again := range []bool{false, true} { // another reclamation after the collection
+		p := newProgram(t)
+		races := 0
+		p.found = func(_ int, _ heisen.Object, _ heisen.Op, other heisen.Thread, _ uint64) {
+			if races++; other != 1 {
+				t.Errorf("a race with thread %d", other)
+			}
+		}
+		finalizer, friend := heisen.Thread(100), heisen.Thread(101)
+		p.thread(finalizer)
+		p.thread(friend)
+		for at := range heisen.Object(4) {
+			p.event(0, heisen.Fork, 1)
+			p.event(1, heisen.Write, word+8*at)
+			p.event(1, heisen.End, 0)
+		}
+		p.reclaim()
+		p.table.Collect()
+		if again {
+			p.reclaim()
+		}
+		p.table.AcquireCollected(p.thread(finalizer))
+		p.event(finalizer, heisen.Write, word)
+		p.event(finalizer, heisen.Send, done)
+		p.event(friend, heisen.Receive, done)
+		p.event(friend, heisen.Write, word+8)
+		if races != 0 {
+			t.Errorf("reclaimed again %v: %d races of what is ordered", again, races)
+		}
+		p.event(0, heisen.Write, word+16)
+		if races != 1 {
+			t.Errorf("reclaimed again %v: %d races of the parent, want 1", again, races)
+		}
+		p.event(0, heisen.Fork, 2)
+		p.event(2, heisen.Write, word+24)
+		if races != 2 {
+			t.Errorf("reclaimed again %v: %d races of another child, want 1 more", again, races)
+		}
+	}
+}

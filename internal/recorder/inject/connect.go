@@ -108,7 +108,7 @@ func heisenPrepare(want uint32) (why string) {
 	}
 	heisen.detour = heisenSched.on || heisen.hides
 	heisen.calls = heisen.hides || heisen.overlaps && heisenOverlaps.sections || heisenSched.on
-	heisen.overlapsOnly = heisen.overlaps && heisen.quiet && !heisen.noisy && !heisenOverlaps.sections && !heisenOverlaps.brief &&
+	heisen.overlapsOnly = heisen.overlaps && !heisen.races && heisen.quiet && !heisen.noisy && !heisenOverlaps.sections && !heisenOverlaps.brief &&
 		!heisen.detour
 	heisenShadow.racesFirst = heisen.races && !heisen.overlaps && !heisen.detour
 	heisenShadow.racesOnly = heisenShadow.racesFirst && heisen.quiet

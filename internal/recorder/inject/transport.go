@@ -26,22 +26,35 @@ func heisenSend(kind, id, skipped uint32, p unsafe.Pointer, n uintptr) {
 // heisenSent ends the recording if something could not be sent.
 func heisenSent(ok bool) {
 	if !ok && heisen.open {
-		if heisenAloneNow() {
-			heisen.open = false
-			return
-		}
-		heisen.on, heisen.overlapsOnly, heisen.open = false, false, false
-		heisenGone()
+		heisenLost()
 	}
 }
 
-// heisenSaidGone is 1 once the end of the connection was reported. Several threads may notice it.
+// heisenLost is called if the analyzer has ended without having taken everything. It ends the
+// recording, or lets the program go on alone.
+func heisenLost() {
+	if !heisenAloneNow() {
+		heisen.on, heisen.overlapsOnly = false, false
+		heisenSayGone("the rest of this run is not recorded\n")
+	}
+	heisen.open = false
+}
+
+// heisenSaidGone is the state of the message that the analyzer is gone: 0, or 1 while a thread prints
+// it, and 2 once it has.
 var heisenSaidGone uint32
 
-// heisenGone says that the recording has ended before the program.
-func heisenGone() {
+// heisenSayGone says that the analyzer is gone, and what follows from that. Several threads may notice
+// it, and one of them may end the program, so each waits until it was said. The patience is for a
+// signal handler on top of the thread that prints.
+func heisenSayGone(so string) {
 	if atomic.Cas(&heisenSaidGone, 0, 1) {
-		print("heisen: the analyzer is gone; the rest of this run is not recorded\n")
+		print("heisen: the analyzer is gone; ", so)
+		atomic.Store(&heisenSaidGone, 2)
+		return
+	}
+	for start := nanotime1(); atomic.Load(&heisenSaidGone) != 2 && nanotime1()-start < heisenAbortPatience; {
+		usleep(50)
 	}
 }
 
@@ -139,11 +152,7 @@ func heisenFinish() (status int32) {
 			heisenLock(&heisenReported.lock) // for good: nobody else waits for an answer
 		}
 		if heisenEndRecording() {
-			if heisenReported.ended {
-				status = heisenReported.status
-			} else if answer, ok := heisenAskAnswer(); ok {
-				status = answer
-			}
+			status = heisenAwaitVerdict()
 		}
 		if heisenAlone.on {
 			heisenPrintKept()
@@ -160,12 +169,33 @@ func heisenFinish() (status int32) {
 //go:nosplit
 func heisenStop() {
 	systemstack(func() {
-		heisenEndRecording()
+		kept := heisenShadow.racesOnly && heisenAlone.numKept > 0
+		if kept && heisen.open {
+			heisenLock(&heisenReported.lock) // for good
+		}
+		if heisenEndRecording() && kept {
+			heisenAwaitVerdict()
+		}
 		if heisenAlone.on {
 			heisenPrintKept()
 			heisenAloneEnd()
 		}
 	})
+}
+
+// heisenAwaitVerdict waits until the analyzer has judged the run, and returns the exit status that it
+// wants. What was sent may still be in the connection when the analyzer ends; only the answer shows
+// that it was received. The caller holds heisenReported.lock.
+func heisenAwaitVerdict() (status int32) {
+	if heisenReported.ended {
+		return heisenReported.status
+	}
+	status, ok := heisenAskAnswer()
+	if !ok {
+		heisenLost()
+		return 0
+	}
+	return status
 }
 
 // heisenEndRecording sends the rest and ends the recording. It reports whether it did: if several
@@ -182,9 +212,7 @@ func heisenEndRecording() bool {
 	heisenFlushAll(heisenForever)
 	heisenSendBye(stamps)
 	if !heisenDrain() {
-		if !heisenAloneNow() {
-			heisenGone()
-		}
+		heisenLost()
 		return false
 	}
 	return true
