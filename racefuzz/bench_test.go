@@ -29,6 +29,7 @@ func BenchmarkStrategy(b *testing.B) {
 			make func() (racefuzz.Strategy, error)
 		}{
 			{"random-walk", func() (racefuzz.Strategy, error) { return racefuzz.RandomWalk(), nil }},
+			{"pos", func() (racefuzz.Strategy, error) { return racefuzz.POS(), nil }},
 			{"pct", func() (racefuzz.Strategy, error) { return racefuzz.PCT(2, m.steps) }},
 			{"race-directed", func() (racefuzz.Strategy, error) { return racefuzz.RaceDirected() }},
 		} {
@@ -74,7 +75,7 @@ func BenchmarkChoice(b *testing.B) {
 			name     string
 			strategy core.Strategy
 		}{
-			{"random-walk", core.RandomWalk}, {"pct", core.PCT}, {"race-directed", core.RaceDirected},
+			{"random-walk", core.RandomWalk}, {"pos", core.POS}, {"pct", core.PCT}, {"race-directed", core.RaceDirected},
 			{"deadlock-directed", core.DeadlockDirected}, {"section-directed", core.SectionDirected},
 			{"replay", core.Replay}, {"follow", core.Follow},
 		} {

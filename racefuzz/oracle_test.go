@@ -249,6 +249,7 @@ func strategies(t testing.TB) []racefuzz.Strategy {
 	strategy, patience := must(t), racefuzz.WithPostponeLimit(50)
 	return []racefuzz.Strategy{
 		racefuzz.RandomWalk(),
+		racefuzz.POS(),
 		strategy(racefuzz.PCT(2, 12, patience)),
 		strategy(racefuzz.PCT(4, 12, patience)),
 		strategy(racefuzz.RaceDirected(patience)),

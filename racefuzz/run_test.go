@@ -621,6 +621,7 @@ func TestNames(t *testing.T) {
 		want string
 	}{
 		{racefuzz.RandomWalk(), "random-walk"},
+		{racefuzz.POS(), "pos"},
 		{strategy(racefuzz.PCT(3, 100)), "pct depth=3 steps=100"},
 		{strategy(racefuzz.PCT(3, 100, racefuzz.WithPostponeLimit(7))), "pct depth=3 steps=100 patience=7"},
 		{strategy(racefuzz.RaceDirected()), "race-directed"},

@@ -43,6 +43,19 @@ func PCT(depth int, steps uint64, opts ...StrategyOption) (Strategy, error) {
 		fmt.Sprintf("pct depth=%d steps=%d", depth, steps), opts)
 }
 
+// POS returns a strategy for partial order sampling (Yuan, Yang, Gu, CAV 2018, section 3). Each
+// operation has a random priority, which it gets when its task arrives at it. The operation with the
+// highest priority goes first. Then all operations that are next and whose order with it matters get
+// other priorities: those of the same lock, channel or variable, except reads. A task that yields goes
+// last.
+//
+// Guarantee: every execution has a probability above 0. Operations whose order does not matter do not
+// make a bug less likely to be found as fast as in a random walk: one of two tasks makes no step while
+// the other makes k that do not concern it with probability 1/(k+1), not 1/2^k.
+func POS() Strategy {
+	return &builtin{config: strategies.Config{Strategy: strategies.POS}, name: "pos"}
+}
+
 // RaceDirected returns a strategy that brings two tasks to the places First and Second at the same
 // time (Sen, PLDI 2008, Algorithm 1). It is a random walk that postpones a task that is about to
 // access memory at one of the places, until another task is about to make a conflicting access

@@ -102,8 +102,9 @@ func TestReplayUnrecorded(t *testing.T) {
 	}
 }
 
-// TestScheduledVerdicts: programs have the same verdicts in deterministic runs, and no race is
-// predicted in programs without races.
+// TestScheduledVerdicts: programs have the same verdicts in deterministic runs, by the detector that
+// runs inside of them, too, and no race is predicted in programs without races. Goroutines that are
+// left behind go on to their ends.
 func TestScheduledVerdicts(t *testing.T) {
 	list, err := exec.Command(program(t)).Output()
 	if err != nil {
@@ -113,9 +114,10 @@ func TestScheduledVerdicts(t *testing.T) {
 		racy, name := pair[0] == "race", pair[1]
 		t.Run(pair[0]+"/"+name, func(t *testing.T) {
 			t.Parallel()
-			found := false
+			found, foundInside := false, false
 			for seed := range uint64(2) {
-				rec := record(t, run{exe: program(t), args: []string{name}, schedule: &recorder.Schedule{Strategy: strategies.Config{Seed: seed}}})
+				rec := record(t, run{exe: program(t), args: []string{name}, mode: recorder.EverythingAndRaces,
+					schedule: &recorder.Schedule{Strategy: strategies.Config{Seed: seed}, ToEnd: true}})
 				if rec.err != nil || !rec.finished || rec.status != 0 {
 					t.Errorf("error %v, finished %v, status %d: %s", rec.err, rec.finished, rec.status, rec.stderr)
 				}
@@ -123,6 +125,12 @@ func TestScheduledVerdicts(t *testing.T) {
 					found = true
 					if !racy {
 						t.Errorf("false alarm\n%s", rec.describe(f))
+					}
+				}
+				for _, f := range rec.found {
+					foundInside = true
+					if !racy {
+						t.Errorf("false alarm inside\n%s", rec.describe(f))
 					}
 				}
 				// A goroutine that copies a lock while it holds the lock races with those that try
@@ -133,8 +141,8 @@ func TestScheduledVerdicts(t *testing.T) {
 					}
 				}
 			}
-			if racy && !found {
-				t.Error("no race found")
+			if racy && (!found || !foundInside) {
+				t.Errorf("race found: %v, inside: %v", found, foundInside)
 			}
 		})
 	}

@@ -28,6 +28,7 @@ goroutine at a time, under schedules that make suspected bugs happen.
 `,
 	first: []brief{
 		{"seeds", "try each suspect with these seeds (default 1:10)"},
+		{"time", "then search each test for this time (default 10s)"},
 		{"j", "number of executions at a time"},
 		{"limit", "stop an execution after this time (default 1m)"},
 		{"predict", "try what the detector mcm predicts, too"},
@@ -36,14 +37,14 @@ goroutine at a time, under schedules that make suspected bugs happen.
 		{"report", "text, or json with a suspect on each line"},
 		{"baseline", "do not report the findings in a file"},
 		{"suppress", "do not report findings that lines of a file match"},
-		{"shard", "try only a part of the suspects, as 2/3"},
 	},
 	long: `Programs run with one goroutine at a time. First each program runs a few times.
 $heisen suspects what may race or deadlock in another schedule, or interleave with
 an atomic section of -sections. Then it tries each suspect with several seeds. It
 postpones a goroutine at one place of the suspect until another goroutine comes
 to the other place with a conflicting access to the same memory. One of the two,
-picked at random, goes first.
+picked at random, goes first. Last, each test is searched by itself under random
+schedules of several kinds, for the time of -time, or until it shows nothing new.
 
 A reported bug has happened. The report says how the program ended, and names a
 schedule for $heisen replay. The seed also decides select, the order of maps and
@@ -66,6 +67,7 @@ type fuzzRun struct {
 	seeds, shard, strategy string
 	parallel, procs        int
 	limit, virtual, wait   time.Duration
+	search                 time.Duration // for each test or program
 	patience               uint64
 	walks                  uint64
 	depth                  int
@@ -97,6 +99,10 @@ type fuzzRun struct {
 
 	mu sync.Mutex // guards the rest
 
+	stopped  int             // executions that reached a limit
+	units    []*confirm.Unit // what is searched
+	searched int             // executions of the search
+
 	suspects, judged, confirmed, harmful int
 	executions, tried                    int // planned, and made
 	started                              time.Time
@@ -109,11 +115,12 @@ func (inv *invocation) fuzz() (int, error) {
 	fs := inv.flags
 	fs.StringVar(&f.seeds, "seeds", "1:10", "try each suspect with the seeds `a:b`")
 	fs.StringVar(&f.shard, "shard", "1/1", "try only part `i/n` of the suspects; the parts are the same on every machine")
-	fs.StringVar(&f.strategy, "strategy", f.strategy, "how to choose the next goroutine: directed (at suspects), or without suspects\nwalk (at random) or pct (by random priorities)")
+	fs.StringVar(&f.strategy, "strategy", f.strategy, "how to choose the next goroutine: directed (at suspects), or without suspects\nwalk (at random), pct (by random priorities of goroutines) or pos (of operations)")
 	fs.Uint64Var(&f.walks, "walks", f.walks, "also look for suspects in `n` executions with random choices")
 	fs.IntVar(&f.depth, "depth", f.depth, "bug depth that pct assumes: the number of ordering constraints of a bug")
 	fs.IntVar(&f.parallel, "j", f.parallel, "number of executions at a time")
 	fs.IntVar(&f.procs, "procs", f.procs, "value of GOMAXPROCS in the programs")
+	fs.DurationVar(&f.search, "time", f.search, "after the suspects, search each test or program for this time, or not if it is 0")
 	fs.DurationVar(&f.limit, "limit", f.limit, "stop an execution after this time")
 	fs.DurationVar(&f.virtual, "virtual", f.virtual, "stop an execution after this virtual time")
 	fs.Uint64Var(&f.patience, "patience", 0, "postpone a goroutine for at most so many steps (default 131072)")
@@ -207,8 +214,12 @@ func (f *fuzzRun) run(ctx context.Context) error {
 	f.newConfirmer()
 	var suspects []*confirm.Suspect
 	failed := f.survey(ctx, programs, &suspects)
+	all := suspects
 	suspects = partOf(suspects, f.part, f.parts)
 	err = errors.Join(failed, f.confirm(ctx, suspects))
+	if err == nil && f.search > 0 && f.strategy == "directed" {
+		err = f.searchUnits(ctx, programs, all)
+	}
 	f.reportObserved(ctx)
 	f.reportUnexplained(ctx)
 	return err
@@ -272,6 +283,8 @@ func (f *fuzzRun) survey(ctx context.Context, programs []*confirm.Program, suspe
 			s := confirm.AnyFailure(p, confirm.Priorities)
 			s.Length = runs[0].Execution.Steps
 			found = []*confirm.Suspect{s}
+		case "pos":
+			found = []*confirm.Suspect{confirm.AnyFailure(p, confirm.Sampling)}
 		}
 		*suspects = append(*suspects, found...)
 		if f.part == 1 {
@@ -295,6 +308,9 @@ func (f *fuzzRun) runSurvey(ctx context.Context, survey *confirm.Survey, program
 		}
 		looked.Add(1)
 		f.usual[p] = runs[0].Execution.Outcome
+		for _, t := range runs {
+			f.noteStopped(t)
+		}
 		for _, why := range skipped {
 			fmt.Fprintf(f.Err, "%s: %s\n", f.tool.Name, why)
 		}
@@ -304,7 +320,7 @@ func (f *fuzzRun) runSurvey(ctx context.Context, survey *confirm.Survey, program
 }
 
 // partOf returns the i-th of n parts, from 1.
-func partOf(all []*confirm.Suspect, i, n int) (mine []*confirm.Suspect) {
+func partOf[T any](all []T, i, n int) (mine []T) {
 	for k, s := range all {
 		if k%n == i-1 {
 			mine = append(mine, s)
@@ -331,6 +347,7 @@ func (f *fuzzRun) confirm(ctx context.Context, suspects []*confirm.Suspect) erro
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.tried++
+		f.noteStopped(t)
 		f.observed.Add(f.positions[s], s, t)
 	}
 	reported := make(chan struct{})
@@ -463,7 +480,19 @@ func (f *fuzzRun) summary() {
 	f.found.summary(f.Err)
 	if f.strategy == "directed" {
 		fmt.Fprintf(f.Err, "%s: %d of %d suspects confirmed in %d executions, %d of them harmful\n", f.tool.Name, f.confirmed, f.suspects, f.tried, f.harmful)
+		f.searchSummary()
 	} else {
 		fmt.Fprintf(f.Err, "%s: %d executions\n", f.tool.Name, f.tried)
+	}
+	if f.stopped > 0 {
+		fmt.Fprintf(f.Err, "%s: %d executions were stopped at a limit: %v of real time (-limit), or %v of virtual time (-virtual)\n",
+			f.tool.Name, f.stopped, f.limit, f.virtual)
+	}
+}
+
+// noteStopped counts an execution that was stopped at a limit. That is no bug.
+func (f *fuzzRun) noteStopped(t *confirm.Trial) {
+	if t.Execution.Outcome.Class == confirm.Hung {
+		f.stopped++
 	}
 }

@@ -15,7 +15,7 @@ import (
 func (inv *invocation) newFuzzing(known *knownFindings) *fuzzRun {
 	return &fuzzRun{
 		invocation: inv, overlaps: &atomraceFlags{}, reports: &reports{}, known: known, strategy: "directed",
-		parallel: runtime.NumCPU(), procs: 4, limit: time.Minute, virtual: 10 * time.Minute, wait: 100 * time.Millisecond,
+		parallel: runtime.NumCPU(), procs: 4, limit: time.Minute, virtual: 10 * time.Minute, wait: 100 * time.Millisecond, search: 10 * time.Second,
 		walks: 2, depth: 3, minimize: 60, folder: schedulesFolder, from: 1, to: 10, part: 1, parts: 1,
 		usual: map[*confirm.Program]confirm.Outcome{}, explained: map[*confirm.Program][]confirm.Outcome{},
 		positions: map[*confirm.Suspect]int{}, reported: map[string]bool{},
@@ -35,12 +35,12 @@ func (f *fuzzRun) check() error {
 		return err
 	}
 	switch {
-	case !slices.Contains([]string{"directed", "walk", "pct"}, f.strategy):
-		return misuse("unknown strategy %q; there are directed, walk, pct", f.strategy)
+	case !slices.Contains([]string{"directed", "walk", "pct", "pos"}, f.strategy):
+		return misuse("unknown strategy %q; there are directed, walk, pct, pos", f.strategy)
 	case f.parallel < 1 || f.procs < 1 || f.depth < 1:
 		return misuse("-j, -procs and -depth are at least 1")
-	case f.minimize < 0 || f.limit <= 0 || f.virtual <= 0 || f.wait < 0:
-		return misuse("-minimize and -wait are not negative, -limit and -virtual are more than 0")
+	case f.minimize < 0 || f.limit <= 0 || f.virtual <= 0 || f.wait < 0 || f.search < 0:
+		return misuse("-minimize, -wait and -time are not negative, -limit and -virtual are more than 0")
 	}
 	return nil
 }

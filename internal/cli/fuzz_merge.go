@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/report"
@@ -23,9 +24,10 @@ func (f *fuzzRun) merge() (int, error) {
 	}
 	var failed error
 	suspects, confirmed, harmful, executions, failures := 0, 0, 0, 0, 0
-	for _, one := range confirm.Merge(all) {
+	merged := confirm.Merge(all)
+	for _, one := range merged {
 		t := one.Trials
-		if t == nil {
+		if t == nil || isObserved(&one) && slices.ContainsFunc(merged, func(other report.Finding) bool { return confirm.SameBug(&other, &one) }) {
 			continue
 		}
 		_, hidden := f.known.hides(&one)

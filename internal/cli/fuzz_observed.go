@@ -12,7 +12,7 @@ import (
 
 // isObserved reports whether a finding is no suspect that was tried.
 func isObserved(f *report.Finding) bool {
-	return f.Kind == heisen.Failure || f.Kind == heisen.Leak
+	return f.Kind == heisen.Failure || confirm.IsObserved(f)
 }
 
 // confirmedBug is a suspect that was confirmed.

@@ -69,7 +69,7 @@ func TestFaultMatrix(t *testing.T) {
 	}
 	commands := []string{
 		"heisen run .", "heisen test .", "heisen run -detect hb .", "heisen test -filter none -detect hybrid,fasttrack .",
-		"heisen run -detect atomrace -noise random .", "heisen fuzz -seeds 1:3 run .", "heisen test -predict .",
+		"heisen run -detect atomrace -noise random .", "heisen fuzz -time 1s -seeds 1:3 run .", "heisen test -predict .",
 	}
 	for _, fault := range []struct {
 		name, setup, after string
@@ -150,8 +150,8 @@ func TestTogether(t *testing.T) {
 		{"run", "-report", "text", "-report", "json:found.json", "-write-baseline", "known.json", "."},
 		{"test", "-report", "text", "-report", "json:found.json", "-write-baseline", "known.json", "."},
 		{"run", "-detect", "hb", "-report", "text", "-report", "json:found.json", "."},
-		{"fuzz", "-seeds", "1:3", "-schedules", "schedules", "run", "."},
-		{"fuzz", "-seeds", "1:3", "-schedules", "schedules", "run", "."},
+		{"fuzz", "-time", "1s", "-seeds", "1:3", "-schedules", "schedules", "run", "."},
+		{"fuzz", "-time", "1s", "-seeds", "1:3", "-schedules", "schedules", "run", "."},
 	}
 	var wg sync.WaitGroup
 	for range 2 {

@@ -204,15 +204,18 @@ func (s *Suspect) confirmed(e *Execution) (yes bool, first int) {
 	case heisen.Deadlock:
 		return (e.Outcome.Class == Deadlocked || len(e.Leaked) > 0) && s.blockedIn(e), -1
 	case heisen.Failure:
-		return e.Outcome.Class != Passed, -1
+		return e.Outcome.Class.Failed(), -1
 	}
 	switch {
 	case len(e.Meetings) == 0:
+		if f := s.raceIn(e); f != nil {
+			return true, s.side(f)
+		}
 		return false, -1
 	case e.Meetings[0].Kind != strategies.Race:
 		return true, -1
 	}
-	return true, s.side(&e.Meetings[0])
+	return true, s.side(&e.Meetings[0].Finding)
 }
 
 // asHappened returns the suspect's finding as it happened in an execution.
@@ -228,10 +231,12 @@ func (s *Suspect) asHappened(e *Execution) report.Finding {
 	if len(e.Meetings) > 0 {
 		if met := &e.Meetings[0]; met.Kind == strategies.Race {
 			f = met.Finding
-			if s.side(met) == 1 { // keep the order of the suspect's accesses
+			if s.side(&met.Finding) == 1 { // keep the order of the suspect's accesses
 				f.Accesses = []report.Access{f.Accesses[1], f.Accesses[0]}
 			}
 		}
+	} else if seen := s.raceIn(e); seen != nil {
+		f = inOrderOf(seen, &s.Finding)
 	}
 	f.Detector, f.Package = detectorName, s.Finding.Package
 	return f
@@ -246,7 +251,7 @@ func summarize(s *Suspect, trials []*Trial) *Result {
 	for _, t := range trials {
 		if t.follows() && v.Follow != Followed {
 			switch {
-			case t.Confirmed:
+			case t.Confirmed && !t.missed():
 				v.Follow = Followed
 			case t.Execution.Diverged > 0:
 				v.Follow = Diverged

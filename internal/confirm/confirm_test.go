@@ -220,7 +220,7 @@ func testTruth(t *testing.T, p *racefuzz.Program, l *lab, seeds uint64) {
 		case !isKnown:
 			t.Errorf("nothing is known of %q and %q", a, b)
 		case v.Confirmed > 0 && !races:
-			t.Errorf("%q and %q do not race, and meet in %d executions", a, b, v.Confirmed)
+			t.Errorf("%q and %q do not race, and are confirmed in %d executions", a, b, v.Confirmed)
 		}
 		for _, e := range v.Endings {
 			checkEnding(t, p, &e)
@@ -286,8 +286,9 @@ func checkReplay(t *testing.T, l *lab, v *confirm.Result) *confirm.Reproduction 
 	if err != nil {
 		t.Fatal(err)
 	}
-	met := len(e.Meetings) > 0 || e.Stuck != nil
-	if e.Hash != read.Hash || e.Steps != read.Steps || e.Diverged > 0 || !e.Outcome.Same(ending.Outcome) || !met {
+	happened := len(e.Meetings) > 0 || e.Stuck != nil ||
+		slices.ContainsFunc(e.Observed, func(f report.Finding) bool { return f.Fingerprint == v.Finding.Fingerprint })
+	if e.Hash != read.Hash || e.Steps != read.Steps || e.Diverged > 0 || !e.Outcome.Same(ending.Outcome) || !happened {
 		t.Errorf("%s\nbecomes %d steps, hash %x, %d choices not made, %d meetings, %v", text, e.Steps, e.Hash, e.Diverged, len(e.Meetings), e.Outcome)
 	}
 	return proof

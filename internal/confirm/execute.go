@@ -32,6 +32,8 @@ type Plan struct {
 	Detect func(symbols *heisen.Symbols) ([]heisen.Detector, error)
 	// OnMeeting is called at each Meeting, between the events of the recording; it may be nil.
 	OnMeeting func()
+	// OnRace is called at each race by happens-before, likewise; it may be nil.
+	OnRace func(f *heisen.Finding, symbols *heisen.Symbols)
 	// Finish is called at the end of the recording, while its symbols are still valid; it may
 	// be nil.
 	Finish func(symbols *heisen.Symbols)
@@ -229,7 +231,7 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	defer p.Close(0)
 	schedule := *r.plan.Schedule
 	schedule.ToEnd = true
-	want := recorder.Want{Mode: r.plan.Mode, Schedule: &schedule}
+	want := recorder.Want{Mode: r.plan.Mode | recorder.EverythingAndRaces, Schedule: &schedule}
 	if r.symbols != nil {
 		want.Symbolizer = r.symbols
 	}
@@ -237,13 +239,21 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	if err != nil {
 		return err
 	}
+	held := newHeldLocks(stream.Symbols())
 	stream.OnMeeting(func(m recorder.Meeting) {
 		if len(r.execution.Meetings) == maxMeetings {
 			return
 		}
+		held.hold(m.Accesses)
 		r.execution.Meetings = append(r.execution.Meetings, Meeting{Meeting: m})
 		if r.plan.OnMeeting != nil {
 			r.plan.OnMeeting()
+		}
+	})
+	var found racesFound
+	stream.OnOverlap(func(o recorder.Overlap) {
+		if f, isRace := found.add(o); isRace && r.plan.OnRace != nil {
+			r.plan.OnRace(&f, stream.Symbols())
 		}
 	})
 	var detectors []heisen.Detector
@@ -253,12 +263,12 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 			return err
 		}
 	}
-	held := newHeldLocks(stream.Symbols())
 	_, err = heisen.Run(ctx, stream, append(detectors, held)...)
 	drain(stream)
 	for i := range r.execution.Meetings { // after the end all goroutines have names
 		m := &r.execution.Meetings[i]
 		m.Finding = r.resolver.resolve(findingOf(m.Meeting), stream.Symbols())
+		r.knowLocks(&m.Finding)
 	}
 	r.execution.Execution = *stream.Execution()
 	if stuck := r.execution.Stuck; stuck != nil {
@@ -266,7 +276,11 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	} else {
 		r.execution.Blocked = held.blocked(r.execution.Leaked, r.resolver)
 	}
-	r.execution.Observed = held.leaks(r.execution.Leaked, r.resolver)
+	leaks := held.leaks(r.execution.Leaked, r.resolver)
+	for i := range leaks {
+		r.knowLocks(&leaks[i])
+	}
+	r.execution.Observed = append(found.resolved(r.resolver, stream.Symbols()), leaks...)
 	for _, in := range r.execution.Influences {
 		r.execution.Outside = append(r.execution.Outside, r.resolver.influence(in, stream.Symbols()))
 	}
@@ -281,4 +295,12 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 		err = fmt.Errorf("its places cannot be named: %w", failed)
 	}
 	return err
+}
+
+// knowLocks notes in a finding if its locks are not known, because they were not recorded. The races
+// that a program finds itself have them in any case.
+func (r *receiver) knowLocks(f *report.Finding) {
+	for i := range f.Accesses {
+		f.Accesses[i].LocksUnknown = r.plan.Mode == recorder.FindingsOnly
+	}
 }

@@ -21,7 +21,7 @@ func AnyFailure(p *Program, strategy strategies.Strategy) *Suspect {
 func (v *Result) Failures(usual Outcome) (all []*Result) {
 	anything := v.Suspect.Finding.Kind == heisen.Failure
 	for _, e := range v.Endings {
-		if e.Outcome.Class == Passed || e.Outcome.Same(usual) || e.Confirmed && !anything {
+		if !e.Outcome.Class.Failed() || e.Outcome.Same(usual) || e.Confirmed && !anything {
 			continue
 		}
 		suspect := *v.Suspect
@@ -45,7 +45,7 @@ func SurveyFailures(p *Program, runs []*Trial) (all []*Result) {
 			s = AnyFailure(p, Walk)
 		}
 		t := *run
-		t.Confirmed = t.Execution.Outcome.Class != Passed
+		t.Confirmed = t.Execution.Outcome.Class.Failed()
 		all = append(all, summarize(s, []*Trial{&t}).Failures(usual)...)
 		if i == 0 {
 			usual = run.Execution.Outcome

@@ -46,6 +46,14 @@ func (h *heldLocks) blocked(all []recorder.Blocked, resolver *Resolver) []report
 	return resolver.blocked(where, reasons, h.symbols)
 }
 
+// hold adds the locks that the threads of accesses hold now to the accesses.
+func (h *heldLocks) hold(accesses []heisen.Access) {
+	for i := range accesses {
+		a := &accesses[i]
+		a.Context = h.symbols.Context(heisen.Cursor{Calls: h.symbols.Cursor(a.Context).Calls, Locks: h.locks[a.Thread].Locks})
+	}
+}
+
 // access returns where a goroutine is blocked, with the locks that it holds.
 func (h *heldLocks) access(b *recorder.Blocked) heisen.Access {
 	calls := h.symbols.Cursor(b.Context).Calls

@@ -35,14 +35,12 @@ func waitOp(reason string) heisen.Op {
 }
 
 // leaks returns a finding for each place at which goroutines wait for ever at the end of a program.
-// The goroutines of the same test at other places are its Blocked.
+// Those of the same test that came there by other calls, or wait elsewhere, are its Blocked.
 func (h *heldLocks) leaks(leaked []recorder.Blocked, resolver *Resolver) (all []report.Finding) {
 	if len(leaked) == 0 {
 		return nil
 	}
-	blocked := h.blocked(leaked, resolver)
-	var of []int // the goroutines of the findings
-	for i, g := range leaked {
+	for _, g := range leaked {
 		access := h.access(&g)
 		access.Op = waitOp(g.Reason)
 		f := resolver.resolve(heisen.Finding{
@@ -53,12 +51,19 @@ func (h *heldLocks) leaks(leaked []recorder.Blocked, resolver *Resolver) (all []
 		if slices.ContainsFunc(all, same) {
 			continue
 		}
-		all, of = append(all, f), append(of, i)
+		all = append(all, f)
+	}
+	var others []report.Blocked // with different stacks
+	for _, g := range h.blocked(leaked, resolver) {
+		if !slices.ContainsFunc(others, func(b report.Blocked) bool { return b.Test == g.Test && slices.Equal(b.Stack, g.Stack) }) {
+			others = append(others, g)
+		}
 	}
 	for i := range all {
-		for j, g := range of {
-			if i != j && all[i].Accesses[0].Test == blocked[g].Test && len(all[i].Blocked) < maxBlocked {
-				all[i].Blocked = append(all[i].Blocked, blocked[g])
+		of := &all[i].Accesses[0]
+		for _, g := range others {
+			if g.Test == of.Test && !slices.Equal(g.Stack, of.Stack) && len(all[i].Blocked) < maxBlocked {
+				all[i].Blocked = append(all[i].Blocked, g)
 			}
 		}
 	}

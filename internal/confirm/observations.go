@@ -2,20 +2,21 @@ package confirm
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
 )
 
 // Observations collects the bugs that executions show by themselves, whatever they try
-// (Execution.Observed). The zero value is empty. A bug has the same result whatever the order is in
-// which executions are added.
+// (Execution.Observed). The zero value is empty. The results do not depend on the order in which
+// executions are added.
 type Observations struct {
 	known map[observationKey]*observation
 	made  map[*Program]int // executions
-	order []*observation
 }
 
 type observationKey struct {
@@ -23,13 +24,17 @@ type observationKey struct {
 	fingerprint string
 }
 
-// observation is a bug that was observed, and the first execution with it.
+// observation has the executions that have shown a bug, by their outcomes without numbers.
 type observation struct {
-	suspect  *Suspect // of that execution, with the bug as its finding
+	endings map[Outcome]*observedEnding
+}
+
+// observedEnding is the first execution with a bug and an outcome.
+type observedEnding struct {
+	suspect  *Suspect // that it tried, with the bug as its finding
 	trial    *Trial
 	position int // of the suspect; negative for runs of a survey
-	count    int // executions with the bug
-	same     int // those of them with the first one's outcome
+	count    int // executions with the bug and the outcome
 }
 
 // AddSurvey adds the runs of a survey, of which the first had the default schedule.
@@ -49,66 +54,71 @@ func (o *Observations) Add(position int, s *Suspect, t *Trial) {
 		o.known, o.made = map[observationKey]*observation{}, map[*Program]int{}
 	}
 	o.made[s.Program]++
+	outcome := t.Execution.Outcome
+	outcome.Message = numbers.ReplaceAllString(outcome.Message, "#")
 	for i := range t.Execution.Observed {
 		f := &t.Execution.Observed[i]
 		key := observationKey{s.Program, f.Fingerprint}
-		seen := o.known[key]
-		if seen == nil {
-			seen = &observation{}
-			o.known[key] = seen
-			o.order = append(o.order, seen)
+		if o.known[key] == nil {
+			o.known[key] = &observation{map[Outcome]*observedEnding{}}
 		}
-		next := &observation{trial: t, position: position, count: seen.count + 1, same: seen.same}
-		switch {
-		case seen.trial == nil || next.before(seen):
-			suspect := *s
-			suspect.Finding, suspect.observed = *f, true
-			suspect.Finding.Package = s.Program.Package
-			next.suspect = &suspect
-			if seen.trial == nil || !seen.trial.Execution.Outcome.Same(t.Execution.Outcome) {
-				next.same = 0
-			}
-			next.same++
-			*seen = *next
-		default:
-			seen.count++
-			if seen.trial.Execution.Outcome.Same(t.Execution.Outcome) {
-				seen.same++
+		suspect := *s
+		suspect.Finding, suspect.observed = *f, true
+		suspect.Finding.Package = s.Program.Package
+		next := &observedEnding{&suspect, t, position, 1}
+		if same := o.known[key].endings[outcome]; same != nil {
+			next.count += same.count
+			if !next.before(same) {
+				next.suspect, next.trial, next.position = same.suspect, same.trial, same.position
 			}
 		}
+		o.known[key].endings[outcome] = next
 	}
 }
 
 // before reports whether an execution is the one to show rather than another one.
-func (o *observation) before(other *observation) bool {
-	return cmp.Or(cmp.Compare(o.position, other.position),
-		boolOrder(other.trial.follows())-boolOrder(o.trial.follows()),
-		cmp.Compare(o.trial.number, other.trial.number)) < 0
+func (e *observedEnding) before(other *observedEnding) bool { return e.compare(other) < 0 }
+
+func (e *observedEnding) compare(other *observedEnding) int {
+	return cmp.Or(cmp.Compare(e.position, other.position),
+		boolOrder(other.trial.follows())-boolOrder(e.trial.follows()),
+		cmp.Compare(e.trial.number, other.trial.number))
 }
 
-// Results returns a result for each bug for which wanted returns true.
-func (o *Observations) Results(wanted func(*Program, *report.Finding) bool) (all []*Result) {
-	slices.SortStableFunc(o.order, func(a, b *observation) int {
-		switch {
-		case a.before(b):
-			return -1
-		case b.before(a):
-			return 1
-		}
-		return cmp.Compare(a.suspect.Finding.Fingerprint, b.suspect.Finding.Fingerprint)
+// result returns the bug with its endings, the worst first.
+func (b *observation) result(made map[*Program]int) (v *Result, first *observedEnding) {
+	endings := slices.SortedFunc(maps.Values(b.endings), func(a, b *observedEnding) int {
+		return cmp.Or(b.trial.Execution.Outcome.Class.harm()-a.trial.Execution.Outcome.Class.harm(), b.count-a.count, a.compare(b))
 	})
-	for _, seen := range o.order {
-		s := seen.suspect
-		if !wanted(s.Program, &s.Finding) {
-			continue
-		}
-		t := *seen.trial
+	first = endings[0]
+	v = &Result{Suspect: first.suspect, Finding: first.suspect.Finding, Tried: made[first.suspect.Program]}
+	for _, e := range endings {
+		t := *e.trial
 		t.Confirmed, t.First = true, -1
-		all = append(all, &Result{
-			Suspect: s, Finding: s.Finding, Tried: o.made[s.Program], Confirmed: seen.count,
-			Endings: []Ending{{t.Execution.Outcome, -1, true, seen.same, &t}},
-		})
+		v.Confirmed += e.count
+		v.Endings = append(v.Endings, Ending{t.Execution.Outcome, -1, true, e.count, &t})
+		if e.before(first) {
+			first = e
+		}
 	}
+	return v, first
+}
+
+// Results returns a result for each bug for which wanted returns true, in the order in which the
+// first executions with them come.
+func (o *Observations) Results(wanted func(*Program, *report.Finding) bool) (all []*Result) {
+	firsts := map[*Result]*observedEnding{}
+	for _, b := range o.known {
+		v, first := b.result(o.made)
+		if wanted(v.Suspect.Program, &v.Finding) {
+			all = append(all, v)
+			firsts[v] = first
+		}
+	}
+	slices.SortFunc(all, func(a, b *Result) int {
+		return cmp.Or(cmp.Compare(a.Suspect.Program.Path, b.Suspect.Program.Path), firsts[a].compare(firsts[b]),
+			cmp.Compare(a.Finding.Fingerprint, b.Finding.Fingerprint))
+	})
 	return all
 }
 
@@ -123,10 +133,31 @@ func (s *Suspect) observedIn(e *Execution) *report.Finding {
 	return nil
 }
 
-// SameBug reports whether a bug that was observed belongs to a confirmed one: a goroutine that waits
-// for ever is part of a deadlock.
+// targets returns the places of the operations of a suspect.
+func (s *Suspect) targets() []recorder.Target {
+	if !s.observed {
+		return s.Targets
+	}
+	if of, err := suspectOf(s.Program, &s.Finding); err == nil {
+		return of.Targets
+	}
+	return nil
+}
+
+// IsObserved reports whether a finding is one of Observations.
+func IsObserved(f *report.Finding) bool {
+	return f.Detector == leakDetector || f.Detector == raceDetector
+}
+
+// SameBug reports whether a bug that was observed is a confirmed one, or belongs to it: a race of
+// the same accesses, or a goroutine that waits for ever in a deadlock.
 func SameBug(confirmed, observed *report.Finding) bool {
-	if confirmed.Kind != heisen.Deadlock || observed.Kind != heisen.Leak {
+	switch {
+	case confirmed.Detector != detectorName || confirmed.Trials == nil || confirmed.Trials.Confirmed == 0:
+		return false
+	case confirmed.Kind == heisen.Race && observed.Kind == heisen.Race:
+		return confirmed.Fingerprint == observed.Fingerprint || samePair(confirmed, observed)
+	case confirmed.Kind != heisen.Deadlock || observed.Kind != heisen.Leak:
 		return false
 	}
 	return slices.ContainsFunc(confirmed.Accesses, func(a report.Access) bool { return samePlace(&a, &observed.Accesses[0]) })

@@ -19,8 +19,11 @@ const (
 	Fatal      Class = "fatal error" // the runtime stops the program, such as for concurrent map writes
 	Exited     Class = "exit"        // any other status
 	Killed     Class = "signal"      // a signal ended it
-	Hung       Class = "hang"        // it was stopped after its time limit
+	Hung       Class = "hang"        // it was stopped at a limit
 )
+
+// Failed reports whether the execution has shown a failure. One that was stopped at a limit has not.
+func (c Class) Failed() bool { return c != Passed && c != Hung }
 
 // Outcome is how an execution has ended.
 type Outcome struct {

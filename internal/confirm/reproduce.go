@@ -131,6 +131,9 @@ func (c *Confirmer) findCalm(ctx context.Context, s *Suspect, ending *Ending, se
 // repeats reports whether the suspect happened in an execution that ended like ending.
 func (s *Suspect) repeats(ending *Ending, e *Execution) bool {
 	confirmed, _ := s.confirmed(e)
+	if len(e.Meetings) == 0 && len(ending.Trial.Execution.Meetings) > 0 && !s.observed && s.Finding.Kind != heisen.Failure {
+		return false // it is easier to understand if the accesses meet
+	}
 	return confirmed && e.Outcome.Same(ending.Outcome)
 }
 
@@ -140,10 +143,19 @@ func (c *Confirmer) record(ctx context.Context, s *Suspect, schedule *recorder.S
 	e, err := s.Program.Execute(ctx, Plan{
 		Schedule: schedule, Mode: recorder.Everything, Tests: s.tests(schedule), Limit: c.Limit,
 		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
-			story = newExplanation(symbols, c.Resolver.std, schedule.Targets)
+			story = newExplanation(symbols, c.Resolver.std, s.targets())
 			return []heisen.Detector{story}, nil
 		},
-		OnMeeting: func() { story.meeting() },
+		OnMeeting: func() {
+			if !s.observed {
+				story.meeting()
+			}
+		},
+		OnRace: func(f *heisen.Finding, symbols *heisen.Symbols) {
+			if s.observed && f.Fingerprint(symbols) == s.Finding.Fingerprint {
+				story.meeting()
+			}
+		},
 		Finish: func(symbols *heisen.Symbols) {
 			story.steps = c.Resolver.steps(story.selected(), symbols)
 		},

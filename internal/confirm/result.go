@@ -27,6 +27,11 @@ func (t *Trial) follows() bool {
 	return t.Schedule != nil && t.Schedule.Strategy.Strategy == strategies.Follow
 }
 
+// missed reports whether the accesses of a race did not meet. The race is one by happens-before.
+func (t *Trial) missed() bool {
+	return len(t.Execution.Meetings) == 0 && slices.ContainsFunc(t.Execution.Observed, func(f report.Finding) bool { return f.Kind == heisen.Race })
+}
+
 // Result summarizes the trials of a suspect.
 type Result struct {
 	Suspect *Suspect
@@ -63,9 +68,9 @@ type Ending struct {
 	Trial     *Trial // the first of them
 }
 
-// failed reports whether an execution in which the suspect happened did not pass.
+// failed reports whether an execution in which the suspect happened failed.
 func (v *Result) failed() bool {
-	return slices.ContainsFunc(v.Endings, func(e Ending) bool { return e.Confirmed && e.Outcome.Class != Passed })
+	return slices.ContainsFunc(v.Endings, func(e Ending) bool { return e.Confirmed && e.Outcome.Class.Failed() })
 }
 
 // harm orders outcomes from harmless to bad.
@@ -113,7 +118,7 @@ func (v *Result) Report(usual Outcome) report.Finding {
 		if first := e.First; first >= 0 {
 			ending.First = &first
 		}
-		if e.Confirmed && (v.Finding.Kind == heisen.Deadlock || e.Outcome.Class != Passed && !e.Outcome.Same(usual)) {
+		if e.Confirmed && (v.Finding.Kind == heisen.Deadlock || e.Outcome.Class.Failed() && !e.Outcome.Same(usual)) {
 			t.Harmful = true
 		}
 		for _, from := range e.Trial.Execution.Outside {

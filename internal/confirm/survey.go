@@ -18,6 +18,7 @@ import (
 	"github.com/heisen-go/heisen/racefuzz"
 	"github.com/heisen-go/heisen/report"
 	"github.com/heisen-go/heisen/section"
+	"github.com/heisen-go/heisen/vclock"
 )
 
 // Resolver resolves the findings of executions. Several goroutines may use it.
@@ -127,7 +128,7 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, skip
 				predicted = append(predicted, w)
 			}
 		})
-		if errors.Is(err, lockset.ErrEvicted) { // there may be more suspects
+		if errors.Is(err, lockset.ErrEvicted) || errors.Is(err, vclock.ErrForgotten) { // there may be more suspects
 			skipped, err = append(skipped, "suspects may be missing: "+err.Error()), nil
 		}
 		if err != nil {

@@ -36,6 +36,7 @@ type Suspect struct {
 const (
 	Walk       = strategies.RandomWalk
 	Priorities = strategies.PCT
+	Sampling   = strategies.POS
 )
 
 // suspectOf makes a suspect of a finding in a program. It returns an error if the finding cannot be
@@ -124,14 +125,14 @@ func targetMode(op string) recorder.TargetMode {
 	return recorder.OnWrite
 }
 
-// side returns the index of the finding's access at whose place the first access of a meeting was
+// side returns the index of the finding's access at whose place the first access of a race was
 // made. It returns -1 if there is none, or more than one.
-func (s *Suspect) side(m *Meeting) int {
-	if len(m.Finding.Accesses) < 2 {
+func (s *Suspect) side(race *report.Finding) int {
+	if len(race.Accesses) < 2 {
 		return -1
 	}
 	found := -1
-	first := &m.Finding.Accesses[0]
+	first := &race.Accesses[0]
 	for i := range s.Finding.Accesses {
 		if a := &s.Finding.Accesses[i]; a.Op == first.Op && samePlace(a, first) {
 			if found >= 0 {

@@ -114,7 +114,7 @@ func (s *Schedule) encode() ([]byte, error) {
 	}
 	b := append32(nil, uint32(s.Strategy.Strategy), or(s.Procs, defaultProcs), or(s.Spin, defaultSpin), flags)
 	b = append64(b, s.Strategy.Seed, s.MaxSteps, uint64(virtual), uint64(start.UnixNano()))
-	b = append64(b, s.Strategy.PostponeLimit, s.Strategy.WaitLimit, s.Strategy.Depth, s.Strategy.Steps)
+	b = append64(b, s.Strategy.PostponeLimit, s.Strategy.WaitLimit, s.Strategy.Depth, s.Strategy.Steps, s.Strategy.Variation)
 	if n := max(len(s.Strategy.Choices), len(s.Strategy.Turns)); n > maxFollowed {
 		return nil, fmt.Errorf("a schedule of %d choices, at most %d", n, maxFollowed)
 	}
@@ -161,8 +161,9 @@ type Execution struct {
 	// failed, and was not killed.
 	Ended bool
 	Steps uint64
-	// Hash is a hash of the sequence of choices.
-	Hash uint64
+	// Hash is a hash of the sequence of choices. Order is a hash of the order of the operations on
+	// each object; it is the same if only operations on different objects have changed places.
+	Hash, Order uint64
 	// Choices are the choices that differ from the default (strategies.Choice), by step, if the
 	// Schedule requests them. If the program was killed, the last ones may be missing. Lost counts
 	// those that were too many to keep.
@@ -278,6 +279,7 @@ func (s *Stream) setExecution(words []uint64) error {
 		return s.corrupt("the execution ends again")
 	}
 	e.Ended, e.Steps, e.Hash, e.Virtual, e.Reached, e.Diverged = true, words[0], words[1], time.Duration(words[2]), words[3] != 0, words[4]
+	e.Order = words[5]
 	for kind := range numInfluences {
 		count, first := words[executionWords+2*kind], words[executionWords+2*kind+1]
 		if first > s.hello.size {

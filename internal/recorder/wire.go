@@ -76,7 +76,7 @@ const (
 	byOrder  = 1 << 63
 	unknownG = 1<<32 - 1
 
-	executionWords = 5
+	executionWords = 6
 
 	overlapWords = 6
 

@@ -22,6 +22,10 @@ const (
 	Replay
 	// Follow lets tasks continue in the order of Turns and then continues as RaceDirected.
 	Follow
+	// POS is partial order sampling (Yuan, Yang, Gu, CAV 2018, section 3). Each operation has a
+	// random priority, and gets another one when an operation goes first on whose order with it
+	// the execution may depend. The operation with the highest priority is next.
+	POS
 )
 
 // Config configures a Scheduler. The slices remain the host's memory; the Scheduler only reads
@@ -30,6 +34,8 @@ type Config struct {
 	Strategy Strategy
 	// Seed determines all random choices and all random numbers.
 	Seed uint64
+	// Variation changes the random choices, and not the random numbers.
+	Variation uint64
 	// PostponeLimit bounds how many steps a task is postponed, or waited for. The default, for 0,
 	// is DefaultPostponeLimit; for Follow it is followPostponeLimit. Each time that a task stays
 	// postponed up to the limit, the limit halves, down to minPostponeLimit.
@@ -80,6 +86,9 @@ type Scheduler struct {
 	LostLog uint64
 	// Hash is a hash of all choices so far.
 	Hash uint64
+	// Order is a hash of the order of the operations on each object so far. It is the same for
+	// executions that differ only in the order of operations that do not concern the same object.
+	Order uint64
 	// Timer is set by the host before each Next: the time until a timer makes another task
 	// runnable, 0 if there is no such timer.
 	Timer uint64
@@ -111,6 +120,8 @@ type Scheduler struct {
 	sections [MaxSections]section // atomic sections that tasks are in
 	evict    int                  // index of the section that is replaced next
 
+	objects [orderObjects]uint64 // see noteOrder
+
 	choices generator // random numbers of the strategy
 	data    generator // random numbers of the program
 }
@@ -122,7 +133,7 @@ func (s *Scheduler) Start(c *Config) {
 	s.config.ByDefault = c.ByDefault || c.Strategy == Follow
 	s.Log = c.Log
 	s.last = NoTask
-	s.choices.seed(c.Seed)
+	s.choices.seed(c.Seed + c.Variation*0xD6E8FEB86659FD93)
 	s.data.seed(^c.Seed)
 	if s.config.PostponeLimit == 0 {
 		s.config.PostponeLimit = DefaultPostponeLimit
@@ -165,6 +176,8 @@ func (s *Scheduler) choose(tasks []Task, running uint32) int {
 		return s.replay(tasks, running)
 	case Follow:
 		return s.follow(tasks, running)
+	case POS:
+		return s.pos(tasks)
 	}
 	return s.randomWalk(tasks)
 }
@@ -177,6 +190,7 @@ func (s *Scheduler) randomWalk(tasks []Task) int { return int(s.choices.below(ui
 func (s *Scheduler) Record(tasks []Task, i int, running uint32) {
 	s.logChoice(tasks, i, running)
 	if i != Wait {
+		s.noteOrder(&tasks[i])
 		s.addRaces(tasks, i)
 		s.updateSections(&tasks[i])
 	}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/heisen-go/heisen/internal/confirm"
+)
+
+// searchUnits searches the tests and programs under schedules that aim at no suspect.
+func (f *fuzzRun) searchUnits(ctx context.Context, programs []*confirm.Program, suspects []*confirm.Suspect) error {
+	units, err := confirm.Units(ctx, programs, suspects)
+	if err != nil {
+		return err
+	}
+	units = partOf(units, f.part, f.parts)
+	positions := map[*confirm.Unit]int{}
+	f.mu.Lock()
+	f.units = units
+	for i, u := range units {
+		positions[u] = len(suspects) + i
+	}
+	f.mu.Unlock()
+	search := confirm.Search{Confirmer: f.confirmer, Time: f.search, OnTrial: func(u *confirm.Unit, s *confirm.Suspect, t *confirm.Trial) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.searched++
+		f.noteStopped(t)
+		f.observed.Add(positions[u], s, t)
+	}}
+	start := time.Now()
+	done := f.progressOf("searching", func() string { return f.searchStatus(time.Since(start)) }, time.Second)
+	err = search.Run(ctx, units)
+	done()
+	for _, u := range units {
+		f.unexplained = append(f.unexplained, u.Failures()...)
+	}
+	return err
+}
+
+// searchStatus describes the progress of the search.
+func (f *fuzzRun) searchStatus(since time.Duration) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	at := max(min(f.parallel, len(f.units)), 1) // units at a time
+	left := f.search*time.Duration((len(f.units)+at-1)/at) - since
+	return fmt.Sprintf("%d executions of %s, at most %v left", f.searched, f.whatIsSearched(), max(left, 0).Round(time.Second))
+}
+
+// searchSummary prints what was searched.
+func (f *fuzzRun) searchSummary() {
+	if len(f.units) == 0 {
+		return
+	}
+	exhausted := 0
+	for _, u := range f.units {
+		if u.Exhausted {
+			exhausted++
+		}
+	}
+	fmt.Fprintf(f.Err, "%s: searched %s in %d executions", f.tool.Name, f.whatIsSearched(), f.searched)
+	switch exhausted {
+	case 0:
+	case len(f.units):
+		fmt.Fprint(f.Err, "; more of them showed no new order of operations")
+	default:
+		fmt.Fprintf(f.Err, "; in %d tests more of them showed no new order of operations", exhausted)
+	}
+	fmt.Fprintln(f.Err)
+}
+
+// whatIsSearched names the units.
+func (f *fuzzRun) whatIsSearched() string {
+	switch {
+	case f.origin.Source.Verb == "run":
+		return "the program"
+	case len(f.units) == 1:
+		return "1 test"
+	}
+	return fmt.Sprintf("%d tests", len(f.units))
+}

@@ -1,0 +1,127 @@
+package confirm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
+)
+
+// TestObservationsInAnyOrder: the results do not depend on the order in which executions are added.
+func TestObservationsInAnyOrder(t *testing.T) {
+	p := &Program{Package: "p"}
+	type added struct {
+		position int
+		suspect  *Suspect
+		trial    *Trial
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	var all []added
+	for position := range 4 {
+		s := &Suspect{Program: p, Strategy: strategies.RaceDirected}
+		for number := range uint64(5) {
+			e := &Execution{Outcome: Outcome{Class: Passed}}
+			if random.IntN(3) == 0 {
+				e.Outcome = Outcome{Panicked, fmt.Sprint("index ", random.IntN(9))}
+			}
+			for bug := range 3 {
+				if random.IntN(3) == 0 {
+					e.Observed = append(e.Observed, report.Finding{Kind: heisen.Leak, Detector: leakDetector, Fingerprint: fmt.Sprint(bug)})
+				}
+			}
+			all = append(all, added{position, s, &Trial{Seed: number, Schedule: &recorder.Schedule{}, Execution: e, number: number}})
+		}
+	}
+	results := func() (texts []string) {
+		var o Observations
+		for _, a := range all {
+			o.Add(a.position, a.suspect, a.trial)
+		}
+		for _, v := range o.Results(func(*Program, *report.Finding) bool { return true }) {
+			f := v.Report(Outcome{Class: Passed})
+			texts = append(texts, fmt.Sprint(f, *f.Trials))
+		}
+		return texts
+	}
+	want := results()
+	if len(want) != 3 {
+		t.Fatalf("%d bugs: %q", len(want), want)
+	}
+	for range 50 {
+		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		if got := results(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("\n%q\nnot\n%q", got, want)
+		}
+	}
+}
+
+// TestObservationsFirst: a bug is shown in the first run of the survey that has it.
+func TestObservationsFirst(t *testing.T) {
+	p := &Program{Package: "p"}
+	leak := report.Finding{Kind: heisen.Leak, Detector: leakDetector, Fingerprint: "1"}
+	run := func(seed uint64, found ...report.Finding) *Trial {
+		return &Trial{Seed: seed, Execution: &Execution{Outcome: Outcome{Class: Passed}, Observed: found}, First: -1}
+	}
+	var o Observations
+	s := &Suspect{Program: p, Strategy: strategies.RaceDirected}
+	o.Add(0, s, run(7, leak))
+	o.AddSurvey(p, []*Trial{run(0), run(1), run(2, leak), run(3, leak)})
+	var asked []string
+	if all := o.Results(func(_ *Program, f *report.Finding) bool { asked = append(asked, f.Fingerprint); return false }); len(all) > 0 {
+		t.Errorf("unwanted results: %v", all)
+	}
+	all := o.Results(func(*Program, *report.Finding) bool { return true })
+	if len(all) != 1 || len(asked) != 1 {
+		t.Fatalf("results %v, asked for %q", all, asked)
+	}
+	v := all[0]
+	if e := v.Endings[0]; v.Tried != 5 || v.Confirmed != 3 || e.Trial.Seed != 2 || e.Count != 3 || v.Suspect.Strategy != Walk || v.Finding.Package != "p" {
+		t.Errorf("result %+v", v)
+	}
+	if yes, _ := v.Suspect.confirmed(run(0).Execution); yes {
+		t.Error("confirmed by an execution without it")
+	}
+	if yes, _ := v.Suspect.confirmed(run(0, leak).Execution); !yes {
+		t.Error("not confirmed by an execution with it")
+	}
+}
+
+// TestSameBug tests which observed bugs are not reported beside confirmed ones.
+func TestSameBug(t *testing.T) {
+	at := func(op string, line int) report.Access {
+		return report.Access{Op: op, Stack: []report.Frame{{Func: "f", File: "/f.go", Line: line}}}
+	}
+	confirmed := func(kind heisen.Kind, accesses ...report.Access) report.Finding {
+		return report.Finding{Kind: kind, Detector: detectorName, Fingerprint: "c", Accesses: accesses, Trials: &report.Trials{Confirmed: 1}}
+	}
+	race := confirmed(heisen.Race, at("read", 1), at("write", 2))
+	deadlock := confirmed(heisen.Deadlock, at("acquire", 5), at("acquire", 6))
+	never := race
+	never.Trials = &report.Trials{}
+	seen := func(kind heisen.Kind, accesses ...report.Access) report.Finding {
+		return report.Finding{Kind: kind, Fingerprint: "o", Accesses: accesses}
+	}
+	for name, test := range map[string]struct {
+		confirmed, observed report.Finding
+		want                bool
+	}{
+		"the same race":            {race, seen(heisen.Race, at("read", 1), at("write", 2)), true},
+		"in the other order":       {race, seen(heisen.Race, at("write", 2), at("read", 1)), true},
+		"another operation":        {race, seen(heisen.Race, at("write", 2), at("write", 1)), false},
+		"another place":            {race, seen(heisen.Race, at("read", 1), at("write", 3)), false},
+		"not confirmed":            {never, seen(heisen.Race, at("read", 1), at("write", 2)), false},
+		"a leak beside a race":     {race, seen(heisen.Leak, at("receive", 1)), false},
+		"a part of a deadlock":     {deadlock, seen(heisen.Leak, at("acquire", 6)), true},
+		"no part of a deadlock":    {deadlock, seen(heisen.Leak, at("acquire", 7)), false},
+		"a race beside a deadlock": {deadlock, seen(heisen.Race, at("read", 5), at("write", 6)), false},
+	} {
+		if got := SameBug(&test.confirmed, &test.observed); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}

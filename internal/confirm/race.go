@@ -1,0 +1,82 @@
+package confirm
+
+import (
+	"slices"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/races"
+	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
+)
+
+// raceDetector is the Detector of races by happens-before, which programs find themselves.
+const raceDetector = "fasttrack"
+
+// maxRaces bounds the races that are kept of an execution, the first ones.
+const maxRaces = 100
+
+// racesFound collects the races by happens-before in an execution.
+type racesFound struct {
+	all []heisen.Finding
+}
+
+// add takes what a program has found, and returns it as a finding.
+func (r *racesFound) add(o recorder.Overlap) (f heisen.Finding, isRace bool) {
+	if !o.Unordered {
+		return f, false
+	}
+	f = races.Unordered(raceDetector, o.Accesses[0].Object, o.Accesses[0], o.Accesses[1])
+	if len(r.all) < maxRaces {
+		r.all = append(r.all, f)
+	}
+	return f, true
+}
+
+// resolved returns each race once. At the end of an execution all its goroutines have names.
+func (r *racesFound) resolved(resolver *Resolver, symbols *heisen.Symbols) (all []report.Finding) {
+	known := map[string]bool{}
+	for _, f := range r.all {
+		fingerprint := f.Fingerprint(symbols)
+		if !known[fingerprint] {
+			known[fingerprint] = true
+			all = append(all, resolver.resolve(f, symbols))
+		}
+	}
+	return all
+}
+
+// raceIn returns the race by happens-before in an execution between the accesses of a suspect, nil
+// if there is none.
+func (s *Suspect) raceIn(e *Execution) *report.Finding {
+	if s.Strategy != strategies.RaceDirected || len(s.Finding.Accesses) != 2 {
+		return nil
+	}
+	for i := range e.Observed {
+		if f := &e.Observed[i]; f.Kind == heisen.Race && samePair(&s.Finding, f) {
+			return f
+		}
+	}
+	return nil
+}
+
+// samePair reports whether the accesses of two findings are the same operations at the same places,
+// in any order.
+func samePair(f, other *report.Finding) bool {
+	a, b := f.Accesses, other.Accesses
+	if len(a) != 2 || len(b) != 2 {
+		return false
+	}
+	same := func(i, j int) bool { return a[i].Op == b[j].Op && samePlace(&a[i], &b[j]) }
+	return same(0, 0) && same(1, 1) || same(0, 1) && same(1, 0)
+}
+
+// inOrderOf returns f with its accesses in the order of those of a finding with the same pair.
+func inOrderOf(f, other *report.Finding) report.Finding {
+	in := *f
+	if a := &f.Accesses[0]; a.Op != other.Accesses[0].Op || !samePlace(a, &other.Accesses[0]) {
+		in.Accesses = slices.Clone(f.Accesses)
+		slices.Reverse(in.Accesses)
+	}
+	return in
+}
