@@ -74,6 +74,7 @@ type fuzzRun struct {
 	minimize               int
 	folder                 string
 	unconfirmed, predict   bool
+	timing                 bool
 	reports                *reports
 	overlaps               *atomraceFlags
 	known                  *knownFindings
@@ -129,6 +130,7 @@ func (inv *invocation) fuzz() (int, error) {
 	fs.StringVar(&f.folder, "schedules", f.folder, "write schedules to `folder`")
 	f.reports = inv.reportFlag(reportUsage + ". Reports in json have all suspects,\nconfirmed or not")
 	fs.BoolVar(&f.unconfirmed, "unconfirmed", false, "also report suspects that were not confirmed")
+	fs.BoolVar(&f.timing, "timing", false, "also report failures that only executions show in which a goroutine was\nheld back while a timer fired")
 	fs.BoolVar(&f.predict, "predict", false, "also suspect what mcm predicts from the first executions, and try that first")
 	merge := fs.Bool("merge", false, "run nothing, but combine files that -report json has written for other seeds or shards")
 	fs.StringVar(&f.overlaps.sections, "sections", "", "also suspect the atomic sections in `file`")
@@ -419,15 +421,30 @@ func (f *fuzzRun) addResult(ctx context.Context, v *confirm.Result) {
 	}
 }
 
-// reportUnexplained reports the failures of programs that no confirmed bug explains, each once.
+// reportUnexplained reports the failures of programs that no confirmed bug explains, each once. Those
+// that may only show an assumption about time come last, and are mentioned unless -timing asks for more.
 func (f *fuzzRun) reportUnexplained(ctx context.Context) {
+	slices.SortStableFunc(f.unexplained, func(a, b *confirm.Result) int {
+		switch {
+		case a.Timing == b.Timing:
+			return 0
+		case a.Timing:
+			return 1
+		}
+		return -1
+	})
 	for _, v := range f.unexplained {
-		p := v.Suspect.Program
-		explained := slices.ContainsFunc(f.explained[p], func(o confirm.Outcome) bool { return o.Same(v.Endings[0].Outcome) })
+		p, outcome := v.Suspect.Program, v.Endings[0].Outcome
+		explained := slices.ContainsFunc(f.explained[p], func(o confirm.Outcome) bool { return o.Same(outcome) })
 		if explained {
 			continue
 		}
-		f.explained[p] = append(f.explained[p], v.Endings[0].Outcome)
+		f.explained[p] = append(f.explained[p], outcome)
+		if v.Timing && !f.timing {
+			fmt.Fprintf(f.Err, "%s: %s: a timing assumption (%v): it fails if a goroutine goes on only after a timer has fired; -timing reports it\n",
+				f.tool.Name, p.Package, outcome)
+			continue
+		}
 		finding := v.Report(confirm.Outcome{Class: confirm.Passed})
 		f.reproduce(ctx, v, &finding)
 		f.found.add(finding)

@@ -56,7 +56,7 @@ var flagGroups = []struct {
 }{
 	{"detectors", []string{"detect", "predict", "filter"}},
 	{"packages", []string{"pkgs", "hide", "hide.once", "hide.limit"}},
-	{"reports", []string{"report", "baseline", "write-baseline", "suppress", "schedules", "unconfirmed", "merge"}},
+	{"reports", []string{"report", "baseline", "write-baseline", "suppress", "schedules", "unconfirmed", "timing", "merge"}},
 	{"search", []string{
 		"window", "budget", "seeds", "shard", "strategy", "walks", "depth", "minimize", "patience", "wait",
 		"limit", "virtual", "procs", "j",

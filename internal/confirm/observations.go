@@ -96,7 +96,7 @@ func (b *observation) result(made map[*Program]int) (v *Result, first *observedE
 		t := *e.trial
 		t.Confirmed, t.First = true, -1
 		v.Confirmed += e.count
-		v.Endings = append(v.Endings, Ending{t.Execution.Outcome, -1, true, e.count, &t})
+		v.Endings = append(v.Endings, Ending{Outcome: t.Execution.Outcome, First: -1, Confirmed: true, Count: e.count, Trial: &t})
 		if e.before(first) {
 			first = e
 		}

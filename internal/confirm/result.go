@@ -44,6 +44,9 @@ type Result struct {
 	Follow FollowResult
 	// Incomplete is set if Run ended before all executions were made.
 	Incomplete bool
+	// Timing is set for a failure if in each execution with it a goroutine was held back while time
+	// passed. So it may only show that a timer was to be later than what the goroutine did.
+	Timing bool
 }
 
 // FollowResult is the result of following a predicted schedule.
@@ -65,7 +68,18 @@ type Ending struct {
 	First     int // index of the access that came first; -1 if it is not known or not confirmed
 	Confirmed bool
 	Count     int
-	Trial     *Trial // the first of them
+	Trial     *Trial // the first of them, of those without a delay if there are some
+	delayed   int    // executions with a delay: a goroutine was held back while time passed
+}
+
+// count adds a trial with the ending.
+func (e *Ending) count(t *Trial) {
+	if t.Execution.Delays > 0 {
+		e.delayed++
+	} else if e.delayed == e.Count { // the first one without
+		e.Trial = t
+	}
+	e.Count++
 }
 
 // failed reports whether an execution in which the suspect happened failed.
@@ -87,11 +101,13 @@ func (v *Result) add(t *Trial) {
 	for i := range v.Endings {
 		e := &v.Endings[i]
 		if e.Confirmed == t.Confirmed && e.First == t.First && e.Outcome.Same(t.Execution.Outcome) {
-			e.Count++
+			e.count(t)
 			return
 		}
 	}
-	v.Endings = append(v.Endings, Ending{t.Execution.Outcome, t.First, t.Confirmed, 1, t})
+	e := Ending{Outcome: t.Execution.Outcome, First: t.First, Confirmed: t.Confirmed, Trial: t}
+	e.count(t)
+	v.Endings = append(v.Endings, e)
 }
 
 // Report returns the finding with its Trials. usual is how the program ends under the default

@@ -164,6 +164,8 @@ type Execution struct {
 	// Hash is a hash of the sequence of choices. Order is a hash of the order of the operations on
 	// each object; it is the same if only operations on different objects have changed places.
 	Hash, Order uint64
+	// Delays counts how often time has passed while goroutines that could continue were held back.
+	Delays uint64
 	// Choices are the choices that differ from the default (strategies.Choice), by step, if the
 	// Schedule requests them. If the program was killed, the last ones may be missing. Lost counts
 	// those that were too many to keep.
@@ -279,7 +281,7 @@ func (s *Stream) setExecution(words []uint64) error {
 		return s.corrupt("the execution ends again")
 	}
 	e.Ended, e.Steps, e.Hash, e.Virtual, e.Reached, e.Diverged = true, words[0], words[1], time.Duration(words[2]), words[3] != 0, words[4]
-	e.Order = words[5]
+	e.Order, e.Delays = words[5], words[6]
 	for kind := range numInfluences {
 		count, first := words[executionWords+2*kind], words[executionWords+2*kind+1]
 		if first > s.hello.size {

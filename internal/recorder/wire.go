@@ -76,7 +76,7 @@ const (
 	byOrder  = 1 << 63
 	unknownG = 1<<32 - 1
 
-	executionWords = 6
+	executionWords = 7
 
 	overlapWords = 6
 

@@ -89,6 +89,8 @@ type Scheduler struct {
 	// Order is a hash of the order of the operations on each object so far. It is the same for
 	// executions that differ only in the order of operations that do not concern the same object.
 	Order uint64
+	// Delays counts how often time has passed while tasks that could continue were postponed.
+	Delays uint64
 	// Timer is set by the host before each Next: the time until a timer makes another task
 	// runnable, 0 if there is no such timer.
 	Timer uint64
@@ -189,7 +191,9 @@ func (s *Scheduler) randomWalk(tasks []Task) int { return int(s.choices.below(ui
 // Next.
 func (s *Scheduler) Record(tasks []Task, i int, running uint32) {
 	s.logChoice(tasks, i, running)
-	if i != Wait {
+	if i == Wait {
+		s.Delays++
+	} else {
 		s.noteOrder(&tasks[i])
 		s.addRaces(tasks, i)
 		s.updateSections(&tasks[i])

@@ -405,7 +405,7 @@ func heisenSendExecution() {
 	s.ended = true
 	s.sendLog()
 	words := [heisenExecutionWords + 2*heisenInfluences]uint64{s.picker.Steps(), s.picker.Hash,
-		uint64(s.clock - heisenClockStart), uint64(s.locations.met), s.picker.Diverged + s.picker.TurnsLeft(), s.picker.Order}
+		uint64(s.clock - heisenClockStart), uint64(s.locations.met), s.picker.Diverged + s.picker.TurnsLeft(), s.picker.Order, s.picker.Delays}
 	for i := range s.influences {
 		at := heisenExecutionWords + 2*i
 		words[at], words[at+1] = atomic.Load64(&s.influences[i].count), uint64(s.influences[i].first)

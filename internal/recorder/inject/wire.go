@@ -74,7 +74,7 @@ const (
 	heisenMsgTask         = 6 // buffer: its number; payload: its name, with zero bytes up to a whole word
 	heisenMsgOverlapStats = 7 // before the last: statistics of heisenWantOverlaps; buffer: number of ends; payload: five kinds of losses, whether a location was reached, a bit for each end that was seen
 	// Of deterministic runs, see sched.go.
-	heisenMsgExecution = 8  // before the last: steps, hash of the choices, time passed, 1 if a target was reached, choices that could not be followed, hash of the order of operations, and for each influence the count and the first one's text offset
+	heisenMsgExecution = 8  // before the last: steps, hash of the choices, time passed, 1 if a target was reached, choices that could not be followed, hash of the order of operations, delays, and for each influence the count and the first one's text offset
 	heisenMsgStuck     = 9  // buffer: why; payload: for each goroutine its number, what it waits for, place, length of the reason and the reason, padded with zeros to words
 	heisenMsgMeeting   = 10 // payload: kind, step, and for both sides goroutine, op and place (as for an overlap), address and size
 	heisenMsgChoices   = 11 // payload: step and goroutine of each
@@ -106,7 +106,7 @@ const (
 	heisenByOrder  = 1 << 63   // in an overlap's last word
 	heisenUnknownG = 1<<32 - 1 // stands for a goroutine that is no longer known
 
-	heisenExecutionWords = 6
+	heisenExecutionWords = 7
 	heisenOverlapWords   = 6
 	heisenOriginWords    = 3
 

@@ -1,0 +1,13 @@
+// Command goleaktests compares heisen fuzz with the test data of Go's profile of leaked goroutines.
+//
+// Go 1.26 and later have programs that leak goroutines, most of them after bugs of real projects, in
+// runtime/testdata/testgoroutineleakprofile, and the leaks that are expected in
+// runtime/goroutineleakprofile_test.go. Both are read from the Go installation at hand; nothing of them
+// is in this repository. The programs are copied to a temporary folder. There they write another
+// profile, since the one of leaked goroutines exists only in programs that are built with an experiment.
+//
+//	go run ./internal/testaid/goleaktests [flags]
+//
+// A try runs heisen fuzz on a program with a seed of its own. It succeeds if it reports every leak that
+// Go's test expects, those that Go calls flaky included. Leaks that Go's test does not expect are listed.
+package main

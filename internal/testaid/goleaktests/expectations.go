@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// A program is one of the test data's programs and what is expected of it.
+type program struct {
+	name   string
+	folder string // relative to that of the test data
+	leaks  []leak
+}
+
+// A leak is a goroutine that waits for ever: pattern matches its outermost function and why it waits.
+type leak struct {
+	pattern *regexp.Regexp
+	flaky   bool // Go's own test does not insist on it
+}
+
+// makers are the functions of Go's test that describe a program, and whether its leaks are flaky.
+var makers = map[string]bool{"makeTest": false, "makeFlakyTest": true}
+
+// readExpectations reads Go's test of the profile. The lists of programs whose names begin with goker are
+// those of the subfolder.
+func readExpectations(file string) (programs []program, err error) {
+	fset := token.NewFileSet()
+	parsed, err := parser.ParseFile(fset, file, nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		list, ok := n.(*ast.AssignStmt)
+		if !ok || len(list.Lhs) != 1 || len(list.Rhs) != 1 {
+			return true
+		}
+		name, ok := list.Lhs[0].(*ast.Ident)
+		if !ok {
+			return true
+		}
+		cases, ok := list.Rhs[0].(*ast.CompositeLit)
+		if !ok {
+			return true
+		}
+		folder := "."
+		if strings.HasPrefix(name.Name, "goker") {
+			folder = "goker"
+		}
+		for _, e := range cases.Elts {
+			if call, ok := e.(*ast.CallExpr); ok {
+				if p, known, perr := readProgram(call); perr != nil {
+					err = errors.Join(err, fmt.Errorf("%s: %w", fset.Position(call.Pos()), perr))
+				} else if known {
+					p.folder = folder
+					programs = append(programs, p)
+				}
+			}
+		}
+		return true
+	})
+	if err == nil && len(programs) == 0 {
+		err = fmt.Errorf("%s describes no programs", file)
+	}
+	return programs, err
+}
+
+// readProgram reads the call that describes a program.
+func readProgram(call *ast.CallExpr) (p program, known bool, err error) {
+	maker, ok := call.Fun.(*ast.Ident)
+	if !ok {
+		return p, false, nil
+	}
+	flaky, known := makers[maker.Name]
+	if !known {
+		return p, false, nil
+	}
+	for i, arg := range call.Args {
+		text, ok := arg.(*ast.BasicLit)
+		if !ok || text.Kind != token.STRING {
+			return p, true, errors.New("an argument is no literal")
+		}
+		value, err := strconv.Unquote(text.Value)
+		if err != nil {
+			return p, true, err
+		}
+		if i == 0 {
+			p.name = value
+			continue
+		}
+		pattern, err := regexp.Compile(value)
+		if err != nil {
+			return p, true, err
+		}
+		p.leaks = append(p.leaks, leak{pattern, flaky})
+	}
+	return p, true, nil
+}
+
+// copyPrograms copies the test data to a folder, as a module.
+func copyPrograms(from, to string) error {
+	err := filepath.WalkDir(from, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		copied := filepath.Join(to, rel)
+		if err := os.MkdirAll(filepath.Dir(copied), 0o777); err != nil {
+			return err
+		}
+		other := strings.ReplaceAll(string(text), `pprof.Lookup("goroutineleak")`, `pprof.Lookup("threadcreate")`)
+		return os.WriteFile(copied, []byte(other), 0o666)
+	})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(to, "go.mod"), []byte("module goleaktests\n\ngo 1.25\n"), 0o666)
+}

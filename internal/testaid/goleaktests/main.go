@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/build"
+	"github.com/heisen-go/heisen/report"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	status, err := command(ctx, os.Args[1:])
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "goleaktests: %v\n", err)
+	}
+	os.Exit(status)
+}
+
+// options are the values of the flags.
+type options struct {
+	tries int
+	first int // seed of the first try
+	time  time.Duration
+	run   *regexp.Regexp
+	exe   string // the heisen command
+}
+
+// command parses the flags, tries the programs and prints the results.
+func command(ctx context.Context, args []string) (status int, err error) {
+	var o options
+	flags := flag.NewFlagSet("goleaktests", flag.ContinueOnError)
+	flags.IntVar(&o.tries, "count", 1, "try each program `n` times")
+	flags.IntVar(&o.first, "seed", 1, "`seed` of the first try; the seeds of the others are 1000 apart")
+	flags.DurationVar(&o.time, "time", 10*time.Second, "the flag -time of heisen fuzz")
+	flags.StringVar(&o.exe, "heisen", "", "`command` to use (default: that of this module)")
+	run := flags.String("run", "", "only the programs that match `regexp`")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return 0, nil
+	} else if err != nil {
+		return 2, err
+	}
+	if o.run, err = regexp.Compile(*run); err != nil {
+		return 2, err
+	}
+	work, err := os.MkdirTemp("", "heisen-goleaktests-")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(work)
+	toolchain, err := build.FindToolchain(ctx, "")
+	if err != nil {
+		return 1, err
+	}
+	src := filepath.Join(toolchain.Root, "src", "runtime")
+	programs, err := readExpectations(filepath.Join(src, "goroutineleakprofile_test.go"))
+	if err == nil {
+		err = copyPrograms(filepath.Join(src, "testdata", "testgoroutineleakprofile"), work)
+	}
+	if err == nil && o.exe == "" {
+		o.exe = filepath.Join(work, "heisen")
+		build := exec.CommandContext(ctx, "go", "build", "-o", o.exe, "github.com/heisen-go/heisen/cmd/heisen")
+		build.Stderr = os.Stderr
+		err = build.Run()
+	}
+	if err != nil {
+		return 1, err
+	}
+	programs = slices.DeleteFunc(programs, func(p program) bool { return !o.run.MatchString(p.name) })
+	return o.tryAll(ctx, work, programs)
+}
+
+// tryAll tries the programs and prints a line for each that does not always succeed.
+func (o *options) tryAll(ctx context.Context, work string, programs []program) (status int, err error) {
+	tries, succeeded, leaks, found, unexpected := 0, 0, 0, 0, 0
+	var longest time.Duration
+	for i := range programs {
+		p := &programs[i]
+		missed, others, good := make([]int, len(p.leaks)), map[string]int{}, 0
+		for k := range o.tries {
+			start := time.Now()
+			seen, err := o.try(ctx, work, p, o.first+1000*k)
+			if err != nil {
+				return 1, fmt.Errorf("%s: %w", p.name, err)
+			}
+			longest = max(longest, time.Since(start))
+			all := true
+			for j, l := range p.leaks {
+				if !slices.ContainsFunc(seen, l.pattern.MatchString) {
+					missed[j]++
+					all = false
+				}
+			}
+			for _, s := range seen {
+				if !slices.ContainsFunc(p.leaks, func(l leak) bool { return l.pattern.MatchString(s) }) {
+					others[s]++
+				}
+			}
+			if all {
+				good++
+			}
+		}
+		tries, succeeded, leaks, unexpected = tries+o.tries, succeeded+good, leaks+len(p.leaks), unexpected+len(others)
+		for _, n := range missed {
+			if n < o.tries {
+				found++
+			}
+		}
+		if good == o.tries && len(others) == 0 {
+			continue
+		}
+		fmt.Printf("%s: %d of %d tries\n", p.name, good, o.tries)
+		for j, l := range p.leaks {
+			if missed[j] > 0 {
+				fmt.Printf("  not in %d: %s\n", missed[j], l.pattern)
+			}
+		}
+		for s, n := range others {
+			fmt.Printf("  not expected, in %d: %s\n", n, s)
+		}
+	}
+	fmt.Printf("%d programs, %d tries, all leaks found in %d; %d of %d leaks found at least once, %d not expected; longest try %.1f s\n",
+		len(programs), tries, succeeded, found, leaks, unexpected, longest.Seconds())
+	if succeeded < tries {
+		return 1, nil
+	}
+	return 0, nil
+}
+
+// try runs heisen fuzz on a program. It returns the goroutines that wait for ever, as in Go's test: the
+// outermost function and why it waits.
+func (o *options) try(ctx context.Context, work string, p *program, seed int) (seen []string, err error) {
+	seeds := fmt.Sprintf("%d:%d", seed, seed+9)
+	cmd := exec.CommandContext(ctx, o.exe, "fuzz", "-seeds", seeds, "-time", o.time.String(), "-minimize", "0",
+		"-report", "json", "-schedules", filepath.Join(work, "schedules"), "run", "./"+p.folder, p.name)
+	cmd.Dir = work
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 66) {
+		return nil, fmt.Errorf("%w: %s", err, errs.Bytes())
+	}
+	findings, err := report.ReadJSON(&out)
+	if err != nil {
+		return nil, err
+	}
+	for i := range findings {
+		f := &findings[i]
+		if f.Kind == heisen.Leak {
+			_, reason, _ := strings.Cut(f.Message, ": ")
+			seen = append(seen, outermost(f.Accesses[0].Stack)+" ["+reason+"]")
+		}
+		for j := range f.Blocked { // of a deadlock, too
+			seen = append(seen, outermost(f.Blocked[j].Stack)+" ["+f.Blocked[j].Reason+"]")
+		}
+	}
+	slices.Sort(seen)
+	return slices.Compact(seen), nil
+}
+
+// outermost returns the outermost function of a stack as a call, without its package.
+func outermost(stack []report.Frame) string {
+	if len(stack) == 0 {
+		return ""
+	}
+	return strings.TrimPrefix(stack[len(stack)-1].Func, "main.") + "()"
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/heisen-go/heisen/internal/build"
+)
+
+// TestPrograms tries some programs of each kind, and one without a leak.
+func TestPrograms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds and runs programs")
+	}
+	toolchain, err := build.FindToolchain(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs, err := readExpectations(filepath.Join(toolchain.Root, "src", "runtime", "goroutineleakprofile_test.go"))
+	if err != nil {
+		t.Skipf("this Go has no such programs: %v", err) // before Go 1.26
+	}
+	leaks, flaky := 0, 0
+	for _, p := range programs {
+		for _, l := range p.leaks {
+			leaks++
+			if l.flaky {
+				flaky++
+			}
+		}
+	}
+	if len(programs) < 60 || leaks < 90 || flaky < 50 {
+		t.Errorf("%d programs with %d leaks, of which %d are flaky", len(programs), leaks, flaky)
+	}
+	status, err := command(t.Context(), []string{"-time", "0", "-run", "^(ChanRecv|Mixed|NoLeakGlobal|DoubleSend|Cockroach7504|Etcd5509|Syncthing4829)$"})
+	if status != 0 || err != nil {
+		t.Errorf("status %d, error %v", status, err)
+	}
+}
