@@ -10,11 +10,7 @@ import (
 
 // searchUnits searches the tests and programs under schedules that aim at no suspect.
 func (f *fuzzRun) searchUnits(ctx context.Context, programs []*confirm.Program, suspects []*confirm.Suspect) error {
-	units, err := confirm.Units(ctx, programs, suspects)
-	if err != nil {
-		return err
-	}
-	units = partOf(units, f.part, f.parts)
+	units := partOf(confirm.Units(ctx, programs, suspects), f.part, f.parts)
 	positions := map[*confirm.Unit]int{}
 	f.mu.Lock()
 	f.units = units
@@ -31,7 +27,7 @@ func (f *fuzzRun) searchUnits(ctx context.Context, programs []*confirm.Program, 
 	}}
 	start := time.Now()
 	done := f.progressOf("searching", func() string { return f.searchStatus(time.Since(start)) }, time.Second)
-	err = search.Run(ctx, units)
+	err := search.Run(ctx, units)
 	done()
 	for _, u := range units {
 		f.unexplained = append(f.unexplained, u.Failures()...)

@@ -45,12 +45,12 @@ type Unit struct {
 }
 
 // Units returns the tests and programs to search. The suspects say which places matter.
-func Units(ctx context.Context, programs []*Program, suspects []*Suspect) (units []*Unit, err error) {
+func Units(ctx context.Context, programs []*Program, suspects []*Suspect) (units []*Unit) {
 	for _, p := range programs {
 		tests := []string{""}
 		if p.Test && !slices.ContainsFunc(p.Args, selectsTests) {
-			if tests, err = p.tests(ctx); err != nil {
-				return nil, err
+			if names := p.tests(ctx); len(names) > 0 {
+				tests = names
 			}
 		}
 		for _, test := range tests {
@@ -63,7 +63,7 @@ func Units(ctx context.Context, programs []*Program, suspects []*Suspect) (units
 			units = append(units, u)
 		}
 	}
-	return units, nil
+	return units
 }
 
 // selectsTests reports whether an argument of a test binary says which tests run: only all of them
@@ -72,20 +72,29 @@ func selectsTests(arg string) bool {
 	return strings.HasPrefix(arg, "-test.run=") || strings.HasPrefix(arg, "-test.skip=")
 }
 
-// tests returns the names of the tests, examples and fuzz tests of a test binary.
-func (p *Program) tests(ctx context.Context) (names []string, err error) {
-	cmd := exec.CommandContext(ctx, p.Path, "-test.list=^(Test|Fuzz|Example)")
-	cmd.Dir, cmd.Env = p.Dir, recorder.Environ(cmd.Environ())
+// testName matches a line of a list of tests. A TestMain may print others.
+var testName = regexp.MustCompile(`^(Test|Fuzz|Example)[\p{L}\p{N}_]*$`)
+
+// listLimit is how long a test binary may take to list its tests.
+const listLimit = time.Minute
+
+// tests returns the names of the tests, examples and fuzz tests of a test binary. It returns none if the
+// binary does not list them, for example because of its TestMain.
+func (p *Program) tests(ctx context.Context) (names []string) {
+	ctx, stop := context.WithTimeout(ctx, listLimit)
+	defer stop()
+	cmd := exec.CommandContext(ctx, p.Path, "-test.list="+testName.String())
+	cmd.Dir, cmd.Env, cmd.WaitDelay = p.Dir, recorder.Environ(cmd.Environ()), time.Second
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, err
+		return nil
 	}
 	for line := range strings.Lines(string(out)) {
-		if name := strings.TrimSpace(line); name != "" {
+		if name := strings.TrimSpace(line); testName.MatchString(name) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	return names, nil
+	return names
 }
 
 // addTargets adds the places of a suspect. Goroutines can be stopped there, whatever the strategy.
@@ -131,7 +140,7 @@ const (
 	// minVain is the number of executions without a new order after which a search ends. More are
 	// made where there are many orders. Only executions with the first seed count: the random numbers
 	// of the program are the same in them.
-	minVain = 40
+	minVain = 20
 )
 
 // schedule returns the schedule of execution number n of a unit. In half of the executions the random
