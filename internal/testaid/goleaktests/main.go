@@ -172,10 +172,15 @@ func (o *options) try(ctx context.Context, work string, p *program, seed int) (s
 	return slices.Compact(seen), nil
 }
 
+// wrapper matches the functions that the compiler makes for go statements, which Go's tracebacks omit.
+var wrapper = regexp.MustCompile(`\.gowrap\d+$`)
+
 // outermost returns the outermost function of a stack as a call, without its package.
 func outermost(stack []report.Frame) string {
-	if len(stack) == 0 {
-		return ""
+	for i := len(stack) - 1; i >= 0; i-- {
+		if !wrapper.MatchString(stack[i].Func) {
+			return strings.TrimPrefix(stack[i].Func, "main.") + "()"
+		}
 	}
-	return strings.TrimPrefix(stack[len(stack)-1].Func, "main.") + "()"
+	return ""
 }

@@ -32,7 +32,7 @@ func TestPrograms(t *testing.T) {
 	if len(programs) < 60 || leaks < 90 || flaky < 50 {
 		t.Errorf("%d programs with %d leaks, of which %d are flaky", len(programs), leaks, flaky)
 	}
-	status, err := command(t.Context(), []string{"-time", "0", "-run", "^(ChanRecv|Mixed|NoLeakGlobal|DoubleSend|Cockroach7504|Etcd5509|Syncthing4829)$"})
+	status, err := command(t.Context(), []string{"-time", "0", "-run", "^(ChanRecv|Mixed|NoLeakGlobal|DoubleSend|Cockroach7504|Cockroach13197|Etcd5509|Syncthing4829)$"})
 	if status != 0 || err != nil {
 		t.Errorf("status %d, error %v", status, err)
 	}
