@@ -114,7 +114,7 @@
 //   - docs: the documents; its tests run their commands and compile their code.
 //   - internal/testaid/must: shortens tests that call constructors.
 //   - internal/testaid/heisentest: runs the command on programs, for tests.
-//   - internal/testaid/goleaktests: the test data of Go's profile of leaked goroutines, tried by heisen fuzz
+//   - internal/testaid/goleaktests: runs heisen fuzz on the test data of Go's profile of leaked goroutines.
 //   - internal/testaid/goracetests: runs the test data of Go's race detector.
 //   - internal/testaid/randomprograms: random programs without races, which must get no reports.
 //   - internal/testaid/randomtrials: runs random trials of tests on all processors.

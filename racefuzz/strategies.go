@@ -49,9 +49,9 @@ func PCT(depth int, steps uint64, opts ...StrategyOption) (Strategy, error) {
 // other priorities: those of the same lock, channel or variable, except reads. A task that yields goes
 // last.
 //
-// Guarantee: every execution has a probability above 0. Operations whose order does not matter do not
-// make a bug less likely to be found as fast as in a random walk: one of two tasks makes no step while
-// the other makes k that do not concern it with probability 1/(k+1), not 1/2^k.
+// Guarantee: every execution without a yield has a probability above 0. If one of two tasks makes k
+// steps that do not concern the other, the other makes none in the meantime with probability 1/(k+1). In
+// a random walk it is 1/2^k.
 func POS() Strategy {
 	return &builtin{config: strategies.Config{Strategy: strategies.POS}, name: "pos"}
 }

@@ -121,9 +121,9 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver 
 		fmt.Fprintf(inv.Err, "%s: it also depends on %s\n", inv.tool.Name, from)
 	}
 	switch {
-	case len(found) > 0 || e.Outcome.Class != confirm.Passed:
+	case len(found) > 0 || e.Outcome.Class.Failed():
 		return Findings, err
-	case err != nil:
+	case err != nil || e.Outcome.Class == confirm.Hung: // the limit is no bug, but it did not end
 		return Failed, err
 	}
 	return Clean, nil

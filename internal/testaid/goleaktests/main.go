@@ -135,7 +135,7 @@ func (o *options) tryAll(ctx context.Context, work string, programs []program) (
 	}
 	fmt.Printf("%d programs, %d tries, all leaks found in %d; %d of %d leaks found at least once, %d not expected; longest try %.1f s\n",
 		len(programs), tries, succeeded, found, leaks, unexpected, longest.Seconds())
-	if succeeded < tries {
+	if succeeded < tries || unexpected > 0 {
 		return 1, nil
 	}
 	return 0, nil
