@@ -31,6 +31,7 @@ var leftBehind = []struct {
 	{"chain", false, 66},
 	{"sleeping", false, 66},
 	{"repeated", false, 66},
+	{"napping", false, 66},
 	{"afterfunc", false, 66},
 	{"firing", false, 66},
 	{"timer", false, 66},

@@ -61,32 +61,35 @@ func heisenAwaitOthers(alone bool) {
 // heisenOthersRest reports whether no goroutine but gp can run before the limit, unless something
 // from outside of the program wakes it.
 func heisenOthersRest(gp *g, limit int64) bool {
-	if heisenTimersBefore(limit) {
+	// While others run the world is not stopped: one that cannot be preempted would prevent that.
+	if heisenOthersRun(gp) {
 		return false
 	}
-	ticks := heisenSchedTicks()
-	alone := sched.npidle.Load() == gomaxprocs-1
-	left, moves := false, false
+	// In a world that goes on, a goroutine can move from a timer that has not been looked at yet to
+	// one that has.
+	world := stopTheWorld(stwAllGoroutinesStack)
+	rest := !heisenOthersRun(gp) && !heisenTimersBefore(limit)
+	startTheWorld(world)
+	return rest
+}
+
+// heisenOthersRun reports whether a goroutine other than gp runs or can go on without the others.
+func heisenOthersRun(gp *g) (run bool) {
 	forEachGRace(func(other *g) {
-		if other == gp || moves {
+		if other == gp || run {
 			return
 		}
-		status := readgstatus(other) &^ _Gscan
-		if status == _Gidle || status == _Gdead || isSystemGoroutine(other, false) {
-			return
-		}
-		left = true
-		switch status {
+		switch readgstatus(other) &^ _Gscan {
 		case _Grunnable, _Grunning, _Gcopystack, _Gpreempted:
-			moves = true
+			run = true
 		case _Gsyscall:
-			moves = !heisenAwaitsSignals(other)
+			run = !heisenAwaitsSignals(other)
 		case _Gwaiting:
-			moves = !heisenBlocked(other.waitreason)
+			run = !heisenBlocked(other.waitreason)
 		}
+		run = run && !isSystemGoroutine(other, false)
 	})
-	// Threads that have a P may be about to wake a goroutine, or to start one for a timer that has fired.
-	return alone && (!left || !moves && heisenSchedTicks() == ticks)
+	return run
 }
 
 // heisenBlocked reports whether a goroutine that waits goes on only if another goroutine does
@@ -112,38 +115,16 @@ func heisenAwaitsSignals(gp *g) bool {
 	return f.valid() && funcname(f) == "os/signal.loop"
 }
 
-// heisenSchedTicks returns a number that changes when a goroutine begins to run.
-func heisenSchedTicks() (ticks uint64) {
-	lock(&allpLock)
-	for _, pp := range allp {
-		if pp != nil { // the list has grown, and the P is about to be made
-			ticks += uint64(atomic.Load(&pp.schedtick))
-		}
-	}
-	unlock(&allpLock)
-	return ticks
-}
-
 // heisenTimersBefore reports whether a timer fires before the limit. Timers that were stopped stay
-// in the heap for a while.
-func heisenTimersBefore(limit int64) (found bool) {
-	lock(&allpLock)
+// in the heap for a while. The world is stopped.
+func heisenTimersBefore(limit int64) bool {
 	for _, pp := range allp {
-		if pp == nil {
-			continue
-		}
-		if first := pp.timers.wakeTime(); first == 0 || first > limit {
-			continue
-		}
-		lock(&pp.timers.mu)
 		for _, t := range pp.timers.heap {
-			if t.when <= limit && t.timer.astate.Load()&timerZombie == 0 {
-				found = true
-				break
+			// The heap may not know yet that a timer was set to another time.
+			if t.timer.astate.Load()&timerZombie == 0 && t.timer.when <= limit {
+				return true
 			}
 		}
-		unlock(&pp.timers.mu)
 	}
-	unlock(&allpLock)
-	return found
+	return false
 }

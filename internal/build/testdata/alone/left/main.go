@@ -97,6 +97,14 @@ var kinds = map[string]func(){
 			x++
 		}()
 	},
+	"napping": func() {
+		go func() {
+			for range 500 {
+				time.Sleep(50 * time.Microsecond)
+			}
+			x++
+		}()
+	},
 	"afterfunc": func() { time.AfterFunc(100*time.Millisecond, func() { x++ }) },
 	"firing": func() {
 		const soon = 100 * time.Microsecond
