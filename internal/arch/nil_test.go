@@ -15,6 +15,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/driver"
+	"github.com/heisen-go/heisen/heal"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/mcm"
 	"github.com/heisen-go/heisen/mcm/order"
@@ -57,6 +58,12 @@ var methods = map[string]struct {
 	"atomrace: Delay":     {(*atomrace.Delay)(nil), ready},
 	"atomrace: Detector":  {(*atomrace.Detector)(nil), ready},
 	"atomrace: Heuristic": {(*atomrace.Heuristic)(nil), ready},
+
+	"heal: Graph":    {(*heal.Graph)(nil), ready},
+	"heal: Location": {(*heal.Location)(nil), ready},
+	"heal: Mode":     {(*heal.Mode)(nil), ready},
+	"heal: Profile":  {(*heal.Profile)(nil), ready},
+	"heal: Profiler": {(*heal.Profiler)(nil), useless},
 
 	"lockset: Eraser":    {(*lockset.Eraser)(nil), ready},
 	"lockset: Hybrid":    {(*lockset.Hybrid)(nil), ready},
@@ -133,6 +140,9 @@ var methods = map[string]struct {
 var functions = map[string]any{
 	".: Run":                            heisen.Run,
 	"driver: Run":                       driver.Run,
+	"heal: DecodeProfile":               heal.DecodeProfile,
+	"heal: Resolve":                     heal.Resolve,
+	"heal: (*Profile) Encode":           new(heal.Profile).Encode,
 	"racefuzz: Minimize":                racefuzz.Minimize,
 	"racefuzz: Run":                     racefuzz.Run,
 	"report: ReadBaseline":              report.ReadBaseline,

@@ -72,6 +72,8 @@ var table = map[string]room{
 	"mcm/internal/windowtest": {floor: 6, step: 2},
 	"mcm/internal/modeltest":  {floor: 6, step: 3},
 
+	"heal": {floor: 3, library: true, stdOnly: true, only: []string{".", "internal/option", "internal/shadow"}},
+
 	"racefuzz": {floor: 3, library: true},
 
 	// The parts of the command.

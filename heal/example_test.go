@@ -1,0 +1,111 @@
+package heal_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/heal"
+)
+
+// In a correct execution, thread 1 reads a variable twice, and no other thread writes it in between.
+func ExampleProfiler() {
+	symbols := heisen.NewSymbols()
+	site := func(line int) heisen.Site {
+		return symbols.AddSite(heisen.SiteInfo{Frames: []heisen.Frame{{Func: "get", File: "cache.go", Line: line}}})
+	}
+	test, use := site(10), site(11)
+	symbols.SetName(8, "cache.entry")
+	p, err := heal.NewProfiler(symbols)
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = heisen.Run(context.Background(), heisen.Slice([]heisen.Record{
+		{Op: heisen.Read, Thread: 1, Object: 8, Site: test},
+		{Op: heisen.Read, Thread: 2, Object: 8, Site: test},
+		{Op: heisen.Read, Thread: 1, Object: 8, Site: use},
+	}), p)
+	if err != nil {
+		log.Fatal(err)
+	}
+	profile, err := p.Profile()
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, v := range profile.Atomic() {
+		for _, pair := range v.Pairs {
+			fmt.Println(v.Name, pair.First, pair.Second, pair.Mode)
+		}
+	}
+	// Output: cache.entry cache.go:10 cache.go:11 shared
+}
+
+// A function tests a pointer and then uses it. If the test fails, it does not come to the use.
+func ExamplePlace() {
+	g, err := heal.NewGraph(3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	const test, use, end = 0, 1, 2
+	for _, edge := range [][2]int{{test, use}, {test, end}, {use, end}} {
+		if err := g.AddEdge(edge[0], edge[1]); err != nil {
+			log.Fatal(err)
+		}
+	}
+	p, err := heal.Place(g, heal.Variable{
+		Accesses: []heal.Access{{Node: test}, {Node: use}},
+		Pairs:    []heal.Pair{{First: test, Second: use, Mode: heal.Shared}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, a := range p.Acquisitions {
+		fmt.Println("before", a.Node, "acquire", a.Mode)
+	}
+	for _, r := range p.Releases {
+		fmt.Println("between", r.From, "and", r.To, "release")
+	}
+	// Output:
+	// before 0 acquire shared
+	// between 0 and 2 release
+	// between 1 and 2 release
+}
+
+// One function acquires a lock of the program while it holds the inserted one, and another function the other way
+// around. The inserted lock is acquired before the program's lock in both.
+func ExampleResolve() {
+	line := func(n int) *heal.Graph {
+		g, err := heal.NewGraph(n)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for i := 1; i < n; i++ {
+			if err := g.AddEdge(i-1, i); err != nil {
+				log.Fatal(err)
+			}
+		}
+		return g
+	}
+	around := heal.Function{
+		Graph: line(4),
+		Variables: map[string]heal.Variable{"balance": {
+			Accesses: []heal.Access{{Node: 0}, {Node: 3, Write: true}},
+			Pairs:    []heal.Pair{{First: 0, Second: 3, Mode: heal.Exclusive}},
+		}},
+		Locks: []heal.LockOp{{Node: 1, Lock: "mu", Mode: heal.Exclusive}, {Node: 2, Lock: "mu", Mode: heal.Exclusive, Release: true}},
+	}
+	within := heal.Function{
+		Graph:     line(3),
+		Variables: map[string]heal.Variable{"balance": {Accesses: []heal.Access{{Node: 1, Write: true}}}},
+		Locks:     []heal.LockOp{{Node: 0, Lock: "mu", Mode: heal.Exclusive}, {Node: 2, Lock: "mu", Mode: heal.Exclusive, Release: true}},
+	}
+	res, err := heal.Resolve(context.Background(), []heal.Function{around, within})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, h := range res.Hoists {
+		fmt.Printf("function %d acquires %s before %s, at node %d\n", h.Function, h.Variable, h.Before, h.Hold.First)
+	}
+	// Output: function 1 acquires balance before mu, at node 0
+}

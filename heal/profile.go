@@ -1,0 +1,120 @@
+package heal
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/heisen-go/heisen"
+)
+
+// Profile says which pairs of accesses were atomic in correct executions. Profiles of several executions can
+// be merged. The zero Profile is empty and ready to use.
+type Profile struct {
+	variables []ProfiledVariable // by name
+}
+
+// ProfiledVariable is what a Profile says of a variable that several threads access.
+type ProfiledVariable struct {
+	Name  string
+	Locks []string // held at every access, by name; sorted
+	Pairs []ProfiledPair
+}
+
+// ProfiledPair is two accesses that a thread made one after the other, or the calls in which it made them.
+type ProfiledPair struct {
+	First, Second Location
+	// Mode is Exclusive if no other thread ever accessed the variable in between, Shared if others only read
+	// it, and otherwise Free: the pair is not atomic.
+	Mode Mode
+	// Locks has the locks that were held from the first to the second access each time, and at every other
+	// access to the variable; by name, sorted. They keep the pair atomic already.
+	Locks []string
+}
+
+// Unnamed is the name of locks that have none. Such a lock is taken for the same one in all executions.
+const Unnamed = "?"
+
+// Location is a place in a function.
+type Location struct {
+	Func string // package-qualified
+	File string
+	Line int // from 1; 0 if unknown
+}
+
+func locationOf(f heisen.Frame) Location { return Location{f.Func, f.File, f.Line} }
+
+// String returns the location as file:line, or as the name of its function if it has no file.
+func (l Location) String() string {
+	if l.File == "" {
+		return l.Func
+	}
+	return fmt.Sprintf("%s:%d", l.File, l.Line)
+}
+
+func compareLocations(a, b Location) int {
+	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Func, b.Func))
+}
+
+// Variables returns all variables of the profile, by name. The result is not to be changed.
+func (p *Profile) Variables() []ProfiledVariable {
+	if p == nil {
+		return nil
+	}
+	return p.variables
+}
+
+// Atomic returns the variables and pairs for which locks must be inserted: pairs that were atomic although no
+// lock of the program keeps them so (rule Pairs of figure 5). Variables without such a pair are left out.
+func (p *Profile) Atomic() (variables []ProfiledVariable) {
+	for _, v := range p.Variables() {
+		v.Pairs = slices.DeleteFunc(slices.Clone(v.Pairs), func(pair ProfiledPair) bool {
+			return pair.Mode == Free || len(intersect(pair.Locks, v.Locks)) > 0
+		})
+		if len(v.Pairs) > 0 {
+			variables = append(variables, v)
+		}
+	}
+	return variables
+}
+
+// Merge adds the profile of another execution to p: of each pair the weaker mode, and of locks those of both.
+// other may be nil, and is not changed. A nil p stays empty.
+func (p *Profile) Merge(other *Profile) {
+	if p == nil {
+		return
+	}
+	for _, v := range other.Variables() {
+		p.add(v)
+	}
+}
+
+// add merges a variable into the profile.
+func (p *Profile) add(v ProfiledVariable) {
+	i, ok := slices.BinarySearchFunc(p.variables, v.Name, func(w ProfiledVariable, name string) int { return cmp.Compare(w.Name, name) })
+	if !ok {
+		w := ProfiledVariable{Name: v.Name, Locks: slices.Clone(v.Locks)}
+		p.variables = slices.Insert(p.variables, i, w)
+	}
+	w := &p.variables[i]
+	w.Locks = intersect(w.Locks, v.Locks)
+	for _, pair := range v.Pairs {
+		i, ok := slices.BinarySearchFunc(w.Pairs, pair, comparePlaces)
+		if !ok {
+			pair.Locks = slices.Clone(pair.Locks)
+			w.Pairs = slices.Insert(w.Pairs, i, pair)
+			continue
+		}
+		known := &w.Pairs[i]
+		known.Mode, known.Locks = min(known.Mode, pair.Mode), intersect(known.Locks, pair.Locks)
+	}
+}
+
+func comparePlaces(a, b ProfiledPair) int {
+	return cmp.Or(compareLocations(a.First, b.First), compareLocations(a.Second, b.Second))
+}
+
+// intersect returns the strings of a that are in b.
+func intersect(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
+}

@@ -1,0 +1,136 @@
+package heal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/heisen-go/heisen"
+)
+
+// ErrProfile is wrapped by the errors of DecodeProfile about what the file contains.
+var ErrProfile = errors.New("invalid profile")
+
+// A profile file is JSON of the type profileFile.
+const (
+	profileFormat  = "heisen profile"
+	profileVersion = 1
+)
+
+type profileFile struct {
+	Format    string         `json:"format"`
+	Version   int            `json:"version"`
+	Variables []variableFile `json:"variables"`
+}
+
+type variableFile struct {
+	Name  string     `json:"name"`
+	Locks []string   `json:"locks,omitempty"`
+	Pairs []pairFile `json:"pairs"`
+}
+
+type pairFile struct {
+	First  locationFile `json:"first"`
+	Second locationFile `json:"second"`
+	Atomic string       `json:"atomic"` // none, read or exclusive, in the words of the paper
+	Locks  []string     `json:"locks,omitempty"`
+}
+
+type locationFile struct {
+	Func string `json:"func"`
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+}
+
+var atomicWords = map[Mode]string{Free: "none", Shared: "read", Exclusive: "exclusive"}
+
+// Encode writes the profile as JSON that DecodeProfile reads. Equal profiles are written in the same way. If w
+// is nil, the error wraps heisen.ErrOption; if p is nil, heisen.ErrZero; otherwise it is that of w.
+func (p *Profile) Encode(w io.Writer) error {
+	if p == nil {
+		return fmt.Errorf("Profile.Encode: %w", heisen.ErrZero)
+	}
+	if w == nil {
+		return fmt.Errorf("Profile.Encode: %w: the writer is nil", heisen.ErrOption)
+	}
+	file := profileFile{profileFormat, profileVersion, []variableFile{}}
+	for _, v := range p.Variables() {
+		out := variableFile{v.Name, v.Locks, []pairFile{}}
+		for _, pair := range v.Pairs {
+			out.Pairs = append(out.Pairs, pairFile{locationFile(pair.First), locationFile(pair.Second), atomicWords[pair.Mode], pair.Locks})
+		}
+		file.Variables = append(file.Variables, out)
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "\t")
+	if err := e.Encode(file); err != nil {
+		return fmt.Errorf("writing a profile: %w", err)
+	}
+	return nil
+}
+
+// DecodeProfile reads a profile that Encode has written. An error about the content wraps ErrProfile. If r is
+// nil, it wraps heisen.ErrOption.
+func DecodeProfile(r io.Reader) (*Profile, error) {
+	if r == nil {
+		return nil, fmt.Errorf("heal.DecodeProfile: %w: the reader is nil", heisen.ErrOption)
+	}
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("reading a profile: %w", err)
+	}
+	var file profileFile
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrProfile, err)
+	}
+	if file.Format != profileFormat {
+		return nil, fmt.Errorf("%w: format %q, want %q", ErrProfile, file.Format, profileFormat)
+	}
+	if file.Version != profileVersion {
+		return nil, fmt.Errorf("%w: version %d, want %d", ErrProfile, file.Version, profileVersion)
+	}
+	p := &Profile{}
+	for _, in := range file.Variables {
+		v, err := in.variable()
+		if err != nil {
+			return nil, fmt.Errorf("%w: variable %q: %w", ErrProfile, in.Name, err)
+		}
+		p.add(v)
+	}
+	return p, nil
+}
+
+// variable checks a variable of a file.
+func (in variableFile) variable() (ProfiledVariable, error) {
+	v := ProfiledVariable{Name: in.Name, Locks: sorted(in.Locks)}
+	if in.Name == "" {
+		return v, errors.New("it has no name")
+	}
+	for i, pair := range in.Pairs {
+		out := ProfiledPair{First: Location(pair.First), Second: Location(pair.Second), Locks: sorted(pair.Locks)}
+		for _, l := range []Location{out.First, out.Second} {
+			if l.Func == "" || l.Line < 0 {
+				return v, fmt.Errorf("pair %d: line %d of function %q", i+1, l.Line, l.Func)
+			}
+		}
+		known := false
+		for mode, word := range atomicWords {
+			if word == pair.Atomic {
+				out.Mode, known = mode, true
+			}
+		}
+		if !known {
+			return v, fmt.Errorf("pair %d: atomic %q", i+1, pair.Atomic)
+		}
+		v.Pairs = append(v.Pairs, out)
+	}
+	return v, nil
+}
+
+func sorted(names []string) []string {
+	names = slices.Clone(names)
+	slices.Sort(names)
+	return slices.Compact(names)
+}

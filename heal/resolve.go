@@ -1,0 +1,295 @@
+package heal
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/heisen-go/heisen"
+)
+
+// Function is what Resolve needs to know about a function of a program.
+type Function struct {
+	Graph *Graph
+	// Variables has the variables for which locks are placed, by name.
+	Variables map[string]Variable
+	// Locks has the operations on the program's own locks. A node has at most one, or a call, and then
+	// accesses no variable that locks are placed for, unless in the call.
+	Locks []LockOp
+	// Calls has the calls of other functions, also of the function itself. Functions that are started in
+	// another thread are not called.
+	Calls []FunctionCall
+}
+
+// LockOp is an operation on a lock of the program.
+type LockOp struct {
+	Node    int
+	Lock    string
+	Mode    Mode // Shared or Exclusive
+	Release bool
+	Try     bool // an acquisition that fails rather than waits
+}
+
+// FunctionCall says that a node calls one of several functions, by their numbers.
+type FunctionCall struct {
+	Node    int
+	Callees []int
+}
+
+// Resolution is the result of Resolve.
+type Resolution struct {
+	// Placements has the placement of each function and variable.
+	Placements []map[string]*Placement
+	// Hoists has the holds that were added, in the order in which Resolve found them necessary.
+	Hoists []Hoist
+	// Dropped has the variables that cannot be protected without a deadlock. They have no placement.
+	Dropped []string
+}
+
+// Hoist is a hold that Resolve has added: the lock of Variable is acquired before the lock Before.
+type Hoist struct {
+	Function         int
+	Variable, Before string
+	Hold             Hold
+}
+
+// Resolve places the locks of all variables so that they cannot deadlock, neither with each other nor with locks
+// of the program. It implements section 8 of Weeratunge, Zhang and Jagannathan, Accentuating the Positive
+// (OOPSLA 2011): where a cycle of the lock-order graph contains an inserted lock, that lock is acquired before
+// the one that precedes it in the cycle, too. The locks of the program stay where they are. Deadlocks that the
+// program has without the inserted locks remain.
+//
+// Of all orders that can be reversed in a cycle, Resolve reverses the one for which the lock is held at the
+// fewest further nodes. If none can be reversed, it drops the variable whose lock is in the cycle.
+//
+// The cost is about that of Place for every function and variable, times the number of hoists. If anything in
+// the functions is not about them, the error wraps heisen.ErrOption; it is that of ctx if ctx ends.
+func Resolve(ctx context.Context, functions []Function) (*Resolution, error) {
+	if ctx == nil {
+		return nil, fmt.Errorf("heal.Resolve: %w: the context is nil", heisen.ErrOption)
+	}
+	r := resolver{functions: slices.Clone(functions), dropped: map[string]bool{}, decided: map[lockPair]bool{}}
+	if err := r.check(); err != nil {
+		return nil, fmt.Errorf("heal.Resolve: %w", err)
+	}
+	all := map[string]bool{}
+	for i := range r.functions {
+		f := &r.functions[i]
+		f.Variables = maps.Clone(f.Variables)
+		for name := range f.Variables {
+			all[name] = true
+		}
+	}
+	r.variables = len(all)
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("heal.Resolve: %w", err)
+		}
+		if err := r.place(); err != nil {
+			return nil, fmt.Errorf("heal.Resolve: %w", err)
+		}
+		cycle := r.order().cycle()
+		if cycle == nil {
+			return r.result(), nil
+		}
+		r.reverse(cycle)
+	}
+}
+
+// resolver resolves deadlocks of one program.
+type resolver struct {
+	functions  []Function
+	placers    []map[string]*placer
+	placements []map[string]*Placement
+	hoists     []Hoist
+	dropped    map[string]bool
+	decided    map[lockPair]bool // orders that have been reversed, and are not reversed back
+	variables  int
+
+	summaries []summary
+}
+
+// lockName names a lock: one of the program, or the inserted one of a variable.
+type lockName struct {
+	name     string
+	inserted bool
+}
+
+// lockPair is two locks in the order in which a thread acquires them.
+type lockPair struct{ first, second lockName }
+
+// check returns an error if a number is out of range.
+func (r *resolver) check() error {
+	for i, f := range r.functions {
+		for _, op := range f.Locks {
+			if err := f.Graph.check(op.Node); err != nil {
+				return fmt.Errorf("function %d: %w", i, err)
+			}
+			if op.Mode != Shared && op.Mode != Exclusive {
+				return fmt.Errorf("%w: function %d: lock %s in mode %v", heisen.ErrOption, i, op.Lock, op.Mode)
+			}
+		}
+		for _, c := range f.Calls {
+			if err := f.Graph.check(c.Node); err != nil {
+				return fmt.Errorf("function %d: %w", i, err)
+			}
+			for _, callee := range c.Callees {
+				if callee < 0 || callee >= len(r.functions) {
+					return fmt.Errorf("%w: function %d calls function %d of %d", heisen.ErrOption, i, callee, len(r.functions))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// names returns the variables of a function that are not dropped, in order.
+func (r *resolver) names(function int) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(r.functions[function].Variables)), func(name string) bool { return r.dropped[name] })
+}
+
+// place places all locks. What functions do with a lock in calls depends on the placements, and the placements
+// on the modes in which callees take the lock; these only become stronger.
+func (r *resolver) place() error {
+	strongest := make([]map[string]Mode, len(r.functions)) // in the function or what it calls
+	for i := range strongest {
+		strongest[i] = map[string]Mode{}
+	}
+	for changed := true; changed; {
+		changed = false
+		r.placers = make([]map[string]*placer, len(r.functions))
+		r.placements = make([]map[string]*Placement, len(r.functions))
+		for i, f := range r.functions {
+			r.placers[i], r.placements[i] = map[string]*placer{}, map[string]*Placement{}
+			for _, name := range r.names(i) {
+				v := f.Variables[name]
+				v.Calls = slices.Clone(v.Calls)
+				for _, c := range f.Calls {
+					for _, callee := range c.Callees {
+						if mode := strongest[callee][name]; mode > Free {
+							v.Calls = append(v.Calls, Call{c.Node, mode})
+						}
+					}
+				}
+				p, err := newPlacer(f.Graph, v)
+				if err != nil {
+					return fmt.Errorf("function %d: variable %s: %w", i, name, err)
+				}
+				r.placers[i][name], r.placements[i][name] = p, p.placement()
+			}
+		}
+		for i, f := range r.functions {
+			raise := func(name string, mode Mode) {
+				if mode > strongest[i][name] {
+					strongest[i][name], changed = mode, true
+				}
+			}
+			for name, p := range r.placements[i] {
+				for _, a := range p.Acquisitions {
+					raise(name, a.Mode)
+				}
+			}
+			for _, c := range f.Calls {
+				for _, callee := range c.Callees {
+					for name, mode := range strongest[callee] {
+						raise(name, mode)
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// reverse breaks a cycle of dependencies.
+func (r *resolver) reverse(cycle []dependency) {
+	holds := map[lockPair][]Hoist{}
+	for _, d := range cycle {
+		at := lockPair{d.held.lockName, d.wanted.lockName}
+		if d.wanted.inserted && at.first != at.second && !r.decided[lockPair{at.second, at.first}] && d.rank < r.variables {
+			holds[at] = append(holds[at], r.hoist(d))
+		}
+	}
+	var best []Hoist
+	var order lockPair
+	least := 0
+	orders := slices.SortedFunc(maps.Keys(holds), func(a, b lockPair) int {
+		return cmp.Or(cmp.Compare(a.first.name, b.first.name), cmp.Compare(a.second.name, b.second.name))
+	})
+	for _, at := range orders {
+		fresh := slices.DeleteFunc(holds[at], r.has)
+		cost := 0
+		for _, h := range fresh {
+			cost += r.cost(h)
+		}
+		if len(fresh) > 0 && (best == nil || cost < least) {
+			best, order, least = fresh, at, cost
+		}
+	}
+	if best == nil {
+		r.drop(cycle)
+		return
+	}
+	r.decided[order] = true
+	for _, h := range best {
+		if r.has(h) { // the same twice
+			continue
+		}
+		r.hoists = append(r.hoists, h)
+		v := r.functions[h.Function].Variables[h.Variable]
+		v.Holds = append(slices.Clone(v.Holds), h.Hold)
+		r.functions[h.Function].Variables[h.Variable] = v
+	}
+}
+
+// hoist returns the hold that reverses a dependency.
+func (r *resolver) hoist(d dependency) Hoist {
+	h := Hold{First: d.since, Second: d.node, Mode: d.wanted.mode, Rank: d.rank + 1}
+	if !d.held.inserted {
+		for _, op := range r.functions[d.function].Locks {
+			if op.Release && op.Lock == d.held.name {
+				h.Ends = append(h.Ends, op.Node)
+			}
+		}
+	}
+	return Hoist{d.function, d.wanted.name, d.held.name, h}
+}
+
+// has reports whether a hoist has been added.
+func (r *resolver) has(h Hoist) bool {
+	return slices.ContainsFunc(r.functions[h.Function].Variables[h.Variable].Holds, func(old Hold) bool {
+		return old.First == h.Hold.First && old.Second == h.Hold.Second && old.Mode >= h.Hold.Mode &&
+			old.Rank >= h.Hold.Rank && slices.Equal(old.Ends, h.Hold.Ends)
+	})
+}
+
+// cost returns the number of nodes at which a hoist holds a lock that was not held in the same mode before.
+func (r *resolver) cost(h Hoist) (nodes int) {
+	p := r.placers[h.Function][h.Variable]
+	for node, ok := range r.functions[h.Function].Graph.held(h.Hold) {
+		if ok && (p == nil || p.heldFor(node) < h.Hold.Mode) {
+			nodes++
+		}
+	}
+	return nodes
+}
+
+// drop leaves out a variable of a cycle that cannot be broken.
+func (r *resolver) drop(cycle []dependency) {
+	name := ""
+	for _, d := range cycle {
+		for _, l := range []heldLock{d.held, d.wanted} {
+			if l.inserted && (name == "" || l.name < name) {
+				name = l.name
+			}
+		}
+	}
+	r.dropped[name] = true
+	r.hoists = slices.DeleteFunc(r.hoists, func(h Hoist) bool { return h.Variable == name })
+}
+
+func (r *resolver) result() *Resolution {
+	return &Resolution{r.placements, r.hoists, slices.Sorted(maps.Keys(r.dropped))}
+}
