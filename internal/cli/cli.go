@@ -67,6 +67,7 @@ type invocation struct {
 	Streams          // what heisen prints: it cannot control a terminal; see package printable
 	raw      Streams // what programs print, and data
 	tool     Tool
+	all      []command // that the tool has
 	ctx      context.Context
 	help     helpKind
 	args     []string    // arguments after the subcommand; after parse, those without flags and up to "--"
@@ -140,7 +141,7 @@ func (tool Tool) main(ctx context.Context, args []string, std, safe Streams) int
 		return Failed
 	}
 	defer resolver.Close()
-	return all[i].invoke(&invocation{Streams: safe, raw: std, tool: tool, ctx: ctx, help: help, args: args, resolver: resolver})
+	return all[i].invoke(&invocation{Streams: safe, raw: std, tool: tool, all: all, ctx: ctx, help: help, args: args, resolver: resolver})
 }
 
 // changeFolder carries out the flag -C, which must come first, as for the go command. restore

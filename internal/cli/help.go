@@ -20,6 +20,7 @@ func commands() []command {
 		analyzeCommand,
 		traceCommand,
 		sectionsCommand,
+		completionCommand,
 		versionCommand,
 	}
 }
@@ -87,7 +88,7 @@ func (t Tool) named(text string) string { return strings.ReplaceAll(text, "$heis
 func (t Tool) usage(w io.Writer) {
 	fmt.Fprintf(w, "%s finds concurrency bugs in Go programs.\n\nusage: %[1]s <command> [flags] [arguments]\n\ncommands:\n", t.Name)
 	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-9s %s\n", c.name, t.named(c.short))
+		fmt.Fprintf(w, "  %-10s %s\n", c.name, t.named(c.short))
 	}
 	fmt.Fprintf(w, "\nFor more about a command, run %s help <command>.\n", t.Name)
 }
