@@ -223,7 +223,7 @@ func (r *resolver) hoisted(function, node int, h hold, wanted heldLock) bool {
 func (r *resolver) endsWith(function int, nodes []int, h hold) bool {
 	for _, node := range nodes {
 		if h.inserted || !slices.ContainsFunc(r.functions[function].Locks, func(op LockOp) bool {
-			return op.Node == node && op.Release && op.Lock == h.name
+			return op.Node == node && op.Release && op.Lock == h.name && op.Mode == h.mode
 		}) {
 			return false
 		}

@@ -249,7 +249,7 @@ func (r *resolver) hoist(d dependency) Hoist {
 	h := Hold{First: d.since, Second: d.node, Mode: d.wanted.mode, Rank: d.rank + 1}
 	if !d.held.inserted {
 		for _, op := range r.functions[d.function].Locks {
-			if op.Release && op.Lock == d.held.name {
+			if op.Release && op.Lock == d.held.name && op.Mode == d.held.mode {
 				h.Ends = append(h.Ends, op.Node)
 			}
 		}

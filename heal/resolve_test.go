@@ -66,7 +66,7 @@ func randomProgram(r *rand.Rand) []Function {
 // TestResolveRandom runs random programs under all schedules, as they are and with inserted locks. If there is
 // no deadlock without them, there is none with them; all pairs are atomic, and all accesses protected.
 func TestResolveRandom(t *testing.T) {
-	programs := 1200
+	programs := 400
 	if testing.Short() {
 		programs = 100
 	}
@@ -78,7 +78,7 @@ func TestResolveRandom(t *testing.T) {
 		if r.IntN(4) == 0 {
 			starts = append(starts, r.IntN(len(functions)))
 		}
-		plain := world{functions: functions, starts: starts, limit: 20000}
+		plain := world{functions: functions, starts: starts, limit: 8000}
 		if all := plain.explore(); !all || plain.wrong != "" {
 			continue // it has a deadlock of its own, or may have one
 		}
@@ -87,7 +87,7 @@ func TestResolveRandom(t *testing.T) {
 			t.Fatal(err)
 		}
 		tried++
-		unresolved := world{functions: functions, starts: starts, limit: 20000}
+		unresolved := world{functions: functions, starts: starts, limit: 8000}
 		for _, f := range functions {
 			placed := map[string]*Placement{}
 			for name, v := range f.Variables {
@@ -103,7 +103,7 @@ func TestResolveRandom(t *testing.T) {
 		}
 		hoists += len(res.Hoists)
 		dropped += len(res.Dropped)
-		w := world{functions: functions, placements: res.Placements, dropped: res.Dropped, starts: starts, limit: 20000}
+		w := world{functions: functions, placements: res.Placements, dropped: res.Dropped, starts: starts, limit: 8000}
 		if w.explore() {
 			whole++
 		}
