@@ -22,7 +22,7 @@ goroutine at a time, under schedules that make suspected bugs happen.
 `,
 	first: []brief{
 		{"seeds", "try each suspect with these seeds (default 1:10)"},
-		{"time", "then search each test for this time (default 10s)"},
+		{"time", "spend this time on each test or program (default 10s)"},
 		{"j", "number of executions at a time"},
 		{"limit", "stop an execution after this time (default 1m)"},
 		{"predict", "try what the detector mcm predicts, too"},
@@ -38,7 +38,11 @@ an atomic section of -sections. Then it tries each suspect with several seeds. I
 postpones a goroutine at one place of the suspect until another goroutine comes
 to the other place with a conflicting access to the same memory. One of the two,
 picked at random, goes first. Last, each test is searched by itself under random
-schedules of several kinds, for the time of -time, or until it shows nothing new.
+schedules of several kinds, until it shows nothing new.
+
+All of this together takes the time of -time for each test or program. Suspects
+have half of it, the most promising ones first. -seeds without -time tries them
+with all seeds, however long that takes.
 
 A reported bug has happened. The report says how the program ended, and names a
 schedule for $heisen replay. The seed also decides select, the order of maps and
@@ -61,7 +65,7 @@ type fuzzRun struct {
 	seeds, shard, strategy string
 	parallel, procs        int
 	limit, virtual, wait   time.Duration
-	search                 time.Duration // for each test or program
+	search                 time.Duration // for each test or program, with all that is tried in it
 	patience               uint64
 	walks                  uint64
 	depth                  int
@@ -99,6 +103,7 @@ type fuzzRun struct {
 	searched int             // executions of the search
 
 	suspects, judged, confirmed, harmful int
+	untried, interrupted                 int // suspects for which there was no time, or not enough
 	executions, tried                    int // planned, and made
 	started                              time.Time
 }
@@ -115,7 +120,7 @@ func (inv *invocation) fuzz() (int, error) {
 	fs.IntVar(&f.depth, "depth", f.depth, "bug depth that pct assumes: the number of ordering constraints of a bug")
 	fs.IntVar(&f.parallel, "j", f.parallel, "number of executions at a time")
 	fs.IntVar(&f.procs, "procs", f.procs, "value of GOMAXPROCS in the programs")
-	fs.DurationVar(&f.search, "time", f.search, "after the suspects, search each test or program for this time, or not if it is 0")
+	fs.DurationVar(&f.search, "time", f.search, "spend this time on each test or program; 0 tries each suspect with all seeds, and\nsearches for nothing else")
 	fs.DurationVar(&f.limit, "limit", f.limit, "stop an execution after this time")
 	fs.DurationVar(&f.virtual, "virtual", f.virtual, "stop an execution after this virtual time")
 	fs.Uint64Var(&f.patience, "patience", 0, "postpone a goroutine for at most so many steps (default 131072)")
@@ -195,13 +200,16 @@ func (f *fuzzRun) run(ctx context.Context) error {
 	}
 	defer remove()
 	f.newConfirmer()
-	var suspects []*confirm.Suspect
-	failed := f.survey(ctx, programs, &suspects)
-	all := suspects
-	suspects = partOf(suspects, f.part, f.parts)
-	err = errors.Join(failed, f.confirm(ctx, suspects))
-	if err == nil && f.search > 0 && f.strategy == "directed" {
-		err = f.searchUnits(ctx, programs, all)
+	var units []*confirm.Unit
+	if f.searches() {
+		units = confirm.Units(ctx, programs)
+		f.confirmer.Budget = confirm.NewBudget(f.search, f.parallel, units, f.boundsSuspects())
+	}
+	suspects, failed := f.survey(ctx, programs)
+	confirm.AddSuspects(suspects)
+	err = errors.Join(failed, f.confirm(ctx, partOf(suspects, f.part, f.parts)))
+	if err == nil && f.searches() {
+		err = f.searchUnits(ctx, partOf(units, f.part, f.parts), len(suspects))
 	}
 	f.reportObserved(ctx)
 	f.reportUnexplained(ctx)

@@ -9,16 +9,16 @@ import (
 )
 
 // searchUnits searches the tests and programs under schedules that aim at no suspect.
-func (f *fuzzRun) searchUnits(ctx context.Context, programs []*confirm.Program, suspects []*confirm.Suspect) error {
-	units := partOf(confirm.Units(ctx, programs, suspects), f.part, f.parts)
+// suspects were tried before.
+func (f *fuzzRun) searchUnits(ctx context.Context, units []*confirm.Unit, suspects int) error {
 	positions := map[*confirm.Unit]int{}
 	f.mu.Lock()
 	f.units = units
 	for i, u := range units {
-		positions[u] = len(suspects) + i
+		positions[u] = suspects + i
 	}
 	f.mu.Unlock()
-	search := confirm.Search{Confirmer: f.confirmer, Time: f.search, OnTrial: func(u *confirm.Unit, s *confirm.Suspect, t *confirm.Trial) {
+	search := confirm.Search{Confirmer: f.confirmer, OnTrial: func(u *confirm.Unit, s *confirm.Suspect, t *confirm.Trial) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.searched++

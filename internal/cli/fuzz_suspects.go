@@ -10,18 +10,21 @@ import (
 	"github.com/heisen-go/heisen/internal/confirm"
 )
 
-// survey appends the suspects in the programs. It records failures of programs.
-func (f *fuzzRun) survey(ctx context.Context, programs []*confirm.Program, suspects *[]*confirm.Suspect) error {
+// survey returns the suspects in the programs, the most promising ones first. It records failures of
+// programs.
+func (f *fuzzRun) survey(ctx context.Context, programs []*confirm.Program) (suspects []*confirm.Suspect, err error) {
 	survey := &confirm.Survey{
 		Races: true, Deadlocks: true, Sections: f.overlaps.read, Violations: len(f.overlaps.read) > 0,
 		Predict: f.predict, Walks: f.walks,
 		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Resolver: f.confirmer.Resolver,
+		Budget: f.confirmer.Budget,
 	}
 	if f.strategy != "directed" {
 		survey.Races, survey.Deadlocks, survey.Violations, survey.Predict = false, false, false, false
 		survey.Walks = 0
 	}
-	return f.runSurvey(ctx, survey, programs, func(p *confirm.Program, found []*confirm.Suspect, runs []*confirm.Trial) {
+	surveyed := map[*confirm.Program][]*confirm.Trial{}
+	err = f.runSurvey(ctx, survey, programs, func(p *confirm.Program, found []*confirm.Suspect, runs []*confirm.Trial) {
 		switch f.strategy {
 		case "walk":
 			found = []*confirm.Suspect{confirm.AnyFailure(p, confirm.Walk)}
@@ -32,12 +35,17 @@ func (f *fuzzRun) survey(ctx context.Context, programs []*confirm.Program, suspe
 		case "pos":
 			found = []*confirm.Suspect{confirm.AnyFailure(p, confirm.Sampling)}
 		}
-		*suspects = append(*suspects, found...)
+		suspects = append(suspects, found...)
+		surveyed[p] = runs
 		if f.part == 1 {
 			f.unexplained = append(f.unexplained, confirm.SurveyFailures(p, runs)...)
 			f.observed.AddSurvey(p, runs)
 		}
 	})
+	if f.strategy == "directed" {
+		confirm.Promising(suspects, surveyed)
+	}
+	return suspects, err
 }
 
 // runSurvey surveys the programs and calls surveyed with the suspects and the runs of each.
@@ -107,9 +115,15 @@ func (f *fuzzRun) confirm(ctx context.Context, suspects []*confirm.Suspect) erro
 	close(ready)
 	<-reported
 	for _, v := range verdicts {
-		if v.Incomplete {
-			f.addResult(ctx, v)
+		if !v.Incomplete {
+			continue
 		}
+		if v.Tried > 0 {
+			f.interrupted++
+		} else {
+			f.untried++
+		}
+		f.addResult(ctx, v)
 	}
 	return err
 }

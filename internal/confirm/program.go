@@ -22,6 +22,7 @@ type Program struct {
 	Args    []string
 
 	symbols *recorder.SymbolCache // of all executions; nil if each has its own
+	units   []*Unit               // see Units
 }
 
 // Close gives up the symbols that executions share.

@@ -28,13 +28,13 @@ func (s *Scheduler) defaultChoice(tasks []Task, running uint32) int {
 	return oldest
 }
 
-// logChoice updates the hash and, if the choice is a deviation, the log.
+// logChoice updates the hash and, if the choice is a deviation and there is memory for a log, the log.
 func (s *Scheduler) logChoice(tasks []Task, i int, running uint32) {
 	id := uint32(NoTask)
 	if i != Wait {
 		id = tasks[i].ID
 	}
-	if i == Wait || len(tasks) > 1 && s.defaultChoice(tasks, running) != i {
+	if len(s.Log) > 0 && (i == Wait || len(tasks) > 1 && s.defaultChoice(tasks, running) != i) {
 		if s.NumLog < len(s.Log) {
 			s.Log[s.NumLog].Step = s.steps
 			s.Log[s.NumLog].ID = id

@@ -19,6 +19,15 @@ func (s *Scheduler) startPCT() {
 	}
 }
 
+// branchPCT replaces the priority change points that are still to come.
+func (s *Scheduler) branchPCT() {
+	for i := range s.config.Depth - 1 {
+		if s.changes[i] >= s.steps && s.steps < s.config.Steps {
+			s.changes[i] = s.steps + s.choices.below(s.config.Steps-s.steps)
+		}
+	}
+}
+
 func (s *Scheduler) pct(tasks []Task) int {
 	top, starving := 0, false
 	for i := range tasks {
