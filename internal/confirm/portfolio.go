@@ -19,12 +19,12 @@ type portfolio struct {
 	number  int // of executions before the generation
 
 	firstSeed uint64
-	length    uint64          // steps of the longest execution
-	orders    map[uint64]bool // the orders of operations so far, by their hashes
-	behaviors map[uint64]bool // what executions have shown so far
-	vain      int             // executions since the last new order
-	parents   []parent        // executions that have shown something new, the latest ones
-	mutated   uint64          // executions that were made from parents
+	length    uint64                     // steps of the longest execution
+	orders    map[uint64]bool            // the orders of operations so far, by their hashes
+	behaviors map[recorder.Behavior]bool // what executions have shown so far
+	vain      int                        // executions since the last new order
+	parents   []parent                   // executions that have shown something new, the latest ones
+	mutated   uint64                     // executions that were made from parents
 }
 
 // arm is a way to choose schedules.
@@ -123,7 +123,7 @@ func (p *portfolio) done(n int, s *Suspect, t *Trial) {
 // plan makes the next generation. The first is one execution with the default schedule.
 func (u *Unit) plan(c *Confirmer) {
 	if u.arms == nil {
-		u.firstSeed, u.arms, u.orders, u.behaviors = c.From, newArms(u.targets, c), map[uint64]bool{}, map[uint64]bool{}
+		u.firstSeed, u.arms, u.orders, u.behaviors = c.From, newArms(u.targets, c), map[uint64]bool{}, map[recorder.Behavior]bool{}
 		u.plans = append(u.plans, plan{schedule: &recorder.Schedule{
 			Strategy: strategies.Config{Strategy: strategies.Replay}, Procs: c.Procs, MaxVirtual: c.Virtual,
 		}})

@@ -182,9 +182,8 @@ type Execution struct {
 	Influences []Influence
 	// Stuck is not nil if the program was ended because it could not continue.
 	Stuck *Stuck
-	// Behaviors identify what the execution has done, see Covered. Executions of the same program have
-	// the same numbers for the same things.
-	Behaviors []uint64
+	// Behaviors are what the execution has done, each once and in no order, up to some thousands.
+	Behaviors []Behavior
 	// Leaked are the goroutines that wait for ever at the end: for a channel, lock, WaitGroup or
 	// Cond that is in the heap and that nothing can reach that may still run. Schedule.ToEnd
 	// requests them.

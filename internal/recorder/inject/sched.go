@@ -61,6 +61,7 @@ type heisenScheduler struct {
 	ended  bool // the results were sent
 
 	influences [heisenInfluences]heisenInfluence
+	behaviors  heisenBehaviors
 }
 
 // heisenSchedG is the scheduler's state of a goroutine.
@@ -70,6 +71,8 @@ type heisenSchedG struct {
 	at   uint64
 	next heisenStrategiesTask // what it does next, while it is not in the pool
 	on   uint64               // the lock or channel of its last point
+	// place is the text offset of its last point, where the program asked for the operation.
+	place uint32
 	// deepest is the largest number of calls in which it has entered a section.
 	deepest uint32
 	// expects is the value that its compare-and-swap compares with.
@@ -233,6 +236,9 @@ func (s *heisenScheduler) add(gp *g, h *heisenG) {
 		s.grow()
 	}
 	t := &h.task.next
+	if t.Kind == heisenStrategiesResume && !h.task.fromSyscall {
+		s.behaviors.resumed(gp, h)
+	}
 	t.ID, t.Since, t.Seq = h.id, s.picker.Steps(), h.task.at
 	*s.task(s.count) = *t
 	*s.g(s.count) = 0
@@ -291,6 +297,7 @@ func (s *heisenScheduler) choose(pp *p) *g {
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	t := &h.task.next
 	*t = *s.task(i)
+	s.behaviors.operation(t, h.task.place)
 	if t.Atomic && h.task.wide != 0 {
 		s.comparing--
 	}
@@ -404,6 +411,7 @@ func heisenSendExecution() {
 	}
 	s.ended = true
 	s.sendLog()
+	s.behaviors.send()
 	words := [heisenExecutionWords + 2*heisenInfluences]uint64{s.picker.Steps(), s.picker.Hash,
 		uint64(s.clock - heisenClockStart), uint64(s.locations.met), s.picker.Diverged + s.picker.TurnsLeft(), s.picker.Order, s.picker.Delays}
 	for i := range s.influences {
