@@ -46,6 +46,9 @@ func writeTrials(b *strings.Builder, f *Finding) {
 			a := &f.Accesses[*e.First]
 			fmt.Fprintf(b, " (%s at %s first)", words(a.Op), a.Site)
 		}
+		if e.Timing {
+			b.WriteString(" (only if a goroutine goes on after a timer has fired)")
+		}
 		fmt.Fprintf(b, ", seed %d\n", e.Seed)
 	}
 	switch {

@@ -27,6 +27,7 @@ goroutine at a time, under schedules that make suspected bugs happen.
 		{"limit", "stop an execution after this time (default 1m)"},
 		{"predict", "try what the detector mcm predicts, too"},
 		{"sections", "suspect the atomic sections in a file, too"},
+		{"uncovered", "list what no execution has covered, too"},
 		{"schedules", "where schedules for $heisen replay are written"},
 		{"report", "text, or json with a suspect on each line"},
 		{"baseline", "do not report the findings in a file"},
@@ -42,7 +43,9 @@ schedules of several kinds, until it shows nothing new.
 
 All of this together takes the time of -time for each test or program. Suspects
 have half of it, the most promising ones first. -seeds without -time tries them
-with all seeds, however long that takes.
+with all seeds, however long that takes. At the end $heisen says what was not
+covered: go statements that were not executed, cases of select that were not
+chosen, and locks for which no goroutine had to wait. -uncovered lists them.
 
 A reported bug has happened. The report says how the program ended, and names a
 schedule for $heisen replay. The seed also decides select, the order of maps and
@@ -72,7 +75,7 @@ type fuzzRun struct {
 	minimize               int
 	folder                 string
 	unconfirmed, predict   bool
-	timing                 bool
+	timing, uncovered      bool
 	reports                *reports
 	overlaps               *atomraceFlags
 	known                  *knownFindings
@@ -100,7 +103,10 @@ type fuzzRun struct {
 
 	stopped  int             // executions that reached a limit
 	units    []*confirm.Unit // what is searched
-	searched int             // executions of the search
+	coverage confirm.Coverage
+	searched int // executions of the search
+	// behaviors are what the executions of the search have done.
+	behaviors map[behaviorOf]bool
 
 	suspects, judged, confirmed, harmful int
 	untried, interrupted                 int // suspects for which there was no time, or not enough
@@ -131,6 +137,7 @@ func (inv *invocation) fuzz() (int, error) {
 	fs.BoolVar(&f.unconfirmed, "unconfirmed", false, "also report suspects that were not confirmed")
 	fs.BoolVar(&f.timing, "timing", false, "also report failures that only executions show in which a goroutine was\nheld back while a timer fired")
 	fs.BoolVar(&f.predict, "predict", false, "also suspect what mcm predicts from the first executions, and try that first")
+	fs.BoolVar(&f.uncovered, "uncovered", false, "also list the go statements, cases of select and locks that no execution\nhas covered")
 	merge := fs.Bool("merge", false, "run nothing, but combine files that -report json has written for other seeds or shards")
 	fs.StringVar(&f.overlaps.sections, "sections", "", "also suspect the atomic sections in `file`")
 	if err := inv.verbLine(true); err != nil {
@@ -213,6 +220,7 @@ func (f *fuzzRun) run(ctx context.Context) error {
 	}
 	f.reportObserved(ctx)
 	f.reportUnexplained(ctx)
+	f.coverage = confirm.CoverageOf(programs)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/internal/private"
@@ -37,6 +38,8 @@ func (f *fuzzRun) reportUnexplained(ctx context.Context) {
 		}
 		return -1
 	})
+	var packages []string
+	assumptions := map[string][]string{}
 	for _, v := range f.unexplained {
 		p, outcome := v.Suspect.Program, v.Endings[0].Outcome
 		explained := slices.ContainsFunc(f.explained[p], func(o confirm.Outcome) bool { return o.Same(outcome) })
@@ -45,8 +48,10 @@ func (f *fuzzRun) reportUnexplained(ctx context.Context) {
 		}
 		f.explained[p] = append(f.explained[p], outcome)
 		if v.Timing && !f.timing {
-			fmt.Fprintf(f.Err, "%s: %s: a timing assumption (%v): it fails if a goroutine goes on only after a timer has fired; -timing reports it\n",
-				f.tool.Name, p.Package, outcome)
+			if assumptions[p.Package] == nil {
+				packages = append(packages, p.Package)
+			}
+			assumptions[p.Package] = append(assumptions[p.Package], outcome.String())
 			continue
 		}
 		finding := v.Report(confirm.Outcome{Class: confirm.Passed})
@@ -54,6 +59,25 @@ func (f *fuzzRun) reportUnexplained(ctx context.Context) {
 		f.found.add(finding)
 		f.failures++
 	}
+	for _, name := range packages {
+		f.mentionTiming(name, assumptions[name])
+	}
+}
+
+// maxMentioned bounds the timing assumptions of a package that are mentioned with their outcomes.
+const maxMentioned = 3
+
+// mentionTiming prints a line about failures of a package that may be timing assumptions.
+func (f *fuzzRun) mentionTiming(name string, outcomes []string) {
+	what := "a timing assumption"
+	if n := len(outcomes); n > 1 {
+		what = fmt.Sprintf("%d timing assumptions", n)
+	}
+	if over := len(outcomes) - maxMentioned; over > 0 {
+		outcomes = append(outcomes[:maxMentioned:maxMentioned], fmt.Sprintf("%d more", over))
+	}
+	fmt.Fprintf(f.Err, "%s: %s: %s (%s): it fails if a goroutine goes on only after a timer has fired; -timing reports it\n",
+		f.tool.Name, name, what, strings.Join(outcomes, "; "))
 }
 
 // reproduce adds to the finding of a confirmed suspect how to repeat it, and writes the schedule.

@@ -6,7 +6,14 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/recorder"
 )
+
+// behaviorOf is something that the executions of a program have done.
+type behaviorOf struct {
+	program  *confirm.Program
+	behavior recorder.Behavior
+}
 
 // searchUnits searches the tests and programs under schedules that aim at no suspect.
 // suspects were tried before.
@@ -22,6 +29,9 @@ func (f *fuzzRun) searchUnits(ctx context.Context, units []*confirm.Unit, suspec
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.searched++
+		for _, b := range t.Execution.Behaviors {
+			f.behaviors[behaviorOf{u.Program, b}] = true
+		}
 		f.noteStopped(t)
 		f.observed.Add(positions[u], s, t)
 	}}
@@ -41,7 +51,8 @@ func (f *fuzzRun) searchStatus(since time.Duration) string {
 	defer f.mu.Unlock()
 	at := max(min(f.parallel, len(f.units)), 1) // units at a time
 	left := f.search*time.Duration((len(f.units)+at-1)/at) - since
-	return fmt.Sprintf("%d executions of %s, at most %v left", f.searched, f.whatIsSearched(), max(left, 0).Round(time.Second))
+	return fmt.Sprintf("%d executions of %s, %d behaviors, %d findings, at most %v left", f.searched, f.whatIsSearched(),
+		len(f.behaviors), f.found.count()+f.observed.Count(), max(left, 0).Round(time.Second))
 }
 
 // searchSummary prints what was searched.
@@ -55,7 +66,7 @@ func (f *fuzzRun) searchSummary() {
 			exhausted++
 		}
 	}
-	fmt.Fprintf(f.Err, "%s: searched %s in %d executions", f.tool.Name, f.whatIsSearched(), f.searched)
+	fmt.Fprintf(f.Err, "%s: searched %s in %d executions, which showed %d behaviors", f.tool.Name, f.whatIsSearched(), f.searched, len(f.behaviors))
 	switch exhausted {
 	case 0:
 	case len(f.units):

@@ -13,7 +13,12 @@ func (f *fuzzRun) summary() {
 	f.found.summary(f.Err)
 	if f.strategy == "directed" {
 		fmt.Fprintf(f.Err, "%s: %d of %d suspects confirmed in %d executions, %d of them harmful\n", f.tool.Name, f.confirmed, f.suspects, f.tried, f.harmful)
+		if n := f.untried + f.interrupted; n > 0 {
+			fmt.Fprintf(f.Err, "%s: there was no time for %s, and to try %s with all seeds; -time gives more\n",
+				f.tool.Name, counted(f.untried, "suspect"), counted(f.interrupted, "suspect"))
+		}
 		f.searchSummary()
+		f.coverageSummary()
 	} else {
 		fmt.Fprintf(f.Err, "%s: %d executions\n", f.tool.Name, f.tried)
 	}
@@ -27,5 +32,23 @@ func (f *fuzzRun) summary() {
 func (f *fuzzRun) noteStopped(t *confirm.Trial) {
 	if t.Execution.Outcome.Class == confirm.Hung {
 		f.stopped++
+	}
+}
+
+// coverageSummary prints what no execution has covered.
+func (f *fuzzRun) coverageSummary() {
+	c := &f.coverage
+	if c.Goroutines+c.Cases+c.Locks > 0 {
+		fmt.Fprintf(f.Err, "%s: not covered: %d of %s, %d of %s of select; at %d of %s no goroutine had to wait", f.tool.Name,
+			c.NotStarted, counted(c.Goroutines, "go statement"), c.NotChosen, counted(c.Cases, "case"), c.Locks-c.Contended, counted(c.Locks, "lock"))
+		if len(c.Uncovered) > 0 && !f.uncovered {
+			fmt.Fprint(f.Err, " (-uncovered lists them)")
+		}
+		fmt.Fprintln(f.Err)
+	}
+	if f.uncovered {
+		for _, line := range c.Uncovered {
+			fmt.Fprintf(f.Err, "  %s\n", line)
+		}
 	}
 }

@@ -72,6 +72,9 @@ type Ending struct {
 	delayed   int    // executions with a delay: a goroutine was held back while time passed
 }
 
+// timing reports whether a goroutine was held back while time passed in all executions with the ending.
+func (e *Ending) timing() bool { return e.delayed == e.Count }
+
 // count adds a trial with the ending.
 func (e *Ending) count(t *Trial) {
 	if t.Execution.Delays > 0 {
@@ -111,7 +114,8 @@ func (v *Result) add(t *Trial) {
 }
 
 // Report returns the finding with its Trials. usual is how the program ends under the default
-// schedule: an execution that ends in the same way does not count as harmful.
+// schedule: an execution that ends in the same way does not count as harmful. Neither does a failure
+// that was seen only where a goroutine was held back while time passed, see Timing.
 func (v *Result) Report(usual Outcome) report.Finding {
 	f := v.Finding
 	f.Count = uint64(max(v.Confirmed, 1))
@@ -134,9 +138,10 @@ func (v *Result) Report(usual Outcome) report.Finding {
 		if first := e.First; first >= 0 {
 			ending.First = &first
 		}
-		if e.Confirmed && (v.Finding.Kind == heisen.Deadlock || e.Outcome.Class.Failed() && !e.Outcome.Same(usual)) {
+		if e.Confirmed && (v.Finding.Kind == heisen.Deadlock || e.Outcome.Class.Failed() && !e.Outcome.Same(usual) && !e.timing()) {
 			t.Harmful = true
 		}
+		ending.Timing = e.Confirmed && e.Outcome.Class.Failed() && e.timing()
 		for _, from := range e.Trial.Execution.Outside {
 			if !slices.Contains(t.Outside, from) {
 				t.Outside = append(t.Outside, from)

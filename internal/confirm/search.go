@@ -59,9 +59,6 @@ func Units(ctx context.Context, programs []*Program) (units []*Unit) {
 	return units
 }
 
-// UnitsOf returns the units of a program, if Units was called with it.
-func (p *Program) UnitsOf() []*Unit { return p.units }
-
 // AddSuspects adds the suspects to the units in which they were seen. Goroutines can be stopped at their
 // places in the search.
 func AddSuspects(suspects []*Suspect) {
@@ -235,7 +232,3 @@ func (u *Unit) addResult(s *Suspect, t *Trial) {
 	}
 	u.results[i].add(t)
 }
-
-// Behaviors returns the number of different things that the executions of the search have shown: orders of two
-// operations on the same object, places at which goroutines waited, and cases of select.
-func (u *Unit) Behaviors() int { return len(u.behaviors) }

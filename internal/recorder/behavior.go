@@ -62,6 +62,7 @@ func (s *Stream) addBehaviors(words []uint64) error {
 		if b.Kind() == 0 || b.Kind() >= numBehaviorKinds || b.Kind() != Ordered && uint64(uint32(b)) > s.hello.size {
 			return s.corrupt("behavior %#x", w)
 		}
+		s.Site(b) // gets a name with the other sites
 		s.execution.Behaviors = append(s.execution.Behaviors, b)
 	}
 	slices.Sort(s.execution.Behaviors)
