@@ -66,7 +66,7 @@ func (f *fuzzRun) searchSummary() {
 			exhausted++
 		}
 	}
-	fmt.Fprintf(f.Err, "%s: searched %s in %d executions, which showed %d behaviors", f.tool.Name, f.whatIsSearched(), f.searched, len(f.behaviors))
+	fmt.Fprintf(f.Err, "%s: searched %s in %d executions", f.tool.Name, f.whatIsSearched(), f.searched)
 	switch exhausted {
 	case 0:
 	case len(f.units):

@@ -114,8 +114,9 @@ func (v *Result) add(t *Trial) {
 }
 
 // Report returns the finding with its Trials. usual is how the program ends under the default
-// schedule: an execution that ends in the same way does not count as harmful. Neither does a failure
-// that was seen only where a goroutine was held back while time passed, see Timing.
+// schedule: an execution that ends in the same way does not count as harmful. The endings say which
+// failures were seen only where a goroutine was held back while time passed. They count as harm,
+// because the bug is one whether or not the program also relies on time.
 func (v *Result) Report(usual Outcome) report.Finding {
 	f := v.Finding
 	f.Count = uint64(max(v.Confirmed, 1))
@@ -138,10 +139,10 @@ func (v *Result) Report(usual Outcome) report.Finding {
 		if first := e.First; first >= 0 {
 			ending.First = &first
 		}
-		if e.Confirmed && (v.Finding.Kind == heisen.Deadlock || e.Outcome.Class.Failed() && !e.Outcome.Same(usual) && !e.timing()) {
+		if e.Confirmed && (v.Finding.Kind == heisen.Deadlock || e.Outcome.Class.Failed() && !e.Outcome.Same(usual)) {
 			t.Harmful = true
 		}
-		ending.Timing = e.Confirmed && e.Outcome.Class.Failed() && e.timing()
+		ending.Timing = e.Outcome.Class.Failed() && e.timing()
 		for _, from := range e.Trial.Execution.Outside {
 			if !slices.Contains(t.Outside, from) {
 				t.Outside = append(t.Outside, from)
