@@ -102,6 +102,7 @@ type fuzzRun struct {
 	mu sync.Mutex // guards the rest
 
 	stopped  int             // executions that reached a limit
+	late     int             // runs that look for suspects, and took too long
 	units    []*confirm.Unit // what is searched
 	coverage confirm.Coverage
 	searched int // executions of the search

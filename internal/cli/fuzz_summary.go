@@ -22,15 +22,23 @@ func (f *fuzzRun) summary() {
 	} else {
 		fmt.Fprintf(f.Err, "%s: %d executions\n", f.tool.Name, f.tried)
 	}
+	if f.late > 0 {
+		fmt.Fprintf(f.Err, "%s: %d executions were stopped because half of the time was over, see -time\n", f.tool.Name, f.late)
+	}
 	if f.stopped > 0 {
 		fmt.Fprintf(f.Err, "%s: %d executions were stopped at a limit: %v of real time (-limit), or %v of virtual time (-virtual)\n",
 			f.tool.Name, f.stopped, f.limit, f.virtual)
 	}
 }
 
-// noteStopped counts an execution that was stopped at a limit. That is no bug.
+// noteStopped counts an execution that was stopped at a limit, or because there was no time left. That
+// is no bug.
 func (f *fuzzRun) noteStopped(t *confirm.Trial) {
-	if t.Execution.Outcome.Class == confirm.Hung {
+	switch e := t.Execution; {
+	case e.Outcome.Class != confirm.Hung:
+	case e.Stuck == nil && e.Took < f.limit:
+		f.late++
+	default:
 		f.stopped++
 	}
 }

@@ -75,9 +75,9 @@ func newArms(targets []recorder.Target, c *Confirmer) []*arm {
 		return slices.ContainsFunc(targets, func(t recorder.Target) bool { return t.Roles&roles != 0 && t.Mode&mode != 0 })
 	}
 	all := []*arm{
-		{config: strategies.Config{Strategy: strategies.POS}},
+		{config: strategies.Config{Strategy: strategies.RandomWalk}}, // costs least where there are many goroutines
 		{config: strategies.Config{Strategy: strategies.PCT, Depth: 2}},
-		{config: strategies.Config{Strategy: strategies.RandomWalk}},
+		{config: strategies.Config{Strategy: strategies.POS}},
 		{config: strategies.Config{Strategy: strategies.PCT, Depth: 3}},
 		{config: strategies.Config{Strategy: strategies.Delay, Depth: 4, PostponeLimit: delayPatience, WaitLimit: delayWait}},
 		{config: strategies.Config{Strategy: strategies.Delay, Depth: 16, PostponeLimit: delayPatience, WaitLimit: delayWait}},
@@ -129,10 +129,12 @@ func (u *Unit) plan(c *Confirmer) {
 		}})
 		return
 	}
-	for i, n := range u.shares() {
-		for range n {
-			a := u.arms[i]
-			u.plans = append(u.plans, plan{arm: a, schedule: u.schedule(a, c)})
+	shares := u.shares()
+	for round := range slices.Max(shares) {
+		for i, a := range u.arms {
+			if round < shares[i] {
+				u.plans = append(u.plans, plan{arm: a, schedule: u.schedule(a, c)})
+			}
 		}
 	}
 }

@@ -15,7 +15,10 @@ const MaxInRow = 1000
 // it is runnable, has not given way and has not continued MaxInRow times in a row. Otherwise it is
 // the task that has waited for longest, of several the one with the lowest ID.
 func (s *Scheduler) defaultChoice(tasks []Task, running uint32) int {
-	oldest := 0
+	oldest, last := 0, len(tasks)-1
+	if t := &tasks[last]; t.ID == running && t.Kind != Yield && s.inRow < MaxInRow {
+		return last // where hosts put it
+	}
 	for i := range tasks {
 		t := &tasks[i]
 		if t.ID == running && t.Kind != Yield && s.inRow < MaxInRow {

@@ -101,6 +101,9 @@ type Scheduler struct {
 	// Timer is set by the host before each Next: the time until a timer makes another task
 	// runnable, 0 if there is no such timer.
 	Timer uint64
+	// Fresh may be set by the host before each Next: tasks[:Fresh] were runnable at the last Next, too,
+	// and were not chosen. It makes PCT faster.
+	Fresh int
 	// LastSeq is set before each Next by hosts that let a task make several operations at a time:
 	// the Seq of the latest operation that the last task has begun.
 	LastSeq uint64
@@ -125,6 +128,7 @@ type Scheduler struct {
 
 	changes [MaxDepth]uint64 // steps at which PCT lowers a priority
 	yields  uint64           // how often PCT has put a task last
+	top     uint64           // priority of the task that PCT has chosen last
 
 	sections [MaxSections]section // atomic sections that tasks are in
 	evict    int                  // index of the section that is replaced next

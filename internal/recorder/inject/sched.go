@@ -50,6 +50,7 @@ type heisenScheduler struct {
 	standing int
 
 	comparing int // compare-and-swaps at targets in the pool
+	older     int // the first tasks of the pool that were there at the last choice
 
 	running uint32 // the goroutine chosen last
 	last    *heisenG
@@ -287,10 +288,11 @@ func (s *heisenScheduler) choose(pp *p) *g {
 	if last := s.last; last != nil && last.id == s.running {
 		s.picker.LastSeq = last.task.at
 	} // else it has ended
+	s.picker.Fresh = s.older
 	i := s.picker.Next(unsafe.Slice(s.task(0), s.count), s.running)
 	if i == heisenStrategiesWait {
 		s.afterChoice()
-		s.until, s.standing = pp.timers.wakeTime(), s.count
+		s.until, s.standing, s.older = pp.timers.wakeTime(), s.count, s.count
 		return nil
 	}
 	gp := s.g(i).ptr()
@@ -307,6 +309,7 @@ func (s *heisenScheduler) choose(pp *p) *g {
 	t.Kind, t.Write, t.Atomic, t.Roles, t.Place, t.Addr, t.Size, t.OpState = heisenStrategiesResume, false, false, 0, 0, 0, 0, 0
 	s.count--
 	*s.task(i), *s.g(i) = *s.task(s.count), *s.g(s.count)
+	s.older = s.count
 
 	if h.id == s.running {
 		s.turn++
