@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/heisen-go/heisen/internal/confirm"
 )
@@ -13,17 +14,14 @@ func (f *fuzzRun) summary() {
 	f.found.summary(f.Err)
 	if f.strategy == "directed" {
 		fmt.Fprintf(f.Err, "%s: %d of %d suspects confirmed in %d executions, %d of them harmful\n", f.tool.Name, f.confirmed, f.suspects, f.tried, f.harmful)
-		if n := f.untried + f.interrupted; n > 0 {
-			fmt.Fprintf(f.Err, "%s: there was no time for %s, and to try %s with all seeds; -time gives more\n",
-				f.tool.Name, counted(f.untried, "suspect"), counted(f.interrupted, "suspect"))
-		}
+		f.timeSummary()
 		f.searchSummary()
 		f.coverageSummary()
 	} else {
 		fmt.Fprintf(f.Err, "%s: %d executions\n", f.tool.Name, f.tried)
 	}
 	if f.late > 0 {
-		fmt.Fprintf(f.Err, "%s: %d executions were stopped because half of the time was over, see -time\n", f.tool.Name, f.late)
+		fmt.Fprintf(f.Err, "%s: %d executions were stopped because they took too much of the time (-time)\n", f.tool.Name, f.late)
 	}
 	if f.stopped > 0 {
 		fmt.Fprintf(f.Err, "%s: %d executions were stopped at a limit: %v of real time (-limit), or %v of virtual time (-virtual)\n",
@@ -58,5 +56,19 @@ func (f *fuzzRun) coverageSummary() {
 		for _, line := range c.Uncovered {
 			fmt.Fprintf(f.Err, "  %s\n", line)
 		}
+	}
+}
+
+// timeSummary prints for how many suspects there was no time.
+func (f *fuzzRun) timeSummary() {
+	var parts []string
+	if f.untried > 0 {
+		parts = append(parts, "for "+counted(f.untried, "suspect"))
+	}
+	if f.interrupted > 0 {
+		parts = append(parts, "to try "+counted(f.interrupted, "suspect")+" with all seeds")
+	}
+	if len(parts) > 0 {
+		fmt.Fprintf(f.Err, "%s: there was no time %s; -time gives more\n", f.tool.Name, strings.Join(parts, ", and "))
 	}
 }

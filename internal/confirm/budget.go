@@ -8,7 +8,7 @@ import (
 
 // Budget bounds the time of executions. Each unit, a test or a program, has the same time. The survey,
 // the suspects that are seen in the unit, the search and the shrinking of schedules share it:
-// the survey and the suspects have half of it, and the last quarter is kept for schedules if there are
+// the survey and the suspects have half of it, the survey at most four fifths of that, and the last quarter is kept for schedules if there are
 // any to shrink. Time is that of executions, added up, so that units are treated alike on machines
 // with other loads.
 //
@@ -34,6 +34,7 @@ func NewBudget(each time.Duration, parallel int, units []*Unit, suspects bool) *
 type share time.Duration
 
 const (
+	forSurvey    share = 40
 	forSuspects  share = 50
 	forSearch    share = 75 // if there are schedules to shrink
 	forSchedules share = 100
@@ -104,7 +105,7 @@ func (b *Budget) ForSurvey(units []*Unit) time.Duration {
 	if b == nil || b.nothing {
 		return 0
 	}
-	return max(b.limit/b.at*time.Duration(len(units))*time.Duration(forSuspects)/100, leastTime)
+	return max(b.limit/b.at*time.Duration(len(units))*time.Duration(forSurvey)/100, leastTime)
 }
 
 // errNoTime ends the shrinking of a schedule.
