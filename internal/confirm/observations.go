@@ -99,16 +99,19 @@ func (b *observation) result(made map[*Program]int) (v *Result, first *observedE
 		return cmp.Or(b.trial.Execution.Outcome.Class.harm()-a.trial.Execution.Outcome.Class.harm(), b.count-a.count, a.compare(b))
 	})
 	first = endings[0]
+	timing := first.suspect.Finding.Kind == heisen.Leak
 	v = &Result{Suspect: first.suspect, Finding: first.suspect.Finding, Tried: made[first.suspect.Program]}
 	for _, e := range endings {
 		t := *e.trial
 		t.Confirmed, t.First = true, -1
 		v.Confirmed += e.count
 		v.Endings = append(v.Endings, Ending{Outcome: t.Execution.Outcome, First: -1, Confirmed: true, Count: e.count, Trial: &t, delayed: e.delayed})
+		timing = timing && v.Endings[len(v.Endings)-1].timing() && t.Execution.Outcome.Class.Failed()
 		if e.before(first) {
 			first = e
 		}
 	}
+	v.Timing = timing
 	return v, first
 }
 

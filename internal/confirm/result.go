@@ -45,7 +45,9 @@ type Result struct {
 	// Incomplete is set if Run ended before all executions were made.
 	Incomplete bool
 	// Timing is set for a failure if in each execution with it a goroutine was held back while time
-	// passed. So it may only show that a timer was to be later than what the goroutine did.
+	// passed. So it may only show that a timer was to be later than what the goroutine did. It is also
+	// set for goroutines that wait for ever only where the program has failed in such a way: a failed
+	// test does not clean up.
 	Timing bool
 }
 
