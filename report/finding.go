@@ -234,6 +234,9 @@ type Ending struct {
 	First *int   `json:"first,omitempty"`
 	Count int    `json:"count"` // how many executions ended in this way
 	Seed  uint64 `json:"seed"`  // the seed of one of these executions
+	// Timing is set for a failure if in all these executions a goroutine was held back while a timer
+	// fired. The program may only rely on a goroutine being faster than that.
+	Timing bool `json:"timing,omitempty"`
 	// Schedule is a file that repeats one of the executions; see Finding.Replay.
 	Schedule string `json:"schedule,omitempty"`
 }

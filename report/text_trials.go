@@ -51,6 +51,8 @@ func writeTrials(b *strings.Builder, f *Finding) {
 	switch {
 	case t.Harmful && f.Kind == heisen.Deadlock && len(t.Endings) > 0 && t.Endings[0].Outcome == "passed":
 		b.WriteString("Harmful: these goroutines wait for ever\n")
+	case t.Harmful && t.onlyLate():
+		b.WriteString("Harmful: the program fails, if a goroutine goes on only after a timer has fired\n")
 	case t.Harmful:
 		b.WriteString("Harmful: the program fails\n")
 	case t.Confirmed > 0 && f.Kind != heisen.Leak:
@@ -67,4 +69,19 @@ func writeTrials(b *strings.Builder, f *Finding) {
 	if len(t.Outside) > 0 {
 		fmt.Fprintf(b, "Depends on more than the schedule, so a replay may differ: %s\n", strings.Join(t.Outside, "; "))
 	}
+}
+
+// onlyLate reports whether the program has failed with the bug only where a goroutine was held back while
+// a timer fired.
+func (t *Trials) onlyLate() bool {
+	late := false
+	for _, e := range t.Endings {
+		if e.Confirmed && e.Outcome != "passed" && e.Outcome != "hang" {
+			if !e.Timing {
+				return false
+			}
+			late = true
+		}
+	}
+	return late
 }

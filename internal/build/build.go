@@ -186,6 +186,13 @@ func (b *Builder) InMainModule(ctx context.Context, dir, pattern string) (bool, 
 	return len(own) > 0 && !slices.ContainsFunc(own, func(s string) bool { return s != "true" }), err
 }
 
+// MainFiles returns the source files of a program in packages of the main module.
+func (b *Builder) MainFiles(ctx context.Context, dir string, patterns ...string) ([]string, error) {
+	format := `{{if or .Module (not .Standard)}}{{if or (not .Module) .Module.Main}}{{range .GoFiles}}{{$.Dir}}/{{.}}
+{{end}}{{end}}{{end}}`
+	return b.listLines(ctx, dir, slices.Concat([]string{"-deps", "-f", format, "--"}, patterns)...)
+}
+
 // flags returns the build flags that inject the recorder.
 func (b *Builder) flags(tags []string) []string {
 	flags := []string{"-overlay=" + b.overlay, "-tags=" + strings.Join(tags, ",")}

@@ -227,6 +227,7 @@ var patches = []struct {
 	}},
 	{"runtime/select.go", []patch{
 		atStart("selectgo", "heisenPoint(nil)"),
+		replaceExpressions("selectgo", "caseReleaseTime > 0", "heisenSelected(casi, nsends, nrecvs) || caseReleaseTime > 0", 1),
 		replaceCalls("selectgo", "racenotify(c, c.sendx, nil)", "heisenNotify(c, c.sendx, nil, &c.sendx)", 1),
 		replaceCalls("selectgo", "racenotify(c, c.recvx, nil)", "heisenNotify(c, c.recvx, nil, &c.recvx)", 1),
 		replaceCalls("selectgo", "raceacquire(c.raceaddr())", "heisenClosed(gp, c)", 1),

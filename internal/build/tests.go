@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -15,6 +16,9 @@ import (
 type TestPackage struct {
 	Path string // import path
 	Dir  string // where its tests run
+	// Files are its source files, those of its tests included, but not those that are generated from cgo
+	// files.
+	Files []string
 }
 
 // TestPackages returns the packages with tests that match patterns, "." if there are none, in the
@@ -22,7 +26,7 @@ type TestPackage struct {
 func (b *Builder) TestPackages(ctx context.Context, dir string, flags []string, patterns ...string) (tested []TestPackage, err error) {
 	tags, _ := cutTags(flags)
 	args := append([]string{"list"}, b.listFlags...)
-	args = append(args, "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,DepsErrors,Error", "-e", "-test=false",
+	args = append(args, "-json=ImportPath,Dir,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,DepsErrors,Error", "-e", "-test=false",
 		"-tags="+strings.Join(append([]string{"race"}, tags...), ","))
 	out, err := b.Toolchain.command(ctx, dir, append(args, patterns...)...).Output()
 	if err != nil {
@@ -31,6 +35,7 @@ func (b *Builder) TestPackages(ctx context.Context, dir string, flags []string, 
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p struct {
 			ImportPath, Dir           string
+			GoFiles, CgoFiles         []string
 			TestGoFiles, XTestGoFiles []string
 			Error                     *struct{ Err string }
 		}
@@ -43,7 +48,11 @@ func (b *Builder) TestPackages(ctx context.Context, dir string, flags []string, 
 		case p.Error != nil:
 			return nil, &Error{Output: p.Error.Err}
 		case len(p.TestGoFiles)+len(p.XTestGoFiles) > 0:
-			tested = append(tested, TestPackage{p.ImportPath, p.Dir})
+			files := slices.Concat(p.GoFiles, p.CgoFiles, p.TestGoFiles, p.XTestGoFiles)
+			for i := range files {
+				files[i] = filepath.Join(p.Dir, files[i])
+			}
+			tested = append(tested, TestPackage{p.ImportPath, p.Dir, files})
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"flag"
 	"math"
 	"runtime"
 	"slices"
@@ -18,8 +19,19 @@ func (inv *invocation) newFuzzing(known *knownFindings) *fuzzRun {
 		parallel: runtime.NumCPU(), procs: 4, limit: time.Minute, virtual: 10 * time.Minute, wait: 100 * time.Millisecond, search: 10 * time.Second,
 		walks: 2, depth: 3, minimize: 60, folder: schedulesFolder, from: 1, to: 10, part: 1, parts: 1,
 		usual: map[*confirm.Program]confirm.Outcome{}, explained: map[*confirm.Program][]confirm.Outcome{},
-		positions: map[*confirm.Suspect]int{}, reported: map[string]bool{},
+		positions: map[*confirm.Suspect]int{}, reported: map[string]bool{}, behaviors: map[behaviorOf]bool{},
 	}
+}
+
+// searches reports whether there is a time to spend, and a search.
+func (f *fuzzRun) searches() bool { return f.search > 0 && f.strategy == "directed" }
+
+// boundsSuspects reports whether the time bounds how often suspects are tried: not if the user has said
+// which seeds to try, and nothing about time.
+func (f *fuzzRun) boundsSuspects() bool {
+	set := map[string]bool{}
+	f.flags.Visit(func(one *flag.Flag) { set[one.Name] = true })
+	return set["time"] || !set["seeds"]
 }
 
 // schedulesFolder is the default folder for schedules.

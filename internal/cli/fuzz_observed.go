@@ -34,6 +34,9 @@ func (f *fuzzRun) reportObserved(ctx context.Context) {
 	})
 	f.mu.Unlock()
 	for _, v := range results {
+		if v.Timing && !f.timing { // the failure is mentioned
+			continue
+		}
 		finding := v.Report(f.usual[v.Suspect.Program])
 		f.reproduce(ctx, v, &finding)
 		f.found.add(finding)

@@ -6,22 +6,32 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/recorder"
 )
 
+// behaviorOf is something that the executions of a program have done.
+type behaviorOf struct {
+	program  *confirm.Program
+	behavior recorder.Behavior
+}
+
 // searchUnits searches the tests and programs under schedules that aim at no suspect.
-func (f *fuzzRun) searchUnits(ctx context.Context, programs []*confirm.Program, suspects []*confirm.Suspect) error {
-	units := partOf(confirm.Units(ctx, programs, suspects), f.part, f.parts)
+// suspects were tried before.
+func (f *fuzzRun) searchUnits(ctx context.Context, units []*confirm.Unit, suspects int) error {
 	positions := map[*confirm.Unit]int{}
 	f.mu.Lock()
 	f.units = units
 	for i, u := range units {
-		positions[u] = len(suspects) + i
+		positions[u] = suspects + i
 	}
 	f.mu.Unlock()
-	search := confirm.Search{Confirmer: f.confirmer, Time: f.search, OnTrial: func(u *confirm.Unit, s *confirm.Suspect, t *confirm.Trial) {
+	search := confirm.Search{Confirmer: f.confirmer, OnTrial: func(u *confirm.Unit, s *confirm.Suspect, t *confirm.Trial) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.searched++
+		for _, b := range t.Execution.Behaviors {
+			f.behaviors[behaviorOf{u.Program, b}] = true
+		}
 		f.noteStopped(t)
 		f.observed.Add(positions[u], s, t)
 	}}
@@ -41,7 +51,8 @@ func (f *fuzzRun) searchStatus(since time.Duration) string {
 	defer f.mu.Unlock()
 	at := max(min(f.parallel, len(f.units)), 1) // units at a time
 	left := f.search*time.Duration((len(f.units)+at-1)/at) - since
-	return fmt.Sprintf("%d executions of %s, at most %v left", f.searched, f.whatIsSearched(), max(left, 0).Round(time.Second))
+	return fmt.Sprintf("%d executions of %s, %d behaviors, %d findings, at most %v left", f.searched, f.whatIsSearched(),
+		len(f.behaviors), f.found.count()+f.observed.Count(), max(left, 0).Round(time.Second))
 }
 
 // searchSummary prints what was searched.

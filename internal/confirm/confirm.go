@@ -3,6 +3,7 @@ package confirm
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -13,7 +14,8 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// Confirmer tries to reproduce suspects. All fields but OnTrial and OnResult are required.
+// Confirmer tries to reproduce suspects. All fields but Budget, OnTrial and OnResult are
+// required.
 type Confirmer struct {
 	From, To uint64        // the range of seeds, inclusive
 	Parallel int           // executions at the same time, at least 1
@@ -24,6 +26,7 @@ type Confirmer struct {
 	Wait     time.Duration // the same in virtual time, while all others only wait for time to pass
 	Depth    uint64        // the bug depth that PCT assumes
 	Resolver *Resolver
+	Budget   *Budget // of the suspects and units; nil if there is no bound
 
 	// OnTrial is called after each execution, and OnResult when the trials of a suspect are
 	// complete, by one goroutine at a time. Both may be nil.
@@ -33,15 +36,18 @@ type Confirmer struct {
 
 // Run tries every suspect in two rounds. The first follows the witnesses, each in the predicted
 // order and with the last two operations exchanged. The second tries the suspects without a
-// witness, and those that the first round did not show to be harmful, with every seed. The results
-// are in the order of the suspects and do not depend on the number of executions at a time. If ctx
-// ends or an execution fails for a reason outside of the program, Run returns the results of the
-// suspects that were tried at least once, and the error.
+// witness, and those that the first round did not show to be harmful, with every seed: all with the
+// first seed, then all with the next ones. The suspects are best in the order of Promising, because
+// the Budget may be spent before all seeds were tried. The results are in the order of the suspects
+// and, unless that happens, do not depend on the number of executions at a time. Results of suspects
+// that were not tried with all seeds are Incomplete. If ctx ends or an execution fails for a reason
+// outside of the program, Run returns the results of the suspects that were tried at least once, and
+// the error.
 func (c *Confirmer) Run(ctx context.Context, suspects []*Suspect) ([]*Result, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	p := &progress{confirmer: c, suspects: suspects, trials: make([][]*Trial, len(suspects)),
-		left: make([]uint64, len(suspects)), results: make([]*Result, len(suspects))}
+		left: make([]uint64, len(suspects)), omitted: make([]uint64, len(suspects)), results: make([]*Result, len(suspects))}
 	p.runRound(ctx, stop, func(i int) uint64 { return suspects[i].follows() }, func(i int, n uint64) *recorder.Schedule {
 		return c.followSchedule(suspects[i], n == 1)
 	})
@@ -52,7 +58,7 @@ func (c *Confirmer) Run(ctx context.Context, suspects []*Suspect) ([]*Result, er
 		return c.seeds()
 	}, func(i int, n uint64) *recorder.Schedule { return c.directedSchedule(suspects[i], c.From+n) })
 	for i := range p.results {
-		if p.results[i] == nil && len(p.trials[i]) > 0 {
+		if p.results[i] == nil && (len(p.trials[i]) > 0 || p.omitted[i] > 0) {
 			p.results[i] = summarize(suspects[i], p.trials[i])
 			p.results[i].Incomplete = true
 		}
@@ -85,6 +91,7 @@ type progress struct {
 	mu      sync.Mutex
 	trials  [][]*Trial
 	left    []uint64 // trials of the round that have not ended, by suspect
+	omitted []uint64 // trials for which there was no time
 	results []*Result
 }
 
@@ -104,12 +111,18 @@ func (p *progress) runRound(ctx context.Context, stop context.CancelCauseFunc, m
 	jobs := make(chan job)
 	go func() {
 		defer close(jobs)
-		for i, n := range wanted {
-			for k := range n {
-				select {
-				case jobs <- job{i, k}:
-				case <-ctx.Done():
-					return
+		for _, pass := range passes(slices.Max(append(wanted, 0))) {
+			for i, n := range wanted {
+				for k := pass.from; k < min(pass.to, n); k++ {
+					if !p.confirmer.Budget.mayTry(p.suspects[i]) {
+						p.omit(i)
+						continue
+					}
+					select {
+					case jobs <- job{i, k}:
+					case <-ctx.Done():
+						return
+					}
 				}
 			}
 		}
@@ -119,6 +132,10 @@ func (p *progress) runRound(ctx context.Context, stop context.CancelCauseFunc, m
 		workers.Go(func() {
 			for j := range jobs {
 				t, err := p.confirmer.execute(ctx, p.suspects[j.suspect], schedule(j.suspect, j.number))
+				if errors.Is(err, errNoTime) {
+					p.omit(j.suspect)
+					continue
+				}
 				if err != nil {
 					stop(err)
 					continue
@@ -129,6 +146,21 @@ func (p *progress) runRound(ctx context.Context, stop context.CancelCauseFunc, m
 		})
 	}
 	workers.Wait()
+}
+
+// pass is a range of the executions of each suspect.
+type pass struct{ from, to uint64 }
+
+// passes returns the order in which up to n executions of each suspect are made: the first of all
+// suspects, then some, then the rest.
+func passes(n uint64) []pass { return []pass{{0, 1}, {1, 4}, {4, max(n, 4)}} }
+
+// omit notes that there is no time for a trial of suspect i.
+func (p *progress) omit(i int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left[i]--
+	p.omitted[i]++
 }
 
 // add takes a trial of suspect i. The last trial of a suspect in a round completes its result,
@@ -142,7 +174,7 @@ func (p *progress) add(i int, t *Trial) {
 	if c.OnTrial != nil {
 		c.OnTrial(s, t)
 	}
-	if p.left[i]--; p.left[i] > 0 {
+	if p.left[i]--; p.left[i] > 0 || p.omitted[i] > 0 {
 		return
 	}
 	v := summarize(s, p.trials[i])
@@ -182,12 +214,18 @@ func (c *Confirmer) directedSchedule(s *Suspect, seed uint64) *recorder.Schedule
 }
 
 // execute executes a suspect's program once.
+// The error is errNoTime if the execution was stopped because the time of the budget was over.
 func (c *Confirmer) execute(ctx context.Context, s *Suspect, schedule *recorder.Schedule) (*Trial, error) {
+	limit := c.Budget.bounds(s, c.Limit)
 	e, err := s.Program.Execute(ctx, Plan{
-		Schedule: schedule, Mode: recorder.FindingsOnly, Tests: s.tests(schedule), Limit: c.Limit,
+		Schedule: schedule, Mode: recorder.FindingsOnly, Tests: s.tests(schedule), Limit: limit,
 	}, c.Resolver)
 	if err != nil {
 		return nil, err
+	}
+	c.Budget.spend(s, e.Took)
+	if e.Outcome.Class == Hung && e.Stuck == nil && limit < c.Limit {
+		return nil, errNoTime
 	}
 	t := &Trial{Seed: schedule.Strategy.Seed, Schedule: schedule, Execution: e, First: -1}
 	t.Confirmed, t.First = s.confirmed(e)

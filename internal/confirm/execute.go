@@ -97,7 +97,7 @@ func (p *Program) Execute(ctx context.Context, plan Plan, resolver *Resolver) (*
 		l.Close()
 		return nil, err
 	}
-	r := &receiver{listener: l, plan: &plan, resolver: resolver, symbols: p.symbols}
+	r := &receiver{listener: l, plan: &plan, resolver: resolver, program: p}
 	received := make(chan struct{})
 	go func() {
 		defer close(received)
@@ -178,7 +178,7 @@ type receiver struct {
 	listener  *recorder.Listener
 	plan      *Plan
 	resolver  *Resolver
-	symbols   *recorder.SymbolCache
+	program   *Program
 	met       bool // the program has connected
 	execution Execution
 	failed    error
@@ -232,8 +232,8 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	schedule := *r.plan.Schedule
 	schedule.ToEnd = true
 	want := recorder.Want{Mode: r.plan.Mode | recorder.EverythingAndRaces, Schedule: &schedule}
-	if r.symbols != nil {
-		want.Symbolizer = r.symbols
+	if r.program.symbols != nil {
+		want.Symbolizer = r.program.symbols
 	}
 	stream, err := p.Open(want)
 	if err != nil {
@@ -271,6 +271,7 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 		r.knowLocks(&m.Finding)
 	}
 	r.execution.Execution = *stream.Execution()
+	r.program.behaviors.add(r.execution.Behaviors, stream)
 	if stuck := r.execution.Stuck; stuck != nil {
 		r.execution.Blocked = held.blocked(stuck.Goroutines, r.resolver)
 	} else {

@@ -29,7 +29,7 @@ func (v *Result) Failures(usual Outcome) (all []*Result) {
 		e.Confirmed = true
 		all = append(all, &Result{
 			Suspect: &suspect, Finding: suspect.Finding,
-			Tried: v.Tried, Confirmed: e.Count, Endings: []Ending{e}, Timing: e.delayed == e.Count,
+			Tried: v.Tried, Confirmed: e.Count, Endings: []Ending{e}, Timing: e.timing(),
 		})
 	}
 	return all

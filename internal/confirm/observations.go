@@ -35,6 +35,7 @@ type observedEnding struct {
 	trial    *Trial
 	position int // of the suspect; negative for runs of a survey
 	count    int // executions with the bug and the outcome
+	delayed  int // those of them in which a goroutine was held back while time passed
 }
 
 // AddSurvey adds the runs of a survey, of which the first had the default schedule.
@@ -65,9 +66,13 @@ func (o *Observations) Add(position int, s *Suspect, t *Trial) {
 		suspect := *s
 		suspect.Finding, suspect.observed = *f, true
 		suspect.Finding.Package = s.Program.Package
-		next := &observedEnding{&suspect, t, position, 1}
+		next := &observedEnding{&suspect, t, position, 1, 0}
+		if t.Execution.Delays > 0 {
+			next.delayed = 1
+		}
 		if same := o.known[key].endings[outcome]; same != nil {
 			next.count += same.count
+			next.delayed += same.delayed
 			if !next.before(same) {
 				next.suspect, next.trial, next.position = same.suspect, same.trial, same.position
 			}
@@ -75,6 +80,9 @@ func (o *Observations) Add(position int, s *Suspect, t *Trial) {
 		o.known[key].endings[outcome] = next
 	}
 }
+
+// Count returns the number of bugs so far.
+func (o *Observations) Count() int { return len(o.known) }
 
 // before reports whether an execution is the one to show rather than another one.
 func (e *observedEnding) before(other *observedEnding) bool { return e.compare(other) < 0 }
@@ -91,16 +99,19 @@ func (b *observation) result(made map[*Program]int) (v *Result, first *observedE
 		return cmp.Or(b.trial.Execution.Outcome.Class.harm()-a.trial.Execution.Outcome.Class.harm(), b.count-a.count, a.compare(b))
 	})
 	first = endings[0]
+	timing := first.suspect.Finding.Kind == heisen.Leak
 	v = &Result{Suspect: first.suspect, Finding: first.suspect.Finding, Tried: made[first.suspect.Program]}
 	for _, e := range endings {
 		t := *e.trial
 		t.Confirmed, t.First = true, -1
 		v.Confirmed += e.count
-		v.Endings = append(v.Endings, Ending{Outcome: t.Execution.Outcome, First: -1, Confirmed: true, Count: e.count, Trial: &t})
+		v.Endings = append(v.Endings, Ending{Outcome: t.Execution.Outcome, First: -1, Confirmed: true, Count: e.count, Trial: &t, delayed: e.delayed})
+		timing = timing && v.Endings[len(v.Endings)-1].timing() && t.Execution.Outcome.Class.Failed()
 		if e.before(first) {
 			first = e
 		}
 	}
+	v.Timing = timing
 	return v, first
 }
 

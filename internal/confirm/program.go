@@ -21,7 +21,13 @@ type Program struct {
 	Dir     string // folder in which it runs; empty for the working folder
 	Args    []string
 
-	symbols *recorder.SymbolCache // of all executions; nil if each has its own
+	// Files are the source files of the package and its tests or, of a program, of all packages of the main
+	// module.
+	Files []string
+
+	behaviors *seenBehaviors        // of all executions; nil if nobody asks for them
+	symbols   *recorder.SymbolCache // of all executions; nil if each has its own
+	units     []*Unit               // see Units
 }
 
 // Close gives up the symbols that executions share.
@@ -91,7 +97,8 @@ func (s *Source) build(ctx context.Context, b *build.Builder, folder string) ([]
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
 			return nil, fmt.Errorf("%s is not a main package", s.Packages[0])
 		}
-		return []*Program{{Package: strings.Join(s.Packages, " "), Path: path, Args: s.Args}}, nil
+		files, err := b.MainFiles(ctx, "", s.Packages...)
+		return []*Program{{Package: strings.Join(s.Packages, " "), Path: path, Args: s.Args, Files: files, behaviors: &seenBehaviors{}}}, err
 	}
 	packages, err := b.TestPackages(ctx, "", flags, s.Packages...)
 	if err != nil {
@@ -103,7 +110,7 @@ func (s *Source) build(ctx context.Context, b *build.Builder, folder string) ([]
 		if err := b.BuildTest(ctx, "", path, flags, p.Path); err != nil {
 			return nil, err
 		}
-		programs = append(programs, &Program{Package: p.Path, Test: true, Path: path, Dir: p.Dir, Args: s.Args})
+		programs = append(programs, &Program{Package: p.Path, Test: true, Path: path, Dir: p.Dir, Args: s.Args, Files: p.Files, behaviors: &seenBehaviors{}})
 	}
 	return programs, nil
 }

@@ -2,9 +2,11 @@ package confirm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/core/strategies"
@@ -33,7 +35,7 @@ type Reproduction struct {
 }
 
 // Reproduce repeats the worst execution in which the suspect happened, shrinks its schedule in at
-// most the given number of executions, and records the outcome.
+// most the given number of executions, while the Budget has time for that, and records the outcome.
 func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Reproduction, error) {
 	if len(v.Endings) == 0 || !v.Endings[0].Confirmed {
 		return nil, fmt.Errorf("%s was not confirmed", v.Finding.Fingerprint)
@@ -55,7 +57,8 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 		return proof, nil
 	}
 	seed := ending.Trial.Seed
-	calm, tried, err := c.findCalm(ctx, v.Suspect, ending, &seed, attempts/4)
+	shrink := c.newShrinking(v.Suspect)
+	calm, tried, err := c.findCalm(ctx, shrink, ending, &seed, attempts/4)
 	if err != nil {
 		return proof, err
 	}
@@ -73,16 +76,17 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 		return &schedule
 	}
 	same := func(ctx context.Context, choices []racefuzz.Choice) (bool, error) {
-		e, err := v.Suspect.Program.Execute(ctx, Plan{
-			Schedule: replaying(coreChoices(choices)), Mode: recorder.FindingsOnly, Tests: v.Suspect.Tests, Limit: c.Limit,
-		}, c.Resolver)
+		e, err := shrink.execute(ctx, replaying(coreChoices(choices)))
 		if err != nil {
 			return false, err
 		}
 		return v.Suspect.repeats(ending, e), nil
 	}
 	shrunk, err := racefuzz.Minimize(ctx, publicChoices(again.Choices), same, racefuzz.WithAttempts(max(attempts-tried, 1)))
-	if err != nil {
+	if errors.Is(err, errNoTime) && shrunk.Attempts <= 1 { // not one execution was made
+		return proof, nil
+	}
+	if err != nil && !errors.Is(err, errNoTime) {
 		return proof, fmt.Errorf("shrink the schedule of %s: %w", v.Finding.Fingerprint, err)
 	}
 	small := replaying(coreChoices(shrunk.Choices))
@@ -104,10 +108,39 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 	return proof, nil
 }
 
+// shrinking makes the executions that shrink the schedule of a suspect, while there is time.
+type shrinking struct {
+	*Confirmer
+	suspect *Suspect
+	left    time.Duration
+	bounded bool
+}
+
+func (c *Confirmer) newShrinking(s *Suspect) *shrinking {
+	left, bounded := c.Budget.shrinking(s)
+	return &shrinking{c, s, left, bounded}
+}
+
+// execute makes an execution. Its error is errNoTime if there is no time.
+func (s *shrinking) execute(ctx context.Context, schedule *recorder.Schedule) (*Execution, error) {
+	if s.bounded && s.left <= 0 {
+		return nil, errNoTime
+	}
+	e, err := s.suspect.Program.Execute(ctx, Plan{
+		Schedule: schedule, Mode: recorder.FindingsOnly, Tests: s.suspect.Tests, Limit: s.Limit,
+	}, s.Resolver)
+	if err == nil {
+		s.left -= e.Took
+		s.Budget.spend(s.suspect, e.Took)
+	}
+	return e, err
+}
+
 // findCalm looks for an execution with the same ending whose choices are the default ones except
 // where a goroutine is postponed. It has fewer deviations to shrink. It tries the given number of
 // seeds from *seed on, and leaves the successful one in *seed.
-func (c *Confirmer) findCalm(ctx context.Context, s *Suspect, ending *Ending, seed *uint64, seeds int) (found *Execution, tried int, err error) {
+func (c *Confirmer) findCalm(ctx context.Context, shrink *shrinking, ending *Ending, seed *uint64, seeds int) (found *Execution, tried int, err error) {
+	s := shrink.suspect
 	switch s.Strategy {
 	case strategies.RaceDirected, strategies.DeadlockDirected, strategies.SectionDirected:
 	default:
@@ -116,7 +149,10 @@ func (c *Confirmer) findCalm(ctx context.Context, s *Suspect, ending *Ending, se
 	for ; tried < seeds; *seed++ {
 		schedule := c.directedSchedule(s, *seed)
 		schedule.Strategy.ByDefault, schedule.Log = true, true
-		e, err := s.Program.Execute(ctx, Plan{Schedule: schedule, Mode: recorder.FindingsOnly, Tests: s.Tests, Limit: c.Limit}, c.Resolver)
+		e, err := shrink.execute(ctx, schedule)
+		if errors.Is(err, errNoTime) {
+			return nil, tried, nil
+		}
 		if err != nil {
 			return nil, tried, err
 		}

@@ -45,7 +45,9 @@ type Result struct {
 	// Incomplete is set if Run ended before all executions were made.
 	Incomplete bool
 	// Timing is set for a failure if in each execution with it a goroutine was held back while time
-	// passed. So it may only show that a timer was to be later than what the goroutine did.
+	// passed. So it may only show that a timer was to be later than what the goroutine did. It is also
+	// set for goroutines that wait for ever only where the program has failed in such a way: a failed
+	// test does not clean up.
 	Timing bool
 }
 
@@ -71,6 +73,9 @@ type Ending struct {
 	Trial     *Trial // the first of them, of those without a delay if there are some
 	delayed   int    // executions with a delay: a goroutine was held back while time passed
 }
+
+// timing reports whether a goroutine was held back while time passed in all executions with the ending.
+func (e *Ending) timing() bool { return e.delayed == e.Count }
 
 // count adds a trial with the ending.
 func (e *Ending) count(t *Trial) {
@@ -111,7 +116,9 @@ func (v *Result) add(t *Trial) {
 }
 
 // Report returns the finding with its Trials. usual is how the program ends under the default
-// schedule: an execution that ends in the same way does not count as harmful.
+// schedule: an execution that ends in the same way does not count as harmful. The endings say which
+// failures were seen only where a goroutine was held back while time passed. They count as harm,
+// because the bug is one whether or not the program also relies on time.
 func (v *Result) Report(usual Outcome) report.Finding {
 	f := v.Finding
 	f.Count = uint64(max(v.Confirmed, 1))
@@ -137,6 +144,7 @@ func (v *Result) Report(usual Outcome) report.Finding {
 		if e.Confirmed && (v.Finding.Kind == heisen.Deadlock || e.Outcome.Class.Failed() && !e.Outcome.Same(usual)) {
 			t.Harmful = true
 		}
+		ending.Timing = e.Outcome.Class.Failed() && e.timing()
 		for _, from := range e.Trial.Execution.Outside {
 			if !slices.Contains(t.Outside, from) {
 				t.Outside = append(t.Outside, from)

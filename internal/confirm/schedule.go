@@ -15,7 +15,7 @@ import (
 var strategyNames = map[strategies.Strategy]string{
 	strategies.RandomWalk: "random-walk", strategies.PCT: "pct", strategies.RaceDirected: "race-directed",
 	strategies.DeadlockDirected: "deadlock-directed", strategies.SectionDirected: "section-directed", strategies.Replay: "replay",
-	strategies.Follow: "follow", strategies.POS: "pos",
+	strategies.Follow: "follow", strategies.POS: "pos", strategies.Delay: "delay",
 }
 
 // strategyText returns a strategy in the text form of a schedule: its name and its parameters
@@ -36,7 +36,8 @@ type parameter struct {
 }
 
 func parameters(c *strategies.Config) []parameter {
-	return []parameter{{"patience", &c.PostponeLimit}, {"wait", &c.WaitLimit}, {"depth", &c.Depth}, {"length", &c.Steps}, {"variation", &c.Variation}}
+	return []parameter{{"patience", &c.PostponeLimit}, {"wait", &c.WaitLimit}, {"depth", &c.Depth}, {"length", &c.Steps}, {"variation", &c.Variation},
+		{"branch", &c.Branch}, {"branchseed", &c.BranchSeed}}
 }
 
 // parseStrategy is the inverse of strategyText.

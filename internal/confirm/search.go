@@ -2,6 +2,7 @@ package confirm
 
 import (
 	"context"
+	"errors"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -13,11 +14,9 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// Search executes tests and programs under schedules that aim at no suspect, for a time. All fields
-// but OnTrial are required.
+// Search executes tests and programs under schedules of many kinds, for a time.
 type Search struct {
-	Confirmer *Confirmer    // its seeds, limits and number of executions at the same time
-	Time      time.Duration // for each test or program, while as many are searched at the same time
+	Confirmer *Confirmer // its seeds, limits, number of executions at the same time, and budget
 
 	// OnTrial is called after each execution, by one goroutine at a time. It may be nil.
 	OnTrial func(*Unit, *Suspect, *Trial)
@@ -36,16 +35,15 @@ type Unit struct {
 	Executions int
 
 	targets []recorder.Target // the places of the suspects in the test
-	length  uint64            // steps of the longest execution
-	orders  map[uint64]bool   // the orders of operations so far, by their hashes
-	vain    int               // executions since the last new order
-	running int
-	used    time.Duration // by executions
+	portfolio
+	cut     bool          // an execution was stopped because there was no time left
+	found   bool          // there may be a schedule to shrink
+	used    time.Duration // by executions; see Budget
 	results []*Result     // for each strategy that was used
 }
 
-// Units returns the tests and programs to search. The suspects say which places matter.
-func Units(ctx context.Context, programs []*Program, suspects []*Suspect) (units []*Unit) {
+// Units returns the tests and programs to search.
+func Units(ctx context.Context, programs []*Program) (units []*Unit) {
 	for _, p := range programs {
 		tests := []string{""}
 		if p.Test && !slices.ContainsFunc(p.Args, selectsTests) {
@@ -54,16 +52,28 @@ func Units(ctx context.Context, programs []*Program, suspects []*Suspect) (units
 			}
 		}
 		for _, test := range tests {
-			u := &Unit{Program: p, Test: test, orders: map[uint64]bool{}}
-			for _, s := range suspects {
-				if s.Program == p && (test == "" || s.Tests == "" || regexp.MustCompile(s.Tests).MatchString(test)) {
-					u.addTargets(s)
-				}
-			}
-			units = append(units, u)
+			u := &Unit{Program: p, Test: test}
+			p.units, units = append(p.units, u), append(units, u)
 		}
 	}
 	return units
+}
+
+// AddSuspects adds the suspects to the units in which they were seen. Goroutines can be stopped at their
+// places in the search.
+func AddSuspects(suspects []*Suspect) {
+	for _, s := range suspects {
+		var tests *regexp.Regexp
+		if s.Tests != "" {
+			tests = regexp.MustCompile(s.Tests)
+		}
+		for _, u := range s.Program.units {
+			if u.Test == "" || tests == nil || tests.MatchString(u.Test) {
+				s.units = append(s.units, u)
+				u.addTargets(s)
+			}
+		}
+	}
 }
 
 // selectsTests reports whether an argument of a test binary says which tests run: only all of them
@@ -101,7 +111,7 @@ func (p *Program) tests(ctx context.Context) (names []string) {
 func (u *Unit) addTargets(s *Suspect) {
 	for _, t := range s.Targets {
 		if len(u.targets) < recorder.MaxTargets {
-			t.Roles = strategies.First | strategies.Second
+			t.Roles |= strategies.First | strategies.Second
 			u.targets = addTarget(u.targets, t)
 		}
 	}
@@ -123,136 +133,102 @@ func (u *Unit) Failures() (all []*Result) {
 	return all
 }
 
-// portfolio are the strategies of a search. Executions use them in turn, after one with the default
-// schedule.
-var portfolio = []strategies.Config{
-	{Strategy: strategies.POS},
-	{Strategy: strategies.PCT, Depth: 2},
-	{Strategy: strategies.RandomWalk},
-	{Strategy: strategies.PCT, Depth: 3},
-}
-
-const (
-	// maxPCTDepth is the greatest depth of PCT in a search. The depth grows by one whenever the whole
-	// portfolio has been used depthGrowth times.
-	maxPCTDepth = 8
-	depthGrowth = 32
-	// minVain is the number of executions without a new order after which a search ends. More are
-	// made where there are many orders. Only executions with the first seed count: the random numbers
-	// of the program are the same in them.
-	minVain = 20
-)
-
-// schedule returns the schedule of execution number n of a unit. In half of the executions the random
-// numbers of the program are those of the first seed, and only the choices differ. In half of each kind,
-// goroutines can also be stopped at the accesses of suspects.
-func (s *Search) schedule(u *Unit, n int) *recorder.Schedule {
-	if n == 0 {
-		return &recorder.Schedule{Strategy: strategies.Config{Strategy: strategies.Replay}, Procs: s.Confirmer.Procs, MaxVirtual: s.Confirmer.Virtual}
-	}
-	round := (n - 1) / len(portfolio)
-	config := portfolio[(n-1)%len(portfolio)]
-	config.Seed = s.Confirmer.From
-	if round%2 == 0 {
-		config.Variation = uint64(round / 2)
-	} else {
-		config.Seed += uint64(round/2) + 1
-	}
-	if config.Strategy == strategies.PCT {
-		config.Depth = min(config.Depth+uint64(round/depthGrowth), maxPCTDepth)
-		config.Steps = max(u.length, 1)
-	}
-	schedule := &recorder.Schedule{Strategy: config, Procs: s.Confirmer.Procs, MaxVirtual: s.Confirmer.Virtual}
-	if round/2%2 == 0 {
-		schedule.Targets = u.targets
-	}
-	return schedule
-}
-
 // Run searches the units. Those that were searched for the shortest time go on first, so that an
 // interrupted search has treated all alike. Run returns an error if ctx ends or an execution fails for
 // a reason outside of the program.
 func (s *Search) Run(ctx context.Context, units []*Unit) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	parallel := max(s.Confirmer.Parallel, 1)
-	limit := s.Time * time.Duration(max(parallel/max(len(units), 1), 1)) // of the executions together
 	var mu sync.Mutex
 	idle := sync.NewCond(&mu)
-	take := func() (u *Unit, n int, schedule *recorder.Schedule) { // nil if all is done
-		mu.Lock()
-		defer mu.Unlock()
-		for ctx.Err() == nil {
-			busy := false
-			for _, v := range units {
-				busy = busy || v.running > 0
-				if v.Exhausted || v.used >= limit || v.running > 0 && v.Executions == 0 {
-					continue // the first execution shows how long the others may be
-				}
-				if u == nil || v.used < u.used {
-					u = v
-				}
-			}
-			if u != nil {
-				n = u.Executions + u.running
-				u.running++
-				return u, n, s.schedule(u, n)
-			}
-			if !busy {
-				break
-			}
-			idle.Wait()
-		}
-		return nil, 0, nil
-	}
 	var workers sync.WaitGroup
-	for range parallel {
+	for range max(s.Confirmer.Parallel, 1) {
 		workers.Go(func() {
-			for u, n, schedule := take(); u != nil; u, n, schedule = take() {
-				suspect := AnyFailure(u.Program, schedule.Strategy.Strategy)
-				suspect.Tests, suspect.Targets = u.pattern(), schedule.Targets
-				trial, err := s.Confirmer.execute(ctx, suspect, schedule)
+			defer idle.Broadcast()
+			mu.Lock()
+			defer mu.Unlock()
+			for ctx.Err() == nil {
+				u, busy := s.next(units)
+				switch {
+				case u == nil && !busy:
+					return
+				case u == nil:
+					idle.Wait()
+					continue
+				}
+				n, next := u.take()
+				mu.Unlock()
+				suspect, trial, err := s.execute(ctx, u, next.schedule)
 				mu.Lock()
-				u.running--
-				if err != nil {
-					stop(err)
-				} else {
+				if trial != nil {
 					trial.number = uint64(n)
-					u.add(suspect, trial, s.Confirmer.From)
+				}
+				u.done(n, suspect, trial)
+				switch {
+				case errors.Is(err, errNoTime):
+					u.cut = true
+				case err != nil:
+					stop(err)
+				default:
+					u.found = u.found || len(trial.Execution.Observed) > 0 || trial.Execution.Outcome.Class.Failed()
 					if s.OnTrial != nil {
 						s.OnTrial(u, suspect, trial)
 					}
 				}
-				mu.Unlock()
 				idle.Broadcast()
 			}
-			idle.Broadcast()
 		})
 	}
 	workers.Wait()
+	for _, u := range units {
+		u.judge()
+	}
 	return context.Cause(ctx)
 }
 
-// add takes an execution of the unit. first is the first seed.
-func (u *Unit) add(s *Suspect, t *Trial, first uint64) {
-	if u.Executions == 0 {
-		u.Usual = t.Execution.Outcome
+// next returns the unit whose turn it is, nil if there is none at the moment. busy is set if executions
+// are under way.
+func (s *Search) next(units []*Unit) (u *Unit, busy bool) {
+	for _, v := range units {
+		busy = busy || v.running > 0
+		part := forSchedules
+		if v.found {
+			part = forSearch
+		}
+		if v.Exhausted || v.cut || s.Confirmer.Budget.left([]*Unit{v}, part) == 0 {
+			continue
+		}
+		if !v.planned() {
+			if v.running > 0 {
+				continue // what is next depends on what these show
+			}
+			v.judge()
+			if v.Exhausted {
+				continue
+			}
+			v.plan(s.Confirmer)
+		}
+		if u == nil || v.used < u.used {
+			u = v
+		}
 	}
-	u.Executions++
-	u.used += t.Execution.Took
-	u.length = max(u.length, t.Execution.Steps)
+	return u, busy
+}
+
+// execute executes the unit once.
+func (s *Search) execute(ctx context.Context, u *Unit, schedule *recorder.Schedule) (*Suspect, *Trial, error) {
+	suspect := AnyFailure(u.Program, schedule.Strategy.Strategy)
+	suspect.Tests, suspect.Targets, suspect.units = u.pattern(), schedule.Targets, []*Unit{u}
+	trial, err := s.Confirmer.execute(ctx, suspect, schedule)
+	return suspect, trial, err
+}
+
+// addResult counts an execution among those of its strategy.
+func (u *Unit) addResult(s *Suspect, t *Trial) {
 	i := slices.IndexFunc(u.results, func(v *Result) bool { return v.Suspect.Strategy == s.Strategy })
 	if i < 0 {
 		i = len(u.results)
 		u.results = append(u.results, &Result{Suspect: s, Finding: s.Finding})
 	}
 	u.results[i].add(t)
-	if u.Executions == 1 || t.Seed != first {
-		return
-	}
-	u.vain++
-	if order := t.Execution.Order; !u.orders[order] {
-		u.orders[order], u.vain = true, 0
-	}
-	u.Exhausted = u.vain >= max(minVain, 2*len(u.orders))
 }

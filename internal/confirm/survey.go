@@ -80,8 +80,11 @@ type Survey struct {
 	Walks uint64
 
 	Limit, Virtual time.Duration // as in Confirmer
-	Procs          int
-	Resolver       *Resolver
+	// Budget bounds and counts the time of the runs; it may be nil. If they take long, there are fewer
+	// random walks.
+	Budget   *Budget
+	Procs    int
+	Resolver *Resolver
 }
 
 // Run executes a program with the default schedule, which switches only where a goroutine is
@@ -116,7 +119,11 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, skip
 			suspect(f)
 		}
 	}
+	bound, start := s.Budget.ForSurvey(p.units), time.Now()
 	for seed := range s.Walks + 1 {
+		if bound > 0 && 2*time.Since(start) > bound { // another run would take most of the rest
+			break
+		}
 		config := strategies.Config{Strategy: strategies.Replay}
 		if seed > 0 {
 			config = strategies.Config{Strategy: Walk, Seed: seed}
@@ -137,6 +144,7 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, skip
 		for _, w := range predicted {
 			w.starts = starts
 		}
+		s.Budget.AddTime(p.units, e.Took)
 		runs = append(runs, &Trial{Seed: seed, Execution: e, First: -1})
 	}
 	slices.SortStableFunc(suspects, func(a, b *Suspect) int { return boolOrder(b.Predicted) - boolOrder(a.Predicted) })
@@ -153,7 +161,7 @@ func (s *Survey) execute(ctx context.Context, p *Program, config strategies.Conf
 	}
 	e, err := p.Execute(ctx, Plan{
 		Schedule: &recorder.Schedule{Strategy: config, Procs: s.Procs, MaxVirtual: s.Virtual, Number: s.Predict},
-		Mode:     mode, Limit: s.Limit,
+		Mode:     mode, Limit: s.limit(p),
 		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
 			sink := func(f heisen.Finding) {
 				var w *witness
@@ -174,6 +182,14 @@ func (s *Survey) execute(ctx context.Context, p *Program, config strategies.Conf
 		return e, nil, err
 	}
 	return e, order.starts, err
+}
+
+// limit returns the real time after which a run of a program is stopped.
+func (s *Survey) limit(p *Program) time.Duration {
+	if bound := s.Budget.ForSurvey(p.units); bound > 0 {
+		return min(bound, s.Limit)
+	}
+	return s.Limit
 }
 
 // setAbove sets, for the entry of a section, the call that the section belongs to.

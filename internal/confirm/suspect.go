@@ -30,6 +30,20 @@ type Suspect struct {
 	Predicted bool
 	witness   *witness // of the prediction; nil if it cannot be followed
 	observed  bool     // Finding was observed in an execution; see Observations
+	units     []*Unit  // in which it was seen, or that the executions search
+}
+
+// in returns the units that the suspect concerns: all of its program if they are not known.
+func (s *Suspect) in() []*Unit {
+	if len(s.units) > 0 {
+		return s.units
+	}
+	return s.Program.units
+}
+
+// directed reports whether the suspect is tried by itself, and not part of a search.
+func (s *Suspect) directed() bool {
+	return len(s.Targets) > 0 && s.Finding.Kind != heisen.Failure && !s.observed
 }
 
 // Strategies without targets.

@@ -114,7 +114,8 @@ func (s *Schedule) encode() ([]byte, error) {
 	}
 	b := append32(nil, uint32(s.Strategy.Strategy), or(s.Procs, defaultProcs), or(s.Spin, defaultSpin), flags)
 	b = append64(b, s.Strategy.Seed, s.MaxSteps, uint64(virtual), uint64(start.UnixNano()))
-	b = append64(b, s.Strategy.PostponeLimit, s.Strategy.WaitLimit, s.Strategy.Depth, s.Strategy.Steps, s.Strategy.Variation)
+	b = append64(b, s.Strategy.PostponeLimit, s.Strategy.WaitLimit, s.Strategy.Depth, s.Strategy.Steps, s.Strategy.Variation,
+		s.Strategy.Branch, s.Strategy.BranchSeed)
 	if n := max(len(s.Strategy.Choices), len(s.Strategy.Turns)); n > maxFollowed {
 		return nil, fmt.Errorf("a schedule of %d choices, at most %d", n, maxFollowed)
 	}
@@ -181,6 +182,8 @@ type Execution struct {
 	Influences []Influence
 	// Stuck is not nil if the program was ended because it could not continue.
 	Stuck *Stuck
+	// Behaviors are what the execution has done, each once and in no order, up to some thousands.
+	Behaviors []Behavior
 	// Leaked are the goroutines that wait for ever at the end: for a channel, lock, WaitGroup or
 	// Cond that is in the heap and that nothing can reach that may still run. Schedule.ToEnd
 	// requests them.

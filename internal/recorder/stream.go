@@ -272,6 +272,8 @@ func (s *Stream) read() error {
 		return s.addStuck(m.id, m.words)
 	case msgMeeting:
 		return s.addMeeting(m.words)
+	case msgBehaviors:
+		return s.addBehaviors(m.words)
 	case msgChoices:
 		return s.addChoices(m.words)
 	case msgCount:

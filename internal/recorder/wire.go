@@ -65,10 +65,11 @@ const (
 	msgOrigins      = 15
 	msgCount        = 18
 
-	countAnswer = 1 << 30
-	msgRefused  = 16
-	msgReplaced = 17
-	msgInput    = 19
+	countAnswer  = 1 << 30
+	msgRefused   = 16
+	msgReplaced  = 17
+	msgInput     = 19
+	msgBehaviors = 20
 
 	outOfClocks  = 1
 	beyondShadow = 2
@@ -102,7 +103,7 @@ const (
 	graphUntil = ^uint64(0)
 	follow     = 1<<32 - 1 // instead of the number of a set
 
-	version      = 11
+	version      = 12
 	wantFilter   = 1
 	wantMarks    = 2
 	wantRaces    = 4

@@ -15,7 +15,10 @@ const MaxInRow = 1000
 // it is runnable, has not given way and has not continued MaxInRow times in a row. Otherwise it is
 // the task that has waited for longest, of several the one with the lowest ID.
 func (s *Scheduler) defaultChoice(tasks []Task, running uint32) int {
-	oldest := 0
+	oldest, last := 0, len(tasks)-1
+	if t := &tasks[last]; t.ID == running && t.Kind != Yield && s.inRow < MaxInRow {
+		return last // where hosts put it
+	}
 	for i := range tasks {
 		t := &tasks[i]
 		if t.ID == running && t.Kind != Yield && s.inRow < MaxInRow {
@@ -28,13 +31,13 @@ func (s *Scheduler) defaultChoice(tasks []Task, running uint32) int {
 	return oldest
 }
 
-// logChoice updates the hash and, if the choice is a deviation, the log.
+// logChoice updates the hash and, if the choice is a deviation and there is memory for a log, the log.
 func (s *Scheduler) logChoice(tasks []Task, i int, running uint32) {
 	id := uint32(NoTask)
 	if i != Wait {
 		id = tasks[i].ID
 	}
-	if i == Wait || len(tasks) > 1 && s.defaultChoice(tasks, running) != i {
+	if len(s.Log) > 0 && (i == Wait || len(tasks) > 1 && s.defaultChoice(tasks, running) != i) {
 		if s.NumLog < len(s.Log) {
 			s.Log[s.NumLog].Step = s.steps
 			s.Log[s.NumLog].ID = id

@@ -19,8 +19,8 @@
 // Scheduler with Probabilistic Guarantees of Finding Bugs, ASPLOS 2010, section 3); partial order
 // sampling (Yuan, Yang, Gu: Partial Order Aware Concurrency Sampling, CAV 2018, section 3);
 // race-directed scheduling (Sen: Race Directed Random Testing of Concurrent Programs, PLDI 2008, Algorithms 1 and
-// 2) and its variants for deadlocks and atomic sections; replay of recorded choices; and following
-// a predicted order. See docs/design/scheduling.md.
+// 2) and its variants for deadlocks and atomic sections; delays at synchronization;
+// replay of recorded choices; and following a predicted order. See docs/design/scheduling.md.
 //
 // Cost: one choice takes time linear in the number of runnable tasks and does not allocate. A
 // Scheduler is for one goroutine at a time.

@@ -26,6 +26,9 @@ const (
 	// random priority, and gets another one when an operation goes first on whose order with it
 	// the execution may depend. The operation with the highest priority is next.
 	POS
+	// Delay makes the default choice, but postpones tasks at random where they synchronize, also
+	// while time passes.
+	Delay
 )
 
 // Config configures a Scheduler. The slices remain the host's memory; the Scheduler only reads
@@ -36,6 +39,9 @@ type Config struct {
 	Seed uint64
 	// Variation changes the random choices, and not the random numbers.
 	Variation uint64
+	// Branch, if not 0, is the step from which on the random choices are those of BranchSeed. Up to
+	// it, the execution is the same as one without Branch.
+	Branch, BranchSeed uint64
 	// PostponeLimit bounds how many steps a task is postponed, or waited for. The default, for 0,
 	// is DefaultPostponeLimit; for Follow it is followPostponeLimit. Each time that a task stays
 	// postponed up to the limit, the limit halves, down to minPostponeLimit.
@@ -48,7 +54,8 @@ type Config struct {
 	// of Scheduler.Timer. 0 means not at all.
 	WaitLimit uint64
 	// Depth and Steps are the parameters of PCT: the bug depth, from 1 to MaxDepth, and the
-	// length of an execution, at least 1. Values out of bounds are clamped.
+	// length of an execution, at least 1. Values out of bounds are clamped. Delay postpones a task
+	// at one in Depth operations.
 	Depth, Steps uint64
 	// Choices are the deviations that Replay makes, by ascending step.
 	Choices []Choice
@@ -94,6 +101,9 @@ type Scheduler struct {
 	// Timer is set by the host before each Next: the time until a timer makes another task
 	// runnable, 0 if there is no such timer.
 	Timer uint64
+	// Fresh may be set by the host before each Next: tasks[:Fresh] were runnable at the last Next, too,
+	// and were not chosen. It makes PCT faster.
+	Fresh int
 	// LastSeq is set before each Next by hosts that let a task make several operations at a time:
 	// the Seq of the latest operation that the last task has begun.
 	LastSeq uint64
@@ -118,6 +128,7 @@ type Scheduler struct {
 
 	changes [MaxDepth]uint64 // steps at which PCT lowers a priority
 	yields  uint64           // how often PCT has put a task last
+	top     uint64           // priority of the task that PCT has chosen last
 
 	sections [MaxSections]section // atomic sections that tasks are in
 	evict    int                  // index of the section that is replaced next
@@ -132,7 +143,7 @@ type Scheduler struct {
 func (s *Scheduler) Start(c *Config) {
 	*s = Scheduler{}
 	s.config = *c
-	s.config.ByDefault = c.ByDefault || c.Strategy == Follow
+	s.config.ByDefault = c.ByDefault || c.Strategy == Follow || c.Strategy == Delay
 	s.Log = c.Log
 	s.last = NoTask
 	s.choices.seed(c.Seed + c.Variation*0xD6E8FEB86659FD93)
@@ -145,8 +156,11 @@ func (s *Scheduler) Start(c *Config) {
 	}
 	s.postponeLimit, s.waitLimit = s.config.PostponeLimit, s.config.WaitLimit
 	s.Until = always
-	if c.Strategy == PCT {
+	switch c.Strategy {
+	case PCT:
 		s.startPCT()
+	case Delay:
+		s.config.Depth = max(s.config.Depth, 1)
 	}
 }
 
@@ -159,9 +173,20 @@ func (s *Scheduler) Start(c *Config) {
 //
 // The cost is linear in the number of tasks. Next may change OpState and TaskState of every task.
 func (s *Scheduler) Next(tasks []Task, running uint32) int {
+	if s.config.Branch == s.steps && s.steps > 0 {
+		s.branch()
+	}
 	i := s.choose(tasks, running)
 	s.Record(tasks, i, running)
 	return i
+}
+
+// branch replaces the random choices of the rest of the execution.
+func (s *Scheduler) branch() {
+	s.choices.seed(s.config.Seed + s.config.BranchSeed*0xA0761D6478BD642F)
+	if s.config.Strategy == PCT {
+		s.branchPCT()
+	}
 }
 
 func (s *Scheduler) choose(tasks []Task, running uint32) int {
@@ -180,6 +205,8 @@ func (s *Scheduler) choose(tasks []Task, running uint32) int {
 		return s.follow(tasks, running)
 	case POS:
 		return s.pos(tasks)
+	case Delay:
+		return s.delay(tasks)
 	}
 	return s.randomWalk(tasks)
 }

@@ -49,6 +49,10 @@ func (s *heisenScheduler) idle(pp *p) {
 		timers.unlock()
 	}
 	when := timers.wakeTime()
+	if s.count > 0 && (when == 0 || when > s.until) { // the timer that those in the pool are held back for was stopped
+		s.until = 0
+		return
+	}
 	network := netpollAnyWaiters()
 	calls, waits := s.outsideWaits()
 	switch {

@@ -147,6 +147,9 @@ func heisenStart(pc, spawnctx uintptr) (ctx uintptr) {
 	child, parent := (*heisenG)(unsafe.Pointer(ctx)), (*heisenG)(unsafe.Pointer(spawnctx))
 	heisenEndPending(parent)
 	parent.commitWrite()
+	if heisenSched.on && parent != nil {
+		heisenSched.behaviors.add(heisenDidStart, 0, uint32(heisenPC(pc)))
+	}
 	if !heisen.on || parent == nil {
 		child.orphan = true
 		return ctx

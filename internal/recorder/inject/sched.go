@@ -50,6 +50,7 @@ type heisenScheduler struct {
 	standing int
 
 	comparing int // compare-and-swaps at targets in the pool
+	older     int // the first tasks of the pool that were there at the last choice
 
 	running uint32 // the goroutine chosen last
 	last    *heisenG
@@ -61,6 +62,7 @@ type heisenScheduler struct {
 	ended  bool // the results were sent
 
 	influences [heisenInfluences]heisenInfluence
+	behaviors  heisenBehaviors
 }
 
 // heisenSchedG is the scheduler's state of a goroutine.
@@ -70,6 +72,8 @@ type heisenSchedG struct {
 	at   uint64
 	next heisenStrategiesTask // what it does next, while it is not in the pool
 	on   uint64               // the lock or channel of its last point
+	// place is the text offset of its last point, where the program asked for the operation.
+	place uint32
 	// deepest is the largest number of calls in which it has entered a section.
 	deepest uint32
 	// expects is the value that its compare-and-swap compares with.
@@ -233,6 +237,9 @@ func (s *heisenScheduler) add(gp *g, h *heisenG) {
 		s.grow()
 	}
 	t := &h.task.next
+	if t.Kind == heisenStrategiesResume && !h.task.fromSyscall {
+		s.behaviors.resumed(gp, h)
+	}
 	t.ID, t.Since, t.Seq = h.id, s.picker.Steps(), h.task.at
 	*s.task(s.count) = *t
 	*s.g(s.count) = 0
@@ -281,16 +288,18 @@ func (s *heisenScheduler) choose(pp *p) *g {
 	if last := s.last; last != nil && last.id == s.running {
 		s.picker.LastSeq = last.task.at
 	} // else it has ended
+	s.picker.Fresh = s.older
 	i := s.picker.Next(unsafe.Slice(s.task(0), s.count), s.running)
 	if i == heisenStrategiesWait {
 		s.afterChoice()
-		s.until, s.standing = pp.timers.wakeTime(), s.count
+		s.until, s.standing, s.older = pp.timers.wakeTime(), s.count, s.count
 		return nil
 	}
 	gp := s.g(i).ptr()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	t := &h.task.next
 	*t = *s.task(i)
+	s.behaviors.operation(t, h.task.place)
 	if t.Atomic && h.task.wide != 0 {
 		s.comparing--
 	}
@@ -300,6 +309,7 @@ func (s *heisenScheduler) choose(pp *p) *g {
 	t.Kind, t.Write, t.Atomic, t.Roles, t.Place, t.Addr, t.Size, t.OpState = heisenStrategiesResume, false, false, 0, 0, 0, 0, 0
 	s.count--
 	*s.task(i), *s.g(i) = *s.task(s.count), *s.g(s.count)
+	s.older = s.count
 
 	if h.id == s.running {
 		s.turn++
@@ -404,6 +414,7 @@ func heisenSendExecution() {
 	}
 	s.ended = true
 	s.sendLog()
+	s.behaviors.send()
 	words := [heisenExecutionWords + 2*heisenInfluences]uint64{s.picker.Steps(), s.picker.Hash,
 		uint64(s.clock - heisenClockStart), uint64(s.locations.met), s.picker.Diverged + s.picker.TurnsLeft(), s.picker.Order, s.picker.Delays}
 	for i := range s.influences {

@@ -24,6 +24,7 @@ func heisenInitSched() bool {
 	s.logging, c.ByDefault, s.placing, s.ending.wanted = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0
 	c.Seed, s.maxSteps, s.maxClock, s.wallStart = m.next64(), m.next64(), int64(m.next64()), int64(m.next64())
 	c.PostponeLimit, c.WaitLimit, c.Depth, c.Steps, c.Variation = m.next64(), m.next64(), m.next64(), m.next64(), m.next64()
+	c.Branch, c.BranchSeed = m.next64(), m.next64()
 	if n := m.next(); n > 0 {
 		c.Choices = heisenChoices(uintptr(n))
 		for i := range c.Choices {

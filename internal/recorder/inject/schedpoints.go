@@ -43,6 +43,10 @@ func heisenPointAt(kind heisenStrategiesKind, on unsafe.Pointer, mode uint32, fp
 	t := &h.task.next
 	t.Kind, t.Addr = kind, uint64(uintptr(on))
 	h.task.on = t.Addr
+	h.task.place = uint32(heisenPC(heisenCaller(getcallerfp())))
+	if kind == heisenStrategiesLock {
+		s.behaviors.add(heisenDidLock, 0, h.task.place)
+	}
 	if mode != 0 && s.locations.count > 0 {
 		pc := heisenPC(heisenCaller(fp))
 		if number, _ := s.locations.locate(pc, mode); number != 0 {
@@ -127,6 +131,7 @@ func heisenPointAccess(write bool, addr, size, pc uintptr) {
 		}
 		t.Roles = heisenStrategiesRoles(s.locations.at(number).flags >> heisenLocationRoles)
 		t.Place = uint32(heisenPlace(heisenBufOfP(), h, heisenPC(pc)))
+		h.task.place = uint32(heisenPC(pc))
 	}
 	h.task.hooks = 0
 	gp.asyncSafePoint = true

@@ -100,6 +100,8 @@ const (
 
 	heisenMsgInput = 19 // payload: name of the file with the input at which a fuzz test failed, with zero bytes up to a whole word
 
+	heisenMsgBehaviors = 20 // of a deterministic run, before the result: words, see behavior.go
+
 	heisenOutOfClocks  = 1
 	heisenBeyondShadow = 2
 
@@ -125,7 +127,7 @@ const (
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	heisenVersion = 11
+	heisenVersion = 12
 
 	heisenHiddenShow = 1 // what hidden packages do is recorded, marked
 	heisenHiddenOnce = 2 // see objectgraph.go

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/confirm"
+)
+
+// survey returns the suspects in the programs, the most promising ones first. It records failures of
+// programs.
+func (f *fuzzRun) survey(ctx context.Context, programs []*confirm.Program) (suspects []*confirm.Suspect, err error) {
+	survey := &confirm.Survey{
+		Races: true, Deadlocks: true, Sections: f.overlaps.read, Violations: len(f.overlaps.read) > 0,
+		Predict: f.predict, Walks: f.walks,
+		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Resolver: f.confirmer.Resolver,
+		Budget: f.confirmer.Budget,
+	}
+	if f.strategy != "directed" {
+		survey.Races, survey.Deadlocks, survey.Violations, survey.Predict = false, false, false, false
+		survey.Walks = 0
+	}
+	surveyed := map[*confirm.Program][]*confirm.Trial{}
+	err = f.runSurvey(ctx, survey, programs, func(p *confirm.Program, found []*confirm.Suspect, runs []*confirm.Trial) {
+		switch f.strategy {
+		case "walk":
+			found = []*confirm.Suspect{confirm.AnyFailure(p, confirm.Walk)}
+		case "pct":
+			s := confirm.AnyFailure(p, confirm.Priorities)
+			s.Length = runs[0].Execution.Steps
+			found = []*confirm.Suspect{s}
+		case "pos":
+			found = []*confirm.Suspect{confirm.AnyFailure(p, confirm.Sampling)}
+		}
+		suspects = append(suspects, found...)
+		surveyed[p] = runs
+		if f.part == 1 {
+			f.unexplained = append(f.unexplained, confirm.SurveyFailures(p, runs)...)
+			f.observed.AddSurvey(p, runs)
+		}
+	})
+	if f.strategy == "directed" {
+		confirm.Promising(suspects, surveyed)
+	}
+	return suspects, err
+}
+
+// runSurvey surveys the programs and calls surveyed with the suspects and the runs of each.
+func (f *fuzzRun) runSurvey(ctx context.Context, survey *confirm.Survey, programs []*confirm.Program, surveyed func(*confirm.Program, []*confirm.Suspect, []*confirm.Trial)) error {
+	var looked atomic.Int32
+	done := f.progressOf("looking for suspects", func() string {
+		return fmt.Sprintf("looking for suspects in %d of %d programs", looked.Load()+1, len(programs))
+	}, time.Second)
+	defer done()
+	for _, p := range programs {
+		found, skipped, runs, err := survey.Run(ctx, p)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.Package, err)
+		}
+		looked.Add(1)
+		f.usual[p] = runs[0].Execution.Outcome
+		for _, t := range runs {
+			f.noteStopped(t)
+		}
+		for _, why := range skipped {
+			fmt.Fprintf(f.Err, "%s: %s\n", f.tool.Name, why)
+		}
+		surveyed(p, found, runs)
+	}
+	return nil
+}
+
+// partOf returns the i-th of n parts, from 1.
+func partOf[T any](all []T, i, n int) (mine []T) {
+	for k, s := range all {
+		if k%n == i-1 {
+			mine = append(mine, s)
+		}
+	}
+	return mine
+}
+
+// confirm tries the suspects.
+func (f *fuzzRun) confirm(ctx context.Context, suspects []*confirm.Suspect) error {
+	f.mu.Lock()
+	f.suspects += len(suspects)
+	for i, s := range suspects {
+		f.positions[s] = i
+		f.executions += int(f.confirmer.Executions(s))
+	}
+	f.started = time.Now()
+	f.mu.Unlock()
+	done := f.progressOf("trying suspects", f.status, time.Second)
+	defer done()
+	ready := make(chan *confirm.Result, len(suspects))
+	f.confirmer.OnResult = func(v *confirm.Result) { ready <- v }
+	f.confirmer.OnTrial = func(s *confirm.Suspect, t *confirm.Trial) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.tried++
+		f.noteStopped(t)
+		f.observed.Add(f.positions[s], s, t)
+	}
+	reported := make(chan struct{})
+	go func() { // report complete results while other suspects are tried
+		defer close(reported)
+		for v := range ready {
+			f.addResult(ctx, v)
+		}
+	}()
+	verdicts, err := f.confirmer.Run(ctx, suspects)
+	close(ready)
+	<-reported
+	for _, v := range verdicts {
+		if !v.Incomplete {
+			continue
+		}
+		if v.Tried > 0 {
+			f.interrupted++
+		} else {
+			f.untried++
+		}
+		f.addResult(ctx, v)
+	}
+	return err
+}
+
+// status describes the progress of the trials.
+func (f *fuzzRun) status() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	text := fmt.Sprintf("%d of %d suspects tried, %d confirmed", f.judged, f.suspects, f.confirmed)
+	if f.tried > 0 && f.tried < f.executions {
+		left := time.Since(f.started) / time.Duration(f.tried) * time.Duration(f.executions-f.tried)
+		text += fmt.Sprintf(", about %v left", left.Round(time.Second))
+	}
+	return text
+}
+
+// addResult reports the result of a suspect.
+func (f *fuzzRun) addResult(ctx context.Context, v *confirm.Result) {
+	f.mu.Lock()
+	f.judged++
+	f.executions -= int(f.confirmer.Executions(v.Suspect)) - v.Tried
+	f.mu.Unlock()
+	usual := f.usual[v.Suspect.Program]
+	f.unexplained = append(f.unexplained, v.Failures(usual)...)
+	for _, e := range v.Endings {
+		if e.Confirmed && v.Suspect.Finding.Kind != heisen.Failure {
+			f.explained[v.Suspect.Program] = append(f.explained[v.Suspect.Program], e.Outcome)
+		}
+	}
+	if v.Suspect.Finding.Kind == heisen.Failure {
+		return
+	}
+	finding := v.Report(usual)
+	if v.Confirmed > 0 {
+		f.reproduce(ctx, v, &finding)
+		f.bugs = append(f.bugs, confirmedBug{v.Suspect.Program, finding})
+		f.mu.Lock()
+		f.confirmed++
+		if finding.Trials.Harmful {
+			f.harmful++
+		}
+		f.mu.Unlock()
+	}
+	if v.Confirmed == 0 && v.Suspect.Predicted { // the prediction is reported nevertheless
+		f.predicted++
+	}
+	wanted := v.Confirmed > 0 || v.Suspect.Predicted || f.unconfirmed
+	if wanted || f.reports.includes(asJSON) {
+		f.silent = !wanted
+		f.found.add(finding)
+		f.silent = false
+		f.reported[v.Suspect.Finding.Fingerprint] = true
+	}
+}

@@ -1,0 +1,266 @@
+package confirm
+
+import (
+	"slices"
+
+	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/recorder"
+)
+
+// portfolio decides which schedules the executions of a unit have. They are planned in generations. In
+// each, every arm has at least one execution. The others go to the arms whose executions have shown most
+// that was new. A generation is planned when all executions of the one before have ended, so the plan
+// does not depend on how many executions run at a time. The zero value is a new portfolio.
+type portfolio struct {
+	arms    []*arm
+	plans   []plan // of the generation
+	started int    // of the plans
+	running int
+	number  int // of executions before the generation
+
+	firstSeed uint64
+	length    uint64                     // steps of the longest execution
+	orders    map[uint64]bool            // the orders of operations so far, by their hashes
+	behaviors map[recorder.Behavior]bool // what executions have shown so far
+	vain      int                        // executions since the last new order
+	parents   []parent                   // executions that have shown something new, the latest ones
+	mutated   uint64                     // executions that were made from parents
+}
+
+// arm is a way to choose schedules.
+type arm struct {
+	config  strategies.Config
+	targets strategies.Roles // places with these roles are targets; 0 for those of suspects, in half of the executions
+	mutates bool             // it changes an execution that has shown something new
+	planned int              // executions so far
+	made    float64          // recent executions
+	shown   float64          // and what they have shown that was new
+}
+
+// plan is an execution of a generation.
+type plan struct {
+	arm      *arm
+	schedule *recorder.Schedule
+	suspect  *Suspect // when it has ended, and there was time for it
+	trial    *Trial
+}
+
+// parent is an execution from which others are made.
+type parent struct {
+	schedule *recorder.Schedule
+	steps    uint64
+}
+
+const (
+	// maxPCTDepth is the greatest depth of PCT in a search. The depth grows by one whenever the arm has
+	// been used depthGrowth times.
+	maxPCTDepth = 8
+	depthGrowth = 32
+	// minVain is the number of executions without a new order after which a search ends. More are
+	// made where there are many orders. Only executions with the first seed count: the random numbers
+	// of the program are the same in them.
+	minVain = 20
+	// maxParents bounds the executions from which others are made.
+	maxParents = 64
+	// fading is the weight of earlier generations.
+	fading = 0.8
+	// delayPatience and delayWait are the limits of delays, in steps and in ns of virtual time.
+	delayPatience = 1 << 12
+	delayWait     = 60e9
+)
+
+// newArms returns the arms for a unit with targets.
+func newArms(targets []recorder.Target, c *Confirmer) []*arm {
+	has := func(roles strategies.Roles, mode recorder.TargetMode) bool {
+		return slices.ContainsFunc(targets, func(t recorder.Target) bool { return t.Roles&roles != 0 && t.Mode&mode != 0 })
+	}
+	all := []*arm{
+		{config: strategies.Config{Strategy: strategies.RandomWalk}}, // costs least where there are many goroutines
+		{config: strategies.Config{Strategy: strategies.PCT, Depth: 2}},
+		{config: strategies.Config{Strategy: strategies.POS}},
+		{config: strategies.Config{Strategy: strategies.PCT, Depth: 3}},
+		{config: strategies.Config{Strategy: strategies.Delay, Depth: 4, PostponeLimit: delayPatience, WaitLimit: delayWait}},
+		{config: strategies.Config{Strategy: strategies.Delay, Depth: 16, PostponeLimit: delayPatience, WaitLimit: delayWait}},
+		{mutates: true},
+	}
+	directed := func(s strategies.Strategy, roles strategies.Roles) {
+		all = append(all, &arm{
+			config:  strategies.Config{Strategy: s, PostponeLimit: c.Patience, WaitLimit: uint64(c.Wait)},
+			targets: roles,
+		})
+	}
+	if has(strategies.First|strategies.Second, recorder.OnRead|recorder.OnWrite) {
+		directed(strategies.RaceDirected, strategies.First|strategies.Second)
+	}
+	if has(strategies.Inner, recorder.OnLock) {
+		directed(strategies.DeadlockDirected, strategies.Inner)
+	}
+	if has(strategies.Entry, recorder.OnRead|recorder.OnWrite) {
+		directed(strategies.SectionDirected, strategies.Entry|strategies.Remote|strategies.End)
+	}
+	return all
+}
+
+// planned reports whether executions of the generation have not begun.
+func (p *portfolio) planned() bool { return p.started < len(p.plans) }
+
+// take returns the next execution of the generation, and its number.
+func (p *portfolio) take() (n int, next *plan) {
+	next = &p.plans[p.started]
+	n = p.number + p.started
+	p.started++
+	p.running++
+	return n, next
+}
+
+// done takes the result of execution n. t is nil if there is none.
+func (p *portfolio) done(n int, s *Suspect, t *Trial) {
+	p.running--
+	of := &p.plans[n-p.number]
+	of.suspect, of.trial = s, t
+}
+
+// plan makes the next generation. The first is one execution with the default schedule.
+func (u *Unit) plan(c *Confirmer) {
+	if u.arms == nil {
+		u.firstSeed, u.arms, u.orders, u.behaviors = c.From, newArms(u.targets, c), map[uint64]bool{}, map[recorder.Behavior]bool{}
+		u.plans = append(u.plans, plan{schedule: &recorder.Schedule{
+			Strategy: strategies.Config{Strategy: strategies.Replay}, Procs: c.Procs, MaxVirtual: c.Virtual,
+		}})
+		return
+	}
+	shares := u.shares()
+	for round := range slices.Max(shares) {
+		for i, a := range u.arms {
+			if round < shares[i] {
+				u.plans = append(u.plans, plan{arm: a, schedule: u.schedule(a, c)})
+			}
+		}
+	}
+}
+
+// shares returns how many executions of the next generation each arm has: one, and as many again in
+// proportion to what they have shown.
+func (p *portfolio) shares() []int {
+	shares := make([]int, len(p.arms))
+	score := func(i int) float64 { return (p.arms[i].shown + 1) / (p.arms[i].made + 1) / float64(shares[i]) }
+	for i := range shares {
+		shares[i] = 1
+	}
+	for range p.arms { // the largest quotients, as votes become seats
+		best := 0
+		for i := range shares {
+			if score(i) > score(best) {
+				best = i
+			}
+		}
+		shares[best]++
+	}
+	return shares
+}
+
+// schedule returns the next schedule of an arm. In half of the executions the random numbers of the
+// program are those of the first seed, and only the choices differ. In half of each kind, goroutines can
+// also be stopped at the accesses of suspects.
+func (u *Unit) schedule(a *arm, c *Confirmer) *recorder.Schedule {
+	k := uint64(a.planned)
+	a.planned++
+	if a.mutates {
+		if len(u.parents) > 0 {
+			return u.mutation()
+		}
+		a = u.arms[0]
+		k = uint64(a.planned)
+		a.planned++
+	}
+	config := a.config
+	config.Seed = c.From
+	if k%2 == 0 {
+		config.Variation = k / 2
+	} else {
+		config.Seed += k/2 + 1
+	}
+	if config.Strategy == strategies.PCT {
+		config.Depth = min(config.Depth+k/depthGrowth, maxPCTDepth)
+		config.Steps = max(u.length, 1)
+	}
+	schedule := &recorder.Schedule{Strategy: config, Procs: c.Procs, MaxVirtual: c.Virtual}
+	for _, t := range u.targets {
+		if t.Roles&a.targets != 0 || a.targets == 0 && k/2%2 == 0 {
+			schedule.Targets = append(schedule.Targets, t)
+		}
+	}
+	return schedule
+}
+
+// mutation returns a schedule that is the same as that of a parent up to some step, and then makes other
+// choices.
+func (p *portfolio) mutation() *recorder.Schedule {
+	p.mutated++
+	of := p.parents[len(p.parents)-1-int(p.mutated%uint64(len(p.parents)))]
+	schedule := *of.schedule
+	schedule.Strategy.Branch = 1 + scatter(p.mutated)%max(of.steps, 1)
+	schedule.Strategy.BranchSeed = p.mutated
+	return &schedule
+}
+
+// scatter returns a number that looks random.
+func scatter(n uint64) uint64 {
+	n = (n ^ n>>31) * 0x9E3779B97F4A7C15
+	n = (n ^ n>>29) * 0xBF58476D1CE4E5B9
+	return n ^ n>>32
+}
+
+// judge takes what the executions of the generation have shown, in the order in which they were planned.
+func (u *Unit) judge() {
+	for _, a := range u.arms {
+		a.made, a.shown = a.made*fading, a.shown*fading
+	}
+	for i := range u.plans {
+		if of := &u.plans[i]; of.trial != nil {
+			u.add(of)
+		}
+	}
+	u.number += len(u.plans)
+	u.plans, u.started = nil, 0
+	u.Exhausted = u.Exhausted || u.vain >= max(minVain, 2*len(u.orders))
+}
+
+// add takes what an execution has shown.
+func (u *Unit) add(of *plan) {
+	e := of.trial.Execution
+	if u.Executions == 0 {
+		u.Usual = e.Outcome
+	}
+	u.Executions++
+	u.length = max(u.length, e.Steps)
+	u.addResult(of.suspect, of.trial)
+	shown := u.news(e)
+	if of.arm == nil {
+		return
+	}
+	of.arm.made++
+	if shown {
+		of.arm.shown++
+		if of.schedule.Strategy.Branch == 0 {
+			u.parents = append(u.parents, parent{of.schedule, e.Steps})
+			u.parents = u.parents[max(len(u.parents)-maxParents, 0):]
+		}
+	}
+	if of.trial.Seed == u.firstSeed {
+		u.vain++
+		if !u.orders[e.Order] {
+			u.orders[e.Order], u.vain = true, 0
+		}
+	}
+}
+
+// news notes what an execution has done, and reports whether something was new.
+func (p *portfolio) news(e *Execution) (some bool) {
+	for _, b := range e.Behaviors {
+		if !p.behaviors[b] {
+			p.behaviors[b], some = true, true
+		}
+	}
+	return some
+}

@@ -1,0 +1,125 @@
+package confirm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/recorder"
+)
+
+// searchModel makes generations of executions of a unit whose behaviors are those of a function. The
+// executions of a generation end in a random order.
+func searchModel(u *Unit, c *Confirmer, generations int, rng *rand.Rand, execute func(*recorder.Schedule) *Execution) (schedules []string) {
+	for range generations {
+		u.judge()
+		u.plan(c)
+		var begun []int
+		for u.planned() {
+			n, next := u.take()
+			schedules = append(schedules, fmt.Sprintf("%+v", next.schedule.Strategy))
+			begun = append(begun, n)
+		}
+		rng.Shuffle(len(begun), func(i, j int) { begun[i], begun[j] = begun[j], begun[i] })
+		for _, n := range begun {
+			schedule := u.plans[n-u.number].schedule
+			u.done(n, AnyFailure(u.Program, schedule.Strategy.Strategy), &Trial{Seed: schedule.Strategy.Seed, Schedule: schedule, Execution: execute(schedule)})
+		}
+	}
+	u.judge()
+	return schedules
+}
+
+func modelUnit() *Unit {
+	return &Unit{Program: &Program{}, targets: []recorder.Target{
+		{File: "/a.go", Line: 1, Mode: recorder.OnWrite, Roles: strategies.First},
+		{File: "/a.go", Line: 2, Mode: recorder.OnLock, Roles: strategies.Inner},
+	}}
+}
+
+// TestPlanIsDetermined: the schedules do not depend on the order in which executions end.
+func TestPlanIsDetermined(t *testing.T) {
+	execute := func(s *recorder.Schedule) *Execution {
+		e := &Execution{}
+		e.Steps = 10 + scatter(s.Strategy.Seed+s.Strategy.Variation)%50
+		e.Order = scatter(uint64(s.Strategy.Strategy)<<8 + s.Strategy.Variation)
+		e.Behaviors = []recorder.Behavior{recorder.Behavior(scatter(e.Steps)%40 + 1)}
+		return e
+	}
+	var all [][]string
+	for seed := range uint64(5) {
+		u := modelUnit()
+		all = append(all, searchModel(u, &Confirmer{From: 1, To: 10}, 8, rand.New(rand.NewPCG(seed, 2)), execute))
+	}
+	for _, other := range all[1:] {
+		if !slices.Equal(all[0], other) {
+			t.Fatalf("%v\n%v", all[0], other)
+		}
+	}
+}
+
+// TestShares: the arm whose executions show something new gets most executions, and each arm at least
+// one in each generation.
+func TestShares(t *testing.T) {
+	u := modelUnit()
+	next := recorder.Behavior(1)
+	searchModel(u, &Confirmer{From: 1, To: 10}, 12, rand.New(rand.NewPCG(1, 2)), func(s *recorder.Schedule) *Execution {
+		e := &Execution{}
+		e.Steps, e.Order = 10, uint64(next)
+		if s.Strategy.Strategy == strategies.PCT && s.Strategy.Branch == 0 {
+			e.Behaviors = []recorder.Behavior{next}
+		}
+		next++
+		return e
+	})
+	shares := u.shares()
+	for i, n := range shares {
+		switch {
+		case n < 1:
+			t.Errorf("arm %d has no execution", i)
+		case u.arms[i].config.Strategy == strategies.PCT && n < 3, u.arms[i].config.Strategy == strategies.POS && n > 1:
+			t.Errorf("arm %d has %d executions: %v", i, n, shares)
+		}
+	}
+	if len(u.parents) == 0 || len(u.parents) > maxParents {
+		t.Errorf("%d parents", len(u.parents))
+	}
+}
+
+// TestArms: there are arms for the kinds of places that suspects have.
+func TestArms(t *testing.T) {
+	kinds := func(targets []recorder.Target) (all []strategies.Strategy) {
+		for _, a := range newArms(targets, &Confirmer{}) {
+			if !a.mutates {
+				all = append(all, a.config.Strategy)
+			}
+		}
+		return all
+	}
+	for _, s := range []strategies.Strategy{strategies.RaceDirected, strategies.DeadlockDirected, strategies.SectionDirected} {
+		if slices.Contains(kinds(nil), s) {
+			t.Errorf("strategy %d without a target", s)
+		}
+	}
+	if all := kinds(modelUnit().targets); !slices.Contains(all, strategies.RaceDirected) || !slices.Contains(all, strategies.DeadlockDirected) || slices.Contains(all, strategies.SectionDirected) {
+		t.Errorf("strategies %v", all)
+	}
+}
+
+// TestExhausted: a unit without another order of operations is exhausted, one with new orders is not.
+func TestExhausted(t *testing.T) {
+	for _, orders := range []uint64{1, 1 << 40} {
+		u, n := modelUnit(), uint64(0)
+		searchModel(u, &Confirmer{From: 1, To: 10}, 12, rand.New(rand.NewPCG(1, 2)), func(*recorder.Schedule) *Execution {
+			n++
+			e := &Execution{}
+			e.Steps, e.Order = 10, n%orders
+			return e
+		})
+		if u.Exhausted != (orders == 1) {
+			t.Errorf("%d orders: exhausted is %t", orders, u.Exhausted)
+		}
+	}
+}
