@@ -92,6 +92,31 @@ import (
 
 func heisenTask(name string) { race.Task(name) }
 
+func heisenBegin(c *common) {
+	if c.level == 1 && !c.isSynctest {
+		race.TestBegins()
+	}
+}
+
+// heisenEnd ends a test, all functions of which have returned. Nothing leads to these functions any
+// more, so that they do not hide what they have leaked.
+func heisenEnd(c *common) {
+	c.mu.Lock()
+	clear(c.cleanups[:cap(c.cleanups)])
+	c.mu.Unlock()
+	c.sub = nil
+	if c.level != 1 || c.isSynctest {
+		return
+	}
+	if n := race.TestLeaks(); n > 0 {
+		if !c.Failed() {
+			numFailed.Add(1)
+		}
+		c.Helper()
+		c.Errorf("%d leaked goroutine(s) detected at the end of test", n)
+	}
+}
+
 func heisenFailingInput(path string) string {
 	race.FailingInput(path)
 	return path
@@ -290,9 +315,15 @@ var patches = []struct {
 	}},
 	// Code that runs a test, benchmark, fuzz target or example reports it. If it has a goroutine of
 	// its own, it need not report the end.
-	{"testing/testing.go", []patch{atStart("tRunner", "heisenTask(t.name)")}},
+	{"testing/testing.go", []patch{
+		atStart("tRunner", "heisenTask(t.name); heisenBegin(&t.common)"),
+		replaceCalls("tRunner", "fn(t)", "fn(t); race.ClearStack()", 1),
+		replaceCalls("tRunner", "t.report()", "race.ClearStack(); heisenEnd(&t.common); t.report()", 1),
+	}},
 	{"testing/fuzz.go", []patch{
-		atStart("fRunner", "heisenTask(f.name)"),
+		atStart("fRunner", "heisenTask(f.name); heisenBegin(&f.common)"),
+		replaceCalls("fRunner", "fn(f)", "fn(f); race.ClearStack()", 1),
+		replaceCalls("fRunner", "f.report()", "race.ClearStack(); heisenEnd(&f.common); f.report()", 1),
 		atStart("F.Fuzz", "if f.fstate.mode == fuzzWorker { race.FuzzWorker() }"),
 		replaceCalls("F.Fuzz", "crashErr.CrashPath()", "heisenFailingInput(crashErr.CrashPath())", 1),
 		addImport("internal/race"),

@@ -250,7 +250,7 @@ const (
 	// OutOfTime and OutOfSteps: a bound of the Schedule was reached.
 	OutOfTime
 	OutOfSteps
-	// leaked: the goroutines wait for ever, and the program has ended.
+	// leaked: the goroutines wait for ever, and the program or a test has ended.
 	leaked
 
 	numStuck
@@ -372,7 +372,7 @@ func (s *Stream) addStuck(why uint32, words []uint64) error {
 		}
 		*into = append(*into, Blocked{
 			Thread: heisen.Thread(id), Reason: string(reason[:size]), Object: heisen.Object(object),
-			Site: p.site, Context: s.syms.Context(heisen.Cursor{Calls: p.calls}),
+			Site: p.site, Context: s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks}),
 		})
 		words = words[n:]
 	}

@@ -65,6 +65,8 @@ const (
 	msgOrigins      = 15
 	msgCount        = 18
 
+	countRaces  = 0
+	countLeaks  = 1
 	countAnswer = 1 << 30
 	msgRefused  = 16
 	msgReplaced = 17
@@ -102,7 +104,7 @@ const (
 	graphUntil = ^uint64(0)
 	follow     = 1<<32 - 1 // instead of the number of a set
 
-	version      = 11
+	version      = 12
 	wantFilter   = 1
 	wantMarks    = 2
 	wantRaces    = 4
@@ -110,6 +112,7 @@ const (
 	wantNothing  = 16
 	wantSched    = 32
 	wantHidden   = 64
+	wantLeaks    = 128
 	headerBytes  = 16
 	helloBytes   = 40
 	byeBytes     = 16
