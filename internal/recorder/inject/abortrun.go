@@ -40,7 +40,7 @@ func heisenReportWaiting(why uint32, concerns func(*g) bool) (waiting int) {
 		h := (*heisenG)(unsafe.Pointer(gp.racectx))
 		reason := ""
 		switch status {
-		case _Gwaiting:
+		case _Gwaiting, heisenLeakedStatus:
 			reason = gp.waitreason.String()
 		case _Gsyscall:
 			reason = "syscall"

@@ -88,7 +88,7 @@ func heisenFindLeaks(self *g, returned bool) (found bool) {
 
 // heisenMayBeStranded reports whether a goroutine of the program waits for other goroutines.
 func heisenMayBeStranded(gp *g, h *heisenG) bool {
-	if readgstatus(gp)&^_Gscan != _Gwaiting || gp.bubble != nil || !heisenInProgram(gp, h) || isSystemGoroutine(gp, false) {
+	if !heisenWaiting(gp) || gp.bubble != nil || !heisenInProgram(gp, h) || isSystemGoroutine(gp, false) {
 		return false
 	}
 	switch gp.waitreason {
@@ -113,7 +113,17 @@ func heisenWaitsForSync(why waitReason) bool {
 
 func heisenIsStranded(gp *g) bool {
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	return h != nil && h.task.stranded && readgstatus(gp)&^_Gscan == _Gwaiting
+	return h != nil && h.task.stranded && heisenWaiting(gp)
+}
+
+// heisenLeakedStatus is the status of a goroutine that waits for ever, once Go's own search
+// (GOEXPERIMENT goroutineleakprofile) has found that. Releases without that search do not use it.
+const heisenLeakedStatus = _Gpreempted + 1
+
+// heisenWaiting reports whether a goroutine waits.
+func heisenWaiting(gp *g) bool {
+	status := readgstatus(gp) &^ _Gscan
+	return status == _Gwaiting || status == heisenLeakedStatus
 }
 
 // heisenWaitsFor is called when the current goroutine may have to wait for a semaphore, or for a

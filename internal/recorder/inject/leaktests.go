@@ -106,7 +106,7 @@ func heisenTestIsBlocked(gp *g, test uint32) (blocked bool) {
 	forEachGRace(func(other *g) {
 		h := (*heisenG)(unsafe.Pointer(other.racectx))
 		if other != gp && h != nil && h.test == test && !h.task.leaked {
-			blocked = blocked || readgstatus(other)&^_Gscan == _Gwaiting && heisenBlocked(other.waitreason)
+			blocked = blocked || heisenWaiting(other) && heisenBlocked(other.waitreason)
 		}
 	})
 	return blocked
