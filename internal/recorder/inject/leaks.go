@@ -182,7 +182,7 @@ func (w *heisenLeakSearch) countQueued() {
 			return
 		}
 		for sg := gp.waiting; sg != nil; sg = sg.waitlink {
-			if c := (*hchan)(unsafe.Pointer(heisenChannelOf(sg))); w.set(uintptr(unsafe.Pointer(c)) + goarch.PtrSize) {
+			if c := (*hchan)(unsafe.Pointer(heisenChannelOf(sg))); c != nil && w.set(uintptr(unsafe.Pointer(c)) + goarch.PtrSize) {
 				w.countQueue(c.recvq.first)
 				w.countQueue(c.sendq.first)
 			}
@@ -211,7 +211,7 @@ func heisenCountQueued(sg *sudog) {
 }
 
 // heisenChannelOf returns the channel for which sg waits. In some releases the field is a struct,
-// of which the pointer is the first word.
+// of which the pointer is the first word. It is nil while Go's own search for leaks goes on.
 func heisenChannelOf(sg *sudog) uintptr { return *(*uintptr)(unsafe.Pointer(&sg.c)) }
 
 // excludeRuntime marks what is not to be scanned, and counts those who wait for semaphores.

@@ -67,9 +67,10 @@ func race_TestLeaks() int {
 	return heisenSearchLeaks(test, false)
 }
 
-// heisenLeaksAtEnd looks for goroutines of the whole program that wait for ever.
+// heisenLeaksAtEnd looks for goroutines of the whole program that wait for ever. If another goroutine
+// than main ends the program, main has not returned, and as a rule waits to be ended: nothing is searched.
 func heisenLeaksAtEnd() {
-	if heisen.leaks && heisen.open {
+	if heisen.leaks && heisen.open && getg().goid == 1 {
 		heisenSearchLeaks(0, !heisenSched.ending.exits)
 	}
 }
