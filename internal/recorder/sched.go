@@ -358,7 +358,7 @@ func (s *Stream) addStuck(why uint32, words []uint64) error {
 			return s.corrupt("%d words of a goroutine", len(words))
 		}
 		id, object, place, size := words[0], words[1], words[2], words[3]
-		if id >= maxGoroutines {
+		if id >= unknownG {
 			return s.corrupt("goroutine %d", id)
 		}
 		p, err := s.place(place)

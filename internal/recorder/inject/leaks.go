@@ -182,7 +182,7 @@ func (w *heisenLeakSearch) countQueued() {
 			return
 		}
 		for sg := gp.waiting; sg != nil; sg = sg.waitlink {
-			if c := (*hchan)(unsafe.Pointer(heisenChannelOf(sg))); c != nil && w.set(uintptr(unsafe.Pointer(c)) + goarch.PtrSize) {
+			if c := (*hchan)(unsafe.Pointer(heisenChannelOf(sg))); c != nil && w.set(uintptr(unsafe.Pointer(c))+goarch.PtrSize) {
 				w.countQueue(c.recvq.first)
 				w.countQueue(c.sendq.first)
 			}
