@@ -119,6 +119,9 @@ func nameAndObject(variable, object string) string {
 	return variable + " " + object
 }
 
+// noObject is the object 0, in hexadecimal.
+const noObject = "0x0"
+
 // writeAccesses prints the accesses of a race from the latest back, as Go does. It prints those of
 // other bugs in their order, because the order is the bug.
 func writeAccesses(b *strings.Builder, f *Finding) {
@@ -148,7 +151,11 @@ func writeAccesses(b *strings.Builder, f *Finding) {
 		}
 		who := goroutineAndTest(a.Goroutine, a.Test)
 		if f.Kind == heisen.Leak {
-			fmt.Fprintf(b, "\n%s waits for ever, at %s:\n", heading(who), a.Object)
+			at := ", at " + a.Object
+			if a.Object == noObject { // several channels, or none
+				at = ""
+			}
+			fmt.Fprintf(b, "\n%s waits for ever%s:\n", heading(who), at)
 		} else if len(f.Cycle) > 0 {
 			fmt.Fprintf(b, "\n%s wants %s (%s):\n", heading(who), nameAndObject(a.Variable, a.Object), wantedMode(a.Op))
 		} else {

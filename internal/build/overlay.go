@@ -82,32 +82,6 @@ func newOverlay(t *Toolchain) (overlay, error) {
 	return o, nil
 }
 
-// testingTask has the functions that the patches of package testing call.
-const testingTask = `package testing
-
-import (
-	"internal/race"
-	"sync/atomic"
-)
-
-func heisenTask(name string) { race.Task(name) }
-
-func heisenFailingInput(path string) string {
-	race.FailingInput(path)
-	return path
-}
-
-// heisenHandOut distributes iterations of a parallel benchmark. Chance decides which goroutine gets
-// which, so a benchmark must not rely on their order. If that order counted as happens-before, it
-// would hide most races.
-func heisenHandOut(handed *atomic.Uint64, n uint64) uint64 {
-	race.HandingOut(true)
-	last := handed.Add(n)
-	race.HandingOut(false)
-	return last
-}
-`
-
 // onceMessages has the functions that the patches of sync.Once call. The message's object is the word
 // of the mutex's semaphore, because the mutex itself is a lock.
 const onceMessages = `package sync
@@ -291,9 +265,15 @@ var patches = []struct {
 	}},
 	// Code that runs a test, benchmark, fuzz target or example reports it. If it has a goroutine of
 	// its own, it need not report the end.
-	{"testing/testing.go", []patch{atStart("tRunner", "heisenTask(t.name)")}},
+	{"testing/testing.go", []patch{
+		atStart("tRunner", "heisenTask(t.name); heisenBegin(&t.common)"),
+		replaceCalls("tRunner", "fn(t)", "fn(t); race.ClearStack()", 1),
+		replaceCalls("tRunner", "t.report()", "race.ClearStack(); heisenEnd(&t.common); t.report()", 1),
+	}},
 	{"testing/fuzz.go", []patch{
-		atStart("fRunner", "heisenTask(f.name)"),
+		atStart("fRunner", "heisenTask(f.name); heisenBegin(&f.common)"),
+		replaceCalls("fRunner", "fn(f)", "fn(f); race.ClearStack()", 1),
+		replaceCalls("fRunner", "f.report()", "race.ClearStack(); heisenEnd(&f.common); f.report()", 1),
 		atStart("F.Fuzz", "if f.fstate.mode == fuzzWorker { race.FuzzWorker() }"),
 		replaceCalls("F.Fuzz", "crashErr.CrashPath()", "heisenFailingInput(crashErr.CrashPath())", 1),
 		addImport("internal/race"),

@@ -13,8 +13,8 @@ var buildCommand = command{
 	short: "build programs that report their races themselves",
 	long: `The programs run anywhere, without $heisen. They look for races with the detector
 fasttrack and print reports on standard error. If one has found a race and ends
-with status 0, its exit status is 66. Other detectors need $heisen run or $heisen
-test.
+with status 0, its exit status is 66. Other detectors, leak among them, need
+$heisen run or $heisen test.
 
 The programs take the options of go build -race from the variable GORACE:
 

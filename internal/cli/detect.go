@@ -53,6 +53,8 @@ var detectors = []struct {
 		nil, nil}, // see maximal; it always follows hidden calls, and a witness needs all events
 	{atomraceName, "only true races, as overlapping accesses, and violations of atomic sections; finds more with noise", Unfiltered, nil,
 		nil, nil}, // see newAtomRace; a filter in front of it would remove accesses of sections
+	{leakName, "goroutines that wait for ever, for what nothing can reach that may still run; only of running programs", Unfiltered, nil,
+		nil, nil}, // see leaks.go
 }
 
 // fasttrackName is the detector that can work inside running programs.
@@ -67,7 +69,7 @@ type Detector struct {
 	New     func(*heisen.Symbols, heisen.Sink) (heisen.Detector, error)
 	front   newTraceFilter // of heisen's own detectors
 	hidden  func(heisen.Sink, vclock.DetectorOption) (heisen.Detector, error)
-	live    bool // it works inside running programs; for traces see newAtomRace
+	live    bool // it works inside running programs; for traces see newAtomRace, and leak is refused
 }
 
 // DetectorNames returns the names of the detectors that every tool has.
@@ -81,7 +83,7 @@ func DetectorNames() (names []string) {
 // detectors returns the detectors of the tool, heisen's own first.
 func (t Tool) detectors() (all []Detector) {
 	for _, d := range detectors {
-		known := Detector{Name: d.name, Promise: d.promise, Filter: d.filter, front: d.front, hidden: d.hidden, live: d.name == atomraceName}
+		known := Detector{Name: d.name, Promise: d.promise, Filter: d.filter, front: d.front, hidden: d.hidden, live: d.name == atomraceName || d.name == leakName}
 		if d.make != nil {
 			known.New = func(_ *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error) { return d.make(sink) }
 		}
@@ -193,16 +195,16 @@ func newAtomRace(symbols *heisen.Symbols, sections []section.Section, sink heise
 }
 
 // Chosen is a list of detectors in the form of -detect. "all" stands for every detector but the
-// slow hb, and "" for none.
+// slow hb and leak, which needs more than events, and "" for none.
 type Chosen struct{ d detection }
 
-// Choose returns the detectors of a list.
+// Choose returns the detectors of a list, which must not name leak.
 func Choose(list string) (Chosen, error) {
 	d := detection{known: Tool{}.detectors(), live: true}
 	switch list {
 	case "":
 	case "all":
-		d.chosen = slices.DeleteFunc(DetectorNames(), func(name string) bool { return name == "hb" })
+		d.chosen = slices.DeleteFunc(DetectorNames(), func(name string) bool { return name == "hb" || name == leakName })
 	default:
 		if err := d.Set(list); err != nil {
 			return Chosen{}, err

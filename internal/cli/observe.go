@@ -11,6 +11,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/allocsite"
+	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
@@ -91,9 +92,15 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		if err != nil {
 			return Failed, err
 		}
+		leaked := func() int { return 0 }
+		if w.detect.leaks() {
+			var leaks *confirm.Leaks
+			leaks, leaked = w.observeLeaks(stream, mode, from)
+			detectors = append(detectors, leaks)
+		}
 		_, err = heisen.Run(inv.ctx, stream, append([]heisen.Detector{from.memory}, detectors...)...)
 		w.noteInputs(from.pkg, inv.tool.Name, stream.FailingInputs())
-		if reported() > 0 {
+		if reported()+leaked() > 0 {
 			return Findings, err
 		}
 		return Clean, err
@@ -101,6 +108,7 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	if err != nil {
 		return Failed, err
 	}
+	s.leaks = w.detect.leaks()
 	status, err := s.run(cmd)
 	if w.predictions != nil {
 		err = errors.Join(err, w.confirmPredictions(inv))

@@ -8,7 +8,7 @@ except -race and the like, and so do these, in front of the package:
 
 `,
 	first: []brief{
-		{"detect", "detectors, such as fasttrack, atomrace and lockorder"},
+		{"detect", "detectors, such as fasttrack, leak and lockorder"},
 		{"report", "text, or json with a finding on each line"},
 		{"baseline", "do not report the findings in a file"},
 		{"write-baseline", "write a file for -baseline"},
@@ -24,7 +24,8 @@ them), and arguments of the program. The flags of go run, among them those of go
 build, stand in front of the package. A first argument -- is left out. Where both
 have a flag of the same name, it is that of go run.
 
-$heisen reports races on standard error while the program runs.
+$heisen reports races on standard error while the program runs. The detector leak
+looks for goroutines that wait for ever at the end of the program.
 ` + baselineHelp,
 	run: (*invocation).runProgram,
 }

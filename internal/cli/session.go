@@ -26,6 +26,7 @@ type session struct {
 	handle     handler
 	mode       recorder.Mode
 	live       *recorder.Live // what programs themselves look for; may be nil
+	leaks      bool           // programs look for leaks
 	hidden     *recorder.Hidden
 	directives map[string]string // by variable that one names, where it stands
 	name       string            // of the tool
@@ -116,7 +117,7 @@ func (s *session) accept() {
 }
 
 func (s *session) program(number int, p *recorder.Program) error {
-	stream, err := p.Open(recorder.Want{Mode: s.mode, Live: s.live, Hidden: s.hidden})
+	stream, err := p.Open(recorder.Want{Mode: s.mode, Live: s.live, Hidden: s.hidden, Leaks: s.leaks})
 	if err != nil {
 		p.Close(Clean)
 		return err

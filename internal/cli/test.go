@@ -8,7 +8,7 @@ work except -race and the like, and so do these, in any place:
 
 `,
 	first: []brief{
-		{"detect", "detectors, such as fasttrack, atomrace and lockorder"},
+		{"detect", "detectors, such as fasttrack, leak and lockorder"},
 		{"predict", "predict bugs in other schedules, and try these"},
 		{"schedules", "where -predict writes schedules for $heisen replay"},
 		{"report", "text, or json with a finding on each line"},
@@ -25,7 +25,9 @@ both have a flag of the same name, it is that of go test. The first -- ends
 $heisen's flags. -vet has no effect. With -c nothing runs.
 
 The tests run under go test, with the recorder in the test binaries. A finding
-fails them. A report names the tests whose goroutines made the accesses.
+fails them. A report names the tests whose goroutines made the accesses. The
+detector leak looks for goroutines that wait for ever at the end of each test,
+for those that the test has started, and at the end of the program.
 
 With -predict, $heisen also reports bugs that other orders of the same events
 show. It runs the packages with such predictions again, one goroutine at a time,

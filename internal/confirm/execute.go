@@ -280,6 +280,7 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	leaks := held.leaks(r.execution.Leaked, r.resolver)
 	for i := range leaks {
 		r.knowLocks(&leaks[i])
+		leaks[i].Count = 1 // executions count, not goroutines
 	}
 	r.execution.Observed = append(found.resolved(r.resolver, stream.Symbols()), leaks...)
 	for _, in := range r.execution.Influences {

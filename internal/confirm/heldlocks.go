@@ -10,10 +10,13 @@ import (
 type heldLocks struct {
 	symbols *heisen.Symbols
 	locks   map[heisen.Thread]heisen.Cursor // only the Locks of each are used
+	// elsewhere means that the program tracks the locks itself: the contexts of blocked goroutines have
+	// them.
+	elsewhere bool
 }
 
 func newHeldLocks(symbols *heisen.Symbols) *heldLocks {
-	return &heldLocks{symbols, map[heisen.Thread]heisen.Cursor{}}
+	return &heldLocks{symbols: symbols, locks: map[heisen.Thread]heisen.Cursor{}}
 }
 
 // Handle implements heisen.Detector.
@@ -56,7 +59,10 @@ func (h *heldLocks) hold(accesses []heisen.Access) {
 
 // access returns where a goroutine is blocked, with the locks that it holds.
 func (h *heldLocks) access(b *recorder.Blocked) heisen.Access {
-	calls := h.symbols.Cursor(b.Context).Calls
-	context := h.symbols.Context(heisen.Cursor{Calls: calls, Locks: h.locks[b.Thread].Locks})
+	context := b.Context
+	if !h.elsewhere {
+		calls := h.symbols.Cursor(b.Context).Calls
+		context = h.symbols.Context(heisen.Cursor{Calls: calls, Locks: h.locks[b.Thread].Locks})
+	}
 	return heisen.Access{Op: heisen.Acquire, Thread: b.Thread, Object: b.Object, Site: b.Site, Context: context}
 }

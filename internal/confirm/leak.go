@@ -12,8 +12,45 @@ import (
 // leakDetector is the Detector of goroutines that wait for ever.
 const leakDetector = "leak"
 
-// maxBlocked bounds the goroutines that a leak is reported with.
-const maxBlocked = 16
+// maxBlocked bounds the goroutines that a leak is reported with, and maxAlike those at the same place
+// that are considered for that.
+const (
+	maxBlocked = 16
+	maxAlike   = 64
+)
+
+// Leaks makes findings of the goroutines that wait for ever in an ordinary run. It is a detector for
+// the events of the run, if there are any: it tracks the locks that goroutines hold.
+type Leaks struct {
+	held     *heldLocks
+	resolver *Resolver
+	mode     recorder.Mode
+}
+
+// NewLeaks returns a Leaks for a stream in a mode.
+func NewLeaks(symbols *heisen.Symbols, mode recorder.Mode, resolver *report.Resolver) *Leaks {
+	held := newHeldLocks(symbols)
+	held.elsewhere = mode == recorder.Races
+	return &Leaks{held, &Resolver{report: resolver}, mode}
+}
+
+// Handle implements heisen.Detector.
+func (l *Leaks) Handle(e heisen.Event) { l.held.Handle(e) }
+
+// Flush implements heisen.Detector.
+func (l *Leaks) Flush() error { return nil }
+
+// Findings returns a finding for each place at which goroutines wait for ever, with the number of those
+// goroutines as its count. leaked are all that one search has found.
+func (l *Leaks) Findings(leaked []recorder.Blocked) []report.Finding {
+	all := l.held.leaks(leaked, l.resolver)
+	for i := range all {
+		for j := range all[i].Accesses {
+			all[i].Accesses[j].LocksUnknown = l.mode == recorder.FindingsOnly
+		}
+	}
+	return all
+}
 
 // waitOps has the operations that goroutines wait to complete, by the runtime's wait reasons. A
 // reason may have a remark in parentheses.
@@ -34,27 +71,36 @@ func waitOp(reason string) heisen.Op {
 	return heisen.Receive
 }
 
-// leaks returns a finding for each place at which goroutines wait for ever at the end of a program.
-// Those of the same test that came there by other calls, or wait elsewhere, are its Blocked.
+// leaks returns a finding for each place at which goroutines wait for ever, with the number of these as
+// its count. Those of the same test that came there by other calls, or wait elsewhere, are its Blocked.
 func (h *heldLocks) leaks(leaked []recorder.Blocked, resolver *Resolver) (all []report.Finding) {
 	if len(leaked) == 0 {
 		return nil
 	}
+	known := map[string]int{} // indexes in all, by fingerprint
+	alike := map[heisen.Context]int{}
+	var some []recorder.Blocked // of many at a place, not all
 	for _, g := range leaked {
 		access := h.access(&g)
 		access.Op = waitOp(g.Reason)
-		f := resolver.resolve(heisen.Finding{
+		f := heisen.Finding{
 			Detector: leakDetector, Kind: heisen.Leak, Object: g.Object, Accesses: []heisen.Access{access},
 			Message: "a goroutine waits for ever: " + g.Reason,
-		}, h.symbols)
-		same := func(other report.Finding) bool { return other.Fingerprint == f.Fingerprint }
-		if slices.ContainsFunc(all, same) {
+		}
+		if alike[g.Context]++; alike[g.Context] <= maxAlike {
+			some = append(some, g)
+		}
+		fingerprint := f.Fingerprint(h.symbols)
+		if at, is := known[fingerprint]; is {
+			all[at].Count++
 			continue
 		}
-		all = append(all, f)
+		known[fingerprint] = len(all)
+		all = append(all, resolver.resolve(f, h.symbols))
+		all[len(all)-1].Count = 1
 	}
 	var others []report.Blocked // with different stacks
-	for _, g := range h.blocked(leaked, resolver) {
+	for _, g := range h.blocked(some, resolver) {
 		if !slices.ContainsFunc(others, func(b report.Blocked) bool { return b.Test == g.Test && slices.Equal(b.Stack, g.Stack) }) {
 			others = append(others, g)
 		}

@@ -151,5 +151,8 @@ var AddedAnnotations = []string{
 	"AddInt32(addr *int32, delta int32) int32",
 	"ChildEnv(replaced bool) string",
 	"FuzzWorker()",
+	"TestBegins()",
+	"ClearStack()",
+	"TestLeaks() int",
 	"FailingInput(name string)",
 }

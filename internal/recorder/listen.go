@@ -154,6 +154,9 @@ type Want struct {
 	Symbolizer Symbolizer
 	// Schedule makes the run deterministic; nil lets it run freely.
 	Schedule *Schedule
+	// Leaks makes a program that runs freely look for goroutines that wait for ever, at the end of
+	// each top-level test and of the program; see Stream.OnLeaks.
+	Leaks bool
 }
 
 // Open reads the start of the program's recording and requests the rest. It blocks until the
@@ -211,6 +214,9 @@ func (p *Program) Open(want Want) (*Stream, error) {
 	}
 	if want.Schedule != nil {
 		add(wantSched, schedule)
+	}
+	if want.Leaks {
+		flags |= wantLeaks
 	}
 	p.stream, stream.answer = stream, p.conn
 	// The answer lets the program continue. If the program has ended, the stream will show that.

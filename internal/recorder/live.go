@@ -115,16 +115,26 @@ func (s *Stream) OnOverlap(receive func(Overlap)) { s.overlap = receive }
 // function is called on the goroutine that reads the stream.
 func (s *Stream) OnCount(reported func() int) { s.reported = reported }
 
-// answerCount tells the program how many findings were reported.
+// OnLeaks sets the function that receives goroutines that wait for ever, if Want.Leaks requests them:
+// all that one search has found. It returns how many of them are reported; if they belong to a test,
+// package testing fails that test. It is called on the goroutine that reads the stream.
+func (s *Stream) OnLeaks(receive func([]Blocked) (reported int)) { s.leaks = receive }
+
+// answerCount tells the program how many findings were reported, of those that it asked for.
 func (s *Stream) answerCount() {
-	if s.answer == nil {
-		return
-	}
 	count := 0
-	if s.reported != nil {
-		count = min(s.reported(), countAnswer-1)
+	switch {
+	case s.askedFor == countLeaks:
+		if s.leaks != nil {
+			count = s.leaks(s.execution.Leaked)
+		}
+		s.execution.Leaked = nil
+	case s.reported != nil:
+		count = s.reported()
 	}
-	s.answer.Write(append32(nil, uint32(count|countAnswer))) // if the program is gone, the stream will show that
+	if s.answer != nil { // if the program is gone, the stream will show that
+		s.answer.Write(append32(nil, uint32(min(count, countAnswer-1)|countAnswer)))
+	}
 }
 
 // LiveResult is the result of Live for a program that ended regularly.

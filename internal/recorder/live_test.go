@@ -124,6 +124,51 @@ func TestCountAfterEvents(t *testing.T) {
 	}
 }
 
+// TestLeaks: the goroutines that one search has found are delivered together, and the answer is how many
+// of them are reported.
+func TestLeaks(t *testing.T) {
+	leaked := uint32(leaked)
+	rec := message(helloMessage(), msgPlaces, 0, 0x100, 1<<32|0x200)
+	rec = message(rec, msgStuck, leaked, slices.Concat([]uint64{1 << 30, varBase, 2, 9}, textWords("chan send"))...)
+	rec = message(rec, msgStuck, leaked, slices.Concat([]uint64{4, lockBase, 1, 6}, textWords("select"))...)
+	rec = message(rec, msgCount, countLeaks)
+	rec = message(rec, msgCount, countRaces)
+	rec = message(rec, msgStuck, leaked, slices.Concat([]uint64{5, lockBase, 1, 6}, textWords("select"))...)
+	rec = message(rec, msgCount, countLeaks)
+	rec = message(rec, msgCount, countLeaks)
+	for _, received := range []bool{true, false} {
+		s, err := NewStream(bytes.NewReader(rec), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answers bytes.Buffer
+		s.answer = &answers
+		s.OnCount(func() int { return 7 })
+		var searches [][]heisen.Thread
+		want := append32(nil, countAnswer, countAnswer|7, countAnswer, countAnswer)
+		if received {
+			s.OnLeaks(func(found []Blocked) int {
+				var threads []heisen.Thread
+				for _, b := range found {
+					threads = append(threads, b.Thread)
+				}
+				searches = append(searches, threads)
+				return len(found)
+			})
+			want = append32(nil, countAnswer|2, countAnswer|7, countAnswer|1, countAnswer)
+		}
+		if _, err := drain(s); err != nil || !bytes.Equal(answers.Bytes(), want) {
+			t.Errorf("answers %x, want %x, error %v", answers.Bytes(), want, err)
+		}
+		if received && !reflect.DeepEqual(searches, [][]heisen.Thread{{1 << 30, 4}, {5}, nil}) {
+			t.Errorf("searches found %v", searches)
+		}
+	}
+	if _, _, err := readAll(t, message(helloMessage(), msgCount, countLeaks+1)); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("a count of what is not known: error %v", err)
+	}
+}
+
 // TestFailingInputs reads the names of saved inputs.
 func TestFailingInputs(t *testing.T) {
 	const name = "testdata/fuzz/FuzzX/0123456789abcdef"

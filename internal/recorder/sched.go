@@ -253,7 +253,7 @@ const (
 	// OutOfTime and OutOfSteps: a bound of the Schedule was reached.
 	OutOfTime
 	OutOfSteps
-	// leaked: the goroutines wait for ever, and the program has ended.
+	// leaked: the goroutines wait for ever, and the program or a test has ended.
 	leaked
 
 	numStuck
@@ -361,7 +361,7 @@ func (s *Stream) addStuck(why uint32, words []uint64) error {
 			return s.corrupt("%d words of a goroutine", len(words))
 		}
 		id, object, place, size := words[0], words[1], words[2], words[3]
-		if id >= maxGoroutines {
+		if id >= unknownG {
 			return s.corrupt("goroutine %d", id)
 		}
 		p, err := s.place(place)
@@ -375,7 +375,7 @@ func (s *Stream) addStuck(why uint32, words []uint64) error {
 		}
 		*into = append(*into, Blocked{
 			Thread: heisen.Thread(id), Reason: string(reason[:size]), Object: heisen.Object(object),
-			Site: p.site, Context: s.syms.Context(heisen.Cursor{Calls: p.calls}),
+			Site: p.site, Context: s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks}),
 		})
 		words = words[n:]
 	}

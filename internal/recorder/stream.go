@@ -51,9 +51,11 @@ type Stream struct {
 	liveResult LiveResult
 	raceLosses RaceLosses
 	asked      bool       // the program wants to know how many findings were reported
+	askedFor   uint32     // which findings
 	reported   func() int // answers that; may be nil
-	answer     io.Writer  // to the program; may be nil
-	failing    []string   // files with failing inputs
+	leaks      func([]Blocked) int
+	answer     io.Writer // to the program; may be nil
+	failing    []string  // files with failing inputs
 
 	meeting   func(Meeting)
 	meetings  []Meeting // that were not delivered
@@ -277,7 +279,10 @@ func (s *Stream) read() error {
 	case msgChoices:
 		return s.addChoices(m.words)
 	case msgCount:
-		s.asked = true
+		if m.id > countLeaks {
+			return s.corrupt("count of findings of kind %d", m.id)
+		}
+		s.asked, s.askedFor = true, m.id
 		return nil
 	case msgInput:
 		s.failing = append(s.failing, textOf(m.words))

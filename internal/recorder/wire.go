@@ -65,6 +65,8 @@ const (
 	msgOrigins      = 15
 	msgCount        = 18
 
+	countRaces   = 0
+	countLeaks   = 1
 	countAnswer  = 1 << 30
 	msgRefused   = 16
 	msgReplaced  = 17
@@ -111,6 +113,7 @@ const (
 	wantNothing  = 16
 	wantSched    = 32
 	wantHidden   = 64
+	wantLeaks    = 128
 	headerBytes  = 16
 	helloBytes   = 40
 	byeBytes     = 16

@@ -4,8 +4,9 @@ package runtime
 
 import "unsafe"
 
-// The report of where the goroutines of a deterministic run wait. It runs on the system stack, once:
-// in the scheduler if the run cannot continue or must not, or at the end of the program.
+// The report of where goroutines wait. It runs on the system stack while no goroutine runs: once in the
+// scheduler of a deterministic run, if it cannot continue or must not, or at the end of the program;
+// in other runs whenever leaks were found (leaktests.go).
 
 const (
 	heisenDeadlock   = 1 // no goroutine can ever continue
@@ -39,7 +40,7 @@ func heisenReportWaiting(why uint32, concerns func(*g) bool) (waiting int) {
 		h := (*heisenG)(unsafe.Pointer(gp.racectx))
 		reason := ""
 		switch status {
-		case _Gwaiting:
+		case _Gwaiting, heisenLeakedStatus:
 			reason = gp.waitreason.String()
 		case _Gsyscall:
 			reason = "syscall"
@@ -57,11 +58,7 @@ func heisenReportWaiting(why uint32, concerns func(*g) bool) (waiting int) {
 		if used+4+8 > uintptr(len(words)) {
 			flush()
 		}
-		place := uint64(0)
-		if b := heisenBufOfP(); b != nil {
-			place = heisenPlace(b, h, heisenPC(heisenCallerOn(gp, gp.sched.bp)))
-		}
-		words[used], words[used+1], words[used+2] = uint64(h.id), h.task.on, place
+		words[used], words[used+1], words[used+2] = uint64(h.id), heisenWaitObject(gp, h), heisenWaitPlace(gp, h)
 		text := (*[8 * 8]byte)(unsafe.Pointer(&words[used+4]))
 		n := uintptr(copy(text[:], reason))
 		words[used+3] = uint64(n)
@@ -70,4 +67,28 @@ func heisenReportWaiting(why uint32, concerns func(*g) bool) (waiting int) {
 	})
 	flush()
 	return waiting
+}
+
+// heisenWaitPlace returns the place where a goroutine waits, with the locks it holds if they are known.
+func heisenWaitPlace(gp *g, h *heisenG) uint64 {
+	b := heisenBufOfP()
+	if b == nil {
+		return 0
+	}
+	pc := heisenCallerOn(gp, gp.sched.bp)
+	if heisen.races && !heisenSched.on {
+		return heisenNameLocks(b, h.id, h.order.Epoch|heisenPlaceWithLocks(b, h, pc))
+	}
+	return heisenPlace(b, h, heisenPC(pc))
+}
+
+// heisenWaitObject returns what a goroutine waits for, 0 if that is several channels or not known.
+func heisenWaitObject(gp *g, h *heisenG) uint64 {
+	switch {
+	case heisenSched.on || heisenWaitsForSync(gp.waitreason):
+		return h.task.on
+	case gp.waiting != nil && gp.waiting.waitlink == nil:
+		return uint64(heisenChannelOf(gp.waiting))
+	}
+	return 0
 }

@@ -174,6 +174,7 @@ func race_Locking(lock unsafe.Pointer) {
 	if heisen.noisy {
 		heisenNoiseAt(getcallerfp())
 	}
+	heisenSynchronizesOn(lock)
 }
 
 // race_Synchronizing is called before a synchronization by other means than locks and atomic
@@ -183,6 +184,16 @@ func race_Locking(lock unsafe.Pointer) {
 func race_Synchronizing(on unsafe.Pointer) {
 	if heisenSched.on {
 		heisenPoint(on)
+	}
+	heisenSynchronizesOn(on)
+}
+
+// heisenSynchronizesOn notes what the current goroutine may have to wait for.
+//
+//go:nosplit
+func heisenSynchronizesOn(on unsafe.Pointer) {
+	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); heisen.leaks && h != nil {
+		h.task.on = uint64(uintptr(on))
 	}
 }
 

@@ -106,6 +106,7 @@ func heisenPrepare(want uint32) (why string) {
 	if heisen.quiet && !heisenInitOrigins() { // last, since it makes do with the address space that is left
 		return "no address space for the origins of goroutines"
 	}
+	heisen.leaks = want&heisenWantLeaks != 0
 	heisen.detour = heisenSched.on || heisen.hides
 	heisen.calls = heisen.hides || heisen.overlaps && heisenOverlaps.sections || heisenSched.on
 	heisen.overlapsOnly = heisen.overlaps && !heisen.races && heisen.quiet && !heisen.noisy && !heisenOverlaps.sections && !heisenOverlaps.brief &&

@@ -52,7 +52,8 @@ type heisenG struct {
 	noise    uint64 // state of the random number generator for noise
 	noiseDue bool   // it is to wait
 
-	task heisenSchedG // in a deterministic run; see sched.go
+	task heisenSchedG // in a deterministic run and for leaks; see sched.go
+	test uint32       // the top-level test that it belongs to, from 1, or 0; see leaktests.go
 
 	next *heisenG // in the free list
 	link *heisenG // in the list of all states

@@ -7,11 +7,12 @@ import (
 	"unsafe"
 )
 
-// Goroutines that wait for ever: at the end of a deterministic run, when no goroutine runs, those
-// that wait for what nothing can reach that may still run. What may is assumed generously: all
-// goroutines that wait for something else than a channel, lock, WaitGroup or Cond, such as a timer
-// or the network; finalizers and cleanups; timers; and whatever can come to global variables. The
-// goroutine that ends the program counts only if it has called os.Exit.
+// Goroutines that wait for ever: those that wait for what nothing can reach that may still run. They
+// are searched for while no goroutine runs: at the end of a deterministic run (toend.go), or with the
+// world stopped (leaktests.go). What may run is assumed generously: all goroutines that wait for
+// something else than a channel, lock, WaitGroup or Cond, such as a timer or the network; finalizers
+// and cleanups; timers; and whatever can come to global variables or to the objects of weak pointers.
+// The goroutine that ends the program counts only if it has called os.Exit.
 //
 // The search marks objects of the heap from these roots on. A goroutine that waits for something
 // that is marked, or that is not in the heap, may be woken, so its stack is a root as well. The rest
@@ -21,11 +22,13 @@ import (
 // It is the search of the garbage collector of Go 1.26 (runtime/mgc.go, findGoroutineLeaks), for
 // all releases and without a collection. The runtime's own ways to a waiting goroutine do not
 // count: goroutines, and the queue entries (sudogs) through which channels and semaphores know
-// them. Everything runs on the system stack, while no goroutine runs.
+// them. A goroutine that another one has taken out of a queue, and is about to wake, may have lost
+// the only other pointer, so a goroutine counts as waiting only if it is in all its queues.
+// Everything runs on the system stack, while no goroutine runs.
 
 // heisenLeakSearch is the state of a search.
 type heisenLeakSearch struct {
-	self   *g      // the goroutine that ends the program
+	self   *g      // the goroutine that ends the program or test
 	marks  uintptr // a bit for each word of the heap, set if an object begins there that was reached
 	lo     uintptr // start and size of the heap
 	size   uintptr
@@ -35,26 +38,28 @@ type heisenLeakSearch struct {
 	failed bool // no memory
 }
 
-// heisenFindLeaks reports the goroutines that wait for ever. self has ended the program, and if
-// returned is set, nothing follows its end.
-func heisenFindLeaks(self *g, returned bool) {
+// heisenFindLeaks marks the goroutines that wait for ever as stranded, and reports whether it could
+// search and there may be some. self ends the program or a test, and if returned is set, nothing
+// follows its end.
+func heisenFindLeaks(self *g, returned bool) (found bool) {
 	waiting := false
 	forEachGRace(func(gp *g) {
 		h := (*heisenG)(unsafe.Pointer(gp.racectx))
 		if gp != self && h != nil {
-			h.task.stranded = heisenMayBeStranded(gp, h)
+			h.task.stranded, h.task.queued = heisenMayBeStranded(gp, h), 0
 			waiting = waiting || h.task.stranded
 		}
 	})
 	if !waiting {
-		return
+		return false
 	}
 	w := &heisenLeakSearch{self: self, lo: racearenastart, size: racearenaend - racearenastart}
 	w.marks = uintptr(heisenReserve(w.size / goarch.PtrSize / 8))
 	if w.marks == 0 {
-		return
+		return false
 	}
 	w.excludeRuntime()
+	w.countQueued()
 	w.globals()
 	w.special()
 	w.timers()
@@ -74,20 +79,24 @@ func heisenFindLeaks(self *g, returned bool) {
 			}
 		})
 	}
-	if !w.failed {
-		heisenReportWaiting(heisenLeaked, heisenIsStranded)
+	munmap(unsafe.Pointer(w.marks), w.size/goarch.PtrSize/8)
+	if w.todo != 0 {
+		munmap(unsafe.Pointer(w.todo), w.room*goarch.PtrSize)
 	}
+	return !w.failed
 }
 
 // heisenMayBeStranded reports whether a goroutine of the program waits for other goroutines.
 func heisenMayBeStranded(gp *g, h *heisenG) bool {
-	if readgstatus(gp)&^_Gscan != _Gwaiting || !heisenInProgram(gp, h) || isSystemGoroutine(gp, false) {
+	if !heisenWaiting(gp) || gp.bubble != nil || !heisenInProgram(gp, h) || isSystemGoroutine(gp, false) {
 		return false
 	}
 	switch gp.waitreason {
 	case waitReasonSelectNoCases, waitReasonChanReceiveNilChan, waitReasonChanSendNilChan:
 		return true
-	case waitReasonChanReceive, waitReasonChanSend, waitReasonSelect:
+	case waitReasonSelect: // without a case if all channels are nil
+		return true
+	case waitReasonChanReceive, waitReasonChanSend:
 		return gp.waiting != nil
 	}
 	return heisenWaitsForSync(gp.waitreason) && h.task.waitsFor != 0
@@ -104,7 +113,17 @@ func heisenWaitsForSync(why waitReason) bool {
 
 func heisenIsStranded(gp *g) bool {
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	return h != nil && h.task.stranded && readgstatus(gp)&^_Gscan == _Gwaiting
+	return h != nil && h.task.stranded && heisenWaiting(gp)
+}
+
+// heisenLeakedStatus is the status of a goroutine that waits for ever, once Go's own search
+// (GOEXPERIMENT goroutineleakprofile) has found that. Releases without that search do not use it.
+const heisenLeakedStatus = _Gpreempted + 1
+
+// heisenWaiting reports whether a goroutine waits.
+func heisenWaiting(gp *g) bool {
+	status := readgstatus(gp) &^ _Gscan
+	return status == _Gwaiting || status == heisenLeakedStatus
 }
 
 // heisenWaitsFor is called when the current goroutine may have to wait for a semaphore, or for a
@@ -112,13 +131,17 @@ func heisenIsStranded(gp *g) bool {
 //
 //go:nosplit
 func heisenWaitsFor(addr unsafe.Pointer) {
-	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); heisenSched.on && h != nil {
+	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); (heisenSched.on || heisen.leaks) && h != nil {
 		h.task.waitsFor = uintptr(addr)
 	}
 }
 
-// canBeWoken reports whether what gp waits for was reached.
+// canBeWoken reports whether what gp waits for was reached, or another goroutine is about to wake gp.
 func (w *heisenLeakSearch) canBeWoken(gp *g) bool {
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if h.task.queued < heisenNumQueues(gp) {
+		return true
+	}
 	switch gp.waitreason {
 	case waitReasonSelectNoCases, waitReasonChanReceiveNilChan, waitReasonChanSendNilChan:
 		return false
@@ -130,15 +153,83 @@ func (w *heisenLeakSearch) canBeWoken(gp *g) bool {
 		}
 		return false
 	}
-	return w.reached((*heisenG)(unsafe.Pointer(gp.racectx)).task.waitsFor)
+	return w.reached(h.task.waitsFor)
+}
+
+// heisenNumQueues returns in how many queues a goroutine waits.
+func heisenNumQueues(gp *g) (n uint32) {
+	if heisenWaitsForSync(gp.waitreason) {
+		return 1
+	}
+	for sg := gp.waiting; sg != nil; sg = sg.waitlink {
+		n++
+	}
+	return n
+}
+
+// countQueued counts in how many queues of channels and condition variables each goroutine that may
+// be stranded is. excludeRuntime has counted the semaphores. The mark of the second word of a channel
+// or list, where no object begins, says that its queues were counted.
+func (w *heisenLeakSearch) countQueued() {
+	forEachGRace(func(gp *g) {
+		if !heisenIsStranded(gp) {
+			return
+		}
+		if heisenWaitsForSync(gp.waitreason) {
+			if gp.waitreason == waitReasonSyncCondWait {
+				w.countWaiters((*heisenG)(unsafe.Pointer(gp.racectx)).task.waitsFor)
+			}
+			return
+		}
+		for sg := gp.waiting; sg != nil; sg = sg.waitlink {
+			if c := (*hchan)(unsafe.Pointer(heisenChannelOf(sg))); c != nil && w.set(uintptr(unsafe.Pointer(c))+goarch.PtrSize) {
+				w.countQueue(c.recvq.first)
+				w.countQueue(c.sendq.first)
+			}
+		}
+	})
+}
+
+// countWaiters counts the goroutines in the list of a condition variable, once, if it is in the heap.
+func (w *heisenLeakSearch) countWaiters(list uintptr) {
+	if base, _ := w.object(list); base != 0 && w.set(list+goarch.PtrSize) {
+		w.countQueue((*notifyList)(unsafe.Pointer(list)).head)
+	}
+}
+
+// countQueue counts the goroutines of a queue.
+func (w *heisenLeakSearch) countQueue(sg *sudog) {
+	for ; sg != nil; sg = sg.next {
+		heisenCountQueued(sg)
+	}
+}
+
+func heisenCountQueued(sg *sudog) {
+	if h := (*heisenG)(unsafe.Pointer(sg.g.racectx)); h != nil {
+		h.task.queued++
+	}
 }
 
 // heisenChannelOf returns the channel for which sg waits. In some releases the field is a struct,
-// of which the pointer is the first word.
+// of which the pointer is the first word. It is nil while Go's own search for leaks goes on.
 func heisenChannelOf(sg *sudog) uintptr { return *(*uintptr)(unsafe.Pointer(&sg.c)) }
 
-// excludeRuntime marks what is not to be scanned.
+// excludeRuntime marks what is not to be scanned, and counts those who wait for semaphores.
 func (w *heisenLeakSearch) excludeRuntime() {
+	// The trees of those who wait for semaphores, before other marks hide parts of them.
+	for i := range semtable {
+		w.push(uintptr(unsafe.Pointer(semtable[i].root.treap)))
+	}
+	for w.n > 0 && !w.failed {
+		sg := (*sudog)(unsafe.Pointer(w.pop()))
+		if sg == nil || !w.set(uintptr(unsafe.Pointer(sg))) {
+			continue
+		}
+		heisenCountQueued(sg)
+		w.push(uintptr(unsafe.Pointer(sg.prev)))
+		w.push(uintptr(unsafe.Pointer(sg.next)))
+		w.push(uintptr(unsafe.Pointer(sg.waitlink)))
+	}
 	for _, pp := range allp {
 		w.mark(uintptr(unsafe.Pointer(pp)))
 		if len(pp.timers.heap) > 0 {
@@ -152,19 +243,6 @@ func (w *heisenLeakSearch) excludeRuntime() {
 		}
 	})
 	w.n = 0
-	// The trees of those who wait for semaphores.
-	for i := range semtable {
-		w.push(uintptr(unsafe.Pointer(semtable[i].root.treap)))
-	}
-	for w.n > 0 && !w.failed {
-		sg := (*sudog)(unsafe.Pointer(w.pop()))
-		if sg == nil || !w.set(uintptr(unsafe.Pointer(sg))) {
-			continue
-		}
-		w.push(uintptr(unsafe.Pointer(sg.prev)))
-		w.push(uintptr(unsafe.Pointer(sg.next)))
-		w.push(uintptr(unsafe.Pointer(sg.waitlink)))
-	}
 }
 
 // globals marks what the variables of all packages point to.
@@ -184,7 +262,8 @@ func (w *heisenLeakSearch) masked(start, end uintptr, mask bitvector) {
 	}
 }
 
-// special marks what finalizers and cleanups can reach, those that are set and those that are due.
+// special marks what finalizers and cleanups can reach, those that are set and those that are due, and
+// the objects that have weak pointers.
 func (w *heisenLeakSearch) special() {
 	for _, s := range mheap_.allspans {
 		if s.state.get() != mSpanInUse {
@@ -195,6 +274,8 @@ func (w *heisenLeakSearch) special() {
 			case _KindSpecialFinalizer:
 				w.mark(s.base() + sp.offset)
 				w.words(uintptr(unsafe.Pointer(sp)), unsafe.Sizeof(specialfinalizer{}))
+			case _KindSpecialWeakHandle:
+				w.mark(s.base() + sp.offset)
 			case _KindSpecialCleanup:
 				w.words(uintptr(unsafe.Pointer(sp)), unsafe.Sizeof(specialCleanup{}))
 			}
@@ -309,7 +390,10 @@ func (w *heisenLeakSearch) push(p uintptr) {
 		if w.n > 0 {
 			memmove(unsafe.Pointer(todo), unsafe.Pointer(w.todo), w.n*goarch.PtrSize)
 		}
-		w.todo, w.room = todo, room // the program is about to end, so the old room is not freed
+		if w.todo != 0 {
+			munmap(unsafe.Pointer(w.todo), w.room*goarch.PtrSize)
+		}
+		w.todo, w.room = todo, room
 	}
 	*(*uintptr)(unsafe.Pointer(w.todo + w.n*goarch.PtrSize)) = p
 	w.n++

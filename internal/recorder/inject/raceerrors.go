@@ -37,19 +37,29 @@ func heisenAskReported() {
 	r := &heisenReported
 	heisenLock(&r.lock)
 	if found := atomic.Load64(&heisen.found); heisen.open && !r.ended && (found != r.found || !heisen.quiet) {
-		if !heisen.quiet {
-			heisenAwaitWritten(heisenEventPatience)
-		}
-		heisenFlushAll(heisenForever)
-		heisenSend(heisenMsgCount, 0, 0, nil, 0)
-		if answer, ok := heisenAskAnswer(); !ok {
-			// The next message that is sent shows that the analyzer is gone.
-		} else if answer&heisenCountAnswer != 0 {
-			atomic.Store(&r.count, uint32(answer&^heisenCountAnswer))
+		if count, ok := heisenAskCount(heisenCountRaces); ok {
+			atomic.Store(&r.count, count)
 			atomic.Store64(&r.found, found)
-		} else {
-			r.ended, r.status = true, answer
 		}
 	}
 	heisenUnlock(&r.lock)
+}
+
+// heisenAskCount asks the analyzer for a count, after everything recorded so far was sent. The caller
+// holds heisenReported.lock, and the analyzer has not given up.
+func heisenAskCount(of uint32) (count uint32, ok bool) {
+	if !heisen.quiet {
+		heisenAwaitWritten(heisenEventPatience)
+	}
+	heisenFlushAll(heisenForever)
+	heisenSend(heisenMsgCount, of, 0, nil, 0)
+	answer, ok := heisenAskAnswer()
+	switch {
+	case !ok: // The next message that is sent shows that the analyzer is gone.
+	case answer&heisenCountAnswer != 0:
+		return uint32(answer &^ heisenCountAnswer), true
+	default:
+		heisenReported.ended, heisenReported.status = true, answer
+	}
+	return 0, false
 }

@@ -55,6 +55,7 @@ type heisenRecorder struct {
 	shows        bool   // hidden packages are also recorded, marked
 	quiet        bool   // only findings are sent
 	marks        bool   // repeated accesses are recorded, marked
+	leaks        bool   // the program looks for goroutines that wait for ever
 	fd           int32  // the connection
 	sendLock     uint32 // serializes messages
 	era          uint64 // incremented when memory may have been freed; what was remembered in another era is void

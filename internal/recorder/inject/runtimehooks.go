@@ -30,6 +30,7 @@ func raceinit() (gctx, pctx uintptr) {
 // racefini ends a program that exits with status 0.
 func racefini() {
 	heisenAwaitOthers(true)
+	heisenLeaksAtEnd()
 	exit(heisenFinish())
 }
 
@@ -44,6 +45,7 @@ func heisenBeforeExit(status int) {
 	if heisenTasks.some || heisenSched.ending.begun {
 		heisenAwaitOthers(false)
 	}
+	heisenLeaksAtEnd()
 	heisenStop()
 }
 
@@ -145,6 +147,9 @@ func racectxstart(pc, spawnctx uintptr) uintptr { return heisenStart(pc, spawnct
 func heisenStart(pc, spawnctx uintptr) (ctx uintptr) {
 	systemstack(func() { ctx = uintptr(unsafe.Pointer(heisenNewG())) })
 	child, parent := (*heisenG)(unsafe.Pointer(ctx)), (*heisenG)(unsafe.Pointer(spawnctx))
+	if parent != nil {
+		child.test = parent.test
+	}
 	heisenEndPending(parent)
 	parent.commitWrite()
 	if heisenSched.on && parent != nil {

@@ -65,7 +65,8 @@ type heisenScheduler struct {
 	behaviors  heisenBehaviors
 }
 
-// heisenSchedG is the scheduler's state of a goroutine.
+// heisenSchedG is the scheduler's state of a goroutine, and that of the search for leaks, which other
+// runs have, too.
 type heisenSchedG struct {
 	// at numbers its last operation (see heisenStrategiesTask.Seq): in the high half the points it
 	// has reached, in the low half the accesses since.
@@ -85,6 +86,8 @@ type heisenSchedG struct {
 	fromSyscall   bool   // it returns from a system call that took long
 	inRuntimeWait bool   // and the call was a wait, in the runtime, for something that is no goroutine
 	stranded      bool   // it may be waiting for ever; see leaks.go
+	leaked        bool   // it was reported to wait for ever
+	queued        uint32 // in how many queues it was found; see leaks.go
 	// waitsFor is the semaphore or condition variable for which it has waited last.
 	waitsFor uintptr
 }

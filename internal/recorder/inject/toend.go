@@ -50,7 +50,11 @@ func heisenRunToEnd() {
 	gopark(nil, nil, waitReasonPanicWait, traceBlockForever, 1)
 	if panicking.Load() == 0 {
 		returned := !e.exits || heisenTasks.some // a test binary has run its tests
-		systemstack(func() { heisenFindLeaks(gp, returned) })
+		systemstack(func() {
+			if heisenFindLeaks(gp, returned) {
+				heisenReportWaiting(heisenLeaked, heisenIsStranded)
+			}
+		})
 	}
 }
 

@@ -75,7 +75,7 @@ const (
 	heisenMsgOverlapStats = 7 // before the last: statistics of heisenWantOverlaps; buffer: number of ends; payload: five kinds of losses, whether a location was reached, a bit for each end that was seen
 	// Of deterministic runs, see sched.go.
 	heisenMsgExecution = 8  // before the last: steps, hash of the choices, time passed, 1 if a target was reached, choices that could not be followed, hash of the order of operations, delays, and for each influence the count and the first one's text offset
-	heisenMsgStuck     = 9  // buffer: why; payload: for each goroutine its number, what it waits for, place, length of the reason and the reason, padded with zeros to words
+	heisenMsgStuck     = 9  // of other runs, too, if goroutines wait for ever; buffer: why; payload: for each goroutine its number, what it waits for, place, length of the reason and the reason, padded with zeros to words
 	heisenMsgMeeting   = 10 // payload: kind, step, and for both sides goroutine, op and place (as for an overlap), address and size
 	heisenMsgChoices   = 11 // payload: step and goroutine of each
 
@@ -93,7 +93,9 @@ const (
 	// has started it; or heisenOriginForgotten. Goroutines may be sent again.
 	heisenMsgOrigins = 15
 
-	heisenMsgCount    = 18 // the receiver answers how many findings it has reported so far, with this flag:
+	heisenMsgCount    = 18 // buffer: heisenCountRaces or heisenCountLeaks; the receiver answers with the flag heisenCountAnswer and
+	heisenCountRaces  = 0  // how many findings it has reported so far, without leaks
+	heisenCountLeaks  = 1  // how many of the leaked goroutines sent since the last such message it reports
 	heisenCountAnswer = 1 << 30
 	heisenMsgRefused  = 16 // instead of everything after the hello: this run is not recorded; payload: why, with zero bytes up to a whole word
 	heisenMsgReplaced = 17 // everything recorded before was sent; buffer: 1 if the program is about to become another one, 0 if it has not
@@ -132,11 +134,12 @@ const (
 	heisenHiddenShow = 1 // what hidden packages do is recorded, marked
 	heisenHiddenOnce = 2 // see objectgraph.go
 
-	heisenWantFilter   = 1  // leave out redundant accesses
-	heisenWantMarks    = 2  // with one of the others: rather mark them
-	heisenWantRaces    = 4  // races, found by the program itself
-	heisenWantOverlaps = 8  // overlaps; the answer is followed by the number of bytes that say what to look for, and these
-	heisenWantNothing  = 16 // nothing else
-	heisenWantSched    = 32 // a deterministic run; followed by how, in the same way, after hidden packages
-	heisenWantHidden   = 64 // hidden packages; followed by which, in the same way, after overlaps
+	heisenWantFilter   = 1   // leave out redundant accesses
+	heisenWantMarks    = 2   // with one of the others: rather mark them
+	heisenWantRaces    = 4   // races, found by the program itself
+	heisenWantOverlaps = 8   // overlaps; the answer is followed by the number of bytes that say what to look for, and these
+	heisenWantNothing  = 16  // nothing else
+	heisenWantSched    = 32  // a deterministic run; followed by how, in the same way, after hidden packages
+	heisenWantHidden   = 64  // hidden packages; followed by which, in the same way, after overlaps
+	heisenWantLeaks    = 128 // goroutines that wait for ever
 )

@@ -1,4 +1,4 @@
-// Command goleaktests compares heisen fuzz with the test data of Go's profile of leaked goroutines.
+// Command goleaktests compares heisen with the test data of Go's profile of leaked goroutines.
 //
 // Go 1.26 and later have programs that leak goroutines, most of them after bugs of real projects, in
 // runtime/testdata/testgoroutineleakprofile, and the leaks that are expected in
@@ -8,6 +8,10 @@
 //
 //	go run ./internal/testaid/goleaktests [flags]
 //
-// A try runs heisen fuzz on a program with a seed of its own. It succeeds if it reports every leak that
-// Go's test expects, those that Go calls flaky included. Leaks that Go's test does not expect are listed.
+// With -runs, a try is an ordinary run: heisen run -detect leak. It succeeds if it reports every expected
+// leak that Go's own profile of the same run has; that is, the program is built with the experiment.
+//
+// Otherwise a try runs heisen fuzz on a program with a seed of its own. It succeeds if it reports every
+// leak that Go's test expects, those that Go calls flaky included. Leaks that Go's test does not expect
+// are listed in both cases, and the status is 1.
 package main

@@ -104,8 +104,9 @@ func readProgram(call *ast.CallExpr) (p program, known bool, err error) {
 	return p, true, nil
 }
 
-// copyPrograms copies the test data to a folder, as a module.
-func copyPrograms(from, to string) error {
+// copyPrograms copies the test data to a folder, as a module. Without profile, the programs write
+// another profile than that of leaked goroutines.
+func copyPrograms(from, to string, profile bool) error {
 	err := filepath.WalkDir(from, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" {
 			return err
@@ -121,6 +122,9 @@ func copyPrograms(from, to string) error {
 		copied := filepath.Join(to, rel)
 		if err := os.MkdirAll(filepath.Dir(copied), 0o777); err != nil {
 			return err
+		}
+		if profile {
+			return os.WriteFile(copied, text, 0o666)
 		}
 		other := strings.ReplaceAll(string(text), `pprof.Lookup("goroutineleak")`, `pprof.Lookup("threadcreate")`)
 		return os.WriteFile(copied, []byte(other), 0o666)

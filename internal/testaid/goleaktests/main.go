@@ -37,6 +37,7 @@ type options struct {
 	first int // seed of the first try
 	time  time.Duration
 	run   *regexp.Regexp
+	runs  bool   // ordinary runs instead of heisen fuzz
 	exe   string // the heisen command
 }
 
@@ -48,6 +49,7 @@ func command(ctx context.Context, args []string) (status int, err error) {
 	flags.IntVar(&o.first, "seed", 1, "`seed` of the first try; the seeds of the others are 1000 apart")
 	flags.DurationVar(&o.time, "time", 10*time.Second, "the flag -time of heisen fuzz")
 	flags.StringVar(&o.exe, "heisen", "", "`command` to use (default: that of this module)")
+	flags.BoolVar(&o.runs, "runs", false, "use heisen run -detect leak, and compare with the profile of the same run")
 	run := flags.String("run", "", "only the programs that match `regexp`")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0, nil
@@ -69,7 +71,7 @@ func command(ctx context.Context, args []string) (status int, err error) {
 	src := filepath.Join(toolchain.Root, "src", "runtime")
 	programs, err := readExpectations(filepath.Join(src, "goroutineleakprofile_test.go"))
 	if err == nil {
-		err = copyPrograms(filepath.Join(src, "testdata", "testgoroutineleakprofile"), work)
+		err = copyPrograms(filepath.Join(src, "testdata", "testgoroutineleakprofile"), work, o.runs)
 	}
 	if err == nil && o.exe == "" {
 		o.exe = filepath.Join(work, "heisen")
@@ -93,17 +95,24 @@ func (o *options) tryAll(ctx context.Context, work string, programs []program) (
 		missed, others, good := make([]int, len(p.leaks)), map[string]int{}, 0
 		for k := range o.tries {
 			start := time.Now()
-			seen, err := o.try(ctx, work, p, o.first+1000*k)
+			var seen []string
+			expected := p.leaks
+			if o.runs {
+				seen, expected, err = o.tryRun(ctx, work, p)
+			} else {
+				seen, err = o.try(ctx, work, p, o.first+1000*k)
+			}
 			if err != nil {
 				return 1, fmt.Errorf("%s: %w", p.name, err)
 			}
 			longest = max(longest, time.Since(start))
 			all := true
 			for j, l := range p.leaks {
-				if !slices.ContainsFunc(seen, l.pattern.MatchString) {
-					missed[j]++
-					all = false
+				if slices.ContainsFunc(seen, l.pattern.MatchString) {
+					continue
 				}
+				missed[j]++
+				all = all && !slices.Contains(expected, l)
 			}
 			for _, s := range seen {
 				if !slices.ContainsFunc(p.leaks, func(l leak) bool { return l.pattern.MatchString(s) }) {
@@ -125,7 +134,7 @@ func (o *options) tryAll(ctx context.Context, work string, programs []program) (
 		}
 		fmt.Printf("%s: %d of %d tries\n", p.name, good, o.tries)
 		for j, l := range p.leaks {
-			if missed[j] > 0 {
+			if missed[j] > 0 && (!o.runs || good < o.tries) {
 				fmt.Printf("  not in %d: %s\n", missed[j], l.pattern)
 			}
 		}
@@ -141,8 +150,7 @@ func (o *options) tryAll(ctx context.Context, work string, programs []program) (
 	return 0, nil
 }
 
-// try runs heisen fuzz on a program. It returns the goroutines that wait for ever, as in Go's test: the
-// outermost function and why it waits.
+// try runs heisen fuzz on a program. It returns the goroutines that wait for ever; see leaksIn.
 func (o *options) try(ctx context.Context, work string, p *program, seed int) (seen []string, err error) {
 	seeds := fmt.Sprintf("%d:%d", seed, seed+9)
 	cmd := exec.CommandContext(ctx, o.exe, "fuzz", "-seeds", seeds, "-time", o.time.String(), "-minimize", "0",
@@ -155,9 +163,12 @@ func (o *options) try(ctx context.Context, work string, p *program, seed int) (s
 		return nil, fmt.Errorf("%w: %s", err, errs.Bytes())
 	}
 	findings, err := report.ReadJSON(&out)
-	if err != nil {
-		return nil, err
-	}
+	return leaksIn(findings), err
+}
+
+// leaksIn returns the goroutines that wait for ever in findings, as in Go's test: the outermost function
+// and why it waits.
+func leaksIn(findings []report.Finding) (seen []string) {
 	for i := range findings {
 		f := &findings[i]
 		if f.Kind == heisen.Leak {
@@ -169,7 +180,7 @@ func (o *options) try(ctx context.Context, work string, p *program, seed int) (s
 		}
 	}
 	slices.Sort(seen)
-	return slices.Compact(seen), nil
+	return slices.Compact(seen)
 }
 
 // wrapper matches the functions that the compiler makes for go statements, which Go's tracebacks omit.

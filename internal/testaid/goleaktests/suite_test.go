@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/heisen-go/heisen/internal/build"
@@ -40,5 +41,34 @@ func TestPrograms(t *testing.T) {
 	status, err := command(t.Context(), []string{"-time", "0", "-run", "^(ChanRecv|Mixed|NoLeakGlobal|DoubleSend|Cockroach7504|Cockroach13197|Etcd5509|Syncthing4829)$"})
 	if status != 0 || err != nil {
 		t.Errorf("status %d, error %v", status, err)
+	}
+	status, err = command(t.Context(), []string{"-runs", "-run", "^(ChanRecv|Mixed|NoLeakGlobal|DoubleSend)$"})
+	if status != 0 || err != nil {
+		t.Errorf("ordinary runs: status %d, error %v", status, err)
+	}
+}
+
+// TestLeaksInProfile reads the leaked goroutines of a profile, and no others.
+func TestLeaksInProfile(t *testing.T) {
+	const profile = `goroutine 1 [running]:
+main.main()
+	/x/main.go:38 +0x22c
+
+goroutine 19 [chan receive (leaked)]:
+sync.inner(0x1, {0x2, 0x3})
+	/go/sync.go:1 +0x2d
+main.ChanRecv.func1(0xc000123)
+	/x/simple.go:70 +0x2d
+created by main.ChanRecv in goroutine 1
+	/x/simple.go:69 +0x3e
+
+goroutine 20 [select]:
+main.other()
+	/x/simple.go:70 +0x2d
+created by main.ChanRecv in goroutine 1
+	/x/simple.go:69 +0x3e
+`
+	if got := leaksInProfile(profile); !slices.Equal(got, []string{"ChanRecv.func1() [chan receive]"}) {
+		t.Errorf("%q", got)
 	}
 }

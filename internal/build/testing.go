@@ -1,0 +1,52 @@
+package build
+
+// testingTask has the functions that the patches of package testing call.
+const testingTask = `package testing
+
+import (
+	"internal/race"
+	"sync/atomic"
+)
+
+func heisenTask(name string) { race.Task(name) }
+
+func heisenBegin(c *common) {
+	if c.level == 1 && !c.isSynctest {
+		race.TestBegins()
+	}
+}
+
+// heisenEnd ends a test, all functions of which have returned. Nothing leads to these functions any
+// more, so that they do not hide what they have leaked.
+func heisenEnd(c *common) {
+	c.mu.Lock()
+	clear(c.cleanups[:cap(c.cleanups)])
+	c.mu.Unlock()
+	c.sub = nil
+	if c.level != 1 || c.isSynctest {
+		return
+	}
+	if n := race.TestLeaks(); n > 0 {
+		if !c.Failed() {
+			numFailed.Add(1)
+		}
+		c.Helper()
+		c.Errorf("%d leaked goroutine(s) detected at the end of test", n)
+	}
+}
+
+func heisenFailingInput(path string) string {
+	race.FailingInput(path)
+	return path
+}
+
+// heisenHandOut distributes iterations of a parallel benchmark. Chance decides which goroutine gets
+// which, so a benchmark must not rely on their order. If that order counted as happens-before, it
+// would hide most races.
+func heisenHandOut(handed *atomic.Uint64, n uint64) uint64 {
+	race.HandingOut(true)
+	last := handed.Add(n)
+	race.HandingOut(false)
+	return last
+}
+`
