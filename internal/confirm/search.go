@@ -31,9 +31,13 @@ type Unit struct {
 	// Usual is how it ends under the default schedule.
 	Usual Outcome
 	// Exhausted is set if the search ended before its time, because further executions showed no
-	// other order of operations.
+	// other order of operations. Then All is the number of different executions, if all of them were
+	// made, and otherwise 0.
 	Exhausted  bool
+	All        int
 	Executions int
+
+	enumeration enumeration
 
 	targets []recorder.Target // the places of the suspects in the test
 	length  uint64            // steps of the longest execution
@@ -123,8 +127,8 @@ func (u *Unit) Failures() (all []*Result) {
 	return all
 }
 
-// portfolio are the strategies of a search. Executions use them in turn, after one with the default
-// schedule.
+// portfolio are the strategies of a search. Executions use them in turn, after those of the enumeration,
+// which begins with the default schedule.
 var portfolio = []strategies.Config{
 	{Strategy: strategies.POS},
 	{Strategy: strategies.PCT, Depth: 2},
@@ -147,9 +151,10 @@ const (
 // numbers of the program are those of the first seed, and only the choices differ. In half of each kind,
 // goroutines can also be stopped at the accesses of suspects.
 func (s *Search) schedule(u *Unit, n int) *recorder.Schedule {
-	if n == 0 {
-		return &recorder.Schedule{Strategy: strategies.Config{Strategy: strategies.Replay}, Procs: s.Confirmer.Procs, MaxVirtual: s.Confirmer.Virtual}
+	if !u.enumeration.over {
+		return u.enumeration.schedule(s.Confirmer)
 	}
+	n -= u.enumeration.made - 1
 	round := (n - 1) / len(portfolio)
 	config := portfolio[(n-1)%len(portfolio)]
 	config.Seed = s.Confirmer.From
@@ -186,8 +191,8 @@ func (s *Search) Run(ctx context.Context, units []*Unit) error {
 			busy := false
 			for _, v := range units {
 				busy = busy || v.running > 0
-				if v.Exhausted || v.used >= limit || v.running > 0 && v.Executions == 0 {
-					continue // the first execution shows how long the others may be
+				if v.Exhausted || v.used >= limit || v.running > 0 && !v.enumeration.over {
+					continue // an enumerated execution decides which one is next
 				}
 				if u == nil || v.used < u.used {
 					u = v
@@ -209,7 +214,11 @@ func (s *Search) Run(ctx context.Context, units []*Unit) error {
 	for range parallel {
 		workers.Go(func() {
 			for u, n, schedule := take(); u != nil; u, n, schedule = take() {
-				suspect := AnyFailure(u.Program, schedule.Strategy.Strategy)
+				strategy := schedule.Strategy.Strategy
+				if schedule.Explore {
+					strategy = strategies.Replay
+				}
+				suspect := AnyFailure(u.Program, strategy)
 				suspect.Tests, suspect.Targets = u.pattern(), schedule.Targets
 				trial, err := s.Confirmer.execute(ctx, suspect, schedule)
 				mu.Lock()
@@ -218,7 +227,7 @@ func (s *Search) Run(ctx context.Context, units []*Unit) error {
 					stop(err)
 				} else {
 					trial.number = uint64(n)
-					u.add(suspect, trial, s.Confirmer.From)
+					u.add(suspect, trial, s.Confirmer.From, limit)
 					if s.OnTrial != nil {
 						s.OnTrial(u, suspect, trial)
 					}
@@ -233,8 +242,8 @@ func (s *Search) Run(ctx context.Context, units []*Unit) error {
 	return context.Cause(ctx)
 }
 
-// add takes an execution of the unit. first is the first seed.
-func (u *Unit) add(s *Suspect, t *Trial, first uint64) {
+// add takes an execution of the unit. first is the first seed, limit the time of the unit.
+func (u *Unit) add(s *Suspect, t *Trial, first uint64, limit time.Duration) {
 	if u.Executions == 0 {
 		u.Usual = t.Execution.Outcome
 	}
@@ -246,8 +255,16 @@ func (u *Unit) add(s *Suspect, t *Trial, first uint64) {
 		i = len(u.results)
 		u.results = append(u.results, &Result{Suspect: s, Finding: s.Finding})
 	}
+	enumerated := t.Schedule.Explore
+	if enumerated {
+		u.enumeration.add(t.Execution, u.Program.Test, limit)
+		if u.enumeration.complete {
+			u.Exhausted, u.All = true, u.enumeration.explorer.Executions()
+		}
+		t.replayable()
+	}
 	u.results[i].add(t)
-	if u.Executions == 1 || t.Seed != first {
+	if enumerated || t.Seed != first {
 		return
 	}
 	u.vain++

@@ -14,6 +14,10 @@ var ErrNondeterministic = errors.New("the program depends on more than the choic
 //
 // The zero Explorer is ready to use.
 type Explorer struct {
+	// Fixed, if not nil, says of which tasks the steps keep their place: no execution is made to exchange
+	// them with others.
+	Fixed func(task uint32) bool
+
 	root  node   // only its draws: those before the first step
 	nodes []node // the steps of the current execution
 	at    int    // steps chosen in the current execution

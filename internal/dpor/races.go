@@ -73,6 +73,9 @@ func (x *Explorer) after(step *Step, i int, before []int32) []int32 {
 func (x *Explorer) addRacesOf(step *Step, i int, before, after []int32) {
 	for j := i - 1; j >= 0; j-- {
 		m := &x.nodes[j].step
+		if x.Fixed != nil && (x.Fixed(m.Task) || x.Fixed(step.Task)) {
+			continue
+		}
 		if m.Task == step.Task || happenedBefore(before, j, m.Task) || !conflict(m.Uses, step.Uses) {
 			continue
 		}

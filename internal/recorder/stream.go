@@ -274,6 +274,8 @@ func (s *Stream) read() error {
 		return s.addMeeting(m.words)
 	case msgChoices:
 		return s.addChoices(m.words)
+	case msgSteps:
+		return s.addSteps(m.words)
 	case msgCount:
 		s.asked = true
 		return nil

@@ -70,6 +70,20 @@ const (
 	msgReplaced = 17
 	msgInput    = 19
 
+	msgSteps = 20
+
+	exploreEnabled = 1 << 60
+	exploreChosen  = 2 << 60
+	exploreUse     = 3 << 60
+	exploreEnd     = 4 << 60
+
+	unsureTime      = 1
+	unsureRandom    = 2
+	unsureTry       = 4
+	unsureLen       = 8
+	unsureFinalizer = 16
+	unsureMain      = 32
+
 	outOfClocks  = 1
 	beyondShadow = 2
 
@@ -102,7 +116,7 @@ const (
 	graphUntil = ^uint64(0)
 	follow     = 1<<32 - 1 // instead of the number of a set
 
-	version      = 11
+	version      = 12
 	wantFilter   = 1
 	wantMarks    = 2
 	wantRaces    = 4

@@ -26,6 +26,9 @@ const (
 	// random priority, and gets another one when an operation goes first on whose order with it
 	// the execution may depend. The operation with the highest priority is next.
 	POS
+	// Explore makes the choices of Choices, one for each of the first steps, and then the default
+	// choice among the tasks that are not among the Sleepers.
+	Explore
 )
 
 // Config configures a Scheduler. The slices remain the host's memory; the Scheduler only reads
@@ -54,6 +57,8 @@ type Config struct {
 	Choices []Choice
 	// Turns is the order that Follow follows.
 	Turns []Turn
+	// Sleepers are the tasks that Explore does not choose. The Scheduler changes them.
+	Sleepers []Sleeper
 	// Log is the memory for Scheduler.Log. It may be nil.
 	Log []Choice
 }
@@ -180,6 +185,8 @@ func (s *Scheduler) choose(tasks []Task, running uint32) int {
 		return s.follow(tasks, running)
 	case POS:
 		return s.pos(tasks)
+	case Explore:
+		return s.explore(tasks, running)
 	}
 	return s.randomWalk(tasks)
 }

@@ -151,6 +151,7 @@ func heisenStart(pc, spawnctx uintptr) (ctx uintptr) {
 		child.orphan = true
 		return ctx
 	}
+	heisenUse(heisenNumbersOfG, heisenStrategiesModeWrite)
 	if heisen.races {
 		systemstack(func() {
 			heisenFastTrack.BeginEpoch(&parent.order, parent.id)
@@ -207,6 +208,7 @@ func racectxend(racectx uintptr) {
 func racefingo() {
 	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); heisen.on && h != nil {
 		heisenEndPending(h)
+		heisenSched.exploring.unsure |= heisenUnsureFinalizer
 		heisenSync(h, heisenOpCollected, 0, 0)
 	}
 }

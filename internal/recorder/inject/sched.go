@@ -60,6 +60,8 @@ type heisenScheduler struct {
 	ending heisenEnding
 	ended  bool // the results were sent
 
+	exploring heisenExploring
+
 	influences [heisenInfluences]heisenInfluence
 }
 
@@ -281,6 +283,9 @@ func (s *heisenScheduler) choose(pp *p) *g {
 	if last := s.last; last != nil && last.id == s.running {
 		s.picker.LastSeq = last.task.at
 	} // else it has ended
+	if s.exploring.on {
+		s.beforeChoice()
+	}
 	i := s.picker.Next(unsafe.Slice(s.task(0), s.count), s.running)
 	if i == heisenStrategiesWait {
 		s.afterChoice()
@@ -291,6 +296,9 @@ func (s *heisenScheduler) choose(pp *p) *g {
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	t := &h.task.next
 	*t = *s.task(i)
+	if s.exploring.on {
+		s.exploring.chose(t)
+	}
 	if t.Atomic && h.task.wide != 0 {
 		s.comparing--
 	}
@@ -404,6 +412,7 @@ func heisenSendExecution() {
 	}
 	s.ended = true
 	s.sendLog()
+	s.sendSteps()
 	words := [heisenExecutionWords + 2*heisenInfluences]uint64{s.picker.Steps(), s.picker.Hash,
 		uint64(s.clock - heisenClockStart), uint64(s.locations.met), s.picker.Diverged + s.picker.TurnsLeft(), s.picker.Order, s.picker.Delays}
 	for i := range s.influences {
