@@ -222,7 +222,7 @@ var patches = []struct {
 		inIf("chanrecv", "!block", "heisenTried(c)", 2),
 		inIf("chansend", "c.closed != 0", "heisenTried(c)", 1), // the panic may be recovered
 		inIf("closechan", "c.closed != 0", "heisenTried(c)", 1),
-		atStart("chanlen", "heisenUnsureHere(heisenUnsureLen); if c != nil && c.timer == nil && heisenKeeping() { return heisenLength(c) }"),
+		atStart("chanlen", "if heisenSched.exploring.on { heisenUnsureHere(heisenUnsureLen) }; if c != nil && c.timer == nil && heisenKeeping() { return heisenLength(c) }"),
 		atStart("timerchandrain", "heisenDrained(c)"),
 	}},
 	{"runtime/select.go", []patch{

@@ -43,8 +43,9 @@ $heisen suspects what may race or deadlock in another schedule, or interleave wi
 an atomic section of -sections. Then it tries each suspect with several seeds. It
 postpones a goroutine at one place of the suspect until another goroutine comes
 to the other place with a conflicting access to the same memory. One of the two,
-picked at random, goes first. Last, each test is searched by itself under random
-schedules of several kinds, for the time of -time, or until it shows nothing new.
+picked at random, goes first. Last, each test is searched by itself for the time of
+-time, or until it shows nothing new: under all schedules that make a difference if
+they are few, and under random ones of several kinds otherwise.
 
 A reported bug has happened. The report says how the program ended, and names a
 schedule for $heisen replay. The seed also decides select, the order of maps and

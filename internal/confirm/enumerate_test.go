@@ -82,6 +82,7 @@ func resultOf(e *confirm.Execution) string {
 const countedTests = `package small
 
 import (
+	"fmt"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -131,6 +132,13 @@ func TestStore(t *testing.T) {
 	go func() { n.Store(1) }()
 	go func() { n.Load(); n.Load() }()
 	go func() { n.Load() }()
+}
+
+// The seed of a map and the contents of the pools of package fmt are no choices.
+func TestMakesMap(t *testing.T) {
+	m := map[int]string{}
+	m[len(os.Args)] = fmt.Sprint(t.Name(), m)
+	t.Log(len(m))
 }
 
 // The two locks are acquired in both orders.
@@ -202,8 +210,8 @@ func TestPanics(t *testing.T) {
 // differ in more than the order of synchronization.
 func TestEnumeration(t *testing.T) {
 	p, c := openTests(t, countedTests)
-	all := search(t, p, c, 10*time.Minute, "TestNothing", "TestApart", "TestLocks", "TestReadLocks", "TestStore", "TestOrder", "TestDeadlock")
-	for test, want := range map[string]int{"TestNothing": 1, "TestApart": 1, "TestLocks": 6, "TestReadLocks": 1, "TestStore": 6, "TestOrder": 2} {
+	all := search(t, p, c, 10*time.Minute, "TestNothing", "TestApart", "TestLocks", "TestReadLocks", "TestStore", "TestOrder", "TestDeadlock", "TestMakesMap")
+	for test, want := range map[string]int{"TestNothing": 1, "TestApart": 1, "TestLocks": 6, "TestReadLocks": 1, "TestStore": 6, "TestOrder": 2, "TestMakesMap": 1} {
 		s := all[test]
 		if s.unit.All != want || s.unit.Executions < want || !s.unit.Exhausted {
 			t.Errorf("%s: all %d executions, made %d, want %d", test, s.unit.All, s.unit.Executions, want)
@@ -296,7 +304,7 @@ func TestEnumerationAgainstRandom(t *testing.T) {
 		}
 	}
 	t.Logf("%d tests enumerated, with %d results", enumerated, results)
-	if enumerated < 6 || results < 2*enumerated {
+	if enumerated < 6 || results <= enumerated {
 		t.Errorf("%d tests were enumerated, with %d results", enumerated, results)
 	}
 }

@@ -72,14 +72,11 @@ func heisenUse(object, mode uint64) {
 	e.add(word)
 }
 
-// heisenUseBySync notes a synchronization. How a WaitGroup is used was noted at the point before.
+// heisenUseBySync notes a synchronization, if steps are logged. How a WaitGroup is used was noted at the point before.
 //
 //go:nosplit
 func heisenUseBySync(op uint64, object uint64) {
 	e := &heisenSched.exploring
-	if !e.on {
-		return
-	}
 	for i := e.step; i < e.count; i++ {
 		if w := *e.word(i); w&(1<<56-1) == object && w>>56&15 >= heisenStrategiesModeRaise {
 			return

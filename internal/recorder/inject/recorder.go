@@ -245,6 +245,8 @@ func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
 		obj-self.stack.lo < self.stack.hi-self.stack.lo {
 		return
 	}
-	heisenUseBySync(op, uint64(obj))
+	if heisenSched.exploring.on {
+		heisenUseBySync(op, uint64(obj))
+	}
 	heisenSync(h, op, obj, fp)
 }

@@ -151,7 +151,9 @@ func heisenStart(pc, spawnctx uintptr) (ctx uintptr) {
 		child.orphan = true
 		return ctx
 	}
-	heisenUse(heisenNumbersOfG, heisenStrategiesModeWrite)
+	if heisenSched.exploring.on {
+		heisenUse(heisenNumbersOfG, heisenStrategiesModeWrite)
+	}
 	if heisen.races {
 		systemstack(func() {
 			heisenFastTrack.BeginEpoch(&parent.order, parent.id)

@@ -24,7 +24,7 @@ func heisenStoppable(gp *g) bool {
 //go:nosplit
 func heisenPoint(on unsafe.Pointer) {
 	heisenPointAt(heisenStrategiesSync, on, 0, 0)
-	if on != nil {
+	if on != nil && heisenSched.exploring.on {
 		heisenUse(uint64(uintptr(on)), heisenStrategiesModeWrite)
 	}
 }
