@@ -137,7 +137,7 @@ func TestStore(t *testing.T) {
 // The seed of a map and the contents of the pools of package fmt are no choices.
 func TestMakesMap(t *testing.T) {
 	m := map[int]string{}
-	m[len(os.Args)] = fmt.Sprint(t.Name(), m)
+	m[len(os.Args)] = fmt.Sprint(t.Name(), 1)
 	t.Log(len(m))
 }
 
