@@ -55,6 +55,41 @@ func BenchmarkStrategy(b *testing.B) {
 	}
 }
 
+// BenchmarkEnumeration enumerates the executions of a model with and without partial-order reduction:
+// goroutines that work alone for four steps and then lock a mutex once.
+func BenchmarkEnumeration(b *testing.B) {
+	program := func(g *racefuzz.G) {
+		total, l := g.NewVar("total"), g.NewMutex("l")
+		for range 2 {
+			g.Go("worker", func(g *racefuzz.G) {
+				sum := g.NewVar("sum")
+				for range 4 {
+					sum.Write(g, 1)
+				}
+				l.Lock(g)
+				total.Write(g, total.Read(g)+1)
+				l.Unlock(g)
+			})
+		}
+	}
+	enumerate := func(b *testing.B, make func() (racefuzz.Strategy, func() bool)) {
+		executions := 0
+		for b.Loop() {
+			for s, more := make(); more(); executions++ {
+				run(b, program, s, 0)
+			}
+		}
+		b.ReportMetric(float64(executions)/float64(b.N), "executions")
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(executions), "ns/exec")
+	}
+	b.Run("strategy=exhaustive", func(b *testing.B) {
+		enumerate(b, func() (racefuzz.Strategy, func() bool) { e := racefuzz.NewExhaustive(); return e, e.More })
+	})
+	b.Run("strategy=dpor", func(b *testing.B) {
+		enumerate(b, func() (racefuzz.Strategy, func() bool) { d := racefuzz.NewDPOR(); return d, d.More })
+	})
+}
+
 // BenchmarkStep measures a step of a model. Most of it is the switch between coroutines.
 func BenchmarkStep(b *testing.B) {
 	const statements = 1 << 16

@@ -12,6 +12,7 @@ type Chan struct {
 	run      *run
 	name     string
 	number   heisen.Object
+	key      uint64
 	capacity int
 	closed   bool
 	buffer   []message
@@ -33,7 +34,7 @@ func (g *G) NewChan(name string, capacity int) *Chan {
 	if capacity < 0 {
 		panic(fmt.Sprintf("racefuzz: NewChan: channel %s has capacity %d, want at least 0", name, capacity))
 	}
-	return &Chan{run: g.run, name: name, number: g.run.object(name, 8), capacity: capacity,
+	return &Chan{run: g.run, name: name, number: g.run.object(name, 8), key: g.newKey(), capacity: capacity,
 		sent: g.run.object("", 8), received: g.run.object("", 8)}
 }
 

@@ -13,7 +13,8 @@
 // and [SectionDirected] reproduce what an analysis suspects: a pair of places that may race
 // (package lockset), a lock-order cycle (package lockset), or a violated atomic section (package
 // atomrace). [Follow] follows a predicted order, such as a witness of package mcm ([Result.Turns]).
-// [Replay] repeats an execution. [NewExhaustive] enumerates all executions of a model.
+// [Replay] repeats an execution. [NewExhaustive] enumerates all executions of a model, and [NewDPOR]
+// one of each class of equivalent executions.
 //
 // The sources are:
 //
@@ -21,6 +22,8 @@
 //     is RaceDirected; Algorithm 2 decides which accesses race.
 //   - Burckhardt, Kothari, Musuvathi, Nagarakatte: A Randomized Scheduler with Probabilistic
 //     Guarantees of Finding Bugs, ASPLOS 2010: PCT.
+//   - Abdulla, Aronis, Jonsson, Sagonas: Optimal Dynamic Partial Order Reduction, POPL 2014, Algorithm 1,
+//     and Flanagan, Godefroid: Dynamic Partial-Order Reduction for Model Checking Software, POPL 2005: DPOR.
 //   - Zeller, Hildebrandt: Simplifying and Isolating Failure-Inducing Input, TSE 2002: [Minimize].
 //
 // # Terms
@@ -35,7 +38,7 @@
 //
 // Every meeting is real: the two tasks reached the two accesses at the same time in an execution of
 // the program. The absence of meetings proves nothing, except after [Exhaustive] has enumerated all
-// executions. The comment of each strategy states the probability with which it finds what it looks
+// executions; of failures and deadlocks, also after [DPOR] has. The comment of each strategy states the probability with which it finds what it looks
 // for. Executions of models are sequentially consistent. The same program, strategy, seed and
 // options give the same execution.
 //

@@ -86,6 +86,22 @@ func ExampleNewExhaustive() {
 	// Output: 25 finish, 10 fail, <nil>
 }
 
+// Enumerate the executions of a small model, one of each class of equivalent ones.
+func ExampleNewDPOR() {
+	ends := map[racefuzz.Outcome]int{}
+	all := racefuzz.NewDPOR()
+	for all.More() {
+		r, err := racefuzz.Run(context.Background(), account, all, 0)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		ends[r.Outcome]++
+	}
+	fmt.Println(ends[racefuzz.Finished], "finish,", ends[racefuzz.Failed], "fail,", all.Err())
+	// Output: 4 finish, 2 fail, <nil>
+}
+
 // Reduce a failing execution to the preemptions that the failure needs.
 func ExampleMinimize() {
 	ctx := context.Background()

@@ -25,8 +25,11 @@ type G struct {
 	op        op
 	site      heisen.Site // of the next operation
 	held      []*lock
-	fault     any  // value that the current operation panics with
-	queued    bool // another goroutine completes the current operation
+	key       uint64 // see newKey
+	made      uint64 // objects that it has made
+	ended     uint64 // steps that there were when it returned
+	fault     any    // value that the current operation panics with
+	queued    bool   // another goroutine completes the current operation
 	returned  bool
 	unwinding bool
 }

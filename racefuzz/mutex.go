@@ -57,13 +57,14 @@ type lock struct {
 	run     *run
 	name    string
 	number  heisen.Object
+	key     uint64
 	writer  *G // the goroutine that holds it for writing, or waits for the readers to release it
 	readers int
 }
 
 func (g *G) newLock(name string) lock {
 	g.check()
-	return lock{run: g.run, name: name, number: g.run.object(name, 8)}
+	return lock{run: g.run, name: name, number: g.run.object(name, 8), key: g.newKey()}
 }
 
 func (l *lock) operate(g *G, code opCode) {

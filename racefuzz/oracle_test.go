@@ -94,7 +94,24 @@ func randomModel(rng *rand.Rand, disciplined bool) model {
 	return m
 }
 
-func (m model) program(main *racefuzz.G) {
+func (m model) program(main *racefuzz.G) { m.observed(&observations{})(main) }
+
+// observations are what an execution of a model shows besides its result.
+type observations struct {
+	begun [][]statement // for each goroutine of the model, the operations that it has begun or made
+	seen  [][]int       // and what it has read and received
+}
+
+// observed returns the program of the model, which writes to o.
+func (m model) observed(o *observations) racefuzz.Program {
+	return func(main *racefuzz.G) {
+		*o = observations{make([][]statement, len(m)), make([][]int, len(m))}
+		m.start(main, o)
+	}
+}
+
+// start makes the objects of the model and starts its goroutines.
+func (m model) start(main *racefuzz.G, o *observations) {
 	vars := []*racefuzz.Var{main.NewVar("x"), main.NewVar("y")}
 	locks := []*racefuzz.Mutex{main.NewMutex("L"), main.NewMutex("M"), main.NewMutex("N")}
 	rw := main.NewRWMutex("R")
@@ -108,17 +125,20 @@ func (m model) program(main *racefuzz.G) {
 					continue
 				}
 				g.At(s.place)
+				o.begun[i] = append(o.begun[i], s)
 				switch s.do {
 				case "read":
 					read = vars[s.which].Read(g)
+					o.saw(i, read)
 				case "write":
 					vars[s.which].Write(g, i+1)
 				case "load":
 					read = vars[s.which].Load(g)
+					o.saw(i, read)
 				case "store":
 					vars[s.which].Store(g, i+1)
 				case "add":
-					vars[s.which].Add(g, 1)
+					o.saw(i, vars[s.which].Add(g, 1))
 				case "lock":
 					locks[s.which].Lock(g)
 				case "unlock":
@@ -135,10 +155,15 @@ func (m model) program(main *racefuzz.G) {
 					channels[s.which].Send(g, i)
 				case "receive":
 					read, _ = channels[s.which].Receive(g)
+					o.saw(i, read)
 				case "try":
 					read, _, _ = channels[s.which].TryReceive(g)
+					o.saw(i, read)
 				case "any":
-					_, read, _ = g.ReceiveAny(channels...)
+					var which int
+					which, read, _ = g.ReceiveAny(channels...)
+					o.saw(i, which)
+					o.saw(i, read)
 				case "close":
 					channels[s.which].Close(g)
 				case "done":
@@ -152,6 +177,8 @@ func (m model) program(main *racefuzz.G) {
 		})
 	}
 }
+
+func (o *observations) saw(i, value int) { o.seen[i] = append(o.seen[i], value) }
 
 func (m model) accesses() []string { return m.places("read", "write", "load", "store", "add") }
 

@@ -112,6 +112,9 @@ func Run(ctx context.Context, program Program, strategy Strategy, seed uint64, o
 	}
 	defer r.unwind()
 	strategy.Start(seed)
+	if r.dpor, _ = strategy.(*DPOR); r.dpor != nil {
+		r.dpor.run = r
+	}
 	r.record.Start(&strategies.Config{Log: make([]strategies.Choice, 64)})
 	r.start("main", nil, program)
 	for r.result.Outcome == 0 {
@@ -120,6 +123,9 @@ func Run(ctx context.Context, program Program, strategy Strategy, seed uint64, o
 		}
 	}
 	r.flush()
+	if r.dpor != nil {
+		r.dpor.end()
+	}
 	r.result.Steps, r.result.Hash = r.record.Steps(), r.record.Hash
 	if d, ok := strategy.(Diverger); ok {
 		r.result.Diverged = d.Diverged()
@@ -147,6 +153,9 @@ type run struct {
 	roles   []Roles // by site
 	objects heisen.Object
 	over    bool
+
+	dpor     *DPOR // the strategy, if it is one
+	negative bool  // the count of a wait group would have become negative
 }
 
 // step has the strategy choose a goroutine, makes its operation and runs it to the next one.
@@ -183,9 +192,13 @@ func (r *run) step(ctx context.Context) error {
 	r.result.Order = append(r.result.Order, r.running)
 	g := r.gs[r.running]
 	r.ready = append(r.ready[:0], g)
+	since := g.task.Since
 	g.op.do(g)
 	for k := 0; k < len(r.ready) && r.result.Outcome == 0; k++ {
 		r.advance(r.ready[k])
+	}
+	if r.dpor != nil {
+		r.dpor.did(g, since)
 	}
 	return nil
 }
@@ -215,7 +228,7 @@ func (r *run) flush() {
 // start starts a goroutine.
 func (r *run) start(name string, parent *G, program Program) *G {
 	g := &G{run: r, id: uint32(len(r.gs)), name: name, program: program}
-	g.task.ID = g.id
+	g.task.ID, g.key = g.id, keyOf(g.id)
 	g.next, g.stop = iter.Pull(g.body)
 	r.gs = append(r.gs, g)
 	r.alive = append(r.alive, g)
@@ -241,7 +254,7 @@ func (r *run) advance(g *G) {
 	_, more := g.next()
 	r.current = nil
 	if !more {
-		g.returned = true
+		g.returned, g.ended = true, r.record.Steps()
 		r.emit(g, heisen.Record{Op: heisen.End})
 		return
 	}

@@ -11,13 +11,14 @@ type Var struct {
 	run    *run
 	name   string
 	number heisen.Object
+	key    uint64
 	value  int
 }
 
 // NewVar makes a variable. It is not a step; nor are the other constructors of objects.
 func (g *G) NewVar(name string) *Var {
 	g.check()
-	return &Var{run: g.run, name: name, number: g.run.object(name, wordSize)}
+	return &Var{run: g.run, name: name, number: g.run.object(name, wordSize), key: g.newKey()}
 }
 
 // Read returns the value, with a plain access.

@@ -7,13 +7,14 @@ type WaitGroup struct {
 	run    *run
 	name   string
 	number heisen.Object
+	key    uint64
 	count  int
 }
 
 // NewWaitGroup makes a wait group.
 func (g *G) NewWaitGroup(name string) *WaitGroup {
 	g.check()
-	return &WaitGroup{run: g.run, name: name, number: g.run.object(name, 8)}
+	return &WaitGroup{run: g.run, name: name, number: g.run.object(name, 8), key: g.newKey()}
 }
 
 // Add adds to the counter. It panics if the counter would become negative.
@@ -37,6 +38,7 @@ func (w *WaitGroup) operate(g *G, x op) {
 func (w *WaitGroup) add(g *G) {
 	if w.count+g.op.value < 0 {
 		g.fault = "negative count of wait group " + w.name
+		g.run.negative = true
 		return
 	}
 	w.count += g.op.value

@@ -82,6 +82,7 @@ var methods = map[string]struct {
 	"mcm/order: Solver":  {(*order.Solver)(nil), useless},
 
 	"racefuzz: Chan":          {(*racefuzz.Chan)(nil), panics},
+	"racefuzz: DPOR":          {(*racefuzz.DPOR)(nil), ready},
 	"racefuzz: Exhaustive":    {(*racefuzz.Exhaustive)(nil), ready},
 	"racefuzz: G":             {(*racefuzz.G)(nil), panics},
 	"racefuzz: Kind":          {(*racefuzz.Kind)(nil), ready},

@@ -196,11 +196,11 @@ var patches = []struct {
 		inIf("chanrecv", "!block", "heisenTried(c)", 2),
 		inIf("chansend", "c.closed != 0", "heisenTried(c)", 1), // the panic may be recovered
 		inIf("closechan", "c.closed != 0", "heisenTried(c)", 1),
-		atStart("chanlen", "if c != nil && c.timer == nil && heisenKeeping() { return heisenLength(c) }"),
+		atStart("chanlen", "if heisenSched.exploring.on { heisenUnsureHere(heisenUnsureLen) }; if c != nil && c.timer == nil && heisenKeeping() { return heisenLength(c) }"),
 		atStart("timerchandrain", "heisenDrained(c)"),
 	}},
 	{"runtime/select.go", []patch{
-		atStart("selectgo", "heisenPoint(nil)"),
+		atStart("selectgo", "heisenPointSelect(cas0, nsends+nrecvs)"),
 		replaceExpressions("selectgo", "caseReleaseTime > 0", "heisenSelected(casi, nsends, nrecvs) || caseReleaseTime > 0", 1),
 		replaceCalls("selectgo", "racenotify(c, c.sendx, nil)", "heisenNotify(c, c.sendx, nil, &c.sendx)", 1),
 		replaceCalls("selectgo", "racenotify(c, c.recvx, nil)", "heisenNotify(c, c.recvx, nil, &c.recvx)", 1),
@@ -213,6 +213,7 @@ var patches = []struct {
 		replaceCalls("timer.maybeAdd", "cheaprand()", "heisenCheaprand()", 1),
 		replaceCalls("time_runtimeNano", "nanotime()", "heisenNano()", 1),
 		replaceCalls("stopTimer", "t.stop()", "heisenStopped(t, t.stop())", 1),
+		atStart("timeSleep", "heisenUnsureHere(heisenUnsureTime)"),
 		atStart("goroutineReady", "heisenElapsed(arg.(*g), arg.(*g).bubble)"),
 		replaceCalls("timer.unlockAndRun", "f(arg, seq, delay)", "heisenElapsed(nil, bubble); f(arg, seq, delay)", 1),
 	}},
@@ -254,7 +255,7 @@ var patches = []struct {
 	}},
 	{"internal/sync/mutex.go", []patch{
 		atStart("Mutex.Lock", "if race.Enabled { race.Locking(unsafe.Pointer(m)) }"),
-		atStart("Mutex.TryLock", "if race.Enabled { race.Locking(unsafe.Pointer(m)) }"),
+		atStart("Mutex.TryLock", "if race.Enabled { race.Trying(unsafe.Pointer(m)) }"),
 		replaceCalls("Mutex.Lock", "race.Acquire(unsafe.Pointer(m))", "race.Locked(unsafe.Pointer(m))", 1),
 		replaceCalls("Mutex.lockSlow", "race.Acquire(unsafe.Pointer(m))", "race.Locked(unsafe.Pointer(m))", 1),
 		replaceCalls("Mutex.TryLock", "race.Acquire(unsafe.Pointer(m))", "race.TryLocked(unsafe.Pointer(m))", 1),
@@ -290,7 +291,7 @@ var patches = []struct {
 		replaceCalls("Once.doSlow", "o.done.Store(true)", "heisenEndOnce(o)", 1),
 	}},
 	{"sync/waitgroup.go", []patch{
-		atStart("WaitGroup.Add", "if race.Enabled { race.Synchronizing(unsafe.Pointer(wg)); if delta >= 0 { race.Change(unsafe.Pointer(wg)) } }"),
+		atStart("WaitGroup.Add", "if race.Enabled { race.Counting(unsafe.Pointer(wg), delta); if delta >= 0 { race.Change(unsafe.Pointer(wg)) } }"),
 		atStart("WaitGroup.Wait", "if race.Enabled { race.Synchronizing(unsafe.Pointer(wg)) }"),
 	}},
 	{"sync/cond.go", []patch{
@@ -321,9 +322,9 @@ var patches = []struct {
 		// The lock operations count as accesses. What remains of the reads is that a nil lock
 		// panics before synchronization is disabled.
 		atStart("RWMutex.Lock", "if race.Enabled { race.Locking(unsafe.Pointer(rw)) }"),
-		atStart("RWMutex.TryLock", "if race.Enabled { race.Locking(unsafe.Pointer(rw)) }"),
-		atStart("RWMutex.RLock", "if race.Enabled { race.Locking(unsafe.Pointer(rw)) }"),
-		atStart("RWMutex.TryRLock", "if race.Enabled { race.Locking(unsafe.Pointer(rw)) }"),
+		atStart("RWMutex.TryLock", "if race.Enabled { race.Trying(unsafe.Pointer(rw)) }"),
+		atStart("RWMutex.RLock", "if race.Enabled { race.Sharing(unsafe.Pointer(rw)) }"),
+		atStart("RWMutex.TryRLock", "if race.Enabled { race.Trying(unsafe.Pointer(rw)) }"),
 		replaceStatements("race.Read(unsafe.Pointer(&rw.w))", "_ = rw.readerSem", 6),
 		replaceStatements("race.Acquire(unsafe.Pointer(&rw.writerSem))", "", 2),
 		replaceCalls("RWMutex.RLock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.RLocked(unsafe.Pointer(rw))", 1),

@@ -38,8 +38,9 @@ $heisen suspects what may race or deadlock in another schedule, or interleave wi
 an atomic section of -sections. Then it tries each suspect with several seeds. It
 postpones a goroutine at one place of the suspect until another goroutine comes
 to the other place with a conflicting access to the same memory. One of the two,
-picked at random, goes first. Last, each test is searched by itself under random
-schedules of several kinds, until it shows nothing new.
+picked at random, goes first. Last, each test is searched by itself: under all
+schedules that make a difference if they are few, and otherwise under random ones
+of several kinds, until it shows nothing new.
 
 All of this together takes the time of -time for each test or program. Suspects
 have half of it, the most promising ones first. -seeds without -time tries them

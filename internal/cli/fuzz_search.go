@@ -60,13 +60,26 @@ func (f *fuzzRun) searchSummary() {
 	if len(f.units) == 0 {
 		return
 	}
-	exhausted := 0
+	exhausted, enumerated, all := 0, 0, 0
 	for _, u := range f.units {
-		if u.Exhausted {
+		switch {
+		case u.All > 0:
+			enumerated++
+			all += u.All
+		case u.Exhausted:
 			exhausted++
 		}
 	}
 	fmt.Fprintf(f.Err, "%s: searched %s in %d executions", f.tool.Name, f.whatIsSearched(), f.searched)
+	switch {
+	case enumerated == 0:
+	case all == 1 && len(f.units) == 1:
+		fmt.Fprint(f.Err, "; there is no other one")
+	case enumerated == len(f.units):
+		fmt.Fprintf(f.Err, "; all %d executions were tried", all)
+	default:
+		fmt.Fprintf(f.Err, "; in %d tests all %d executions were tried", enumerated, all)
+	}
 	switch exhausted {
 	case 0:
 	case len(f.units):

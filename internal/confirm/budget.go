@@ -2,15 +2,16 @@ package confirm
 
 import (
 	"errors"
+	"math"
 	"sync"
 	"time"
 )
 
 // Budget bounds the time of executions. Each unit, a test or a program, has the same time. The survey,
-// the suspects that are seen in the unit, the search and the shrinking of schedules share it:
-// the survey and the suspects have half of it, the survey at most four fifths of that, and the last quarter is kept for schedules if there are
-// any to shrink. Time is that of executions, added up, so that units are treated alike on machines
-// with other loads.
+// the suspects that are seen in the unit, the search and the shrinking of schedules share it: the
+// survey and the suspects have half of it, the survey at most four fifths of that, and the last quarter
+// is kept for schedules if there are any to shrink. Time is that of executions, added up, so that units
+// are treated alike on machines with other loads.
 //
 // A nil Budget bounds nothing. Several goroutines may use a Budget.
 type Budget struct {
@@ -40,7 +41,17 @@ const (
 	forSchedules share = 100
 	// forSchedule is the share for shrinking a single schedule.
 	forSchedule share = 12
+	// forEnumeration is the share for trying all executions.
+	forEnumeration share = 25
 )
+
+// of returns a share of the time of a unit.
+func (b *Budget) of(part share) time.Duration {
+	if b == nil {
+		return math.MaxInt64
+	}
+	return b.limit * time.Duration(part) / 100
+}
 
 // AddTime adds the time of executions that concern several units, in equal parts.
 func (b *Budget) AddTime(units []*Unit, took time.Duration) {
@@ -96,7 +107,7 @@ func (b *Budget) shrinking(s *Suspect) (bound time.Duration, bounded bool) {
 	if b == nil || b.nothing || len(s.in()) == 0 {
 		return 0, false
 	}
-	one := b.limit * time.Duration(forSchedule) / 100
+	one := b.of(forSchedule)
 	return min(b.left(s.in(), forSchedules)*time.Duration(len(s.in())), one), true
 }
 

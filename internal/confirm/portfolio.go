@@ -120,13 +120,15 @@ func (p *portfolio) done(n int, s *Suspect, t *Trial) {
 	of.suspect, of.trial = s, t
 }
 
-// plan makes the next generation. The first is one execution with the default schedule.
+// plan makes the next generation. The first ones are single executions of the enumeration, which begins with the
+// default schedule.
 func (u *Unit) plan(c *Confirmer) {
 	if u.arms == nil {
 		u.firstSeed, u.arms, u.orders, u.behaviors = c.From, newArms(u.targets, c), map[uint64]bool{}, map[recorder.Behavior]bool{}
-		u.plans = append(u.plans, plan{schedule: &recorder.Schedule{
-			Strategy: strategies.Config{Strategy: strategies.Replay}, Procs: c.Procs, MaxVirtual: c.Virtual,
-		}})
+		u.enumeration.limit = c.Budget.of(forEnumeration)
+	}
+	if !u.enumeration.over {
+		u.plans = append(u.plans, plan{schedule: u.enumeration.schedule(c)})
 		return
 	}
 	shares := u.shares()
@@ -235,6 +237,12 @@ func (u *Unit) add(of *plan) {
 	u.Executions++
 	u.length = max(u.length, e.Steps)
 	u.addResult(of.suspect, of.trial)
+	if of.schedule.Explore {
+		u.enumeration.add(e, u.Program.Test)
+		if u.enumeration.complete {
+			u.Exhausted, u.All = true, u.enumeration.explorer.Executions()
+		}
+	}
 	shown := u.news(e)
 	if of.arm == nil {
 		return

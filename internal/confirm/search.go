@@ -30,9 +30,13 @@ type Unit struct {
 	// Usual is how it ends under the default schedule.
 	Usual Outcome
 	// Exhausted is set if the search ended before its time, because further executions showed no
-	// other order of operations.
+	// other order of operations. Then All is the number of different executions, if all of them were
+	// made, and otherwise 0.
 	Exhausted  bool
+	All        int
 	Executions int
+
+	enumeration enumeration
 
 	targets []recorder.Target // the places of the suspects in the test
 	portfolio
@@ -217,9 +221,16 @@ func (s *Search) next(units []*Unit) (u *Unit, busy bool) {
 
 // execute executes the unit once.
 func (s *Search) execute(ctx context.Context, u *Unit, schedule *recorder.Schedule) (*Suspect, *Trial, error) {
-	suspect := AnyFailure(u.Program, schedule.Strategy.Strategy)
+	strategy := schedule.Strategy.Strategy
+	if schedule.Explore {
+		strategy = strategies.Replay
+	}
+	suspect := AnyFailure(u.Program, strategy)
 	suspect.Tests, suspect.Targets, suspect.units = u.pattern(), schedule.Targets, []*Unit{u}
 	trial, err := s.Confirmer.execute(ctx, suspect, schedule)
+	if err == nil && schedule.Explore {
+		trial.replayable()
+	}
 	return suspect, trial, err
 }
 

@@ -132,7 +132,10 @@ var Annotations = []string{
 var AddedAnnotations = []string{
 	"Task(name string)",
 	"Locking(lock unsafe.Pointer)",
+	"Sharing(lock unsafe.Pointer)",
+	"Trying(lock unsafe.Pointer)",
 	"Synchronizing(on unsafe.Pointer)",
+	"Counting(group unsafe.Pointer, delta int)",
 	"Input(addr unsafe.Pointer, file int)",
 	"Locked(lock unsafe.Pointer)",
 	"TryLocked(lock unsafe.Pointer)",

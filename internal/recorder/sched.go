@@ -24,6 +24,8 @@ type Schedule struct {
 	Procs int
 	// Log requests the choices that differ from the default, see Execution.Choices.
 	Log bool
+	// Explore requests the steps, see Execution.Explored.
+	Explore bool
 	// Number requests operation numbers in events, see Numbered.
 	Number bool
 	// ToEnd lets goroutines go on that are left when main, or the tests of a test binary, have
@@ -112,6 +114,9 @@ func (s *Schedule) encode() ([]byte, error) {
 	if s.ToEnd {
 		flags |= 8
 	}
+	if s.Explore {
+		flags |= 16
+	}
 	b := append32(nil, uint32(s.Strategy.Strategy), or(s.Procs, defaultProcs), or(s.Spin, defaultSpin), flags)
 	b = append64(b, s.Strategy.Seed, s.MaxSteps, uint64(virtual), uint64(start.UnixNano()))
 	b = append64(b, s.Strategy.PostponeLimit, s.Strategy.WaitLimit, s.Strategy.Depth, s.Strategy.Steps, s.Strategy.Variation,
@@ -126,6 +131,10 @@ func (s *Schedule) encode() ([]byte, error) {
 	b = append32(b, uint32(len(s.Strategy.Turns)))
 	for _, t := range s.Strategy.Turns {
 		b = append64(append32(b, t.ID), t.Until)
+	}
+	b = append32(b, uint32(len(s.Strategy.Sleepers)))
+	for _, x := range s.Strategy.Sleepers {
+		b = append64(append32(b, x.ID), x.Mode, x.Object)
 	}
 	var at locations
 	for _, t := range s.Targets {
@@ -180,6 +189,8 @@ type Execution struct {
 	Reached bool
 	// Influences are what came from outside, one for each kind.
 	Influences []Influence
+	// Explored are the steps, if the Schedule requests them. It is nil if they were too many.
+	Explored *Explored
 	// Stuck is not nil if the program was ended because it could not continue.
 	Stuck *Stuck
 	// Behaviors are what the execution has done, each once and in no order, up to some thousands.

@@ -278,6 +278,8 @@ func (s *Stream) read() error {
 		return s.addBehaviors(m.words)
 	case msgChoices:
 		return s.addChoices(m.words)
+	case msgSteps:
+		return s.addSteps(m.words)
 	case msgCount:
 		if m.id > countLeaks {
 			return s.corrupt("count of findings of kind %d", m.id)

@@ -73,6 +73,20 @@ const (
 	msgInput     = 19
 	msgBehaviors = 20
 
+	msgSteps = 21
+
+	exploreEnabled = 1 << 60
+	exploreChosen  = 2 << 60
+	exploreUse     = 3 << 60
+	exploreEnd     = 4 << 60
+
+	unsureTime      = 1
+	unsureRandom    = 2
+	unsureTry       = 4
+	unsureLen       = 8
+	unsureFinalizer = 16
+	unsureMain      = 32
+
 	outOfClocks  = 1
 	beyondShadow = 2
 

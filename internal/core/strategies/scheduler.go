@@ -29,6 +29,9 @@ const (
 	// Delay makes the default choice, but postpones tasks at random where they synchronize, also
 	// while time passes.
 	Delay
+	// Explore makes the choices of Choices, one for each of the first steps, and then the default
+	// choice among the tasks that are not among the Sleepers.
+	Explore
 )
 
 // Config configures a Scheduler. The slices remain the host's memory; the Scheduler only reads
@@ -61,6 +64,8 @@ type Config struct {
 	Choices []Choice
 	// Turns is the order that Follow follows.
 	Turns []Turn
+	// Sleepers are the tasks that Explore does not choose. The Scheduler changes them.
+	Sleepers []Sleeper
 	// Log is the memory for Scheduler.Log. It may be nil.
 	Log []Choice
 }
@@ -207,6 +212,8 @@ func (s *Scheduler) choose(tasks []Task, running uint32) int {
 		return s.pos(tasks)
 	case Delay:
 		return s.delay(tasks)
+	case Explore:
+		return s.explore(tasks, running)
 	}
 	return s.randomWalk(tasks)
 }

@@ -168,11 +168,31 @@ func race_HandingOut(begins bool) {
 //
 //go:linkname race_Locking internal/race.Locking
 func race_Locking(lock unsafe.Pointer) {
+	heisenLocking(lock, heisenStrategiesModeWrite, getcallerfp())
+}
+
+// race_Sharing is race_Locking for a lock that others may hold as well.
+//
+//go:linkname race_Sharing internal/race.Sharing
+func race_Sharing(lock unsafe.Pointer) {
+	heisenLocking(lock, heisenStrategiesModeRead, getcallerfp())
+}
+
+// race_Trying is race_Locking where the goroutine goes on without the lock rather than wait.
+//
+//go:linkname race_Trying internal/race.Trying
+func race_Trying(lock unsafe.Pointer) {
+	heisenUnsure(heisenUnsureTry, getcallerfp())
+	heisenLocking(lock, heisenStrategiesModeWrite, getcallerfp())
+}
+
+func heisenLocking(lock unsafe.Pointer, mode uint64, fp uintptr) {
 	if heisenSched.on && getg().raceignore == 0 {
-		heisenPointAt(heisenStrategiesLock, lock, heisenLocationLocks, getcallerfp())
+		heisenPointAt(heisenStrategiesLock, lock, heisenLocationLocks, fp)
+		heisenUse(uint64(uintptr(lock)), mode)
 	}
 	if heisen.noisy {
-		heisenNoiseAt(getcallerfp())
+		heisenNoiseAt(fp)
 	}
 	heisenSynchronizesOn(lock)
 }
@@ -194,6 +214,20 @@ func race_Synchronizing(on unsafe.Pointer) {
 func heisenSynchronizesOn(on unsafe.Pointer) {
 	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); heisen.leaks && h != nil {
 		h.task.on = uint64(uintptr(on))
+	}
+}
+
+// race_Counting is race_Synchronizing for a WaitGroup to which delta is added.
+//
+//go:linkname race_Counting internal/race.Counting
+func race_Counting(group unsafe.Pointer, delta int) {
+	if heisenSched.on {
+		mode := uint64(heisenStrategiesModeRaise)
+		if delta < 0 {
+			mode = heisenStrategiesModeLower
+		}
+		heisenPointAt(heisenStrategiesSync, group, 0, 0)
+		heisenUse(uint64(uintptr(group)), mode)
 	}
 }
 

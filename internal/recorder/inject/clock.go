@@ -35,6 +35,7 @@ func heisenNano() int64 {
 	}
 	if gp := getg(); gp == gp.m.curg {
 		s.clock += heisenTick
+		heisenUnsureHere(heisenUnsureTime)
 	}
 	return s.clock
 }

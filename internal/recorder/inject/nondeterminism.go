@@ -260,6 +260,7 @@ func heisenDraws() bool {
 //go:nosplit
 func heisenRandom() (x uint64) {
 	systemstack(func() { x = heisenSched.picker.Random() })
+	heisenUnsureHere(heisenUnsureRandom)
 	return x
 }
 

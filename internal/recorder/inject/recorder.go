@@ -246,5 +246,8 @@ func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
 		obj-self.stack.lo < self.stack.hi-self.stack.lo {
 		return
 	}
+	if heisenSched.exploring.on {
+		heisenUseBySync(op, uint64(obj))
+	}
 	heisenSync(h, op, obj, fp)
 }

@@ -159,6 +159,9 @@ func heisenStart(pc, spawnctx uintptr) (ctx uintptr) {
 		child.orphan = true
 		return ctx
 	}
+	if heisenSched.exploring.on {
+		heisenUse(heisenNumbersOfG, heisenStrategiesModeWrite)
+	}
 	if heisen.races {
 		systemstack(func() {
 			heisenFastTrack.BeginEpoch(&parent.order, parent.id)
@@ -215,6 +218,7 @@ func racectxend(racectx uintptr) {
 func racefingo() {
 	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); heisen.on && h != nil {
 		heisenEndPending(h)
+		heisenSched.exploring.unsure |= heisenUnsureFinalizer
 		heisenSync(h, heisenOpCollected, 0, 0)
 	}
 }

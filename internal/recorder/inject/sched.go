@@ -61,6 +61,8 @@ type heisenScheduler struct {
 	ending heisenEnding
 	ended  bool // the results were sent
 
+	exploring heisenExploring
+
 	influences [heisenInfluences]heisenInfluence
 	behaviors  heisenBehaviors
 }
@@ -292,6 +294,9 @@ func (s *heisenScheduler) choose(pp *p) *g {
 		s.picker.LastSeq = last.task.at
 	} // else it has ended
 	s.picker.Fresh = s.older
+	if s.exploring.on {
+		s.beforeChoice()
+	}
 	i := s.picker.Next(unsafe.Slice(s.task(0), s.count), s.running)
 	if i == heisenStrategiesWait {
 		s.afterChoice()
@@ -303,6 +308,9 @@ func (s *heisenScheduler) choose(pp *p) *g {
 	t := &h.task.next
 	*t = *s.task(i)
 	s.behaviors.operation(t, h.task.place)
+	if s.exploring.on {
+		s.exploring.chose(t)
+	}
 	if t.Atomic && h.task.wide != 0 {
 		s.comparing--
 	}
@@ -418,6 +426,7 @@ func heisenSendExecution() {
 	s.ended = true
 	s.sendLog()
 	s.behaviors.send()
+	s.sendSteps()
 	words := [heisenExecutionWords + 2*heisenInfluences]uint64{s.picker.Steps(), s.picker.Hash,
 		uint64(s.clock - heisenClockStart), uint64(s.locations.met), s.picker.Diverged + s.picker.TurnsLeft(), s.picker.Order, s.picker.Delays}
 	for i := range s.influences {

@@ -37,6 +37,15 @@ func heisenInitSched() bool {
 			c.Turns[i].ID, c.Turns[i].Until = m.next(), m.next64()
 		}
 	}
+	if n := m.next(); n > 0 {
+		c.Sleepers = heisenSleepers(uintptr(n))
+		for i := range c.Sleepers {
+			c.Sleepers[i].ID, c.Sleepers[i].Mode, c.Sleepers[i].Object = m.next(), m.next64(), m.next64()
+		}
+	}
+	if flags&16 != 0 {
+		s.exploring.init()
+	}
 	if s.logging {
 		c.Log = heisenChoices(heisenLogged)
 	}
@@ -128,6 +137,11 @@ const heisenLogged = 1 << 10
 func heisenChoices(n uintptr) []heisenStrategiesChoice {
 	p := persistentalloc(n*unsafe.Sizeof(heisenStrategiesChoice{}), 8, &memstats.other_sys)
 	return unsafe.Slice((*heisenStrategiesChoice)(p), n)
+}
+
+func heisenSleepers(n uintptr) []heisenStrategiesSleeper {
+	p := persistentalloc(n*unsafe.Sizeof(heisenStrategiesSleeper{}), 8, &memstats.other_sys)
+	return unsafe.Slice((*heisenStrategiesSleeper)(p), n)
 }
 
 func heisenStrategiesTurns(n uintptr) []heisenStrategiesTurn {

@@ -22,7 +22,12 @@ func heisenStoppable(gp *g) bool {
 // heisenPoint is a point before the current goroutine synchronizes by the object on.
 //
 //go:nosplit
-func heisenPoint(on unsafe.Pointer) { heisenPointAt(heisenStrategiesSync, on, 0, 0) }
+func heisenPoint(on unsafe.Pointer) {
+	heisenPointAt(heisenStrategiesSync, on, 0, 0)
+	if on != nil && heisenSched.exploring.on {
+		heisenUse(uint64(uintptr(on)), heisenStrategiesModeWrite)
+	}
+}
 
 // heisenPointAt is a point before the current goroutine synchronizes by an operation of a kind.
 // mode, if not 0, says for which targets the operation counts; then fp is the caller's frame
@@ -84,6 +89,11 @@ func heisenPointAtomic(op uint64, addr unsafe.Pointer, fp uintptr) {
 			h.task.next.Op = heisenAtomicUpdate
 		}
 		heisenPointAt(heisenStrategiesSync, addr, heisenMode(op != heisenOpAtomicRead), fp)
+		if op == heisenOpAtomicRead {
+			heisenUse(uint64(uintptr(addr)), heisenStrategiesModeRead)
+		} else {
+			heisenUse(uint64(uintptr(addr)), heisenStrategiesModeWrite)
+		}
 	}
 	h.task.wide = 0
 }

@@ -103,6 +103,21 @@ const (
 	heisenMsgInput = 19 // payload: name of the file with the input at which a fuzz test failed, with zero bytes up to a whole word
 
 	heisenMsgBehaviors = 20 // of a deterministic run, before the result: words, see behavior.go
+	heisenMsgSteps     = 21 // before the execution: the steps of Schedule.Explore, see explore.go
+
+	// A word of it: what it is, in the upper four bits, and its argument.
+	heisenExploreEnabled = 1 << 60 // a task that can continue
+	heisenExploreChosen  = 2 << 60 // the task that does, and, shifted by 32, how many steps there were when it arrived
+	heisenExploreUse     = 3 << 60 // an object, and, shifted by 56, the mode
+	heisenExploreEnd     = 4 << 60 // the reasons for doubt, and, shifted by 32, 1 if a task could continue
+
+	// The reasons why other executions may be possible than those that steps lead to.
+	heisenUnsureTime      = 1  // the program has read the clock or slept
+	heisenUnsureRandom    = 2  // it has drawn random numbers, for example in a select statement or to range over a map
+	heisenUnsureTry       = 4  // it has tried to lock
+	heisenUnsureLen       = 8  // it has read the length of a channel
+	heisenUnsureFinalizer = 16 // a finalizer or cleanup has run
+	heisenUnsureMain      = 32 // no such reason: code of the program, and not only package testing, synchronizes on the main goroutine
 
 	heisenOutOfClocks  = 1
 	heisenBeyondShadow = 2

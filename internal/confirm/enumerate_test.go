@@ -1,0 +1,311 @@
+package confirm_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
+)
+
+// openTests builds the tests of a package with the given file.
+func openTests(t *testing.T, file string) (*confirm.Program, *confirm.Confirmer) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds instrumented programs")
+	}
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{"go.mod": "module example.com/small\n\ngo 1.25\n", "small_test.go": file} {
+		if err := os.WriteFile(filepath.Join(".", name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var origin confirm.Origin
+	origin.Verb, origin.Packages = "test", []string{"."}
+	programs, with, err := origin.Build(t.Context(), t.TempDir())
+	if err != nil || len(programs) != 1 {
+		t.Fatalf("%d programs, error %v", len(programs), err)
+	}
+	t.Cleanup(programs[0].Close)
+	words, err := report.NewResolver()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(words.Close)
+	return programs[0], &confirm.Confirmer{From: 1, To: 1, Parallel: 2, Limit: time.Minute, Virtual: time.Minute,
+		Resolver: confirm.NewResolver(words, with)}
+}
+
+// searched is what a search has shown of a test.
+type searched struct {
+	unit     *confirm.Unit
+	outcomes map[string]int // how often, by outcome and result line
+}
+
+// search searches the tests that are among the given ones or, without given ones, all tests.
+func search(t *testing.T, p *confirm.Program, c *confirm.Confirmer, limit time.Duration, tests ...string) map[string]*searched {
+	t.Helper()
+	units := slices.DeleteFunc(confirm.Units(t.Context(), []*confirm.Program{p}), func(u *confirm.Unit) bool {
+		return len(tests) > 0 && !slices.Contains(tests, u.Test)
+	})
+	all := map[string]*searched{}
+	for _, u := range units {
+		all[u.Test] = &searched{u, map[string]int{}}
+	}
+	c.Budget = confirm.NewBudget(limit, c.Parallel, units, true)
+	s := confirm.Search{Confirmer: c, OnTrial: func(u *confirm.Unit, _ *confirm.Suspect, trial *confirm.Trial) {
+		all[u.Test].outcomes[resultOf(trial.Execution)]++
+	}}
+	if err := s.Run(t.Context(), units); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// resultOf returns the class of the outcome and the line with the result that the test has printed.
+func resultOf(e *confirm.Execution) string {
+	for line := range strings.Lines(string(e.Output)) {
+		if _, result, ok := strings.Cut(line, "result: "); ok {
+			return string(e.Outcome.Class) + " " + strings.TrimSpace(result)
+		}
+	}
+	return string(e.Outcome.Class)
+}
+
+const countedTests = `package small
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestNothing(t *testing.T) {}
+
+// Nobody waits for the goroutines, and nothing orders them: there is one class of executions.
+func TestApart(t *testing.T) {
+	for range 3 {
+		go func() {
+			var own atomic.Int32
+			for range 5 {
+				own.Add(1)
+			}
+		}()
+	}
+}
+
+// Three goroutines lock a mutex once: 6 orders.
+func TestLocks(t *testing.T) {
+	var mu sync.Mutex
+	for range 3 {
+		go func() {
+			mu.Lock()
+			mu.Unlock()
+		}()
+	}
+}
+
+// The same with read locks: one class.
+func TestReadLocks(t *testing.T) {
+	var mu sync.RWMutex
+	for range 3 {
+		go func() {
+			mu.RLock()
+			mu.RUnlock()
+		}()
+	}
+}
+
+// A store among three loads of two goroutines: 3 positions among the two of one times 2 at the other.
+func TestStore(t *testing.T) {
+	var n atomic.Int32
+	go func() { n.Store(1) }()
+	go func() { n.Load(); n.Load() }()
+	go func() { n.Load() }()
+}
+
+// The seed of a map and the contents of the pools of package fmt are no choices.
+func TestMakesMap(t *testing.T) {
+	m := map[int]string{}
+	m[len(os.Args)] = fmt.Sprint(t.Name(), 1)
+	t.Log(len(m))
+}
+
+// The two locks are acquired in both orders.
+func TestDeadlock(t *testing.T) {
+	var a, b sync.Mutex
+	var wg sync.WaitGroup
+	wg.Add(2)
+	go func() { defer wg.Done(); a.Lock(); b.Lock(); b.Unlock(); a.Unlock() }()
+	go func() { defer wg.Done(); b.Lock(); a.Lock(); a.Unlock(); b.Unlock() }()
+	wg.Wait()
+}
+
+// The store comes first in one of two orders.
+func TestOrder(t *testing.T) {
+	var n atomic.Int32
+	go n.Store(1)
+	if n.Load() == 1 {
+		t.Error("it is too late")
+	}
+}
+
+// These are not enumerated.
+
+func TestSelects(t *testing.T) {
+	a, b := make(chan int, 1), make(chan int, 1)
+	a <- 1
+	b <- 1
+	select {
+	case <-a:
+	case <-b:
+	}
+}
+
+func TestReadsTime(t *testing.T) { _ = time.Now() }
+
+func TestSleeps(t *testing.T) { time.Sleep(1) }
+
+func TestRanges(t *testing.T) {
+	for range map[int]int{1: 1, 2: 2} {
+	}
+}
+
+func TestTries(t *testing.T) {
+	var mu sync.Mutex
+	mu.TryLock()
+}
+
+func TestReadsLength(t *testing.T) {
+	c := make(chan int, 1)
+	go func() { c <- 1 }()
+	_ = len(c)
+}
+
+func TestReadsFile(t *testing.T) { os.ReadFile("go.mod") }
+
+func TestRaces(t *testing.T) {
+	x := 0
+	go func() { x = 1 }()
+	x = 2
+	_ = x
+}
+
+func TestPanics(t *testing.T) {
+	go func() { panic("no") }()
+}
+`
+
+// TestEnumeration enumerates tests with a known number of executions, and refuses those whose executions
+// differ in more than the order of synchronization.
+func TestEnumeration(t *testing.T) {
+	p, c := openTests(t, countedTests)
+	all := search(t, p, c, 10*time.Minute, "TestNothing", "TestApart", "TestLocks", "TestReadLocks", "TestStore", "TestOrder", "TestDeadlock", "TestMakesMap")
+	for test, want := range map[string]int{"TestNothing": 1, "TestApart": 1, "TestLocks": 6, "TestReadLocks": 1, "TestStore": 6, "TestOrder": 2, "TestMakesMap": 1} {
+		s := all[test]
+		if s.unit.All != want || s.unit.Executions < want || !s.unit.Exhausted {
+			t.Errorf("%s: all %d executions, made %d, want %d", test, s.unit.All, s.unit.Executions, want)
+		}
+	}
+	deadlock := all["TestDeadlock"]
+	if deadlock.unit.All == 0 || deadlock.outcomes["deadlock"] == 0 {
+		t.Errorf("two locks in both orders: %d executions, %v", deadlock.unit.All, deadlock.outcomes)
+	}
+	if order := all["TestOrder"]; order.outcomes["passed"] != 1 || order.outcomes["test failed"] != 1 {
+		t.Errorf("an order: %v", order.outcomes)
+	}
+	for test, s := range search(t, p, c, 20*time.Second, "TestSelects", "TestReadsTime", "TestSleeps", "TestRanges", "TestTries",
+		"TestReadsLength", "TestReadsFile", "TestRaces", "TestPanics") {
+		if s.unit.All != 0 || s.unit.Executions < 10 {
+			t.Errorf("%s, with %d executions, is claimed to have %d", test, s.unit.Executions, s.unit.All)
+		}
+	}
+	failures := all["TestOrder"].unit.Failures()
+	if len(failures) != 1 {
+		t.Fatalf("%d failures", len(failures))
+	}
+	proof, err := c.Reproduce(t.Context(), failures[0], 20)
+	if err != nil || !proof.Replayed || proof.Execution.Outcome.Class != confirm.TestFailed {
+		t.Errorf("the failure is not reproduced: %+v, %v", proof, err)
+	}
+}
+
+// randomTest returns a test with goroutines that synchronize at random. It prints what they have seen.
+func randomTest(rng *rand.Rand, name string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "func %s(t *testing.T) {\n", name)
+	goroutines := 2 + rng.IntN(4)/3
+	fmt.Fprintf(&b, "\tvar mu sync.Mutex\n\tvar rw sync.RWMutex\n\tvar n, m atomic.Int32\n\tc := make(chan int32, 1)\n\tu := make(chan int32)\n")
+	fmt.Fprintf(&b, "\tseen := make([][]int32, %d)\n\ttotal := int32(0)\n\tvar done sync.WaitGroup\n", goroutines)
+	b.WriteString("\t_, _, _, _, _, _, _ = &mu, &rw, &n, &m, c, u, &total\n")
+	for i := range goroutines {
+		fmt.Fprintf(&b, "\tdone.Add(1)\n\tgo func() {\n\t\tdefer done.Done()\n\t\tsee := func(v int32) { seen[%d] = append(seen[%d], v) }\n\t\t_ = see\n", i, i)
+		for range 1 + rng.IntN(2) + (3 - goroutines) {
+			b.WriteString("\t\t" + []string{
+				"mu.Lock(); total = 2*total + 1; see(total); mu.Unlock()",
+				"mu.Lock(); see(n.Add(1)); mu.Unlock()",
+				"rw.RLock(); see(n.Load()); rw.RUnlock()",
+				"rw.Lock(); see(n.Add(10)); rw.Unlock()",
+				"see(n.Add(3))",
+				"see(m.Swap(" + fmt.Sprint(i+5) + "))",
+				"select { case c <- 4: see(1); default: see(2) }",
+				"select { case v := <-c: see(v); default: see(0) }",
+				"select { case v := <-u: see(v); default: see(0) }",
+				"select { case u <- 7: see(1); default: see(0) }",
+				"if m.CompareAndSwap(0, 9) { see(9) }",
+			}[rng.IntN(11)] + "\n")
+		}
+		b.WriteString("\t}()\n")
+	}
+	b.WriteString("\tdone.Wait()\n\tos.Stdout.WriteString(\"result: \")\n\tfor _, s := range seen {\n\t\tfor _, v := range s {\n\t\t\tos.Stdout.WriteString(strconv.Itoa(int(v)) + \" \")\n\t\t}\n\t\tos.Stdout.WriteString(\"; \")\n\t}\n\tos.Stdout.WriteString(\"\\n\")\n}\n\n")
+	return b.String()
+}
+
+// TestEnumerationAgainstRandom compares the enumeration of random tests with random executions: these
+// show nothing that the enumeration has not shown.
+func TestEnumerationAgainstRandom(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	file := "package small\n\nimport (\n\t\"os\"\n\t\"strconv\"\n\t\"sync\"\n\t\"sync/atomic\"\n\t\"testing\"\n)\n\n"
+	for i := range 12 {
+		file += randomTest(rng, fmt.Sprint("TestRandom", i))
+	}
+	p, c := openTests(t, file)
+	all := search(t, p, c, 20*time.Second)
+	enumerated, results := 0, 0
+	for test, s := range all {
+		t.Logf("%s: all %d, made %d, %d results", test, s.unit.All, s.unit.Executions, len(s.outcomes))
+		if s.unit.All == 0 {
+			continue
+		}
+		enumerated++
+		results += len(s.outcomes)
+		for seed := range uint64(40) {
+			e, err := p.Execute(t.Context(), confirm.Plan{
+				Schedule: &recorder.Schedule{Strategy: strategies.Config{Strategy: []strategies.Strategy{strategies.POS, strategies.RandomWalk}[seed%2], Seed: seed}},
+				Mode:     recorder.FindingsOnly, Tests: "^" + test + "$", Limit: time.Minute,
+			}, c.Resolver)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := resultOf(e); s.outcomes[r] == 0 {
+				t.Errorf("%s: %q was not among all %d executions: %v\n%s", test, r, s.unit.All, s.outcomes, file[strings.Index(file, "func "+test+"("):])
+				break
+			}
+		}
+	}
+	t.Logf("%d tests enumerated, with %d results", enumerated, results)
+	if enumerated < 6 || results <= enumerated {
+		t.Errorf("%d tests were enumerated, with %d results", enumerated, results)
+	}
+}

@@ -1,0 +1,79 @@
+package recorder
+
+import (
+	"github.com/heisen-go/heisen/internal/dpor"
+)
+
+// Explored has the steps of an execution, as package internal/dpor needs them.
+type Explored struct {
+	Steps []ExploredStep
+	// Unfinished means that goroutines could still continue when the program ended.
+	Unfinished bool
+	// Doubts are reasons why other executions of the program may be possible than those that other
+	// choices of goroutines lead to.
+	Doubts Doubts
+	// MainSynchronizes means that code of the program synchronizes on the main goroutine. In a test binary,
+	// package testing always does.
+	MainSynchronizes bool
+
+	enabled []uint32 // of the next step
+	ended   bool
+}
+
+// Complete reports whether the steps were received to the end, and no goroutine could make another one.
+func (x *Explored) Complete() bool { return x.ended && !x.Unfinished }
+
+// ExploredStep is a step and the tasks that could have made one instead.
+type ExploredStep struct {
+	Enabled []uint32
+	Step    dpor.Step
+}
+
+// Doubts is a set of things that a program does.
+type Doubts uint32
+
+const (
+	ReadsTime     Doubts = unsureTime      // it reads the clock, sleeps or sets a timer
+	DrawsNumbers  Doubts = unsureRandom    // it draws random numbers: for select, to range over a map, or by package math/rand
+	TriesLocks    Doubts = unsureTry       // it calls a TryLock method
+	ReadsLength   Doubts = unsureLen       // it reads the length of a channel
+	RunsFinalizer Doubts = unsureFinalizer // finalizers or cleanups run
+
+	allDoubts = ReadsTime | DrawsNumbers | TriesLocks | ReadsLength | RunsFinalizer
+)
+
+// objectBits is the number of bits of an object in a use.
+const objectBits = 56
+
+// addSteps adds words of the log of steps.
+func (s *Stream) addSteps(words []uint64) error {
+	if s.execution.Explored == nil {
+		s.execution.Explored = &Explored{}
+	}
+	x := s.execution.Explored
+	for _, w := range words {
+		const arguments = 1<<60 - 1
+		task := uint32(w)
+		switch last := len(x.Steps) - 1; {
+		case x.ended:
+			return s.corrupt("a step after the end")
+		case w&^arguments == exploreEnabled:
+			x.enabled = append(x.enabled, task)
+		case w&^arguments == exploreChosen:
+			since := w & arguments >> 32
+			if since > uint64(len(x.Steps)) {
+				return s.corrupt("step %d was possible since step %d", len(x.Steps), since)
+			}
+			x.Steps = append(x.Steps, ExploredStep{x.enabled, dpor.Step{Task: task, Since: int(since)}})
+			x.enabled = nil
+		case w&^arguments == exploreUse && last >= 0:
+			step := &x.Steps[last].Step
+			step.Uses = append(step.Uses, dpor.Use{Object: w & (1<<objectBits - 1), Mode: dpor.Mode(w & arguments >> objectBits)})
+		case w&^arguments == exploreEnd && w&arguments>>33 == 0 && uint32(w)&^(uint32(allDoubts)|unsureMain) == 0:
+			x.ended, x.Unfinished, x.Doubts, x.MainSynchronizes = true, w>>32&1 != 0, Doubts(w)&allDoubts, w&unsureMain != 0
+		default:
+			return s.corrupt("%#x in the steps", w)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package recorder
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/heisen-go/heisen/internal/dpor"
+)
+
+// TestSteps reads a log of steps in two messages.
+func TestSteps(t *testing.T) {
+	s := &Stream{}
+	for _, words := range [][]uint64{
+		{exploreEnabled | 3, exploreChosen | 3, exploreUse | 1<<56 | 0xc000010000, exploreUse | 8, exploreEnabled | 4},
+		{exploreEnabled | 3, exploreChosen | 1<<32 | 4, exploreEnd | unsureRandom | unsureMain},
+	} {
+		if err := s.addSteps(words); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := s.execution.Explored
+	want := []ExploredStep{
+		{[]uint32{3}, dpor.Step{Task: 3, Uses: []dpor.Use{{Object: 0xc000010000, Mode: dpor.Read}, {Object: 8, Mode: dpor.Write}}}},
+		{[]uint32{4, 3}, dpor.Step{Task: 4, Since: 1}},
+	}
+	if !reflect.DeepEqual(x.Steps, want) || !x.Complete() || x.Doubts != DrawsNumbers || !x.MainSynchronizes {
+		t.Errorf("%+v", x)
+	}
+}
+
+// TestBadSteps: what no program sends is an error.
+func TestBadSteps(t *testing.T) {
+	for name, words := range map[string][]uint64{
+		"a use before the first step": {exploreUse | 8},
+		"a step of the future":        {exploreChosen | 1<<32 | 3},
+		"an unknown doubt":            {exploreEnd | 1<<20},
+		"an unknown flag":             {exploreEnd | 1<<33},
+		"words after the end":         {exploreEnd, exploreEnabled | 3},
+		"an unknown word":             {7 << 60},
+		"nothing":                     {0},
+	} {
+		if err := (&Stream{}).addSteps(words); err == nil {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+	s := &Stream{}
+	if err := s.addSteps([]uint64{exploreEnd | 1<<32}); err != nil || s.execution.Explored.Complete() {
+		t.Errorf("goroutines that could go on: %v", err)
+	}
+}
