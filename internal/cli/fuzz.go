@@ -208,6 +208,9 @@ func (f *fuzzRun) run(ctx context.Context) error {
 	if f.origin.Source, err = f.controlledSource(); err != nil {
 		return err
 	}
+	if len(f.pkgs) == 0 && !f.predict { // executions are judged by all accesses
+		f.origin.Patterns = []string{"all"}
+	}
 	programs, remove, err := f.build(ctx)
 	if err != nil {
 		return err
@@ -269,7 +272,7 @@ func (f *fuzzRun) build(ctx context.Context) (programs []*confirm.Program, remov
 // survey appends the suspects in the programs. It records failures of programs.
 func (f *fuzzRun) survey(ctx context.Context, programs []*confirm.Program, suspects *[]*confirm.Suspect) error {
 	survey := &confirm.Survey{
-		Races: true, Deadlocks: true, Sections: f.overlaps.read, Violations: len(f.overlaps.read) > 0,
+		Races: true, Own: len(f.pkgs) == 0, Deadlocks: true, Sections: f.overlaps.read, Violations: len(f.overlaps.read) > 0,
 		Predict: f.predict, Walks: f.walks,
 		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Resolver: f.confirmer.Resolver,
 	}
