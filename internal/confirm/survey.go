@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -24,13 +23,12 @@ import (
 // Resolver resolves the findings of executions. Several goroutines may use it.
 type Resolver struct {
 	report *report.Resolver
-	std    string // the folder of the standard library
 	with   *build.Toolchain
 }
 
 // NewResolver returns a Resolver for programs that were built with a toolchain.
 func NewResolver(r *report.Resolver, with *build.Toolchain) *Resolver {
-	return &Resolver{report: r, std: filepath.Join(with.Root, "src") + string(filepath.Separator), with: with}
+	return &Resolver{report: r, with: with}
 }
 
 // inLibraries reports whether all accesses of a finding are made by libraries.

@@ -41,6 +41,7 @@ type options struct {
 	plain        int
 	goroot       bool
 	packages     []string
+	built        subject // whose executable is there
 
 	heisen bugcorpus.Heisen
 	out    io.Writer

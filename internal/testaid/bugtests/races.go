@@ -83,15 +83,9 @@ func (o *options) compareRaces(ctx context.Context, programs []bugcorpus.Program
 // returns the places of the races, and the number of runs with one. A run is a process of its own,
 // because some races end the process.
 func (o *options) plainRaces(ctx context.Context, s *subject) (places []string, runs int, err error) {
-	exe := filepath.Join(o.heisen.Work, "subject")
-	verb := []string{"build"}
-	if s.test != "" {
-		verb = []string{"test", "-c", "-vet=off"}
-	}
-	build := exec.CommandContext(ctx, o.heisen.Command, append(verb, "-o", exe, s.pkg)...)
-	build.Dir = s.folder
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, 0, fmt.Errorf("%w\n%s", err, out)
+	exe, err := o.build(ctx, s)
+	if err != nil {
+		return nil, 0, err
 	}
 	for range o.plain {
 		found, err := o.runPlain(ctx, exe, s)
@@ -105,6 +99,25 @@ func (o *options) plainRaces(ctx context.Context, s *subject) (places []string, 
 	}
 	slices.Sort(places)
 	return slices.Compact(places), runs, nil
+}
+
+// build builds the executable of a subject, unless it is that of the subject before.
+func (o *options) build(ctx context.Context, s *subject) (exe string, err error) {
+	exe = filepath.Join(o.heisen.Work, "subject")
+	if o.built.folder == s.folder && o.built.pkg == s.pkg {
+		return exe, nil
+	}
+	verb := []string{"build"}
+	if s.test != "" {
+		verb = []string{"test", "-c", "-vet=off"}
+	}
+	cmd := exec.CommandContext(ctx, o.heisen.Command, append(verb, "-o", exe, s.pkg)...)
+	cmd.Dir = s.folder
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	o.built = *s
+	return exe, nil
 }
 
 // plainLimit bounds a plain run. A test that waits for ever is ended then.
