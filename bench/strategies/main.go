@@ -15,11 +15,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"regexp"
 	"slices"
@@ -95,30 +95,15 @@ type alone struct {
 
 // load reads the corpus.
 func (c *comparison) load(ctx context.Context, class, run string) error {
-	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/heisen-go/heisen")
-	list.Stderr = os.Stderr
-	module, err := list.Output()
-	if err != nil {
-		return err
-	}
 	selected, err := regexp.Compile(run)
 	if err != nil {
 		return err
 	}
-	if c.heisen.Corpus, err = bugcorpus.Folder(strings.TrimSpace(string(module))); err != nil {
-		return err
+	c.heisen.Corpus, c.programs, err = bugcorpus.Load(ctx, class, selected)
+	if err == nil && len(c.programs) == 0 {
+		err = errors.New("no programs are selected")
 	}
-	if c.programs, err = bugcorpus.Programs(c.heisen.Corpus); err != nil {
-		return err
-	}
-	classes := strings.Split(class, ",")
-	c.programs = slices.DeleteFunc(c.programs, func(p bugcorpus.Program) bool {
-		return class != "" && !slices.Contains(classes, p.Class) || !selected.MatchString(p.Test)
-	})
-	if len(c.programs) == 0 {
-		return fmt.Errorf("no programs are selected")
-	}
-	return nil
+	return err
 }
 
 // measure tries all strategies on each program.

@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -118,16 +117,4 @@ func readWant(item string, line int) (w Want, err error) {
 		w.Text, err = strconv.Unquote(text)
 	}
 	return w, err
-}
-
-// errNoCorpus is returned outside of the module.
-var errNoCorpus = errors.New("the corpus is in the module of heisen: run the command in its folder")
-
-// Folder returns the folder of the corpus below that of the module.
-func Folder(module string) (string, error) {
-	folder := filepath.Join(module, "internal", "testaid", "bugcorpus", "testdata")
-	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return "", errNoCorpus
-	}
-	return folder, nil
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
@@ -34,7 +33,6 @@ func main() {
 type options struct {
 	tries, first int // how many, and the seed of the first
 	time         time.Duration
-	classes      string
 	selected     *regexp.Regexp
 	asJSON       bool
 	races        bool
@@ -54,7 +52,7 @@ func command(ctx context.Context, out io.Writer, args []string) (status int, err
 	flags.IntVar(&o.tries, "tries", 1, "try each program `n` times")
 	flags.IntVar(&o.first, "seed", 1, "`seed` of the first try; the seeds of the others are 1000 apart")
 	flags.DurationVar(&o.time, "time", 10*time.Second, "the flag -time of heisen fuzz")
-	flags.StringVar(&o.classes, "class", "", "only the programs of the classes in a comma-separated `list`")
+	classes := flags.String("class", "", "only the programs of the classes in a comma-separated `list`")
 	run := flags.String("run", "", "only the tests (with packages: or the programs) that match `regexp`")
 	flags.BoolVar(&o.asJSON, "json", false, "print a line of JSON for each program instead of a table")
 	flags.BoolVar(&o.races, "races", false, "compare heisen fuzz with plain runs under heisen test")
@@ -74,9 +72,12 @@ func command(ctx context.Context, out io.Writer, args []string) (status int, err
 	if o.selected, err = regexp.Compile(*run); err != nil {
 		return 2, err
 	}
-	programs, err := o.load(ctx)
-	if err != nil {
+	var programs []bugcorpus.Program
+	if o.heisen.Corpus, programs, err = bugcorpus.Load(ctx, *classes, o.selected); err != nil {
 		return 1, err
+	}
+	if len(programs) == 0 && !o.goroot && len(o.packages) == 0 {
+		return 1, errors.New("no programs are selected")
 	}
 	if o.heisen.Work, err = os.MkdirTemp("", "heisen-bugtests-"); err != nil {
 		return 1, err
@@ -93,38 +94,6 @@ func command(ctx context.Context, out io.Writer, args []string) (status int, err
 		return o.compareRaces(ctx, programs)
 	}
 	return o.tryAll(ctx, programs)
-}
-
-// load reads the corpus and returns the selected programs.
-func (o *options) load(ctx context.Context) (programs []bugcorpus.Program, err error) {
-	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/heisen-go/heisen")
-	list.Stderr = os.Stderr
-	module, err := list.Output()
-	if err != nil {
-		return nil, err
-	}
-	if o.heisen.Corpus, err = bugcorpus.Folder(strings.TrimSpace(string(module))); err != nil {
-		return nil, err
-	}
-	if programs, err = bugcorpus.Programs(o.heisen.Corpus); err != nil {
-		return nil, err
-	}
-	var classes []string
-	if o.classes != "" {
-		classes = strings.Split(o.classes, ",")
-	}
-	for _, c := range classes {
-		if !slices.Contains(bugcorpus.Blocking, c) && !slices.Contains(bugcorpus.NonBlocking, c) {
-			return nil, fmt.Errorf("there is no class %q", c)
-		}
-	}
-	programs = slices.DeleteFunc(programs, func(p bugcorpus.Program) bool {
-		return classes != nil && !slices.Contains(classes, p.Class) || !o.selected.MatchString(p.Test)
-	})
-	if len(programs) == 0 && !o.goroot && len(o.packages) == 0 {
-		return nil, errors.New("no programs are selected")
-	}
-	return programs, nil
 }
 
 // A result is what the tries of a program showed.
