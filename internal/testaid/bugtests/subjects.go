@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"go/ast"
@@ -34,8 +35,8 @@ func (o *options) subjects(ctx context.Context, programs []bugcorpus.Program) (a
 	return all, nil
 }
 
-// raceTests copies the test data of Go's race detector into a module and returns its tests. A file that
-// needs cgo is left out.
+// raceTests copies the test data of Go's race detector into a module and returns its tests. Files that
+// a module cannot have are left out: those with cgo, and those that import internal packages of Go.
 func (o *options) raceTests(ctx context.Context) (all []subject, err error) {
 	toolchain, err := build.FindToolchain(ctx, "")
 	if err != nil {
@@ -57,12 +58,12 @@ func (o *options) raceTests(ctx context.Context) (all []subject, err error) {
 		return nil, fmt.Errorf("%s has no test data of the race detector", toolchain.Root)
 	}
 	for _, file := range files {
-		if filepath.Base(file) == "cgo_test.go" {
-			continue
-		}
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
+		}
+		if filepath.Base(file) == "cgo_test.go" || bytes.Contains(text, []byte("\"internal/")) {
+			continue
 		}
 		copied := filepath.Join(folder, "races", filepath.Base(file))
 		if err := os.WriteFile(copied, text, 0o666); err != nil {
