@@ -13,6 +13,7 @@
 //   - noise: the effect of noise on AtomRace
 //   - racefuzz: how often scheduling strategies make races happen
 //   - schedule: the cost of a scheduling choice in an instrumented program
+//   - strategies: the strategies of heisen fuzz, on programs with one bug each
 //   - rdit: the effect of BarrierPairs on incomplete recordings
 //   - solvers: the order solver against SMT solvers, and package mcm as a whole
 //   - jobs: a program with many queries for mcm

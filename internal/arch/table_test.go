@@ -93,6 +93,8 @@ var table = map[string]room{
 	// These may import everything. Only tests import them, and bench imports examples.
 	"bench/...":                       {floor: 6, step: 1},
 	"examples/...":                    {floor: 6},
+	"internal/testaid/bugcorpus":      {floor: 6},
+	"internal/testaid/bugtests":       {floor: 6, step: 1},
 	"internal/testaid/goleaktests":    {floor: 6},
 	"internal/testaid/goracetests":    {floor: 6},
 	"docs":                            {floor: 6},

@@ -69,6 +69,17 @@ func FindToolchain(ctx context.Context, dir string) (*Toolchain, error) {
 	return t, t.check()
 }
 
+// InLibrary reports whether a source file belongs to the standard library or to a dependency: one that
+// the go command has downloaded, or that is in a vendor folder.
+func (t *Toolchain) InLibrary(file string) bool {
+	for _, folder := range []string{filepath.Join(t.Root, "src"), t.modules} {
+		if folder != "" && strings.HasPrefix(file, folder+string(filepath.Separator)) {
+			return true
+		}
+	}
+	return strings.Contains(filepath.ToSlash(file), "/vendor/")
+}
+
 // leaveModules gives another path, a symbolic link in the private folder dir, to a toolchain that the
 // go command has downloaded to its module cache. The go command accepts no overlay for files there.
 func (t *Toolchain) leaveModules(dir string) error {

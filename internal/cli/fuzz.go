@@ -203,6 +203,9 @@ func (f *fuzzRun) run(ctx context.Context) error {
 	if f.origin.Source, err = f.controlledSource(); err != nil {
 		return err
 	}
+	if len(f.pkgs) == 0 && !f.predict { // executions are judged by all accesses
+		f.origin.Patterns = []string{"all"}
+	}
 	programs, remove, err := f.build(ctx)
 	if err != nil {
 		return err

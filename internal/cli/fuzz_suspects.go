@@ -14,7 +14,7 @@ import (
 // programs.
 func (f *fuzzRun) survey(ctx context.Context, programs []*confirm.Program) (suspects []*confirm.Suspect, err error) {
 	survey := &confirm.Survey{
-		Races: true, Deadlocks: true, Sections: f.overlaps.read, Violations: len(f.overlaps.read) > 0,
+		Races: true, Own: len(f.pkgs) == 0, Deadlocks: true, Sections: f.overlaps.read, Violations: len(f.overlaps.read) > 0,
 		Predict: f.predict, Walks: f.walks,
 		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Resolver: f.confirmer.Resolver,
 		Budget: f.confirmer.Budget,

@@ -228,7 +228,7 @@ func (p *patterns) Set(list string) error {
 
 // pkgsFlag defines -pkgs.
 func (inv *invocation) pkgsFlag() {
-	inv.flags.Var(&inv.pkgs, "pkgs", "record accesses only in packages that match one of the `patterns`; work is\nthe main module (default: all packages; for fuzz, work)")
+	inv.flags.Var(&inv.pkgs, "pkgs", "record accesses only in packages that match one of the `patterns`; work is\nthe main module (default: all packages; for fuzz\n-predict, work)")
 }
 
 // buildFlags defines -pkgs and -hide.

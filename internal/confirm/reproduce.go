@@ -179,7 +179,7 @@ func (c *Confirmer) record(ctx context.Context, s *Suspect, schedule *recorder.S
 	e, err := s.Program.Execute(ctx, Plan{
 		Schedule: schedule, Mode: recorder.Everything, Tests: s.tests(schedule), Limit: c.Limit,
 		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
-			story = newExplanation(symbols, c.Resolver.std, s.targets())
+			story = newExplanation(symbols, c.Resolver.with, s.targets())
 			return []heisen.Detector{story}, nil
 		},
 		OnMeeting: func() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -24,12 +23,20 @@ import (
 // Resolver resolves the findings of executions. Several goroutines may use it.
 type Resolver struct {
 	report *report.Resolver
-	std    string // the folder of the standard library
+	with   *build.Toolchain
 }
 
 // NewResolver returns a Resolver for programs that were built with a toolchain.
 func NewResolver(r *report.Resolver, with *build.Toolchain) *Resolver {
-	return &Resolver{report: r, std: filepath.Join(with.Root, "src") + string(filepath.Separator)}
+	return &Resolver{report: r, with: with}
+}
+
+// inLibraries reports whether all accesses of a finding are made by libraries.
+func (r *Resolver) inLibraries(f *report.Finding) bool {
+	return !slices.ContainsFunc(f.Accesses, func(a report.Access) bool {
+		file, _, known := placeOf(&a)
+		return !known || !r.with.InLibrary(file)
+	})
 }
 
 func (r *Resolver) resolve(f heisen.Finding, symbols *heisen.Symbols) report.Finding {
@@ -66,6 +73,7 @@ func (r *Resolver) influence(in recorder.Influence, symbols *heisen.Symbols) str
 // Survey says how to look for suspects in a program.
 type Survey struct {
 	Races      bool // suspect pairs of accesses that locks and messages allow to race
+	Own        bool // but no pairs of which both accesses are made by the standard library or by dependencies
 	Deadlocks  bool
 	Sections   []section.Section // that others may come into; with absolute names of files
 	Violations bool              // whatever accesses the variable of one of Sections
@@ -95,6 +103,9 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, skip
 	known, reported := map[string]*Suspect{}, map[string]bool{}
 	// suspect returns a new suspect, or the equal one that exists already.
 	suspect := func(f *report.Finding) (same *Suspect) {
+		if s.Own && f.Kind == heisen.PotentialRace && s.Resolver.inLibraries(f) {
+			return nil
+		}
 		suspect, err := suspectOf(p, f)
 		if err != nil {
 			if !reported[f.Fingerprint] {

@@ -48,14 +48,28 @@ func testFlag(flag string) string {
 // The last of two equal flags counts, so the added flags follow the program's own flags, and
 // precede its other arguments. It turns the time limit off, because time is virtual: the limit
 // would end a test that only waits.
+//
+// Arguments that testArgs has returned, such as those of a schedule, stay the same: a replay with other
+// arguments can be another execution.
 func testArgs(own []string, tests string) []string {
-	args := []string{"-test.paniconexit0"}
 	flags := 0
 	for flags < len(own) && strings.HasPrefix(own[flags], "-test.") {
 		flags++
 	}
+	var args []string
+	if !slices.Contains(own[:flags], "-test.paniconexit0") {
+		args = append(args, "-test.paniconexit0")
+	}
 	args = append(args, own[:flags]...)
-	args = append(args, "-test.timeout=0")
+	limit := ""
+	for _, flag := range own[:flags] {
+		if strings.HasPrefix(flag, "-test.timeout=") {
+			limit = flag
+		}
+	}
+	if limit != "-test.timeout=0" {
+		args = append(args, "-test.timeout=0")
+	}
 	if tests != "" {
 		args = append(args, "-test.run="+tests)
 	}

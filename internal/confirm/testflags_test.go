@@ -33,4 +33,11 @@ func TestTestArgs(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+	if again := testArgs(want, ""); !slices.Equal(again, want) { // as in a replay
+		t.Errorf("the arguments of a schedule become %q, want %q", again, want)
+	}
+	limited := testArgs([]string{"-test.timeout=0", "-test.timeout=5s"}, "")
+	if last := limited[len(limited)-1]; last != "-test.timeout=0" {
+		t.Errorf("the time limit is on: %q", limited)
+	}
 }

@@ -1,0 +1,111 @@
+package bugcorpus
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heisen-go/heisen/report"
+)
+
+// Heisen runs the heisen command on the corpus.
+type Heisen struct {
+	Command string   // executable
+	Corpus  string   // the folder of the corpus, or another one that the packages are relative to
+	Work    string   // a folder for schedules and reports
+	Flags   []string // of heisen fuzz, besides those for seeds, time and reports
+}
+
+// Build builds the heisen command of the module into the folder Work.
+func (h *Heisen) Build(ctx context.Context) error {
+	h.Command = filepath.Join(h.Work, "heisen")
+	build := exec.CommandContext(ctx, "go", "build", "-o", h.Command, "github.com/heisen-go/heisen/cmd/heisen")
+	build.Dir = h.Corpus
+	build.Stderr = os.Stderr
+	return build.Run()
+}
+
+// A Try is the result of one heisen fuzz on a test.
+type Try struct {
+	Findings   []report.Finding // that happened
+	Executions int              // as far as heisen says it
+	Took       time.Duration    // with the build
+}
+
+// executions matches what heisen fuzz says about the executions that it made.
+var executions = regexp.MustCompile(`in (\d+) executions`)
+
+// Fuzz runs heisen fuzz on a test of a package, or on a program if the name of the test is empty. The
+// seeds are ten from the given one.
+func (h *Heisen) Fuzz(ctx context.Context, pkg, test string, seed int, limit time.Duration) (t Try, err error) {
+	found := filepath.Join(h.Work, "findings.json")
+	args := []string{"fuzz", "-seeds", fmt.Sprintf("%d:%d", seed, seed+9), "-time", limit.String(),
+		"-report", "json:" + found, "-report", "text", "-schedules", filepath.Join(h.Work, "schedules")}
+	args = append(args, h.Flags...)
+	if test != "" {
+		args = append(args, "-run", "^"+test+"$", pkg)
+	} else {
+		args = append(args, "run", pkg)
+	}
+	start := time.Now()
+	printed, err := h.run(ctx, args...)
+	t.Took = time.Since(start)
+	if err != nil {
+		return t, err
+	}
+	for _, m := range executions.FindAllSubmatch(printed, -1) {
+		n := 0
+		fmt.Sscan(string(m[1]), &n)
+		t.Executions += n
+	}
+	all, err := readFindings(found)
+	t.Findings = slices.DeleteFunc(all, func(f report.Finding) bool { return !Happened(&f) })
+	return t, err
+}
+
+// run runs the command in the folder of the corpus and returns what it printed. Findings are no error.
+func (h *Heisen) run(ctx context.Context, args ...string) (printed []byte, err error) {
+	cmd := exec.CommandContext(ctx, h.Command, args...)
+	cmd.Dir = h.Corpus
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 66) {
+		return out.Bytes(), fmt.Errorf("heisen %s: %w\n%s", strings.Join(args, " "), err, out.Bytes())
+	}
+	return out.Bytes(), nil
+}
+
+// readFindings reads the findings in a file.
+func readFindings(file string) ([]report.Finding, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return report.ReadJSON(f)
+}
+
+// Replays reports whether heisen replay repeats the execution of a finding.
+func (h *Heisen) Replays(ctx context.Context, f *report.Finding) (bool, error) {
+	schedule, is := strings.CutPrefix(f.Replay, "heisen replay ")
+	if !is {
+		return false, nil
+	}
+	cmd := exec.CommandContext(ctx, h.Command, "replay", schedule)
+	cmd.Dir = h.Corpus
+	printed, err := cmd.CombinedOutput() // fails as the program does
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return false, err
+	}
+	return err != nil && bytes.Contains(printed, []byte("the execution is that of the schedule")), nil
+}
