@@ -20,12 +20,20 @@ func TestRecentReads(t *testing.T) {
 	}
 	for _, test := range []string{"reallocated", "written"} {
 		t.Run(test, func(t *testing.T) {
-			got := alone{exe: exe, args: []string{test}}.run(t)
-			if !strings.HasPrefix(got.stdout, test) {
-				t.Fatalf("the program did not come to the second read:\n%s%s", got.stdout, got.stderr)
+			came := 0 // to the second read: in the other runs, the memory was not allocated again
+			for range 10 {
+				// The goroutine may go on on another processor, which remembers nothing.
+				got := alone{exe: exe, args: []string{test}}.run(t)
+				if !strings.HasPrefix(got.stdout, test) {
+					continue
+				}
+				came++
+				if !strings.Contains(got.stderr, "main.readAgain()") {
+					t.Fatalf("the second read is in no race:\n%s", got.stderr)
+				}
 			}
-			if !strings.Contains(got.stderr, "main.readAgain()") {
-				t.Errorf("the second read is in no race:\n%s", got.stderr)
+			if came == 0 {
+				t.Error("no run came to the second read")
 			}
 		})
 	}

@@ -18,15 +18,18 @@ type object struct {
 var (
 	step   int
 	shared *object
-	old    uintptr
+	other  object
 )
 
 //go:norace
 func await(n int) {
-	for step < n {
-		runtime.Gosched()
+	for now() < n { // without runtime.Gosched: the other goroutine is to run on another processor
 	}
 }
+
+//go:norace
+//go:noinline
+func now() int { return step }
 
 //go:norace
 func reach(n int) { step = n }
@@ -44,7 +47,7 @@ func read(o *object) int { return o.word }
 func readAgain(o *object) int { return o.word }
 
 func main() {
-	runtime.GOMAXPROCS(1)
+	runtime.GOMAXPROCS(2)
 	switch os.Args[1] {
 	case "reallocated":
 		reallocated()
@@ -53,22 +56,41 @@ func main() {
 	}
 }
 
-// twice reads o, and, after step 2, the shared object. The main goroutine has read o before: its read
-// is the first entry, and that of this goroutine is beside it.
-func twice(o *object) {
-	read(o)
-	read(o)
-	o = nil
+// twice reads the shared object, and again after step 2.
+func twice() {
+	first()
 	reach(1)
 	await(2)
 	readAgain(get())
 	reach(3)
 }
 
+// first reads the shared object. The first access of a goroutine takes another way, so there is one
+// before. The one behind keeps no pointer to the object in a register, where the collector finds it.
+//
+//go:noinline
+func first() {
+	read(&other)
+	read(get())
+	read(&other)
+}
+
+// start starts twice with a new object.
+//
+//go:noinline
+func start() {
+	o := new(object)
+	read(o)
+	set(o)
+	go twice()
+}
+
 // reallocated: the object is freed, another is allocated in its place, and written.
 func reallocated() {
 	start()
 	await(1)
+	old := uintptr(unsafe.Pointer(get()))
+	set(nil)
 	runtime.GC()
 	runtime.GC()
 	var kept []*object
@@ -79,7 +101,7 @@ func reallocated() {
 			set(o)
 			reach(2)
 			await(3)
-			fmt.Println("reallocated", len(kept) >= 0)
+			fmt.Println("reallocated")
 			return
 		}
 		kept = append(kept, o)
@@ -87,26 +109,11 @@ func reallocated() {
 	fmt.Println("not reallocated", len(kept))
 }
 
-//go:noinline
-func start() {
-	o := new(object)
-	o.word = 0
-	read(o)
-	hide(o)
-	go twice(o)
-}
-
-//go:norace
-func hide(o *object) { old = uintptr(unsafe.Pointer(o)) }
-
 // written: another goroutine writes the word between two reads.
 func written() {
-	o := new(object)
-	read(o)
-	go twice(o)
+	start()
 	await(1)
-	o.word = 1 // the write
-	set(o)
+	get().word = 1 // the write
 	reach(2)
 	await(3)
 	fmt.Println("written")
