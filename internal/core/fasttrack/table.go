@@ -123,6 +123,11 @@ type Races struct {
 //go:nosplit
 func (th *Thread) resetSameEpoch() { th.since, th.span = th.Epoch, placeMask }
 
+// Since returns where the thread's same-epoch range begins.
+//
+//go:nosplit
+func (th *Thread) Since() uint64 { return th.since }
+
 // sameEpoch reports whether an entry was made by this thread in the current epoch, or in one that
 // counts as the current one. See [Thread.since].
 //

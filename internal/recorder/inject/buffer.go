@@ -34,6 +34,8 @@ type heisenBuf struct {
 	access heisenAtomRaceAccess // arguments for package internal/core/atomrace, to save stack
 	hits   heisenAtomRaceHits
 
+	reads heisenRecentReads
+
 	racing    heisenRacingAccess // arguments for package internal/core/fasttrack
 	races     heisenFastTrackRaces
 	freeCache heisenFastTrackFreeCache

@@ -9,6 +9,7 @@ package runtime
 // and before their memory is reused. No hook is half done, so what was sent before this message is
 // all that happened before. Accesses of two allocation epochs of an address cannot mix.
 func heisenBarrier() {
+	heisenForgetReads()
 	if heisen.on {
 		heisen.era++ // addresses begin new allocation epochs
 		if heisen.overlaps {

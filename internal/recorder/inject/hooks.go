@@ -56,10 +56,18 @@ func heisenWriteGeneral(addr uintptr) {
 //
 //go:nosplit
 func heisenReadMiss(addr uintptr) {
-	h, c := (*heisenG)(unsafe.Pointer(getg().racectx)), heisenCellAt(addr)
-	if !c.SameEpochBeside(&h.order, addr) && !heisenRaceByte(h, c, false, addr, sys.GetCallerPC()) {
-		heisenAccessByte(h, false, addr, sys.GetCallerPC(), sys.GetCallerSP())
+	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	if b := heisenBufOfP(); b != nil {
+		at, value := b.reads.find(h, addr)
+		if *at == value {
+			return
+		}
+		if c := heisenCellAt(addr); c.SameEpochBeside(&h.order, addr) || heisenRaceByte(h, c, false, addr, sys.GetCallerPC()) {
+			*at = value
+			return
+		}
 	}
+	heisenAccessByte(h, false, addr, sys.GetCallerPC(), sys.GetCallerSP())
 }
 
 // heisenWriteMiss is racewrite, likewise.

@@ -103,7 +103,7 @@ func heisenRaceByte(h *heisenG, c *heisenFastTrackCell, write bool, addr, pc uin
 	t, mask := &heisenFastTrack, uint64(1)<<(addr&7)
 	var at *atomic.Uint64
 	head, old := c.Load()
-	if c.SameEpochInBytes(&h.order, head, old, uint64(addr&7), write) {
+	if heisenFastTrackHasBytes(head) && c.SameEpochInBytes(&h.order, head, old, uint64(addr&7), write) {
 		return true
 	}
 	first := old
@@ -130,7 +130,7 @@ func heisenRaceByte(h *heisenG, c *heisenFastTrackCell, write bool, addr, pc uin
 		place = heisenFindLockedPlace(b, h, pc, h.currentLockset(b))
 	}
 	entry := h.order.Epoch | place
-	if t.AccessBytes(&h.order, c, head, entry, mask, write) {
+	if heisenFastTrackHasBytes(head) && t.AccessBytes(&h.order, c, head, entry, mask, write) {
 		return true
 	}
 	if refresh && c.Refresh(&h.order, &c.first, head, old, entry) || at != nil && t.RefreshFound(&h.order, c, at, head, old, entry) {
@@ -240,6 +240,7 @@ func (b *heisenBuf) setRacing(kind uint32, place uint64, addr, size uintptr) {
 
 // heisenReportRaces sends or prints the races of b.racing, which the current hook of h has found.
 func heisenReportRaces(b *heisenBuf, h *heisenG) {
+	heisenReports.Add(1)
 	n := b.races.Count
 	b.races.Count, b.races.Bytes = 0, 0
 	if !heisen.on || heisenFastTrack.Exhausted() {

@@ -1,0 +1,3 @@
+module example.com/recentreads
+
+go 1.25
