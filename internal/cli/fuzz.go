@@ -27,7 +27,6 @@ goroutine at a time, under schedules that make suspected bugs happen.
 		{"limit", "stop an execution after this time (default 1m)"},
 		{"predict", "try what the detector mcm predicts, too"},
 		{"sections", "suspect the atomic sections in a file, too"},
-		{"uncovered", "list what no execution has covered, too"},
 		{"schedules", "where schedules for $heisen replay are written"},
 		{"report", "text, or json with a suspect on each line"},
 		{"baseline", "do not report the findings in a file"},
