@@ -1,0 +1,82 @@
+package atomicity_test
+
+import (
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomicity"
+	"github.com/heisen-go/heisen/bench/measure"
+	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/testaid/must"
+)
+
+// workloads are traces whose transactions are critical sections.
+func workloads(events int) map[string][]heisen.Record {
+	params := workload.Params{Threads: 8, Vars: 200, Events: events, Seed: 1}
+	out := map[string][]heisen.Record{}
+	for name, trace := range map[string][]heisen.Record{
+		"lock-protected": workload.LockProtected(params),
+		"sync-heavy":     workload.SyncHeavy(params),
+		"thread-local":   workload.ThreadLocal(params),
+		"read-shared":    workload.ReadShared(params),
+	} {
+		for _, r := range trace {
+			if r.Op != heisen.Fork && r.Op != heisen.End && r.Op != heisen.Join {
+				out[name] = append(out[name], r)
+			}
+		}
+	}
+	return out
+}
+
+// overlapping are transactions that overlap and of which each is after the others.
+func overlapping() (trace []heisen.Record) {
+	for i := range heisen.Object(200) {
+		for t := range heisen.Thread(6) {
+			trace = append(trace, heisen.Record{Thread: t, Op: heisen.Enter})
+			for k := range heisen.Object(4) {
+				trace = append(trace,
+					heisen.Record{Thread: t, Op: heisen.Write, Object: 8 * (heisen.Object(t) + k + i%3)},
+					heisen.Record{Thread: t, Op: heisen.Read, Object: 4096 + 8*k, Len: 16},
+					heisen.Record{Thread: 7, Op: heisen.Write, Object: 8 * (i + k)},
+					heisen.Record{Thread: 7, Op: heisen.Send, Object: 1 << 20},
+					heisen.Record{Thread: t, Op: heisen.Receive, Object: 1 << 20})
+			}
+		}
+		for t := range heisen.Thread(6) {
+			trace = append(trace, heisen.Record{Thread: t, Op: heisen.Exit})
+		}
+	}
+	return trace
+}
+
+// TestSteadyStateDoesNotAllocate repeats traces that a detector has seen.
+func TestSteadyStateDoesNotAllocate(t *testing.T) {
+	all := workloads(20000)
+	all["overlapping"] = overlapping()
+	for name, trace := range all {
+		t.Run(name, func(t *testing.T) {
+			d := must.Make(atomicity.NewSerial(atomicity.WithBoundaries(atomicity.Marked | atomicity.CriticalSections)))
+			for range 3 {
+				d.HandleRecords(trace)
+			}
+			if n := testing.AllocsPerRun(5, func() { d.HandleRecords(trace) }); n > 0 {
+				t.Errorf("%v allocations per %d events", n, len(trace))
+			}
+		})
+	}
+}
+
+// BenchmarkSerial measures traces whose critical sections are transactions.
+func BenchmarkSerial(b *testing.B) {
+	all := workloads(100000)
+	all["overlapping"] = overlapping()
+	for _, name := range []string{"lock-protected", "overlapping", "read-shared", "sync-heavy", "thread-local"} {
+		trace := all[name]
+		b.Run("workload="+name, func(b *testing.B) {
+			d := must.Make(atomicity.NewSerial(atomicity.WithBoundaries(atomicity.Marked | atomicity.CriticalSections)))
+			d.HandleRecords(trace)
+			measure.PerEvent(b, len(trace), func() error { d.HandleRecords(trace); return nil })
+		})
+	}
+}
