@@ -35,5 +35,5 @@ func ExampleSerial() {
 	}
 	// Output:
 	// serial: atomicity on 0x2000: a transaction is not serializable: other threads' events come after one of its events and before a later one
-	// enter by thread 1 at site 10, event 1; release by thread 1 at site 13, event 4; acquire by thread 2 at site 21, event 5; write by thread 2 at site 22, event 6; write by thread 1 at site 15, event 9
+	// enter by thread 1 at site 10, event 1; read by thread 1 at site 12, event 3; write by thread 2 at site 22, event 6; write by thread 1 at site 15, event 9
 }

@@ -221,13 +221,7 @@ func (g *graph) connect(from *point, to *node, t *openTransaction, r *heisen.Rec
 		}
 	}
 	if from.node.slot >= 0 {
-		slot := uint32(from.node.slot)
-		if _, ok := find(to.before, slot); !ok {
-			u := g.open[slot]
-			g.add([]member{{slot, uint32(len(u.departures))}})
-			u.departures = append(u.departures, edge{from.access, heisen.AccessOf(r, index)})
-			set = g.scratch
-		}
+		set = g.depart(from, to, r, index)
 	}
 	if t == nil {
 		g.extend(to, set)
@@ -244,6 +238,26 @@ func (g *graph) connect(from *point, to *node, t *openTransaction, r *heisen.Rec
 		}
 	}
 	return 0, false
+}
+
+// depart adds to the scratch set the open transaction that has the point from, with the edge from there
+// to r, an event of the node to, as its departure. If the transaction is before the node already, by
+// an edge that is no access to a variable, an edge that is one takes its place, because that explains
+// more. It returns the scratch set.
+func (g *graph) depart(from *point, to *node, r *heisen.Record, index uint64) []member {
+	slot := uint32(from.node.slot)
+	u := g.open[slot]
+	i, known := find(to.before, slot)
+	if known && (!r.Op.IsAccess() || u.departures[to.before[i].departure].target.Op.IsAccess()) {
+		return g.scratch
+	}
+	departure := uint32(len(u.departures))
+	u.departures = append(u.departures, edge{from.access, heisen.AccessOf(r, index)})
+	if known {
+		to.before[i].departure = departure
+	}
+	g.add([]member{{slot, departure}})
+	return g.scratch
 }
 
 // merge adds members to a set. It reports whether the set has grown.
