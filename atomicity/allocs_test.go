@@ -56,27 +56,37 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	all["overlapping"] = overlapping()
 	for name, trace := range all {
 		t.Run(name, func(t *testing.T) {
-			d := must.Make(atomicity.NewSerial(atomicity.WithBoundaries(atomicity.Marked | atomicity.CriticalSections)))
-			for range 3 {
-				d.HandleRecords(trace)
+			bounds := atomicity.WithBoundaries(atomicity.Marked | atomicity.CriticalSections)
+			detectors := map[string]heisen.RecordHandler{"serial": must.Make(atomicity.NewSerial(bounds))}
+			if name != "overlapping" && name != "sync-heavy" { // Blocks makes a clock for each message
+				detectors["blocks"] = must.Make(atomicity.NewBlocks(bounds))
 			}
-			if n := testing.AllocsPerRun(5, func() { d.HandleRecords(trace) }); n > 0 {
-				t.Errorf("%v allocations per %d events", n, len(trace))
+			for which, d := range detectors {
+				for range 3 {
+					d.HandleRecords(trace)
+				}
+				if n := testing.AllocsPerRun(5, func() { d.HandleRecords(trace) }); n > 0 {
+					t.Errorf("%s: %v allocations per %d events", which, n, len(trace))
+				}
 			}
 		})
 	}
 }
 
-// BenchmarkSerial measures traces whose critical sections are transactions.
-func BenchmarkSerial(b *testing.B) {
+// BenchmarkDetectors measures traces whose critical sections are transactions.
+func BenchmarkDetectors(b *testing.B) {
+	bounds := atomicity.WithBoundaries(atomicity.Marked | atomicity.CriticalSections)
 	all := workloads(100000)
 	all["overlapping"] = overlapping()
 	for _, name := range []string{"lock-protected", "overlapping", "read-shared", "sync-heavy", "thread-local"} {
 		trace := all[name]
-		b.Run("workload="+name, func(b *testing.B) {
-			d := must.Make(atomicity.NewSerial(atomicity.WithBoundaries(atomicity.Marked | atomicity.CriticalSections)))
-			d.HandleRecords(trace)
-			measure.PerEvent(b, len(trace), func() error { d.HandleRecords(trace); return nil })
-		})
+		for which, d := range map[string]heisen.RecordHandler{
+			"serial": must.Make(atomicity.NewSerial(bounds)), "blocks": must.Make(atomicity.NewBlocks(bounds)),
+		} {
+			b.Run("workload="+name+"/detector="+which, func(b *testing.B) {
+				d.HandleRecords(trace)
+				measure.PerEvent(b, len(trace), func() error { d.HandleRecords(trace); return nil })
+			})
+		}
 	}
 }

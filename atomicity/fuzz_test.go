@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomicity"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 )
 
 // recordsOf makes records of arbitrary bytes, three each.
@@ -84,6 +86,11 @@ func FuzzDetectors(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		trace := recordsOf(data)
 		serialFindings(trace)
+		blocks := must.Make(atomicity.NewBlocks(atomicity.WithBoundaries(atomicity.Boundaries(1 + len(data)%7))))
+		for i := range trace {
+			blocks.Handle(trace[i].Event())
+		}
+		_ = blocks.Flush() // what is dropped is no fault
 		if !plain(trace) {
 			return
 		}

@@ -163,3 +163,66 @@ T1|r(x)|5
 		}
 	}
 }
+
+// TestTable1Blocks checks what Blocks says of the interleavings when they have not happened: the other
+// thread's access comes after the transaction.
+func TestTable1Blocks(t *testing.T) {
+	for _, row := range interleavings {
+		a, b, c := row.accesses[0:1], row.accesses[1:2], row.accesses[2:3]
+		for name, test := range map[string]struct {
+			trace string
+			can   bool
+		}{
+			"no locks":            {"T1|begin|1\nT1|" + a + "(x)|2\nT1|" + c + "(x)|4\nT1|end|5\nT2|" + b + "(x)|3\n", true},
+			"one lock throughout": {"T1|acq(l)|0\nT1|begin|1\nT1|" + a + "(x)|2\nT1|" + c + "(x)|4\nT1|end|5\nT1|rel(l)|0\nT2|acq(l)|0\nT2|" + b + "(x)|3\nT2|rel(l)|0\n", false},
+			"the lock released":   {"T1|begin|1\nT1|acq(l)|0\nT1|" + a + "(x)|2\nT1|rel(l)|0\nT1|acq(l)|0\nT1|" + c + "(x)|4\nT1|rel(l)|0\nT1|end|5\nT2|acq(l)|0\nT2|" + b + "(x)|3\nT2|rel(l)|0\n", true},
+			"started later":       {"T1|begin|1\nT1|" + a + "(x)|2\nT1|" + c + "(x)|4\nT1|end|5\nT1|fork(T2)|6\nT2|" + b + "(x)|3\n", false},
+			"joined before":       {"T1|fork(T2)|0\nT2|" + b + "(x)|3\nT1|join(T2)|0\nT1|begin|1\nT1|" + a + "(x)|2\nT1|" + c + "(x)|4\nT1|end|5\n", false},
+		} {
+			records, symbols := readTrace(t, test.trace)
+			found, _ := blockFindings(t, records)
+			if (len(found) > 0) != (test.can && !row.serializable) {
+				t.Errorf("%s, %s: %d violations: %v", row.accesses, name, len(found), found)
+			}
+			for _, f := range found {
+				var places []string
+				for _, at := range f.Accesses {
+					places = append(places, symbols.Site(at.Site).String())
+				}
+				if got := strings.Join(places, " "); got != "2 3 4" || f.Kind != heisen.Atomicity || f.Detector != "blocks" {
+					t.Errorf("%s, %s: the finding has the sites %s: %v", row.accesses, name, got, f)
+				}
+			}
+		}
+	}
+}
+
+// TestTwoVariables checks the patterns of 2v-blocks: T1 accesses x and then y, T2 both in some order.
+func TestTwoVariables(t *testing.T) {
+	for _, test := range []struct {
+		one, other string
+		can        bool
+	}{
+		{"r(x) r(y)", "w(x) w(y)", true}, // one old value and one new
+		{"w(x) w(y)", "r(x) r(y)", true},
+		{"w(x) w(y)", "w(x) w(y)", true}, // the last writes are of two transactions
+		{"r(x) w(y)", "r(y) w(x)", true}, // write skew
+		{"r(x) w(y)", "w(x) r(y)", true},
+		{"r(x) r(y)", "r(x) w(y)", false},
+		{"r(x) r(y)", "r(x) r(y)", false},
+		{"w(x) r(y)", "r(x) r(y)", false},
+	} {
+		trace := "T1|begin|\n"
+		for _, a := range strings.Fields(test.one) {
+			trace += "T1|" + a + "|" + a + "\n"
+		}
+		trace += "T1|end|\nT2|begin|\n"
+		for _, a := range strings.Fields(test.other) {
+			trace += "T2|" + a + "|" + a + "\n"
+		}
+		records, _ := readTrace(t, trace+"T2|end|\n")
+		if found, _ := blockFindings(t, records); (len(found) > 0) != test.can {
+			t.Errorf("%s against %s: %v", test.one, test.other, found)
+		}
+	}
+}
