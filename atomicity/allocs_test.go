@@ -65,7 +65,11 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 				for range 3 {
 					d.HandleRecords(trace)
 				}
-				if n := testing.AllocsPerRun(5, func() { d.HandleRecords(trace) }); n > 0 {
+				most := 0
+				if which == "blocks" { // the order in which random transactions come matters to it
+					most = len(trace) / 100
+				}
+				if n := testing.AllocsPerRun(5, func() { d.HandleRecords(trace) }); n > float64(most) {
 					t.Errorf("%s: %v allocations per %d events", which, n, len(trace))
 				}
 			}

@@ -18,10 +18,14 @@ func (d *Blocks) compare(t heisen.Thread, b *builder) {
 				events: [2]event{p.first, p.last}, pattern: p.pattern,
 				throughout: sets.throughout(b, p.first.time, p.last.time),
 			}
+			at, compared := known(stored.blocks, &one)
+			if compared {
+				continue
+			}
 			for s := range stored.singles {
 				d.interrupt(sets, &one, &stored.singles[s])
 			}
-			d.blocks.put(&stored.blocks, &stored.next[0], &one)
+			d.blocks.put(&stored.blocks, &stored.next[0], at, &one)
 		}
 		d.singles(sets, b, v, stored)
 	}
@@ -86,10 +90,14 @@ func (d *Blocks) compareTwo(sets lockSets, b *builder, x, y *accessed) {
 				events: [2]event{*e, *f}, write: [2]bool{eWrites, fWrites},
 				throughout: sets.throughout(b, from, to), ever: sets.ever(b, from, to),
 			}
+			at, compared := known(stored.blocks, &two)
+			if compared {
+				return
+			}
 			for k := range stored.blocks {
 				d.cross(sets, &two, &stored.blocks[k])
 			}
-			d.blocks.put(&stored.blocks, &stored.next, &two)
+			d.blocks.put(&stored.blocks, &stored.next, at, &two)
 		})
 	})
 }

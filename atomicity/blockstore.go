@@ -119,25 +119,33 @@ func (s *blockStore) keep(k *locksets.Compaction) {
 	}
 }
 
-// put stores a block in place of an equal one of the same thread, or of the oldest one if there are
-// too many.
-func (s *blockStore) put(to *[]block, next *int, b *block) {
-	for i := range *to {
-		if o := &(*to)[i]; o.throughout == b.throughout && o.ever == b.ever && o.write == b.write && o.pattern == b.pattern &&
+// known returns the index of a stored block that is equal to b, or -1. If it is not even of another
+// moment, it has been compared with all that are stored.
+func known(stored []block, b *block) (at int, compared bool) {
+	for i := range stored {
+		o := &stored[i]
+		if o.throughout == b.throughout && o.ever == b.ever && o.write == b.write && o.pattern == b.pattern &&
 			sameAccess(&o.events[0], &b.events[0]) && sameAccess(&o.events[1], &b.events[1]) &&
 			(o.events[0].time < o.events[1].time) == (b.events[0].time < b.events[1].time) &&
 			(o.events[0].time == o.events[1].time) == (b.events[0].time == b.events[1].time) {
-			*o = *b
-			return
+			return i, o.events[0].moment == b.events[0].moment && o.events[1].moment == b.events[1].moment
 		}
 	}
-	if len(*to) < maxStored {
+	return -1, false
+}
+
+// put stores a block in place of the one at an index, or of the oldest one if there are too many.
+func (s *blockStore) put(to *[]block, next *int, at int, b *block) {
+	switch {
+	case at >= 0:
+		(*to)[at] = *b
+	case len(*to) < maxStored:
 		*to = append(*to, *b)
-		return
+	default:
+		s.dropped++
+		(*to)[*next] = *b
+		*next = (*next + 1) % maxStored
 	}
-	s.dropped++
-	(*to)[*next] = *b
-	*next = (*next + 1) % maxStored
 }
 
 func sameAccess(a, b *event) bool {

@@ -7,8 +7,8 @@ import (
 
 // Bounds on what is stored of a transaction.
 const (
-	maxPerVariable = 16 // initial reads, writes and 1v-blocks, each
-	maxVariables   = 64
+	maxPerVariable = 32 // initial reads, writes and 1v-blocks, each
+	maxVariables   = 256
 	maxHolds       = 256
 )
 

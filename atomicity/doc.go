@@ -4,6 +4,10 @@
 // Serial reports the transactions of an execution that were not serializable: what other threads did
 // between their events cannot be moved out. It is precise and reports only what did happen.
 //
+// Blocks looks for more: pairs of transactions that other schedules can interleave in a way that no
+// serial execution has, as far as the locks and messages of the execution tell. Its findings are
+// warnings, because data may rule the interleaving out. It takes many times as long.
+//
 // # Transactions
 //
 // A transaction is a part of a thread's events. [WithBoundaries] says where transactions begin and

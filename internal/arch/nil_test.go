@@ -55,6 +55,7 @@ var methods = map[string]struct {
 	".: SiteInfo": {(*heisen.SiteInfo)(nil), ready},
 	".: Symbols":  {(*heisen.Symbols)(nil), ready},
 
+	"atomicity: Blocks": {(*atomicity.Blocks)(nil), ready},
 	"atomicity: Serial": {(*atomicity.Serial)(nil), ready},
 
 	"atomrace: Delay":     {(*atomrace.Delay)(nil), ready},
