@@ -56,8 +56,8 @@ var ErrDropped = errors.New("blocks were dropped")
 // transactions.
 //
 // If a potential deadlock exists, if locks are not released in the opposite order, or if there are
-// messages within transactions, then no violation is missed, but a reported interleaving may be
-// infeasible. A violation that takes three transactions, of which no two show one, is missed.
+// messages within transactions, then no violation of two transactions is missed, apart from what the
+// bounds below cause, but a reported interleaving may be infeasible. A violation that takes three transactions, of which no two show one, is missed.
 //
 // # Potential deadlock
 //
