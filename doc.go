@@ -69,6 +69,7 @@
 //
 //   - atomrace: the AtomRace detector of overlapping accesses and violated atomic sections, and
 //     noise.
+//   - atomicity: detectors of transactions that are not atomic.
 //   - mcm: bugs predicted from the maximal causal model of an execution, each with a schedule.
 //   - mcm/order: a solver for strict orders, on which mcm rests.
 //   - mcm/internal/window: a window of events, in which mcm looks for bugs.

@@ -381,6 +381,45 @@ func longFinding() Finding {
 	return resolve(b.Symbols, f)
 }
 
+// notSerializable is a critical section in which another goroutine writes without the lock.
+func notSerializable() Finding {
+	b := newBank()
+	held := b.Context(b.Acquire(heisen.Cursor{}, heisen.HeldLock{Lock: lockA, Site: b.lockSite(12)}))
+	step := func(thread heisen.Thread, op heisen.Op, object heisen.Object, line int, index uint64) heisen.Access {
+		a := heisen.Access{Op: op, Thread: thread, Object: object, Size: 8, Site: b.at("main.(*account).deposit", line), Index: index}
+		if thread == 2 && op != heisen.Acquire {
+			a.Context = held
+		}
+		return a
+	}
+	return resolve(b.Symbols, heisen.Finding{
+		Detector: "serial", Kind: heisen.Atomicity, Object: balance,
+		Message: "a transaction is not serializable: other threads' events come after one of its events and before a later one",
+		Accesses: []heisen.Access{
+			step(2, heisen.Acquire, lockA, 12, 3), step(2, heisen.Read, balance, 14, 4),
+			step(1, heisen.Write, balance, 18, 5), step(2, heisen.Write, balance, 14, 6),
+		},
+	})
+}
+
+// markedTransaction is a transaction of a text trace without a name.
+func markedTransaction() Finding {
+	s := heisen.NewSymbols()
+	s.SetThread(0, heisen.ThreadInfo{Name: "T0"})
+	s.SetThread(1, heisen.ThreadInfo{Name: "T1"})
+	s.SetName(8, "x")
+	step := func(thread heisen.Thread, op heisen.Op, object heisen.Object, index uint64) heisen.Access {
+		return heisen.Access{Op: op, Thread: thread, Object: object, Size: 1, Index: index, Site: s.AddSite(heisen.SiteInfo{Text: string(rune('a' + index))})}
+	}
+	return resolve(s, heisen.Finding{
+		Detector: "serial", Kind: heisen.Atomicity, Object: 8,
+		Message: "a transaction is not serializable: other threads' events come after one of its events and before a later one",
+		Accesses: []heisen.Access{
+			step(0, heisen.Enter, 0, 1), step(0, heisen.Write, 8, 2), step(1, heisen.Read, 8, 3), step(0, heisen.Write, 8, 4),
+		},
+	})
+}
+
 // noSymbols is a finding of a custom kind whose numbers cannot be resolved.
 func noSymbols() Finding {
 	f := new(Resolver).Resolve(heisen.Finding{
@@ -403,6 +442,8 @@ func allFindings() map[string]Finding {
 		"twice":     interruptedTwice(),
 		"unallowed": unallowed(),
 		"serial":    transactionFinding(),
+		"marked":    markedTransaction(),
+		"critical":  notSerializable(),
 		"deadlock":  deadlockFinding(),
 		"std":       textTraceFinding(),
 

@@ -15,7 +15,7 @@ import (
 // accesses.
 func isSection(f *Finding) bool {
 	last := len(f.Accesses) - 1
-	if f.Kind != heisen.Atomicity || last < 2 || f.Accesses[last].Thread != f.Accesses[0].Thread {
+	if f.Kind != heisen.Atomicity || last < 2 || f.Accesses[last].Thread != f.Accesses[0].Thread || beginsTransaction(f.Accesses[0].Op) {
 		return false
 	}
 	return !slices.ContainsFunc(f.Accesses[1:last], func(a Access) bool { return a.Thread == f.Accesses[0].Thread })

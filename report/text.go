@@ -44,6 +44,8 @@ func WriteText(w io.Writer, f *Finding) error {
 	}
 	if isSection(f) {
 		writeSection(&b, f)
+	} else if begin := transaction(f); begin >= 0 {
+		writeTransaction(&b, f, begin)
 	}
 	writeAccesses(&b, f)
 	for i := range f.Allocations {
@@ -158,6 +160,8 @@ func writeAccesses(b *strings.Builder, f *Finding) {
 			fmt.Fprintf(b, "\n%s waits for ever%s:\n", heading(who), at)
 		} else if len(f.Cycle) > 0 {
 			fmt.Fprintf(b, "\n%s wants %s (%s):\n", heading(who), nameAndObject(a.Variable, a.Object), wantedMode(a.Op))
+		} else if isNameless(a) {
+			fmt.Fprintf(b, "\n%s by %s:\n", capital(op), who)
 		} else {
 			fmt.Fprintf(b, "\n%s by %s at %s:\n", capital(op), who, a.Object)
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomicity"
 	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/driver"
 	"github.com/heisen-go/heisen/heal"
@@ -54,6 +55,9 @@ var methods = map[string]struct {
 	".: Record":   {(*heisen.Record)(nil), data},
 	".: SiteInfo": {(*heisen.SiteInfo)(nil), ready},
 	".: Symbols":  {(*heisen.Symbols)(nil), ready},
+
+	"atomicity: Blocks": {(*atomicity.Blocks)(nil), ready},
+	"atomicity: Serial": {(*atomicity.Serial)(nil), ready},
 
 	"atomrace: Delay":     {(*atomrace.Delay)(nil), ready},
 	"atomrace: Detector":  {(*atomrace.Detector)(nil), ready},

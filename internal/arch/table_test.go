@@ -47,6 +47,7 @@ var table = map[string]room{
 	"internal/overlap": {floor: 1, step: 1, library: true, stdOnly: true, only: []string{".", "section"}},
 
 	"atomrace":  {floor: 2, library: true, stdOnly: true, only: []string{".", "internal/option", "internal/shadow", "internal/core/atomrace", "internal/overlap", "section"}},
+	"atomicity": {floor: 2, library: true, only: []string{".", "internal/option", "internal/shadow", "internal/locksets", "lockset", "vclock"}},
 	"mcm/order": {floor: 2, library: true, stdOnly: true, only: []string{".", "internal/option"}},
 	"mcm":       {floor: 2, step: 8, library: true},
 

@@ -87,6 +87,13 @@ func (inv *invocation) analyzeFiles(files []string, detect *detection, found *fi
 	defer stop()
 	for _, file := range files {
 		detect.hidden = inv.hasHidden(ctx, file)
+		if detect.needsMarks() {
+			marked, err := inv.hasMarks(ctx, file)
+			if err != nil {
+				return errors.Join(failed, err)
+			}
+			detect.marked = marked
+		}
 		err := inv.withTrace(file, func(r *trace.Reader) error { return analyzeTrace(ctx, r, detect, found) })
 		failed = errors.Join(failed, err)
 		if ctx.Err() != nil {
@@ -143,29 +150,32 @@ func (inv *invocation) hasHidden(ctx context.Context, file string) bool {
 	if info, err := os.Stat(file); file == stdStream || err != nil || !info.Mode().IsRegular() {
 		return true
 	}
-	found := &hides{}
+	hides := &opSearch{op: heisen.Hide}
 	err := inv.withTrace(file, func(r *trace.Reader) error {
-		_, err := heisen.Run(ctx, untilHidden{r, found}, newThreadEnds(r.Symbols(), heisen.Limits{EndedThreads: 1}))
+		_, err := heisen.Run(ctx, untilOp{r, hides}, newThreadEnds(r.Symbols(), heisen.Limits{EndedThreads: 1}))
 		return err
 	})
 	_ = err // the analysis reports it
-	return found.any
+	return hides.found
 }
 
-// hides records whether there was a hidden call.
-type hides struct{ any bool }
+// opSearch is a search for an event with an op.
+type opSearch struct {
+	op    heisen.Op
+	found bool
+}
 
-// untilHidden is a trace up to its first hidden call.
-type untilHidden struct {
+// untilOp is a trace up to the first event with an op.
+type untilOp struct {
 	heisen.Source
-	found *hides
+	search *opSearch
 }
 
-func (s untilHidden) Next(batch []heisen.Record) (int, error) {
+func (s untilOp) Next(batch []heisen.Record) (int, error) {
 	n, err := s.Source.Next(batch)
 	for i := range batch[:n] {
-		if batch[i].Op == heisen.Hide {
-			s.found.any = true
+		if batch[i].Op == s.search.op {
+			s.search.found = true
 			return i, io.EOF
 		}
 	}

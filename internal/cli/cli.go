@@ -13,6 +13,7 @@
 //	-detect and the flags of custom detectors   detect.go
 //	-filter                                     filter.go
 //	-baseline, -write-baseline, -suppress       baseline.go
+//	-transactions                               atomicityflags.go
 //	-sections, -noise..., -from                 atomraceflags.go
 //	-window, -budget, -j                        mcmflags.go
 //

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomicity"
 	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/lockset"
@@ -26,6 +27,7 @@ var detectors = []struct {
 	front   newTraceFilter
 	make    func(heisen.Sink) (heisen.Detector, error)
 	hidden  func(heisen.Sink, vclock.DetectorOption) (heisen.Detector, error) // for streams with hidden calls; nil if they make no difference
+	atomic  func(heisen.Sink, atomicity.Option) (heisen.Detector, error)      // for detectors of transactions, instead of make
 }{
 	{fasttrackName, "at least the first race of every variable that races in the observed order; no false alarm", RecorderFiltered, treeFilter(tree.WithDetectorCost(14 * time.Nanosecond)),
 		func(sink heisen.Sink) (heisen.Detector, error) {
@@ -33,28 +35,36 @@ var detectors = []struct {
 		},
 		func(sink heisen.Sink, o vclock.DetectorOption) (heisen.Detector, error) {
 			return vclock.NewFastTrack(vclock.WithSink(sink), o)
-		}},
+		}, nil},
 	{"hb", "all racy pairs of the observed order; slow", RecorderFiltered, treeFilter(tree.WithoutBypass()),
 		func(sink heisen.Sink) (heisen.Detector, error) {
 			return vclock.NewHappensBefore(vclock.WithSink(sink))
 		},
 		func(sink heisen.Sink, o vclock.DetectorOption) (heisen.Detector, error) {
 			return vclock.NewHappensBefore(vclock.WithSink(sink), o)
-		}},
+		}, nil},
 	{"eraser", "every violation of the locking discipline; not every one is a race", Unfiltered, nil, // who owns a variable depends on all accesses
 		func(sink heisen.Sink) (heisen.Detector, error) {
 			return lockset.NewEraser(lockset.WithSink(sink), lockset.WithHandOver())
-		}, nil},
+		}, nil, nil},
 	{"hybrid", "the places of all races that locks and messages allow, in any schedule; not every one can happen", RecorderFiltered, treeFilter(tree.WithMessageOrder(), tree.WithDetectorCost(18*time.Nanosecond)),
-		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewHybrid(lockset.WithSink(sink)) }, nil},
+		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewHybrid(lockset.WithSink(sink)) }, nil, nil},
 	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered, treeFilter(tree.WithoutBypass()),
-		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewLockOrder(lockset.WithSink(sink)) }, nil},
+		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewLockOrder(lockset.WithSink(sink)) }, nil, nil},
+	{serialName, "transactions that were not serializable in the observed order; no false alarm; see -transactions", Unfiltered, nil, nil, nil, // which thread came between depends on all accesses
+		func(sink heisen.Sink, o atomicity.Option) (heisen.Detector, error) {
+			return atomicity.NewSerial(atomicity.WithSink(sink), o)
+		}},
+	{blocksName, "transactions that locks and messages allow others to interrupt, in any schedule; not every one can happen; see -transactions", Unfiltered, nil, nil, nil, // blocks are made of all accesses
+		func(sink heisen.Sink, o atomicity.Option) (heisen.Detector, error) {
+			return atomicity.NewBlocks(atomicity.WithSink(sink), o)
+		}},
 	{mcmName, "races, deadlocks, interrupted transactions and violations of atomic sections that another order of the same events shows, each with a schedule; within a window of events", Unfiltered, nil,
-		nil, nil}, // see maximal; it always follows hidden calls, and a witness needs all events
+		nil, nil, nil}, // see maximal; it always follows hidden calls, and a witness needs all events
 	{atomraceName, "only true races, as overlapping accesses, and violations of atomic sections; finds more with noise", Unfiltered, nil,
-		nil, nil}, // see newAtomRace; a filter in front of it would remove accesses of sections
+		nil, nil, nil}, // see newAtomRace; a filter in front of it would remove accesses of sections
 	{leakName, "goroutines that wait for ever, for what nothing can reach that may still run; only of running programs", Unfiltered, nil,
-		nil, nil}, // see leaks.go
+		nil, nil, nil}, // see leaks.go
 }
 
 // fasttrackName is the detector that can work inside running programs.
@@ -69,6 +79,7 @@ type Detector struct {
 	New     func(*heisen.Symbols, heisen.Sink) (heisen.Detector, error)
 	front   newTraceFilter // of heisen's own detectors
 	hidden  func(heisen.Sink, vclock.DetectorOption) (heisen.Detector, error)
+	atomic  func(heisen.Sink, atomicity.Option) (heisen.Detector, error)
 	live    bool // it works inside running programs; for traces see newAtomRace, and leak is refused
 }
 
@@ -83,7 +94,7 @@ func DetectorNames() (names []string) {
 // detectors returns the detectors of the tool, heisen's own first.
 func (t Tool) detectors() (all []Detector) {
 	for _, d := range detectors {
-		known := Detector{Name: d.name, Promise: d.promise, Filter: d.filter, front: d.front, hidden: d.hidden, live: d.name == atomraceName || d.name == leakName}
+		known := Detector{Name: d.name, Promise: d.promise, Filter: d.filter, front: d.front, hidden: d.hidden, atomic: d.atomic, live: d.name == atomraceName || d.name == leakName}
 		if d.make != nil {
 			known.New = func(_ *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error) { return d.make(sink) }
 		}
@@ -100,9 +111,11 @@ type detection struct {
 	live   bool          // the streams come from programs that look for overlaps themselves
 	races  bool          // the programs also do the work of fasttrack
 	hidden bool          // the streams have hidden calls
+	marked bool          // the streams mark transactions
 
-	sections []section.Section // for traces and for mcm, with absolute names of files
-	mcm      *mcmFlags
+	transactions *transactionsFlag
+	sections     []section.Section // for traces and for mcm, with absolute names of files
+	mcm          *mcmFlags
 }
 
 func (d *detection) String() string { return strings.Join(d.chosen, ",") }
@@ -141,6 +154,13 @@ func (d *detection) hbOnly() bool {
 	return slices.Contains(d.chosen, fasttrackName)
 }
 
+// needsMarks reports whether a chosen detector depends on whether a stream marks transactions.
+func (d *detection) needsMarks() bool {
+	return d.transactions.boundaries == 0 && slices.ContainsFunc(d.known, func(k Detector) bool {
+		return k.atomic != nil && slices.Contains(d.chosen, k.Name)
+	})
+}
+
 // build returns new detectors for a stream. They report to sink.
 func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []heisen.Detector, err error) {
 	for _, known := range d.known {
@@ -160,6 +180,8 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 			detector, wrong = newAtomRace(symbols, d.sections, named)
 		case known.Name == mcmName:
 			detector, wrong = d.mcm.build(symbols, d.sections, named)
+		case known.atomic != nil:
+			detector, wrong = known.atomic(named, d.transactions.of(d.marked))
 		case d.hidden && known.hidden != nil:
 			detector, wrong = known.hidden(named, vclock.WithBarrierPairs(symbols))
 		default:
@@ -234,7 +256,7 @@ func (c Chosen) New(stream *recorder.Stream, sink heisen.Sink) ([]heisen.Detecto
 
 // detectFlag defines -detect, and -name.flag for each flag of a detector.
 func (inv *invocation) detectFlag() *detection {
-	d := &detection{known: inv.tool.detectors(), chosen: inv.tool.Detect, mcm: inv.mcmFlags()}
+	d := &detection{known: inv.tool.detectors(), chosen: inv.tool.Detect, mcm: inv.mcmFlags(), transactions: inv.transactionsFlag()}
 	if len(d.chosen) == 0 {
 		d.chosen = []string{fasttrackName}
 	}

@@ -55,7 +55,7 @@ var flagGroups = []struct {
 	title string
 	flags []string
 }{
-	{"detectors", []string{"detect", "predict", "filter"}},
+	{"detectors", []string{"detect", "predict", "filter", "transactions"}},
 	{"packages", []string{"pkgs", "hide", "hide.once", "hide.limit"}},
 	{"reports", []string{"report", "baseline", "write-baseline", "suppress", "schedules", "unconfirmed", "timing", "merge"}},
 	{"search", []string{

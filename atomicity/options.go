@@ -1,0 +1,89 @@
+package atomicity
+
+import (
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/option"
+)
+
+// Boundaries says which events begin and end transactions. Values are combined with |.
+//
+// The events of a thread from the first to the last of a transaction belong to it, and so does
+// everything in between: a transaction within another one belongs to the outermost. The End of a
+// thread ends its transaction.
+type Boundaries uint8
+
+const (
+	// Marked transactions extend from an Enter to its Exit.
+	Marked Boundaries = 1 << iota
+	// CriticalSections extend from the acquisition of a lock, in either mode, until the thread holds
+	// as many locks as before it.
+	CriticalSections
+	// Calls extend from a Call to its Return.
+	Calls
+
+	allBoundaries = Marked | CriticalSections | Calls
+)
+
+// Option is an option that every constructor of the package accepts.
+type Option func(*config) error
+
+type config struct {
+	sink         heisen.Sink
+	boundaries   Boundaries
+	selected     func(heisen.Event) bool
+	noFirstLevel bool
+}
+
+// WithSink sets where a detector reports its findings. Without it, or with nil, findings are
+// counted and discarded.
+func WithSink(sink heisen.Sink) Option {
+	return func(c *config) error {
+		if c.sink = sink; sink == nil {
+			c.sink = discard
+		}
+		return nil
+	}
+}
+
+// WithBoundaries sets which events begin and end transactions. The default is Marked.
+func WithBoundaries(b Boundaries) Option {
+	return func(c *config) error {
+		if b == 0 || b&^allBoundaries != 0 {
+			return option.Errorf("WithBoundaries: %#x, want a combination of Marked, CriticalSections and Calls", uint8(b))
+		}
+		c.boundaries = b
+		return nil
+	}
+}
+
+// WithSelection limits the transactions to those for which selected returns true. It is called with
+// each Enter, acquisition or Call that could begin one, and may decide by the object, such as the
+// name of a transaction or function, or by the site. The event is valid only during the call.
+func WithSelection(selected func(heisen.Event) bool) Option {
+	return func(c *config) error {
+		if selected == nil {
+			return option.Errorf("WithSelection: the function is nil")
+		}
+		c.selected = selected
+		return nil
+	}
+}
+
+// WithoutFirstLevel says that a Call within no other Call begins no transaction. It excludes the
+// functions that goroutines start with, which are rarely meant to be atomic.
+func WithoutFirstLevel() Option {
+	return func(c *config) error {
+		c.noFirstLevel = true
+		return nil
+	}
+}
+
+func discard(heisen.Finding) {}
+
+func defaults() config { return config{sink: discard, boundaries: Marked} }
+
+func newConfig(constructor string, opts []Option) (config, error) {
+	c := defaults()
+	err := option.Apply(constructor, &c, opts)
+	return c, err
+}

@@ -1,0 +1,44 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/heisen-go/heisen"
+)
+
+// beginsTransaction reports whether a transaction can begin with an op.
+func beginsTransaction(op string) bool {
+	return op == heisen.Enter.String() || op == heisen.Call.String() ||
+		op == heisen.Acquire.String() || op == heisen.AcquireShared.String()
+}
+
+// transaction returns the index of the access at which the transaction begins that f is about, or -1
+// if f is about no transaction: it is the first one by the goroutine of the last access.
+func transaction(f *Finding) int {
+	last := len(f.Accesses) - 1
+	if f.Kind != heisen.Atomicity || last < 1 {
+		return -1
+	}
+	i := slices.IndexFunc(f.Accesses, func(a Access) bool { return a.Thread == f.Accesses[last].Thread })
+	if i == last || !beginsTransaction(f.Accesses[i].Op) {
+		return -1
+	}
+	return i
+}
+
+// isNameless reports whether an access is the begin of a transaction without a name.
+func isNameless(a *Access) bool { return a.Op == heisen.Enter.String() && a.Object == "0x0" }
+
+// writeTransaction prints which transaction was interrupted, and the steps in their order, with a
+// column for each goroutine.
+func writeTransaction(b *strings.Builder, f *Finding, begin int) {
+	a := &f.Accesses[begin]
+	what := ""
+	if !isNameless(a) {
+		what = " " + nameAndObject(a.Variable, a.Object)
+	}
+	fmt.Fprintf(b, "Transaction of %s, from %s%s at %s\n\n", a.Goroutine, words(a.Op), what, place(a))
+	writeLanes(b, f.Accesses)
+}
