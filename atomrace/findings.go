@@ -79,6 +79,9 @@ func (d *Detector) reportViolations(th *thread, end *heisen.Access) {
 		if end != nil {
 			last = *end
 		}
+		if !d.sections.inside(v.Rule, last) {
+			continue
+		}
 		var all [4]heisen.Access
 		accesses := append(all[:0], first)
 		if v.Wrote && v.WriterFirst {

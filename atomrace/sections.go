@@ -18,7 +18,9 @@ import (
 type sectionTable struct {
 	sections []section.Section
 	table    *atomrace.Table
+	locator  section.Locator
 	depth    func(heisen.Context) int // nil if Call and Return events say it
+	ends     []section.Role           // in the order of AddEnd
 
 	sites [2]radixTable[atomic.Uint32] // by mode: one more than the number; 0 if not known yet
 
@@ -40,7 +42,7 @@ func newSectionTable(table *atomrace.Table, sections []section.Section, locator 
 		sections[i].Ends = slices.Clone(sections[i].Ends)
 	}
 	s := &sectionTable{
-		sections: sections, table: table, index: index, depth: locator.Depth,
+		sections: sections, table: table, index: index, locator: locator, depth: locator.Depth,
 		numbers: map[string]uint32{}, depths: map[heisen.Context]uint32{},
 	}
 	ends, places := 0, map[section.Location]bool{}
@@ -112,7 +114,20 @@ func (s *sectionTable) addRole(role section.Role, n uint32) bool {
 		return s.table.AddEntry(number, n)
 	}
 	allow := s.sections[role.Section].Ends[role.End].Allow
-	return s.table.AddEnd(number, n, allow&section.Reads != 0, allow&section.Writes != 0)
+	if !s.table.AddEnd(number, n, allow&section.Reads != 0, allow&section.Writes != 0) {
+		return false
+	}
+	s.ends = append(s.ends, role)
+	return true
+}
+
+// inside reports whether an access is made in a call of one of the functions of an end, the n-th that
+// was added, from 1.
+func (s *sectionTable) inside(n uint32, access heisen.Access) bool {
+	s.mu.Lock()
+	role := s.ends[n-1]
+	s.mu.Unlock()
+	return s.locator.Inside(&s.sections[role.Section].Ends[role.End], access)
 }
 
 // place returns the location of a role as the section names it.

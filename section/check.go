@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -13,6 +14,8 @@ import (
 //   - the entry and the ends have a file as path.Clean writes it, a line from 1, and one mode, Reads
 //     or Writes;
 //   - there is at least one end, and no location is an end twice;
+//   - the functions of an end have a file as path.Clean writes it and lines from 1, and none is listed
+//     twice;
 //   - the entry is among the ends if and only if the section is Circular;
 //   - Circular and Recursive are not both set, because a nested entry would have two meanings;
 //   - Above is not negative, and Pattern consists of letters and dashes.
@@ -65,6 +68,14 @@ func (s *Section) check() error {
 			return fmt.Errorf("end %v is listed twice", e.At)
 		}
 		ends[e.At] = true
+		for i, in := range e.In {
+			if err := in.check(); err != nil {
+				return fmt.Errorf("end %v: %w", e.At, err)
+			}
+			if slices.Contains(e.In[:i], in) {
+				return fmt.Errorf("end %v: %v is listed twice", e.At, in)
+			}
+		}
 	}
 	switch {
 	case s.Circular && !ends[s.Entry]:
@@ -77,6 +88,18 @@ func (s *Section) check() error {
 		return fmt.Errorf("above is %d, want at least 0", s.Above)
 	case strings.Trim(s.Pattern, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-") != "":
 		return fmt.Errorf("pattern %q has characters other than letters and dashes", s.Pattern)
+	}
+	return nil
+}
+
+func (l Lines) check() error {
+	switch {
+	case l.File == "":
+		return errors.New("no file of a function")
+	case l.File != path.Clean(l.File):
+		return fmt.Errorf("file is %q, want %q", l.File, path.Clean(l.File))
+	case l.First < 1 || l.Last < l.First:
+		return fmt.Errorf("a function from line %d to line %d", l.First, l.Last)
 	}
 	return nil
 }

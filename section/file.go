@@ -41,7 +41,8 @@ const (
 // its Entry: a file and a line, then read or write. The lines that follow belong to the section. Their
 // order is free:
 //
-//	end PLACE MODE ALLOW   an End; ALLOW is {}, {read}, {write} or {read,write}
+//	end PLACE MODE ALLOW   an End; ALLOW is {}, {read}, {write} or {read,write};
+//	                       "in FILE:FIRST-LAST" may follow, more than once, for In
 //	variable NAME          Variable
 //	pattern NAME           Pattern
 //	circular               Circular
@@ -170,8 +171,9 @@ func parsePart(s *Section, what string, words []string) (err error) {
 	switch {
 	case !known:
 		return fmt.Errorf("%q is none of section, end, variable, pattern, circular, recursive, above", what)
-	case len(words) != n && what == "end":
-		return errors.New("want the form: end FILE:LINE MODE ALLOW")
+	case what == "end" && (len(words) < n || len(words)%2 == 0):
+		return errors.New("want the form: end FILE:LINE MODE ALLOW [in FILE:FIRST-LAST]")
+	case what == "end":
 	case len(words) != n:
 		return fmt.Errorf("%q takes %d words, got %d", what, n, len(words))
 	}
@@ -182,6 +184,9 @@ func parsePart(s *Section, what string, words []string) (err error) {
 			return err
 		}
 		if end.Allow, err = parseAllow(words[2]); err != nil {
+			return err
+		}
+		if end.In, err = parseIn(words[3:]); err != nil {
 			return err
 		}
 		s.Ends = append(s.Ends, end)
@@ -217,6 +222,30 @@ func parseLocation(place, mode string) (l Location, err error) {
 		return l, fmt.Errorf("mode %q is neither read nor write", mode)
 	}
 	return l, nil
+}
+
+// parseIn takes in the functions of an end.
+func parseIn(words []string) (in []Lines, err error) {
+	for i := 0; i+1 < len(words); i += 2 {
+		if words[i] != "in" {
+			return nil, fmt.Errorf("%q where \"in\" is wanted", words[i])
+		}
+		text := words[i+1]
+		colon := strings.LastIndexByte(text, ':')
+		first, last, ok := strings.Cut(text[colon+1:], "-")
+		if colon <= 0 || !ok {
+			return nil, fmt.Errorf("%q does not name a function, want FILE:FIRST-LAST", text)
+		}
+		l := Lines{File: path.Clean(text[:colon])}
+		if l.First, err = parseNumber(first); err == nil {
+			l.Last, err = parseNumber(last)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q does not name a function: %w", text, err)
+		}
+		in = append(in, l)
+	}
+	return in, nil
 }
 
 func parseAllow(text string) (Modes, error) {
@@ -327,6 +356,8 @@ func writeSection(w io.Writer, s *Section) {
 	ends := slices.Clone(s.Ends)
 	slices.SortFunc(ends, func(a, b End) int { return compareLocations(a.At, b.At) })
 	for _, e := range ends {
-		fmt.Fprintf(w, "\tend %v %v\n", e.At, e.Allow)
+		e.In = slices.Clone(e.In)
+		slices.SortFunc(e.In, compareLines)
+		fmt.Fprintf(w, "\tend %v\n", e)
 	}
 }

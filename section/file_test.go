@@ -28,21 +28,21 @@ func TestDecode(t *testing.T) {
 	want := []Section{
 		{
 			Variable: "t.*", Entry: Location{"shop/till.go", 40, Writes},
-			Ends:  []End{{Location{"shop/till.go", 44, Writes}, 0}, {Location{"shop/till.go", 51, Reads}, Reads}},
+			Ends:  []End{{Location{"shop/till.go", 44, Writes}, 0, nil}, {Location{"shop/till.go", 51, Reads}, Reads, nil}},
 			Above: 2, Comment: "Nobody may see the till between the two.\nthe happy path",
 		},
 		{
 			Variable: `m["a b"]`, Entry: Location{"my shop/bank.go", 31, Reads},
-			Ends:    []End{{Location{"my shop/bank.go", 33, Writes}, Reads}, {Location{"my shop/bank.go", 31, Writes}, Reads | Writes}},
+			Ends:    []End{{Location{"my shop/bank.go", 33, Writes}, Reads, nil}, {Location{"my shop/bank.go", 31, Writes}, Reads | Writes, nil}},
 			Pattern: "load-and-store",
 		},
 		{
 			Entry: Location{"shop/till.go", 12, Reads}, Recursive: true, Pattern: "consecutive",
-			Ends: []End{{Location{"shop/till.go", 12, Writes}, Writes}},
+			Ends: []End{{Location{"shop/till.go", 12, Writes}, Writes, nil}},
 		},
 		{
 			Entry: Location{"shop/till.go", 9, Reads}, Circular: true,
-			Ends: []End{{Location{"shop/till.go", 9, Reads}, Reads}},
+			Ends: []End{{Location{"shop/till.go", 9, Reads}, Reads, nil}},
 		},
 	}
 	for name, text := range map[string]string{
@@ -98,10 +98,15 @@ func TestDecodeErrors(t *testing.T) {
 		{header + "\nsection a.go:1 update", `line 2: mode "update" is neither read nor write`},
 		{header + "\nsection \"a.go:1 read", `line 2: invalid quoted word: "a.go:1 read`},
 		{header + "\nsection \"a.go:1\"read", `line 2: want a blank after "a.go:1"`},
-		{start + "end a.go:2 write", "line 4: want the form: end FILE:LINE MODE ALLOW"},
+		{start + "end a.go:2 write", "line 4: want the form: end FILE:LINE MODE ALLOW [in FILE:FIRST-LAST]"},
 		{start + "end a.go:2 write read", `line 4: "read" is none of {}, {read}, {write}, {read,write}`},
 		{start + "end a.go:2 write {write,read}", `line 4: "{write,read}" is none of {}, {read}, {write}, {read,write}`},
-		{start + "end a.go:2 write {read, write}", "line 4: want the form: end FILE:LINE MODE ALLOW"},
+		{start + "end a.go:2 write {read, write}", "line 4: want the form: end FILE:LINE MODE ALLOW [in FILE:FIRST-LAST]"},
+		{start + "end a.go:2 write {} at a.go:1-2", `line 4: "at" where "in" is wanted`},
+		{start + "end a.go:2 write {} in a.go:7", `line 4: "a.go:7" does not name a function, want FILE:FIRST-LAST`},
+		{start + "end a.go:2 write {} in a.go:7-x", `line 4: "a.go:7-x" does not name a function: "x" is not a number`},
+		{start + "end a.go:2 write {} in a.go:7-6", "line 3: end a.go:2 write: a function from line 7 to line 6"},
+		{start + "end a.go:2 write {} in a.go:7-8 in a.go:7-8", "line 3: end a.go:2 write: a.go:7-8 is listed twice"},
 		{start + "variable a b", `line 4: "variable" takes 1 words, got 2`},
 		{start + "circular yes", `line 4: "circular" takes 0 words, got 1`},
 		{start + "above -x", `line 4: "-x" is not a number`},
@@ -133,7 +138,7 @@ func TestDecodeFailingReader(t *testing.T) {
 	if !errors.Is(err, broken) || errors.Is(err, ErrInvalid) || got != nil || err.Error() != "reading sections: line 4: broken" {
 		t.Errorf("%v, error %v", got, err)
 	}
-	good := []Section{{Entry: Location{"a.go", 1, Reads}, Ends: []End{{Location{"a.go", 2, Reads}, 0}}}}
+	good := []Section{{Entry: Location{"a.go", 1, Reads}, Ends: []End{{Location{"a.go", 2, Reads}, 0, nil}}}}
 	if err := Encode(failingWriter{broken}, good); !errors.Is(err, broken) || errors.Is(err, ErrInvalid) {
 		t.Errorf("error %v", err)
 	}
@@ -146,7 +151,7 @@ func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
 func TestCheck(t *testing.T) {
 	at := func(line int, mode Modes) Location { return Location{"a.go", line, mode} }
 	good := func() Section {
-		return Section{Variable: "a.n", Entry: at(1, Reads), Ends: []End{{at(2, Writes), Reads}, {at(3, Reads), 0}}}
+		return Section{Variable: "a.n", Entry: at(1, Reads), Ends: []End{{at(2, Writes), Reads, nil}, {at(3, Reads), 0, nil}}}
 	}
 	with := func(change func(*Section)) []Section {
 		s := good()
@@ -230,8 +235,15 @@ func drawSections(t *rapid.T) []Section {
 	location := rapid.Custom(func(t *rapid.T) Location {
 		return Location{name.Draw(t, "file"), rapid.IntRange(1, 5).Draw(t, "line"), rapid.SampledFrom([]Modes{Reads, Writes}).Draw(t, "mode")}
 	})
+	lines := rapid.Custom(func(t *rapid.T) Lines {
+		first := rapid.IntRange(1, 5).Draw(t, "first")
+		return Lines{name.Draw(t, "file"), first, first + rapid.IntRange(0, 2).Draw(t, "more")}
+	})
 	end := rapid.Custom(func(t *rapid.T) End {
-		return End{location.Draw(t, "at"), Modes(rapid.IntRange(0, 3).Draw(t, "allow"))}
+		return End{
+			location.Draw(t, "at"), Modes(rapid.IntRange(0, 3).Draw(t, "allow")),
+			rapid.SliceOfNDistinct(lines, 0, 2, func(l Lines) Lines { return l }).Draw(t, "in"),
+		}
 	})
 	section := rapid.Custom(func(t *rapid.T) Section {
 		s := Section{
@@ -266,6 +278,13 @@ func canonical(sections []Section) []Section {
 	for i := range out {
 		out[i].Ends = slices.Clone(out[i].Ends)
 		slices.SortFunc(out[i].Ends, func(a, b End) int { return compareLocations(a.At, b.At) })
+		for j := range out[i].Ends {
+			e := &out[i].Ends[j]
+			if e.In = slices.Clone(e.In); len(e.In) == 0 {
+				e.In = nil
+			}
+			slices.SortFunc(e.In, compareLines)
+		}
 	}
 	return out
 }

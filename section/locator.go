@@ -30,6 +30,10 @@ type Locator struct {
 	// Depth returns the number of calls on the stack of a context. It serves streams whose records
 	// have contexts. It is nil for streams with Call and Return events.
 	Depth func(heisen.Context) int
+
+	// Stack returns the frames on the stack of an access, innermost first, for End.In. If it is nil,
+	// or returns none, then no access is known to be outside of the functions of an end.
+	Stack func(heisen.Context, heisen.Site) []heisen.Frame
 }
 
 // LocateIn returns a Locator for a stream with the given symbols. It locates a site by its innermost
@@ -56,7 +60,35 @@ func LocateIn(symbols *heisen.Symbols, folder string) Locator {
 		},
 		Folder: folder,
 		Depth:  func(c heisen.Context) int { return len(symbols.Calls(c)) },
+		Stack: func(c heisen.Context, site heisen.Site) (stack []heisen.Frame) {
+			if c == 0 {
+				return nil
+			}
+			stack = append(stack, symbols.Site(site).Frames...)
+			for _, call := range symbols.Calls(c) {
+				stack = append(stack, symbols.Site(call).Frames...)
+			}
+			return stack
+		},
 	}
+}
+
+// Inside reports whether an access is made in a call of one of the functions of an end, as far as
+// that is known. It costs a walk of the stack if the end has functions.
+func (l *Locator) Inside(end *End, access heisen.Access) bool {
+	if l == nil || end == nil || len(end.In) == 0 || l.Stack == nil {
+		return true
+	}
+	stack := l.Stack(access.Context, access.Site)
+	for _, frame := range stack {
+		at := l.location(frame.File, frame.Line, 0)
+		for _, in := range end.In {
+			if in.First <= at.Line && at.Line <= in.Last && at.File == l.location(in.File, in.First, 0).File {
+				return true
+			}
+		}
+	}
+	return len(stack) == 0
 }
 
 // location returns the location in the one form under which an Index knows it: with an absolute or

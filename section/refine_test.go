@@ -16,8 +16,8 @@ import (
 func till() []Section {
 	at := func(line int, mode Modes) Location { return Location{"till.go", line, mode} }
 	return []Section{
-		{Variable: "t.sum", Entry: at(10, Reads), Ends: []End{{at(12, Writes), Reads}, {at(15, Writes), 0}}},
-		{Variable: "t.sum", Entry: at(30, Reads), Ends: []End{{at(31, Reads), Reads}}},
+		{Variable: "t.sum", Entry: at(10, Reads), Ends: []End{{at(12, Writes), Reads, nil}, {at(15, Writes), 0, nil}}},
+		{Variable: "t.sum", Entry: at(30, Reads), Ends: []End{{at(31, Reads), Reads, nil}}},
 	}
 }
 
@@ -233,7 +233,7 @@ func TestRefinerProperty(t *testing.T) {
 func ExampleRefiner() {
 	sections := []Section{{
 		Entry: Location{"till.go", 10, Reads},
-		Ends:  []End{{Location{"till.go", 12, Writes}, Reads}, {Location{"till.go", 15, Writes}, 0}},
+		Ends:  []End{{Location{"till.go", 12, Writes}, Reads, nil}, {Location{"till.go", 15, Writes}, 0, nil}},
 	}}
 	r, err := NewRefiner(sections, 3)
 	if err != nil {
@@ -263,5 +263,5 @@ func ExampleRefiner() {
 	// 0 pruned
 	// 0 pruned
 	// 0 pruned
-	// till.go:10 read [{till.go:12 write {read}} {till.go:15 write {read,write}}]
+	// till.go:10 read [till.go:12 write {read} till.go:15 write {read,write}]
 }

@@ -62,6 +62,34 @@ type End struct {
 	// Allow is what other threads may do to the variable between the entry and this end. An end that
 	// allows everything cannot be violated.
 	Allow Modes
+	// In are functions. If there are any, an access at At that is made in none of their calls gives
+	// the section up without a check. Accessors need this: a get and a put belong together where a
+	// function tests what it got before it puts, and not where another function calls both.
+	In []Lines
+}
+
+// String returns the end as sections files write it, such as "bank.go:33 write {read}".
+func (e End) String() string {
+	out := fmt.Sprintf("%v %v", e.At, e.Allow)
+	for _, l := range e.In {
+		out += fmt.Sprintf(" in %v", l)
+	}
+	return out
+}
+
+// Lines stands for a function, by the lines of its source.
+type Lines struct {
+	File        string // as in Location
+	First, Last int    // from 1
+}
+
+// String returns the lines as sections files write them, such as "bank.go:31-40".
+func (l Lines) String() string {
+	return word(fmt.Sprintf("%s:%d-%d", l.File, l.First, l.Last))
+}
+
+func compareLines(a, b Lines) int {
+	return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.First, b.First), cmp.Compare(a.Last, b.Last))
 }
 
 // Section is an atomic section over one variable (section 3.2 of the paper). After a thread has made

@@ -164,9 +164,10 @@ func (t *Tracker) leave(th *trackedThread, roles []Role, access heisen.Access) {
 			a.nested--
 			i++
 		default:
-			p := Execution{Section: a.section, Entry: a.entry, End: access, Allow: t.index.sections[a.section].Ends[end].Allow}
+			e := &t.index.sections[a.section].Ends[end]
+			p := Execution{Section: a.section, Entry: a.entry, End: access, Allow: e.Allow}
 			th.giveUp(i)
-			if p.Allow != Reads|Writes {
+			if p.Allow != Reads|Writes && t.index.locator.Inside(e, access) {
 				t.ended(p)
 			}
 		}

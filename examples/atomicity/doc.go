@@ -9,8 +9,10 @@
 //   - closer: tests a flag in one critical section and sets it in another;
 //   - queue: uses a length as an index after the length may have changed;
 //   - desk: reads and writes a number in two critical sections. No other goroutine ever
-//     interleaves, but package mcm predicts that one could.
+//     interleaves, but package mcm predicts that one could;
+//   - accessors: twenty types whose methods call accessors that lock, each for itself, and their
+//     correct twins. They are tested, not run.
 //
-// Each folder has a file heisen.sections with the accesses that are meant to be atomic.
-// With -fixed they are atomic.
+// Each folder of a program has a file heisen.sections with the accesses that are meant to be
+// atomic. With -fixed they are atomic. The sections of accessors are inferred.
 package atomicity

@@ -109,9 +109,12 @@ var methods = map[string]struct {
 	"report: Resolver":    {(*report.Resolver)(nil), ready},
 	"report: Suppression": {(*report.Suppression)(nil), ready},
 
+	"section: End":          {(*section.End)(nil), ready},
 	"section: Index":        {(*section.Index)(nil), ready},
 	"section: Interleaving": {(*section.Interleaving)(nil), ready},
+	"section: Lines":        {(*section.Lines)(nil), ready},
 	"section: Location":     {(*section.Location)(nil), ready},
+	"section: Locator":      {(*section.Locator)(nil), ready},
 	"section: Modes":        {(*section.Modes)(nil), ready},
 	"section: Refiner":      {(*section.Refiner)(nil), ready},
 	"section: Role":         {(*section.Role)(nil), ready},

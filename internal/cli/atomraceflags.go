@@ -32,6 +32,7 @@ type atomraceFlags struct {
 	relative []section.Section // as they stand in the file
 	read     []section.Section // with absolute names of files
 	dir      string            // of the file
+	inferred bool              // the sections come from the source of the tests
 }
 
 // atomraceFlags defines -sections and the flags that say where goroutines are made
@@ -50,7 +51,7 @@ func (inv *invocation) atomraceFlags() *atomraceFlags {
 
 // sectionsFlag defines -sections.
 func (o *atomraceFlags) sectionsFlag(inv *invocation) {
-	inv.flags.StringVar(&o.sections, "sections", "", "atomrace: check the atomic sections in `file`; mcm: predict their violations")
+	inv.flags.StringVar(&o.sections, "sections", "", "atomrace: check the atomic sections in `file`; mcm: predict their violations;\nwithout it, heisen test infers sections for atomrace, unless `file` is none")
 }
 
 // live returns what programs themselves look for, or nil if no chosen detector works inside
@@ -69,7 +70,7 @@ func (o *atomraceFlags) live(inv *invocation, d *detection) (*recorder.Live, err
 			}
 		}
 	}
-	if o.sections != "" {
+	if o.sections != "" && o.sections != noSections {
 		if err := o.readSections(); err != nil {
 			return nil, err
 		}
@@ -138,7 +139,11 @@ func (o *atomraceFlags) absolute(sections []section.Section) []section.Section {
 		s := &sections[i]
 		s.Entry, s.Ends = full(s.Entry), slices.Clone(s.Ends)
 		for j := range s.Ends {
-			s.Ends[j].At = full(s.Ends[j].At)
+			e := &s.Ends[j]
+			e.At, e.In = full(e.At), slices.Clone(e.In)
+			for k := range e.In {
+				e.In[k].File = full(section.Location{File: e.In[k].File}).File
+			}
 		}
 	}
 	return sections
@@ -247,24 +252,36 @@ func overlapFinding(found recorder.Overlap) heisen.Finding {
 	return f
 }
 
+// end returns the end of a section at which a program has found a violation.
+func (o *atomraceFlags) end(violation recorder.Overlap) *section.End {
+	n := violation.End
+	for i := range violation.Section {
+		n -= len(o.read[i].Ends)
+	}
+	return &o.read[violation.Section].Ends[n]
+}
+
 // observe calls report with each overlap that a program reports, and with the finding. It leaves
 // out violations of sections whose variable is another one than the accessed one.
 func (o *atomraceFlags) observe(stream *recorder.Stream, found *findings, report func(recorder.Overlap, heisen.Finding)) {
 	type key struct {
 		section    int
 		entry, end heisen.Site
+		context    heisen.Context // of the end
 	}
 	known := map[key]bool{}
+	locator := section.LocateIn(stream.Symbols(), string(filepath.Separator))
 	stream.OnOverlap(func(overlap recorder.Overlap) {
 		f := overlapFinding(overlap)
 		if overlap.Section >= len(o.read) {
 			return
 		}
-		if overlap.Section >= 0 && o.read[overlap.Section].Variable != "" {
-			k := key{overlap.Section, f.Accesses[0].Site, f.Accesses[len(f.Accesses)-1].Site}
+		if overlap.Section >= 0 {
+			s, last := &o.read[overlap.Section], f.Accesses[len(f.Accesses)-1]
+			k := key{overlap.Section, f.Accesses[0].Site, last.Site, last.Context}
 			concerned, ok := known[k]
 			if !ok {
-				concerned = found.isAbout(f, stream.Symbols(), &o.read[overlap.Section])
+				concerned = locator.Inside(o.end(overlap), last) && (s.Variable == "" || found.isAbout(f, stream.Symbols(), s))
 				known[k] = concerned
 			}
 			if !concerned {

@@ -109,6 +109,7 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		return Failed, err
 	}
 	s.leaks = w.detect.leaks()
+	s.guessed = w.overlaps.inferred && len(w.live.Noise.At) == 0
 	status, err := s.run(cmd)
 	if w.predictions != nil {
 		err = errors.Join(err, w.confirmPredictions(inv))

@@ -19,7 +19,7 @@ func (inv *invocation) infer() (int, error) {
 	out := inv.flags.String("o", stdStream, "write the sections to `file`")
 	verbose := inv.flags.Bool("v", false, "list the sections on standard error")
 	locked := inv.flags.Bool("locked", false, "include sections during which a lock is held")
-	inv.flags.BoolVar(&source.Tests, "tests", false, "analyze tests too")
+	inv.flags.BoolVar(&source.Tests, "tests", true, "analyze test files too, as go vet does")
 	inv.flags.Func("tags", "comma-separated `list` of build tags", func(list string) error {
 		source.Tags = strings.Split(list, ",")
 		return nil
@@ -96,7 +96,11 @@ func (inv *invocation) writeInferred(found *infer.Inferred, file string, verbose
 		}
 		s.Entry.File = relative(dir, s.Entry.File)
 		for j := range s.Ends {
-			s.Ends[j].At.File = relative(dir, s.Ends[j].At.File)
+			e := &s.Ends[j]
+			e.At.File = relative(dir, e.At.File)
+			for k := range e.In {
+				e.In[k].File = relative(dir, e.In[k].File)
+			}
 		}
 	}
 	if err := inv.writeSections(file, found.Sections); err != nil {

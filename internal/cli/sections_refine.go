@@ -25,7 +25,7 @@ func (inv *invocation) refine() (int, error) {
 	if err := inv.refineLine(); err != nil {
 		return Misused, err
 	}
-	if o.sections == "" {
+	if o.sections == "" || o.sections == noSections {
 		return Misused, misuse("no -sections file")
 	}
 	if *runs < 1 || *calm < 1 {

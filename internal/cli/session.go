@@ -38,6 +38,7 @@ type session struct {
 	mu       sync.Mutex
 	seen     int                       // programs that connected
 	killed   map[string]int            // child processes that were killed, by the name of the program
+	guessed  bool                      // nobody named the places of live: it is no wonder if none is reached
 	met      bool                      // a program reached a place that live names, or did not report whether it did
 	failed   error                     // the first error of a program
 	open     map[*recorder.Program]int // process IDs
@@ -87,7 +88,7 @@ func (s *session) run(cmd *exec.Cmd) (int, error) {
 	for name, n := range s.killed {
 		fmt.Fprintf(s.errors, "%s: %s: %d child process(es) killed; what they did last is not recorded\n", s.name, name, n)
 	}
-	if s.live.NumPlaces() > 0 && s.seen > 0 && !s.met {
+	if s.live.NumPlaces() > 0 && !s.guessed && s.seen > 0 && !s.met {
 		fmt.Fprintf(s.errors, "%s: no place of the sections or of the noise was reached: they may belong to other sources, or to packages that are not recorded\n", s.name)
 	}
 	if err == nil {

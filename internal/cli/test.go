@@ -24,6 +24,9 @@ own and arguments. $heisen's flags stand wherever those of go test may stand. Wh
 both have a flag of the same name, it is that of go test. The first -- ends
 $heisen's flags. -vet has no effect. With -c nothing runs.
 
+With -detect atomrace and without -sections, $heisen infers the atomic sections
+of the tested packages, see $heisen sections -h. -sections none checks none.
+
 The tests run under go test, with the recorder in the test binaries. A finding
 fails them. A report names the tests whose goroutines made the accesses. The
 detector leak looks for goroutines that wait for ever at the end of each test,
@@ -53,6 +56,9 @@ func (inv *invocation) test() (int, error) {
 		watch.detect.add(mcmName)
 		watch.predictions = newFindings(inv.resolver, nil, watch.known)
 		watch.folder = *folder
+	}
+	if err := watch.overlaps.inferSections(inv, watch.detect); err != nil {
+		return Failed, err
 	}
 	if err := watch.prepare(inv); err != nil {
 		return Failed, err

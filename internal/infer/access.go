@@ -22,11 +22,6 @@ type access struct {
 	exact  bool          // an atomic operation that returns or compares the old value: a swap
 }
 
-// sameElement reports whether two accesses to a map may concern the same element.
-func (a *access) sameElement(b *access) bool {
-	return a.key == nil || b.key == nil || sameValue(a.key, b.key)
-}
-
 // accessOf returns the access that an instruction makes, or nil. Instructions without a place in the
 // source, such as the copy of a parameter that a literal captures, make none.
 func (p *program) accessOf(ins ssa.Instruction) *access {
@@ -97,6 +92,9 @@ func (a *access) call(c *ssa.CallCommon) bool {
 		return false
 	}
 	callee := c.StaticCallee()
+	if callee != nil && strings.HasPrefix(callee.String(), "(*sync.Map).") {
+		return a.syncMap(c, callee.Name())
+	}
 	if callee == nil || callee.Object() == nil || callee.Object().Pkg() == nil ||
 		callee.Object().Pkg().Path() != "sync/atomic" || len(c.Args) == 0 {
 		return false
@@ -105,6 +103,9 @@ func (a *access) call(c *ssa.CallCommon) bool {
 		return false
 	}
 	a.path, a.stored = pointee(c.Args[0]), c.Args[1:]
+	for _, arg := range c.Args[1:] {
+		a.stored = append(a.stored[:len(a.stored):len(a.stored)], contentsOf(arg)...)
+	}
 	switch name := callee.Object().Name(); {
 	case strings.HasPrefix(name, "Load"):
 		a.stored = nil
@@ -116,6 +117,45 @@ func (a *access) call(c *ssa.CallCommon) bool {
 		return false
 	}
 	return true
+}
+
+// syncMap fills in the access of a method of sync.Map. The recorder reports the atomic operations on
+// an element of the map, at the line of the call.
+func (a *access) syncMap(c *ssa.CallCommon, method string) bool {
+	a.path = pointee(c.Args[0]).with(step{kind: contentsStep})
+	if len(c.Args) > 1 {
+		a.key = c.Args[1]
+		if boxed, ok := a.key.(*ssa.MakeInterface); ok {
+			a.key = boxed.X
+		}
+	}
+	switch method {
+	case "Load":
+	case "Store":
+		a.mode, a.stored = section.Writes, c.Args[2:]
+	case "Delete":
+		a.mode = section.Writes
+	case "LoadOrStore", "LoadAndDelete", "Swap", "CompareAndSwap", "CompareAndDelete":
+		a.mode, a.exact = section.Writes, true
+	default: // Range and Clear access all elements
+		return false
+	}
+	return true
+}
+
+// contentsOf returns what is stored in the variable that a pointer points to, if the function makes
+// the variable: an atomic pointer is often set to the address of a new value.
+func contentsOf(pointer ssa.Value) (values []ssa.Value) {
+	local, ok := pointer.(*ssa.Alloc)
+	if !ok {
+		return nil
+	}
+	for _, ref := range *local.Referrers() {
+		if store, ok := ref.(*ssa.Store); ok && store.Addr == local {
+			values = append(values, store.Val)
+		}
+	}
+	return values
 }
 
 // needed reports whether a value is used. The compiler does not load unused values, such as the

@@ -18,6 +18,9 @@ func origin(fn *ssa.Function) *ssa.Function {
 // body returns the function of this package that a call is known to call, or nil.
 func (p *program) body(call *ssa.CallCommon) *ssa.Function {
 	callee := call.StaticCallee()
+	if call.IsInvoke() {
+		callee = p.implementation(call.Method)
+	}
 	if callee == nil {
 		return nil
 	}
@@ -28,6 +31,61 @@ func (p *program) body(call *ssa.CallCommon) *ssa.Function {
 		return callee
 	}
 	return nil
+}
+
+// arguments returns the arguments of a call, of which the first is the receiver of a method. They
+// correspond to the parameters of the function that is called.
+func arguments(call *ssa.CallCommon) []ssa.Value {
+	if !call.IsInvoke() {
+		return call.Args
+	}
+	return append([]ssa.Value{call.Value}, call.Args...)
+}
+
+// implementation returns the function that a call of an interface's method calls, or nil if that is
+// not known. It is known if the interface is declared in this package, and one type of the package
+// implements it, with a pointer as the receiver. Types of other packages that implement it too are
+// not known.
+func (p *program) implementation(method *types.Func) *ssa.Function {
+	if fn, known := p.single[method]; known {
+		return fn
+	}
+	p.single[method] = nil
+	recv := method.Signature().Recv()
+	if recv == nil || method.Pkg() != p.pass.Pkg {
+		return nil
+	}
+	iface, ok := recv.Type().Underlying().(*types.Interface)
+	if !ok || named(recv.Type()) == nil {
+		return nil
+	}
+	var only *types.Func
+	scope := p.pass.Pkg.Scope()
+	for _, name := range scope.Names() {
+		obj, ok := scope.Lookup(name).(*types.TypeName)
+		if !ok || obj.IsAlias() {
+			continue
+		}
+		n, ok := obj.Type().(*types.Named)
+		if !ok || n.TypeParams().Len() > 0 || types.IsInterface(n) || !types.Implements(types.NewPointer(n), iface) {
+			continue
+		}
+		found, _, _ := types.LookupFieldOrMethod(types.NewPointer(n), true, method.Pkg(), method.Name())
+		fn, ok := found.(*types.Func)
+		if !ok || only != nil {
+			return nil
+		}
+		only = fn
+	}
+	if only == nil {
+		return nil
+	}
+	if _, ok := only.Signature().Recv().Type().(*types.Pointer); !ok {
+		return nil
+	}
+	fn := p.prog.FuncValue(only)
+	p.single[method] = fn
+	return fn
 }
 
 // callersKnown reports whether a function is only called by name and in this package.

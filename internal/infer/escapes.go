@@ -210,7 +210,7 @@ func (f *flow) call(ins ssa.Instruction, call *ssa.CallCommon, v ssa.Value) {
 		}
 		return
 	}
-	for i, arg := range call.Args {
+	for i, arg := range arguments(call) {
 		if arg != v {
 			continue
 		}

@@ -1,7 +1,6 @@
 package infer
 
 import (
-	"cmp"
 	"fmt"
 	"go/token"
 	"path/filepath"
@@ -48,6 +47,7 @@ type found struct {
 type foundEnd struct {
 	*access
 	allow section.Modes
+	in    []*ssa.Function // the access must be made in a call of one of these; nil: in any
 }
 
 // sections returns the sections of a pattern in the order of the source. gaveUp are the entries
@@ -61,7 +61,7 @@ func (p *program) sections(pattern *pattern) (out []found, gaveUp []*access) {
 			if !pattern.begins(a) || p.writes.final(a.path) || !p.shared.shared(a.path, nil) {
 				continue
 			}
-			f := &follower{p: p, pattern: pattern, entry: a, steps: maxSteps}
+			f := &follower{p: p, pattern: pattern, entry: a, top: fn, steps: maxSteps}
 			section, ok := f.section()
 			if f.steps < 0 {
 				gaveUp = append(gaveUp, a)
@@ -91,9 +91,11 @@ type follower struct {
 	p       *program
 	pattern *pattern
 	entry   *access
-	level   int    // calls above the entry's function
-	steps   int    // remaining budget of blocks and calls
-	holds   []hold // locks held at the entry or in callers; the bits of state.holds are indexes
+	level   int           // calls above the entry's function
+	top     *ssa.Function // the caller at this level; at level 0 the entry's function
+	unknown bool          // callers that are not known may exist
+	steps   int           // remaining budget of blocks and calls
+	holds   []hold        // locks held at the entry or in callers; the bits of state.holds are indexes
 	met     []meeting
 }
 
@@ -102,7 +104,8 @@ type meeting struct {
 	*access
 	end   bool
 	above int
-	safe  bool // a lock has been held all the way
+	top   *ssa.Function // the function above calls above the entry's
+	safe  bool          // a lock has been held all the way
 }
 
 // frame is a function on the path.
@@ -110,9 +113,11 @@ type frame struct {
 	fn      *ssa.Function
 	path    path               // by which it reaches the variable
 	derived map[ssa.Value]bool // computed from what the entry read
+	key     ssa.Value          // of the map element that the entry reads; nil if the frame has no value for it
 	start   *ssa.BasicBlock    // the block where control begins; nil if the function is called
 	depth   int
 	outer   *frame
+	call    *ssa.Call // by which outer calls the function
 }
 
 // state is what the analysis knows about a point on the path.
@@ -120,86 +125,6 @@ type state struct {
 	test  *ssa.BasicBlock // the test in whose branch control is, or nil
 	void  bool            // the section is over, although the detector does not see it
 	holds uint64          // a bit for each of follower.holds that was not released since the entry
-}
-
-// section follows the entry and returns the section that it begins, if there is one.
-//
-// At run time, a section ends at any access to its variable at the place of an end, however control
-// came there. The analysis therefore follows all paths, including those on which the section is
-// over. If such a path reaches the place of an end, there is no section.
-func (f *follower) section() (found, bool) {
-	block := f.entry.ins.Block()
-	fr := &frame{fn: f.entry.ins.Parent(), path: f.entry.path, start: block}
-	if v := f.entry.value(); v != nil {
-		fr.derived = derived([]ssa.Value{v}, block)
-	}
-	next := slices.Index(block.Instrs, f.entry.ins) + 1
-	exits := f.follow(fr, block, next, state{holds: f.hold(f.p.locks.at(f.entry.ins), fr.path)})
-	f.returnFrom(fr, exits)
-
-	above := 0
-	for _, m := range f.met {
-		if m.end {
-			above = max(above, m.above)
-		}
-	}
-	wrong := map[place]bool{}
-	for _, m := range f.met {
-		if !m.end && m.above <= above {
-			wrong[f.p.place(m.access)] = true
-		}
-	}
-	out := found{pattern: f.pattern.name, entry: f.entry, above: above, locked: true}
-	index := map[place]int{}
-	for _, m := range f.met {
-		at := f.p.place(m.access)
-		switch i, known := index[at]; {
-		case !m.end:
-			continue
-		case wrong[at]:
-			return found{}, false
-		case known:
-			if !m.safe {
-				out.ends[i].allow &= allowed(f.entry.mode, m.mode)
-			}
-		default:
-			index[at] = len(out.ends)
-			end := foundEnd{m.access, allowed(f.entry.mode, m.mode)}
-			if m.safe {
-				end.allow = section.Reads | section.Writes
-			}
-			out.ends = append(out.ends, end)
-		}
-		out.locked = out.locked && m.safe
-	}
-	if out.locked {
-		for i := range out.ends {
-			out.ends[i].allow = allowed(f.entry.mode, out.ends[i].mode)
-		}
-	}
-	slices.SortFunc(out.ends, func(a, b foundEnd) int { return cmp.Compare(a.at, b.at) })
-	return out, len(out.ends) > 0
-}
-
-// allowed returns the kinds of remote accesses that may come between two accesses to a variable:
-// those that leave the interleaving serializable, by table 1 of the paper.
-func allowed(first, last section.Modes) section.Modes {
-	if first == section.Writes && last == section.Writes {
-		return section.Writes
-	}
-	return section.Reads
-}
-
-// place is the place of an access in compiled code.
-type place struct {
-	file string
-	line int
-	mode section.Modes
-}
-
-func (p *program) place(a *access) place {
-	at := p.pass.Fset.Position(a.at)
-	return place{at.Filename, at.Line, a.mode}
 }
 
 // hold adds those of the held locks that protect a variable to f.holds and returns their bits.
@@ -224,25 +149,28 @@ func (f *follower) safe(set uint64, end *access) bool {
 	return false
 }
 
-// returnFrom follows control from the returns of a frame's function into its callers. If callers
-// may be unknown, it does so only for patterns for which any two accesses make a section. For other
-// patterns an unknown caller could reach an end without, for example, the test that makes it an
-// end.
+// returnFrom follows control from the returns of a frame's function into its callers. A caller that
+// is not known could reach an end without, for example, the test that makes it an end. The section
+// then has to say in which functions it ends.
 func (f *follower) returnFrom(fr *frame, exits []state) {
-	if f.level == maxAbove || len(exits) == 0 || !f.pattern.pairs && !f.p.callersKnown(fr.fn) {
+	if f.level == maxAbove || len(exits) == 0 {
 		return
 	}
 	f.level++
-	holds := f.holds
+	holds, top := f.holds, f.top
 	for _, call := range f.p.calls[fr.fn] {
 		p, ok := fr.path.back(&call.Call, fr.fn)
 		seeds := fr.returned(call)
 		if !ok || len(seeds) == 0 && !f.pattern.pairs {
 			continue
 		}
-		f.holds = nil
+		f.unknown = f.unknown || !f.p.callersKnown(fr.fn)
+		f.holds, f.top = nil, call.Parent()
 		held := f.hold(f.p.locks.at(call), p)
-		caller := &frame{fn: call.Parent(), path: p, start: call.Block(), derived: derived(seeds, call.Block())}
+		caller := &frame{
+			fn: call.Parent(), path: p, key: outward(fr.key, &call.Call, fr.fn),
+			start: call.Block(), derived: derived(seeds, call.Block()),
+		}
 		next := slices.Index(call.Block().Instrs, ssa.Instruction(call)) + 1
 		var out []state
 		for _, void := range []bool{false, true} {
@@ -252,34 +180,8 @@ func (f *follower) returnFrom(fr *frame, exits []state) {
 		}
 		f.returnFrom(caller, out)
 	}
-	f.holds = holds
+	f.holds, f.top = holds, top
 	f.level--
-}
-
-// returned returns the results of a call of the frame's function that are derived from the value
-// that the entry read.
-func (fr *frame) returned(call *ssa.Call) (out []ssa.Value) {
-	results := fr.fn.Signature.Results().Len()
-	for i := range results {
-		derived := false
-		for _, b := range fr.fn.Blocks {
-			if ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return); ok && i < len(ret.Results) && fr.derived[ret.Results[i]] {
-				derived = true
-			}
-		}
-		if !derived {
-			continue
-		}
-		if results == 1 {
-			return []ssa.Value{call}
-		}
-		for _, ref := range *call.Referrers() {
-			if part, ok := ref.(*ssa.Extract); ok && part.Index == i {
-				out = append(out, part)
-			}
-		}
-	}
-	return out
 }
 
 // follow follows control from an instruction of a block to the returns of the frame's function. It
@@ -345,18 +247,15 @@ func (f *follower) follow(fr *frame, from *ssa.BasicBlock, next int, st state) (
 
 // enter returns the state after control goes from one block to the next.
 func (f *follower) enter(fr *frame, from, to *ssa.BasicBlock, st state) state {
-	if fr.start == nil {
-		return st
-	}
 	if f.pattern.tests {
 		if test, ok := from.Instrs[len(from.Instrs)-1].(*ssa.If); ok && st.test == nil && fr.derived[test.Cond] {
 			st.test = from
 		}
-		if st.test != nil && !f.p.graph(fr.fn).inBranch(st.test, to) {
+		if st.test != nil && st.test.Parent() == fr.fn && !f.p.graph(fr.fn).inBranch(st.test, to) {
 			st.test = nil
 		}
 	}
-	if !f.pattern.pairs && to.Dominates(fr.start) {
+	if !f.pattern.pairs && fr.start != nil && to.Dominates(fr.start) {
 		st.void = true // another iteration of a loop around the entry
 	}
 	return st
@@ -371,14 +270,14 @@ func (f *follower) instruction(fr *frame, ins ssa.Instruction, st state) (_ stat
 	if a := f.p.byIns[ins]; a != nil {
 		switch {
 		case ins == f.entry.ins && fr.path.equal(a.path):
-			f.met = append(f.met, meeting{a, f.pattern.pairs && !st.void, f.level, f.safe(st.holds, a)})
+			f.met = append(f.met, meeting{a, f.pattern.pairs && !st.void, f.level, f.top, f.safe(st.holds, a)})
 			return st, nil, true
 		case fr.path.equal(a.path):
 			verdict := passes
 			if !st.void {
 				verdict = f.pattern.classify(f, fr, st, a)
 			}
-			f.met = append(f.met, meeting{a, verdict == ends, f.level, f.safe(st.holds, a)})
+			f.met = append(f.met, meeting{a, verdict == ends, f.level, f.top, f.safe(st.holds, a)})
 			if verdict == ends {
 				return st, nil, true
 			}
@@ -400,15 +299,20 @@ func (f *follower) instruction(fr *frame, ins ssa.Instruction, st state) (_ stat
 	if !ok {
 		return st, nil, false
 	}
-	inner := &frame{fn: callee, path: p, depth: fr.depth + 1, outer: fr}
+	inner := &frame{fn: callee, path: p, key: inward(fr.key, &call.Call, callee), depth: fr.depth + 1, outer: fr, call: call}
 	var seeds []ssa.Value
-	for i, arg := range call.Call.Args {
+	for i, arg := range arguments(&call.Call) {
 		if fr.derived[arg] && i < len(callee.Params) {
 			seeds = append(seeds, callee.Params[i])
 		}
 	}
 	inner.derived = derived(seeds, nil)
-	after = f.follow(inner, callee.Blocks[0], 0, st)
+	for _, out := range f.follow(inner, callee.Blocks[0], 0, st) {
+		if out.test != nil && out.test.Parent() == callee {
+			out.test = nil
+		}
+		after = append(after, out)
+	}
 	return st, after, len(after) == 0
 }
 

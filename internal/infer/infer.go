@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/ssa"
 
 	"github.com/heisen-go/heisen/internal/option"
 	"github.com/heisen-go/heisen/section"
@@ -160,7 +161,7 @@ func (out *Inferred) merge(results []*result, locked bool) {
 			}
 			to := &out.Sections[i]
 			for _, e := range s.ends {
-				extend(to, section.End{At: r.location(e.access), Allow: e.allow})
+				extend(to, section.End{At: r.location(e.access), Allow: e.allow, In: r.lines(e.in)})
 			}
 			to.Above = max(to.Above, s.above)
 		}
@@ -206,7 +207,19 @@ func (s *found) before(e foundEnd, known []foundEnd) bool {
 func extend(to *section.Section, end section.End) {
 	i := slices.IndexFunc(to.Ends, func(known section.End) bool { return known.At == end.At })
 	if i >= 0 {
-		to.Ends[i].Allow &= end.Allow
+		known := &to.Ends[i]
+		switch {
+		case end.Allow == section.Reads|section.Writes: // no violation there
+		case known.Allow == section.Reads|section.Writes, len(end.In) == 0:
+			known.In = end.In
+		case len(known.In) > 0:
+			for _, in := range end.In {
+				if !slices.Contains(known.In, in) {
+					known.In = append(known.In, in)
+				}
+			}
+		}
+		known.Allow &= end.Allow
 	} else {
 		to.Ends = append(to.Ends, end)
 	}
@@ -215,6 +228,18 @@ func extend(to *section.Section, end section.End) {
 }
 
 func (r *result) location(a *access) section.Location { return location(r.fset, a) }
+
+// lines returns where functions stand.
+func (r *result) lines(functions []*ssa.Function) (out []section.Lines) {
+	for _, fn := range functions {
+		if fn.Syntax() == nil {
+			continue
+		}
+		first, last := r.fset.Position(fn.Syntax().Pos()), r.fset.Position(fn.Syntax().End())
+		out = append(out, section.Lines{File: filepath.ToSlash(filepath.Clean(first.Filename)), First: first.Line, Last: last.Line})
+	}
+	return out
+}
 
 func location(fset *token.FileSet, a *access) section.Location {
 	at := fset.Position(a.at)

@@ -14,18 +14,19 @@ type hold struct {
 }
 
 // locking computes which locks a function certainly holds at an instruction. A lock is a value with
-// methods Lock and Unlock, or RLock and RUnlock, without parameters. Locks that callers hold are
-// unknown, and a lock that may or may not be held counts as not held. A call of a function of this
+// methods Lock and Unlock, or RLock and RUnlock, without parameters. Locks that callers hold count if
+// all callers are known and hold them. A lock that may or may not be held counts as not held. A call of a function of this
 // package that unlocks a lock with the same name releases the lock, and so does waiting for a
 // condition. Other calls release nothing.
 type locking struct {
 	p       *program
 	entries map[*ssa.Function][][]hold // at the start of each block
 	unlocks map[*ssa.Function]map[any]bool
+	asked   map[*ssa.Function]bool // functions whose callers are being asked
 }
 
 func newLocking(p *program) *locking {
-	l := &locking{p: p, entries: map[*ssa.Function][][]hold{}, unlocks: map[*ssa.Function]map[any]bool{}}
+	l := &locking{p: p, entries: map[*ssa.Function][][]hold{}, unlocks: map[*ssa.Function]map[any]bool{}, asked: map[*ssa.Function]bool{}}
 	for changed := true; changed; {
 		changed = false
 		for _, fn := range p.funcs {
@@ -163,6 +164,7 @@ func (l *locking) solve(fn *ssa.Function) [][]hold {
 		return entries
 	}
 	reached.add(0)
+	entries[0] = l.inherited(fn)
 	work := []*ssa.BasicBlock{fn.Blocks[0]}
 	for len(work) > 0 {
 		b := work[0]
@@ -189,7 +191,37 @@ func (l *locking) solve(fn *ssa.Function) [][]hold {
 }
 
 func contains(held []hold, h hold) bool {
-	return slices.ContainsFunc(held, func(other hold) bool { return other.by == h.by })
+	return slices.ContainsFunc(held, func(other hold) bool { return other.by == h.by && other.lock.equal(h.lock) })
+}
+
+// inherited returns the locks that all callers of a function hold, as the function reaches them. It
+// returns none if callers may be unknown, or if the function calls itself by way of others.
+func (l *locking) inherited(fn *ssa.Function) (held []hold) {
+	calls := l.p.calls[fn]
+	if len(calls) == 0 || l.asked[fn] || l.p.started[fn] || !l.p.callersKnown(fn) {
+		return nil
+	}
+	l.asked[fn] = true
+	defer delete(l.asked, fn)
+	for i, call := range calls {
+		var there []hold
+		for _, h := range l.at(call) {
+			if lock, ok := h.lock.translate(&call.Call, fn); ok {
+				there = append(there, hold{lock, fn.Blocks[0].Instrs[0], h.shared})
+			}
+		}
+		if i == 0 {
+			held = there
+		} else {
+			held = without(held, func(h hold) bool {
+				return !slices.ContainsFunc(there, func(o hold) bool { return o.lock.equal(h.lock) && o.shared == h.shared })
+			})
+		}
+		if len(held) == 0 {
+			return nil
+		}
+	}
+	return held
 }
 
 // protects reports whether a lock may be meant for a variable: it is a package-level lock, or both

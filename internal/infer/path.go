@@ -239,7 +239,7 @@ func (p path) translate(call *ssa.CallCommon, callee *ssa.Function) (path, bool)
 			best, found = q, true
 		}
 	}
-	for i, arg := range call.Args {
+	for i, arg := range arguments(call) {
 		if i < len(callee.Params) {
 			try(callee.Params[i], arg)
 		}
@@ -266,9 +266,10 @@ func (p path) back(call *ssa.CallCommon, callee *ssa.Function) (path, bool) {
 	case *ssa.Global:
 		return p, true
 	case *ssa.Parameter:
+		args := arguments(call)
 		for i, param := range callee.Params {
-			if param == root && i < len(call.Args) {
-				outside = call.Args[i]
+			if param == root && i < len(args) {
+				outside = args[i]
 			}
 		}
 	case *ssa.FreeVar:

@@ -30,7 +30,7 @@ v := x; ...; x = v + 1, and a.Store(a.Load() + 1) of atomic variables. A
 compare-and-swap or a swap checks what it overwrites and does not count.`)
 
 func classifyStore(f *follower, fr *frame, _ state, met *access) verdict {
-	if met.mode == section.Reads || !f.entry.sameElement(met) {
+	if met.mode == section.Reads || !f.sameElement(fr, met) {
 		return passes
 	}
 	if met.exact {
@@ -61,11 +61,11 @@ if _, ok := m[k]; !ok { m[k] = v }, if len(s) > i { s[i]++ }, if !done { done = 
 The same test again, as in double-checked locking, is no use: it ensures that
 the condition still holds.`)
 
-func classifyUse(f *follower, _ *frame, at state, met *access) verdict {
+func classifyUse(f *follower, fr *frame, at state, met *access) verdict {
 	switch {
-	case !f.entry.sameElement(met):
+	case !f.sameElement(fr, met):
 		return passes
-	case met.exact, at.test != nil && testsAgain(at.test, met):
+	case met.exact, at.test != nil && f.testsAgain(fr, at.test, met):
 		return voids
 	case at.test != nil:
 		return ends
@@ -76,11 +76,20 @@ func classifyUse(f *follower, _ *frame, at state, met *access) verdict {
 }
 
 // testsAgain reports whether the value that an access reads is used in the same test as the one at
-// the end of a block.
-func testsAgain(first *ssa.BasicBlock, met *access) bool {
+// the end of a block. In another function than the entry's, any test of the value counts.
+func (f *follower) testsAgain(fr *frame, first *ssa.BasicBlock, met *access) bool {
 	if met.mode == section.Writes || met.value() == nil {
 		return false
 	}
+	if f.entry.ins.Parent() != fr.fn && fr.tested([]ssa.Value{met.value()}) {
+		return true
+	}
+	return first.Parent() == fr.fn && testsSame(first, met)
+}
+
+// testsSame reports whether the value that an access reads is used in the same test as the one at
+// the end of a block of its function.
+func testsSame(first *ssa.BasicBlock, met *access) bool {
 	cond := first.Instrs[len(first.Instrs)-1].(*ssa.If).Cond
 	values := derived([]ssa.Value{met.value()}, nil)
 	for _, b := range met.ins.Parent().Blocks {

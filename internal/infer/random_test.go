@@ -66,10 +66,77 @@ func TestRandom(t *testing.T) {
 	}
 }
 
+// TestRandomCalls is TestRandom for functions that access the variable in accessors too, which all
+// functions share and which other packages may call.
+func TestRandomCalls(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	g := &generator{rng: rng}
+	g.emit("package m")
+	g.emit("type T struct{ N int }")
+	g.emit("func id(v int) int { return v }")
+	g.emit("func c() bool")
+	for i := range accessors {
+		g.gets[i] = g.emit(fmt.Sprintf("func (s *T) Get%d() int { return s.N }", i))
+		g.emit(fmt.Sprintf("func (s *T) Fetch%d() int { return id(s.Get%d()) }", i, i))
+		g.puts[i] = g.emit(fmt.Sprintf("func (s *T) Put%d(v int) { s.N = v }", i))
+		g.emit(fmt.Sprintf("func (s *T) Set%d(v int) { s.Put%d(id(v)) }", i, i))
+		g.asks[i] = g.emit(fmt.Sprintf("func (s *T) Ask%d() bool { if s.N > 3 { return true }; return false }", i))
+	}
+	type function struct {
+		body        []*node
+		first, last int
+	}
+	var functions []function
+	for i := range 120 {
+		f := function{first: g.emit(fmt.Sprintf("func F%d(s *T) int {", i))}
+		g.emit("a, b, d := 0, 0, 0")
+		f.body = g.block(3, 0)
+		g.emit("return a + b + d")
+		f.last = g.emit("}")
+		functions = append(functions, f)
+	}
+	dir := write(t, map[string]string{
+		"go.mod": "module example.com/m\n\ngo 1.25\n",
+		"m.go":   g.text.String(),
+		"m.s":    "", // c has no body
+	})
+	for _, pattern := range infer.PatternNames()[:2] {
+		found, err := infer.Infer(context.Background(), infer.Source{Dir: dir}, infer.WithPatterns(pattern))
+		if err != nil || len(found.Notes) > 0 {
+			t.Fatal(err, found.Notes)
+		}
+		sections := map[place]*section.Section{}
+		for i := range found.Sections {
+			s := &found.Sections[i]
+			sections[place{s.Entry.Line, s.Entry.Mode}] = s
+		}
+		ended := 0
+		for i, f := range functions {
+			for range 40 {
+				m := &machine{rng: rng, values: map[string]events{}, first: f.first, last: f.last}
+				m.run(f.body)
+				n, problem := m.check(pattern, sections)
+				if problem != "" {
+					lines := strings.Split(g.text.String(), "\n")
+					t.Fatalf("%s: F%d: %s\n%s", pattern, i, problem, strings.Join(lines[f.first-1:f.last], "\n"))
+				}
+				ended += n
+			}
+		}
+		if m := len(sections); ended < 100 || m < accessors {
+			t.Errorf("%s: %d sections came only %d to an end", pattern, m, ended)
+		}
+		t.Logf("%s: %d sections, which came to an end %d times", pattern, len(found.Sections), ended)
+	}
+}
+
+// accessors is the number of accessors of each kind in TestRandomCalls.
+const accessors = 3
+
 // node is a statement on a line of its own.
 type node struct {
-	kind string // read, write, add, copy, zero, if, for, break, continue, return
-	line int
+	kind string // read, write, add, copy, zero, if, ask, for, break, continue, return
+	line int    // of its access
 	x, y string
 	a, b []*node // bodies
 }
@@ -78,6 +145,8 @@ type generator struct {
 	rng  *rand.Rand
 	text strings.Builder
 	line int
+
+	gets, puts, asks [accessors]int // lines of accessors; 0 if there are none
 }
 
 func (g *generator) emit(text string) int {
@@ -104,14 +173,34 @@ func (g *generator) statement(depth, loops int) *node {
 	if loops > 0 {
 		kinds = append(kinds, "break", "continue")
 	}
+	calls := g.gets[0] > 0
+	if calls && depth > 0 {
+		kinds = append(kinds, "ask", "ask")
+	}
 	n.kind = kinds[g.rng.IntN(len(kinds))]
+	called := g.rng.IntN(accessors)
 	condition := "c()"
 	if g.rng.IntN(2) == 0 && n.kind == "if" {
 		condition = n.x + " > 3"
 	} else if n.kind == "if" || n.kind == "for" {
 		n.x = ""
 	}
+	switch {
+	case calls && n.kind == "read" && g.rng.IntN(4) > 0:
+		g.emit(fmt.Sprintf("%s = s.%s%d()", n.x, []string{"Get", "Fetch"}[g.rng.IntN(2)], called))
+		n.line = g.gets[called]
+		return n
+	case calls && n.kind == "write" && g.rng.IntN(4) > 0:
+		g.emit(fmt.Sprintf("s.%s%d(%s)", []string{"Put", "Set"}[g.rng.IntN(2)], called, n.x))
+		n.line = g.puts[called]
+		return n
+	}
 	switch n.kind {
+	case "ask":
+		g.emit(fmt.Sprintf("if s.Ask%d() {", called))
+		n.line = g.asks[called]
+		n.a = g.block(depth-1, loops)
+		g.emit("}")
 	case "read":
 		n.line = g.emit(n.x + " = id(s.N)")
 	case "write":
@@ -166,6 +255,13 @@ type machine struct {
 	values map[string]events
 	tested events
 	trace  []event
+
+	first, last int // lines of the function; 0 if no section names functions
+}
+
+// inside reports whether an end is in calls of the function.
+func (m *machine) inside(end section.End) bool {
+	return len(end.In) == 0 || slices.ContainsFunc(end.In, func(l section.Lines) bool { return l.First == m.first && l.Last == m.last })
 }
 
 func union(a, b events) events {
@@ -195,6 +291,14 @@ func (m *machine) run(list []*node) string {
 			m.values[n.x] = m.values[n.y]
 		case "zero":
 			m.values[n.x] = nil
+		case "ask":
+			m.trace = append(m.trace, event{place{n.line, section.Reads}, nil, m.tested})
+			m.tested = union(m.tested, events{len(m.trace) - 1: true})
+			if m.rng.IntN(2) == 0 {
+				if how := m.run(n.a); how != "" {
+					return how
+				}
+			}
 		case "if":
 			body := n.b
 			if m.rng.IntN(2) == 0 {
@@ -238,8 +342,11 @@ func (m *machine) check(pattern string, sections map[place]*section.Section) (en
 			if at < 0 {
 				continue
 			}
-			ends++
 			delete(active, entry)
+			if !m.inside(s.Ends[at]) || s.Ends[at].Allow == section.Reads|section.Writes {
+				continue
+			}
+			ends++
 			if why := m.wrong(pattern, begun, i); why != "" {
 				return ends, fmt.Sprintf("section at line %d ends at line %d: %s", entry.line, e.line, why)
 			}

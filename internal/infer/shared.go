@@ -15,7 +15,8 @@ import (
 //   - Anything else that a pointer leads to is shared if its type is: if a value of the type, or of
 //     a type that contains it, is stored in a package-level variable, handed to a goroutine or a
 //     channel, captured by a literal that is not called on the spot, converted to an interface,
-//     passed to another package, or visible to other packages because it is exported.
+//     passed to another package, visible to other packages because it is exported, or has
+//     something in it that only goroutines need: a mutex, an atomic variable, a channel.
 //
 // The types are collected in sharedtypes.go, and escapes.go finds where memory escapes.
 type sharing struct {
@@ -37,6 +38,7 @@ func newSharing(p *program, pkg *ssa.Package) *sharing {
 		closure: map[*ssa.Function][]*ssa.MakeClosure{},
 	}
 	s.exported(pkg.Pkg)
+	s.synchronized()
 	for _, member := range pkg.Members {
 		if g, ok := member.(*ssa.Global); ok {
 			s.addType(g.Type())
@@ -167,7 +169,7 @@ func (s *sharing) param(param *ssa.Parameter, visiting map[*ssa.Parameter]bool) 
 			continue
 		}
 		for _, call := range s.p.calls[fn] {
-			arg := pointee(call.Call.Args[i])
+			arg := pointee(arguments(&call.Call)[i])
 			if next, ok := arg.root.(*ssa.Parameter); ok && len(arg.steps) == 0 {
 				if s.param(next, visiting) {
 					return true

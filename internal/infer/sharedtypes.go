@@ -27,6 +27,49 @@ func (s *sharing) exported(pkg *types.Package) {
 	}
 }
 
+// synchronized adds the types of this package that have something of the packages sync or
+// sync/atomic in them, or a channel. Nobody puts that into what one goroutine uses.
+func (s *sharing) synchronized() {
+	for _, obj := range s.p.pass.TypesInfo.Defs {
+		name, ok := obj.(*types.TypeName)
+		if !ok || name.IsAlias() {
+			continue
+		}
+		if st, ok := name.Type().Underlying().(*types.Struct); ok && synchronizes(st, nil) {
+			s.addType(name.Type())
+		}
+	}
+}
+
+// synchronizes reports whether a struct has a part that goroutines synchronize with. around are the
+// structs around it.
+func synchronizes(st *types.Struct, around []*types.Struct) bool {
+	if len(around) > 8 {
+		return false
+	}
+	for i := range st.NumFields() {
+		t := types.Unalias(deref(st.Field(i).Type()))
+		if array, ok := t.(*types.Array); ok {
+			t = types.Unalias(array.Elem())
+		}
+		if n, ok := t.(*types.Named); ok && n.Obj().Pkg() != nil {
+			switch n.Obj().Pkg().Path() {
+			case "sync", "sync/atomic":
+				return true
+			}
+		}
+		switch part := t.Underlying().(type) {
+		case *types.Chan:
+			return true
+		case *types.Struct:
+			if part != st && synchronizes(part, append(around, st)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // addType adds the types of this package that a value of type t leads to.
 func (s *sharing) addType(t types.Type) {
 	switch t := types.Unalias(t).(type) {

@@ -34,6 +34,9 @@ type program struct {
 	byFn    map[*ssa.Function][]*access
 	calls   map[*ssa.Function][]*ssa.Call // calls with a known callee, by callee
 	invoked map[string]bool               // names of methods that are called through interfaces
+	started map[*ssa.Function]bool        // functions that go and defer statements call
+	prog    *ssa.Program
+	single  map[*types.Func]*ssa.Function // of methods of interfaces, what implementation returns
 	shared  *sharing
 	writes  *written
 	locks   *locking
@@ -56,6 +59,9 @@ func newProgram(pass *analysis.Pass) (*program, error) {
 		byFn:    map[*ssa.Function][]*access{},
 		calls:   map[*ssa.Function][]*ssa.Call{},
 		invoked: map[string]bool{},
+		started: map[*ssa.Function]bool{},
+		prog:    prog,
+		single:  map[*types.Func]*ssa.Function{},
 		graphs:  map[*ssa.Function]*graph{},
 		reach:   map[*ssa.Function]map[types.Object]bool{},
 	}
@@ -87,9 +93,16 @@ func newProgram(pass *analysis.Pass) (*program, error) {
 				if call, ok := ins.(ssa.CallInstruction); ok && call.Common().IsInvoke() {
 					p.invoked[call.Common().Method.Name()] = true
 				}
-				if call, ok := ins.(*ssa.Call); ok {
+				switch call := ins.(type) {
+				case *ssa.Go, *ssa.Defer:
+					if callee := p.body(call.(ssa.CallInstruction).Common()); callee != nil {
+						p.started[callee] = true
+					}
+				case *ssa.Call:
 					if callee := call.Call.StaticCallee(); callee != nil {
 						p.calls[origin(callee)] = append(p.calls[origin(callee)], call)
+					} else if callee := p.body(&call.Call); callee != nil {
+						p.calls[callee] = append(p.calls[callee], call)
 					}
 				}
 				if a := p.accessOf(ins); a != nil {

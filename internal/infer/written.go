@@ -112,8 +112,13 @@ func (w *written) final(p path) bool {
 		alloc, ok := w.p.shared.variable(p.root).(*ssa.Alloc)
 		return ok && !w.set[alloc]
 	}
+	if g, ok := p.last().(*ssa.Global); ok && isGlobal(p.root) && isError(deref(g.Type())) {
+		return !w.set[g] // nobody sets an error of another package
+	}
 	if obj == nil || obj.Pkg() != w.p.pass.Pkg || obj.Exported() && obj.Pkg().Name() != "main" {
 		return false
 	}
 	return !w.set[p.last()]
 }
+
+func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }

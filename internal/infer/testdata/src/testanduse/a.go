@@ -321,12 +321,12 @@ func latest() {
 	}
 }
 
-// A caller that reaches the use without the test.
+// A caller that reaches the use without the test: the section ends in first only.
 type pile struct{ jobs []int }
 
 var heap pile
 
-func (p *pile) size() int { return len(p.jobs) }
+func (p *pile) size() int { return len(p.jobs) } // want "test-and-use of p.jobs, ends at a.go:331"
 
 func (p *pile) take() { p.jobs = p.jobs[1:] }
 
@@ -341,10 +341,10 @@ func second() {
 	heap.take()
 }
 
-// Exported: other packages may call it.
+// Exported: other packages may call it. The section ends in third only.
 type Pile struct{ jobs []int }
 
-func (p *Pile) Size() int { return len(p.jobs) }
+func (p *Pile) Size() int { return len(p.jobs) } // want "test-and-use of p.jobs, ends at a.go:349"
 
 func (p *Pile) Take() { p.jobs = nil }
 
