@@ -63,6 +63,13 @@
 //   - section: atomic sections: what they are, their check, their file format, and a tracker.
 //   - report: findings as text and as JSON, baselines and suppressions.
 //   - internal/allocsite: where memory was allocated, for reports.
+//   - internal/repository: names of source files relative to the root of their repository.
+//   - internal/wording: what findings are called, and which of them to look at first.
+//   - internal/diagram: a finding as a diagram with a lane for each goroutine.
+//   - internal/annotation: findings as annotations of GitHub.
+//   - internal/sarif: findings as SARIF.
+//   - internal/tracejson: findings as a trace for Perfetto and Chrome.
+//   - internal/htmlreport: findings as a page that works offline.
 //   - internal/overlap: findings of accesses that overlap, for all that run AtomRace.
 //
 // Combinations:

@@ -14,7 +14,8 @@
 //		err = report.WriteText(os.Stdout, &f)
 //	}
 //
-// WriteText prints a finding in the style of the reports of go test -race. WriteJSON writes one
+// WriteText prints a finding in the style of the reports of go test -race, and WriteColorText does so
+// in colors. WriteJSON writes one
 // line of JSON, and ReadJSON reads such lines. A baseline file has the same form.
 //
 // # Guarantees

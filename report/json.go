@@ -16,7 +16,7 @@ import (
 // of WriteJSON for a finding that ReadJSON would not accept: one without a kind or a fingerprint.
 var ErrFinding = errors.New("not a finding")
 
-// WriteJSON writes f as one line of JSON. If w or f is nil, the error wraps heisen.ErrOption. If f has
+// WriteJSON writes f as one line of JSON, with the version of this form in the field version, 1. If w or f is nil, the error wraps heisen.ErrOption. If f has
 // no kind or no fingerprint, nothing is written, and the error wraps ErrFinding.
 func WriteJSON(w io.Writer, f *Finding) error {
 	if err := checkArguments("report.WriteJSON", w, f); err != nil {
@@ -32,10 +32,20 @@ func WriteJSON(w io.Writer, f *Finding) error {
 	}
 	enc := json.NewEncoder(printable.NewWriter(w))
 	enc.SetEscapeHTML(false) // expressions such as <-ch stay readable
-	if err := enc.Encode(f); err != nil {
+	if err := enc.Encode(versioned{f, jsonVersion}); err != nil {
 		return fmt.Errorf("writing finding %s: %w", f.Fingerprint, err)
 	}
 	return nil
+}
+
+// jsonVersion is the version of the JSON form. Version 1 is documented in docs/finding.schema.json.
+// New fields do not change it.
+const jsonVersion = 1
+
+// versioned is a finding with the version of its form.
+type versioned struct {
+	*Finding
+	Version int `json:"version"`
 }
 
 // check returns an error if f lacks what every finding has.

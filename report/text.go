@@ -26,11 +26,38 @@ func WriteText(w io.Writer, f *Finding) error {
 	if err := checkArguments("report.WriteText", w, f); err != nil {
 		return err
 	}
+	return writeText(w, f, plain)
+}
+
+// WriteColorText is WriteText with sequences that color the text on a terminal.
+func WriteColorText(w io.Writer, f *Finding) error {
+	if err := checkArguments("report.WriteColorText", w, f); err != nil {
+		return err
+	}
+	return writeText(w, f, colors)
+}
+
+// Marks of what stands out in a text, up to the mark of the end. No finding has them, because they
+// are not graphic characters and clean replaces those.
+const (
+	asWarning = "\uE000"
+	asHeading = "\uE001"
+	asSource  = "\uE002"
+	asIs      = "\uE003"
+)
+
+var (
+	plain  = strings.NewReplacer(asWarning, "", asHeading, "", asSource, "", asIs, "")
+	colors = strings.NewReplacer(asWarning, "\x1b[1;31m", asHeading, "\x1b[1m", asSource, "\x1b[36m", asIs, "\x1b[m")
+)
+
+// writeText prints f, with marks as a Replacer has it.
+func writeText(w io.Writer, f *Finding, marks *strings.Replacer) error {
 	one := clean(*f)
 	f = &one
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\nWARNING: %s\n", frameLine, title(f))
-	fmt.Fprintf(&b, "%s\n", f.headline())
+	fmt.Fprintf(&b, "%s\n%sWARNING: %s%s\n", frameLine, asWarning, title(f), asIs)
+	fmt.Fprintf(&b, "%s%s%s\n", asHeading, f.headline(), asIs)
 	b.WriteString("Found")
 	if f.Detector != "" {
 		fmt.Fprintf(&b, " by %s", f.Detector)
@@ -60,10 +87,10 @@ func WriteText(w io.Writer, f *Finding) error {
 	writeTrials(&b, f)
 	writeWitness(&b, f)
 	if f.Replay != "" {
-		fmt.Fprintf(&b, "\nReplay: %s\n", f.Replay)
+		fmt.Fprintf(&b, "\nReplay: %s%s%s\n", asHeading, f.Replay, asIs)
 	}
 	fmt.Fprintf(&b, "%s\n", frameLine)
-	if _, err := io.WriteString(w, b.String()); err != nil {
+	if _, err := io.WriteString(w, marks.Replace(b.String())); err != nil {
 		return fmt.Errorf("writing finding %s: %w", f.Fingerprint, err)
 	}
 	return nil
@@ -157,13 +184,13 @@ func writeAccesses(b *strings.Builder, f *Finding) {
 			if a.Object == noObject { // several channels, or none
 				at = ""
 			}
-			fmt.Fprintf(b, "\n%s waits for ever%s:\n", heading(who), at)
+			fmt.Fprintf(b, "\n%s%s waits for ever%s:%s\n", asHeading, heading(who), at, asIs)
 		} else if len(f.Cycle) > 0 {
-			fmt.Fprintf(b, "\n%s wants %s (%s):\n", heading(who), nameAndObject(a.Variable, a.Object), wantedMode(a.Op))
+			fmt.Fprintf(b, "\n%s%s wants %s (%s):%s\n", asHeading, heading(who), nameAndObject(a.Variable, a.Object), wantedMode(a.Op), asIs)
 		} else if isNameless(a) {
-			fmt.Fprintf(b, "\n%s by %s:\n", capital(op), who)
+			fmt.Fprintf(b, "\n%s%s by %s:%s\n", asHeading, capital(op), who, asIs)
 		} else {
-			fmt.Fprintf(b, "\n%s by %s at %s:\n", capital(op), who, a.Object)
+			fmt.Fprintf(b, "\n%s%s by %s at %s:%s\n", asHeading, capital(op), who, a.Object, asIs)
 		}
 		writeAccess(b, a)
 	}
@@ -205,7 +232,7 @@ func writeStack(b *strings.Builder, stack []Frame, source string) {
 		}
 		fmt.Fprintf(b, "  %s()\n      %s:%d\n", f.Func, f.File, f.Line)
 		if f == user && source != "" {
-			fmt.Fprintf(b, "        %s\n", source)
+			fmt.Fprintf(b, "        %s%s%s\n", asSource, source, asIs)
 			source = "" // once, also in a recursion
 		}
 	}

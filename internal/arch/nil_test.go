@@ -157,6 +157,7 @@ var functions = map[string]any{
 	"report: ReadJSON":                  report.ReadJSON,
 	"report: ReadSuppressions":          report.ReadSuppressions,
 	"report: WriteJSON":                 report.WriteJSON,
+	"report: WriteColorText":            report.WriteColorText,
 	"report: WriteText":                 report.WriteText,
 	"section: Decode":                   section.Decode,
 	"section: Encode":                   section.Encode,

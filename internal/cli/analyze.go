@@ -29,7 +29,7 @@ func (inv *invocation) analyze() (int, error) {
 	detect := inv.detectFlag()
 	filter := inv.filterFlag(false)
 	known := inv.baselineFlags()
-	to := inv.reportFlag("report findings in `format[:file]`: text, or json with a finding on each line. Without a file,\nthe report goes to standard output. The flag may be given several times")
+	to := inv.reportFlag(formatsUsage + ". Without a\nfile, the report goes to standard output. The flag may be given several times")
 	o := &atomraceFlags{}
 	o.sectionsFlag(inv)
 	files, err := inv.parseFiles()
@@ -56,17 +56,15 @@ func (inv *invocation) analyze() (int, error) {
 	}
 	found := newFindings(inv.resolver, nil, known) // printed at the end, because a trace may define names at its end
 	failed := inv.analyzeFiles(files, detect, found)
-	if to.shows(asJSON) {
-		failed = errors.Join(failed, found.writeAll(jsonTo(inv.Out)))
-	}
+	all, _ := found.all()
+	failed = errors.Join(failed, to.writeOutput(inv.Out, all, nil, jsonTo(inv.Out)))
 	if to.shows(asText) {
-		failed = errors.Join(failed, found.writeAll(textTo(inv.Out)))
+		failed = errors.Join(failed, writeEach(all, printTo(inv.Out, inv.raw.Out)))
 		found.summary(inv.Out)
 	} else {
 		known.summary(inv.Err, found.hidden)
 	}
-	all, _ := found.all()
-	failed = errors.Join(failed, to.writeFiles(all))
+	failed = errors.Join(failed, to.writeFiles(all, nil))
 	detect.fronts.summary(inv.Err, inv.tool.Name)
 	detect.mcm.summary(inv.Err, inv.tool.Name)
 	failed = errors.Join(failed, known.writeBaseline(found))

@@ -69,7 +69,8 @@ func (k *knownFindings) writeBaseline(found *findings) error {
 		if err := k.baseline.Write(w); err != nil {
 			return err
 		}
-		return found.writeAll(jsonTo(w))
+		all, _ := found.all()
+		return writeEach(all, jsonTo(w))
 	})
 }
 

@@ -9,7 +9,7 @@
 // Flags that several subcommands share are in files of their own:
 //
 //	-pkgs, -hide...                             gocommand.go
-//	-report                                     reports.go
+//	-report                                     reports.go, color.go
 //	-detect and the flags of custom detectors   detect.go
 //	-filter                                     filter.go
 //	-baseline, -write-baseline, -suppress       baseline.go

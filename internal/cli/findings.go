@@ -1,14 +1,18 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/allocsite"
 	"github.com/heisen-go/heisen/internal/fold"
+	"github.com/heisen-go/heisen/internal/wording"
 	"github.com/heisen-go/heisen/report"
 	"github.com/heisen-go/heisen/section"
 )
@@ -176,18 +180,6 @@ func (f *findings) hide(hidden map[string]*report.Suppression) {
 	maps.Copy(f.hidden, hidden)
 }
 
-// writeAll calls write with each reported finding and its final count.
-func (f *findings) writeAll(write func(*report.Finding) error) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, known := range f.order {
-		if err := write(&known.Finding); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // jsonTo returns a function that writes findings as lines of JSON.
 func jsonTo(w io.Writer) func(*report.Finding) error {
 	return func(f *report.Finding) error { return report.WriteJSON(w, f) }
@@ -200,7 +192,8 @@ func textTo(w io.Writer) func(*report.Finding) error {
 
 // summary prints the number of reported findings of each kind, in the words of Go's race detector.
 // A bug that several detectors found counts once. If findings were printed when they were first
-// seen, summary prints how often each was found. It ends with the hidden findings.
+// seen, summary prints how often each was found. Of several findings it also prints which are about
+// the same variable, and which one to look at first. It ends with the hidden findings.
 func (f *findings) summary(w io.Writer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -221,14 +214,47 @@ func (f *findings) summary(w io.Writer) {
 	for _, kind := range kinds {
 		fmt.Fprintf(w, "Found %d %s\n", numbers[kind], kind)
 	}
-	if f.print == nil {
-		return
-	}
 	for _, known := range f.order {
-		if times := known.Finding.Times(); times != "" {
+		if times := known.Finding.Times(); f.print != nil && times != "" {
 			fmt.Fprintf(w, "  %s (%s): %s\n", known.Fingerprint, known.Detector, times)
 		}
 	}
+	f.overview(w)
+}
+
+// maxGroups bounds the variables in a summary.
+const maxGroups = 10
+
+// overview prints which findings are about the same variable, and which one to look at first, if there
+// are several.
+func (f *findings) overview(w io.Writer) {
+	var all []report.Finding
+	for _, known := range f.order { // a bug that several detectors found is one
+		if !slices.ContainsFunc(all, func(other report.Finding) bool { return other.Fingerprint == known.Fingerprint }) {
+			all = append(all, known.Finding)
+		}
+	}
+	if len(all) < 2 {
+		return
+	}
+	groups := wording.Groups(all)
+	for i, g := range groups {
+		if i == maxGroups {
+			fmt.Fprintf(w, "  and %d more variables\n", len(groups)-i)
+			break
+		}
+		var names []string
+		for _, k := range g.Findings {
+			names = append(names, all[k].Fingerprint)
+		}
+		fmt.Fprintf(w, "  %s in %s: %s\n", g.What, cmp.Or(g.Package, "an unknown package"), strings.Join(names, ", "))
+	}
+	first := &all[wording.InOrder(all)[0]]
+	about := ""
+	if what := wording.What(first); what != "" {
+		about = ", " + strings.ToLower(wording.Title(first)) + " of " + what
+	}
+	fmt.Fprintf(w, "Look first at %s%s: %s\n", first.Fingerprint, about, wording.Reason(first))
 }
 
 func plural(f *report.Finding) string {

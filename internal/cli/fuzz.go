@@ -28,7 +28,7 @@ goroutine at a time, under schedules that make suspected bugs happen.
 		{"predict", "try what the detector mcm predicts, too"},
 		{"sections", "suspect the atomic sections in a file, too"},
 		{"schedules", "where schedules for $heisen replay are written"},
-		{"report", "text, or json with a suspect on each line"},
+		{"report", briefReport},
 		{"baseline", "do not report the findings in a file"},
 		{"suppress", "do not report findings that lines of a file match"},
 	},
@@ -97,7 +97,7 @@ type fuzzRun struct {
 	observed    confirm.Observations
 	positions   map[*confirm.Suspect]int // in the order in which they are tried
 	reported    map[string]bool          // fingerprints of the reported suspects
-	silent      bool                     // the next finding is not for text
+	quiet       map[findingKey]bool      // suspects that only reports in JSON have
 
 	mu sync.Mutex // guards the rest
 
@@ -172,11 +172,8 @@ func (inv *invocation) fuzz() (int, error) {
 	if interrupted {
 		err = nil // whatever it has ended
 	}
-	if f.reports.shows(asJSON) {
-		err = errors.Join(err, f.found.writeAll(jsonTo(inv.Out)))
-	}
 	all, _ := f.found.all()
-	err = errors.Join(err, f.reports.writeFiles(all))
+	err = errors.Join(err, f.reports.writeOutput(inv.Out, all, f.isQuiet, jsonTo(inv.Out)), f.reports.writeFiles(all, f.isQuiet))
 	err = errors.Join(err, f.known.writeBaseline(f.found))
 	if f.confirmer != nil { // the programs were built
 		f.summary()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/report"
 )
 
 // newFuzzing returns a fuzzRun with the default values of the flags.
@@ -20,6 +21,7 @@ func (inv *invocation) newFuzzing(known *knownFindings) *fuzzRun {
 		walks: 2, depth: 3, minimize: 60, folder: schedulesFolder, from: 1, to: 10, part: 1, parts: 1,
 		usual: map[*confirm.Program]confirm.Outcome{}, explained: map[*confirm.Program][]confirm.Outcome{},
 		positions: map[*confirm.Suspect]int{}, reported: map[string]bool{}, behaviors: map[behaviorOf]bool{},
+		quiet: map[findingKey]bool{},
 	}
 }
 
@@ -84,4 +86,18 @@ func shardOf(s string) (part, parts int, err error) {
 		return 0, 0, misuse("-shard %s: not i/n with i from 1 to n", s)
 	}
 	return part, parts, nil
+}
+
+// isQuiet reports whether a finding is a suspect that was not confirmed, which only reports in JSON
+// have.
+func (f *fuzzRun) isQuiet(finding *report.Finding) bool {
+	return f.quiet[findingKey{finding.Detector, finding.Fingerprint}]
+}
+
+// setQuiet notes whether a suspect is quiet. One of several equal ones that is not decides.
+func (f *fuzzRun) setQuiet(finding *report.Finding, quiet bool) {
+	key := findingKey{finding.Detector, finding.Fingerprint}
+	if _, known := f.quiet[key]; !quiet || !known {
+		f.quiet[key] = quiet
+	}
 }

@@ -48,14 +48,12 @@ func (f *fuzzRun) merge() (int, error) {
 			continue
 		}
 		reported = append(reported, one)
+		f.setQuiet(&one, !wanted)
 		if wanted && f.reports.shows(asText) {
-			failed = errors.Join(failed, report.WriteText(f.Err, &one))
-		}
-		if f.reports.shows(asJSON) {
-			failed = errors.Join(failed, report.WriteJSON(f.Out, &one))
+			failed = errors.Join(failed, printTo(f.Err, f.raw.Err)(&one))
 		}
 	}
-	failed = errors.Join(failed, f.reports.writeFiles(reported))
+	failed = errors.Join(failed, f.reports.writeOutput(f.Out, reported, f.isQuiet, jsonTo(f.Out)), f.reports.writeFiles(reported, f.isQuiet))
 	fmt.Fprintf(f.Err, "%s: %d of %d suspects confirmed in %d executions, %d of them harmful\n", f.tool.Name, confirmed, suspects, executions, harmful)
 	switch {
 	case failed != nil:

@@ -18,11 +18,12 @@ func (f *fuzzRun) printText() func(*report.Finding) error {
 	if !f.reports.shows(asText) {
 		return nil
 	}
+	print := printTo(f.Err, f.raw.Err)
 	return func(finding *report.Finding) error {
-		if f.silent {
+		if f.isQuiet(finding) {
 			return nil
 		}
-		return report.WriteText(f.Err, finding)
+		return print(finding)
 	}
 }
 

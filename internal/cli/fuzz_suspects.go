@@ -172,9 +172,8 @@ func (f *fuzzRun) addResult(ctx context.Context, v *confirm.Result) {
 	}
 	wanted := v.Confirmed > 0 || v.Suspect.Predicted || f.unconfirmed
 	if wanted || f.reports.includes(asJSON) {
-		f.silent = !wanted
+		f.setQuiet(&finding, !wanted)
 		f.found.add(finding)
-		f.silent = false
 		f.reported[v.Suspect.Finding.Fingerprint] = true
 	}
 }

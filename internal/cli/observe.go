@@ -58,7 +58,7 @@ func (w *observation) prepare(inv *invocation) (err error) {
 
 // run runs a command and reports the findings in the programs below it.
 func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
-	live, end := textTo(inv.Err), jsonTo(inv.Out)
+	live, end := printTo(inv.Err, inv.raw.Err), jsonTo(inv.Out)
 	if w.events != nil {
 		live, end = w.events.text, w.events.finding
 	}
@@ -117,11 +117,8 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	if w.events != nil {
 		err = errors.Join(err, w.events.Close())
 	}
-	if w.reports.shows(asJSON) {
-		err = errors.Join(err, w.found.writeAll(end))
-	}
 	all, _ := w.found.all()
-	err = errors.Join(err, w.reports.writeFiles(all))
+	err = errors.Join(err, w.reports.writeOutput(inv.Out, all, nil, end), w.reports.writeFiles(all, nil))
 	err = errors.Join(err, w.known.writeBaseline(w.found))
 	w.found.summary(inv.Err)
 	for _, note := range w.failing {

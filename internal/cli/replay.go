@@ -96,13 +96,10 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver 
 		}
 		found = append(found, f)
 		if to.shows(asText) {
-			err = errors.Join(err, report.WriteText(inv.Err, &f))
-		}
-		if to.shows(asJSON) {
-			err = errors.Join(err, report.WriteJSON(inv.Out, &f))
+			err = errors.Join(err, printTo(inv.Err, inv.raw.Err)(&f))
 		}
 	}
-	err = errors.Join(err, to.writeFiles(found))
+	err = errors.Join(err, to.writeOutput(inv.Out, found, nil, jsonTo(inv.Out)), to.writeFiles(found, nil))
 	if e.Stuck != nil {
 		for i := range e.Blocked {
 			fmt.Fprint(inv.Err, e.Blocked[i])

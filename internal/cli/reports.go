@@ -9,27 +9,39 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heisen-go/heisen/internal/annotation"
+	"github.com/heisen-go/heisen/internal/htmlreport"
 	"github.com/heisen-go/heisen/internal/private"
+	"github.com/heisen-go/heisen/internal/repository"
+	"github.com/heisen-go/heisen/internal/sarif"
+	"github.com/heisen-go/heisen/internal/tracejson"
 	"github.com/heisen-go/heisen/report"
 )
 
 // reports is the value of -report flags: in which formats findings are reported, and where to.
-type reports []reportTo
+type reports struct {
+	all  []reportTo
+	tool string // name of the command
+}
 
 // reportTo is a report in a format. Without a file it goes to the standard streams.
 type reportTo struct{ format, file string }
 
 // The formats of reports.
 const (
-	asText = "text"
-	asJSON = "json"
+	asText   = "text"
+	asJSON   = "json"
+	asGitHub = "github"
+	asSARIF  = "sarif"
+	asHTML   = "html"
+	asTrace  = "trace"
 )
 
-var formats = []string{asText, asJSON}
+var formats = []string{asText, asJSON, asGitHub, asSARIF, asHTML, asTrace}
 
 func (r *reports) String() string {
 	var all []string
-	for _, to := range *r {
+	for _, to := range r.all {
 		all = append(all, strings.TrimSuffix(to.format+":"+to.file, ":"))
 	}
 	return strings.Join(all, " ")
@@ -42,39 +54,45 @@ func (r *reports) Set(value string) error {
 		return misuse("unknown format %q; there are %s", format, strings.Join(formats, ", "))
 	case hasFile && file == "":
 		return misuse("no file after the colon")
-	case hasFile && slices.ContainsFunc(*r, func(to reportTo) bool { return to.file == file }):
+	case hasFile && slices.ContainsFunc(r.all, func(to reportTo) bool { return to.file == file }):
 		return misuse("two reports to the same file")
 	}
-	*r = append(*r, reportTo{format, file})
+	r.all = append(r.all, reportTo{format, file})
 	return nil
 }
 
 // reportFlag defines -report.
 func (inv *invocation) reportFlag(usage string) *reports {
-	r := &reports{}
+	r := &reports{tool: inv.tool.Name}
 	inv.flags.Var(r, "report", usage)
 	return r
 }
 
 // reportUsage is the usage of -report for commands that print text while programs run.
-const reportUsage = "report findings in `format[:file]`; formats are text and json, the latter with a finding on each\nline. Without a file, text goes to standard error and json to standard output. The flag may\nbe given several times. Text goes to standard error unless all reports without a file are\nin other formats"
+const reportUsage = formatsUsage + ". Without a\nfile, text goes to standard error, and everything else to standard output. The flag may be\ngiven several times. Text goes to standard error unless all reports without a file are in\nother formats"
+
+// formatsUsage is the start of the usage of -report.
+const formatsUsage = "report findings in `format[:file]`. Formats are text, json, with a finding on each line,\ngithub, annotations of GitHub, sarif, version 2.1.0, html, a page with diagrams, and trace,\nfor Perfetto and Chrome"
+
+// briefReport is -report on one line.
+const briefReport = "text, json, github, sarif, html or trace"
 
 // shows reports whether findings go to a standard stream in a format. Without a flag that says so,
 // text does, so that findings in a file are not all that there is to see.
 func (r *reports) shows(format string) bool {
-	shown := slices.DeleteFunc(slices.Clone(*r), func(to reportTo) bool { return to.file != "" })
+	shown := slices.DeleteFunc(slices.Clone(r.all), func(to reportTo) bool { return to.file != "" })
 	return len(shown) == 0 && format == asText || slices.Contains(shown, reportTo{format: format})
 }
 
 // includes reports whether there is a report in a format.
 func (r *reports) includes(format string) bool {
-	return slices.ContainsFunc(*r, func(to reportTo) bool { return to.format == format }) || r.shows(format)
+	return slices.ContainsFunc(r.all, func(to reportTo) bool { return to.format == format }) || r.shows(format)
 }
 
 // check returns an error if a file cannot be written because its folder is none. It is called
 // before the program runs.
 func (r *reports) check() error {
-	for _, to := range *r {
+	for _, to := range r.all {
 		if to.file != "" {
 			if err := isFolder(filepath.Dir(to.file)); err != nil {
 				return err
@@ -93,24 +111,77 @@ func isFolder(name string) error {
 	return err
 }
 
-// writeFiles writes the files.
-func (r *reports) writeFiles(all []report.Finding) (failed error) {
-	for _, to := range *r {
-		if to.file == "" {
+// fitsEvents returns an error if a report would stand between the lines of go test -json, which it
+// would damage.
+func (r *reports) fitsEvents() error {
+	for _, to := range r.all {
+		if to.file == "" && to.format != asText && to.format != asJSON {
+			return misuse("with -json, a report in %s needs a file: -report %[1]s:file", to.format)
+		}
+	}
+	return nil
+}
+
+// writeOutput writes the reports that go to standard output because they are neither in a file nor
+// text. each writes a finding in JSON.
+func (r *reports) writeOutput(out io.Writer, all []report.Finding, quiet func(*report.Finding) bool, each func(*report.Finding) error) (failed error) {
+	for _, to := range r.all {
+		if to.file != "" || to.format == asText {
 			continue
 		}
-		failed = errors.Join(failed, private.Replace(to.file, func(w io.Writer) error {
-			print := textTo(w)
-			if to.format == asJSON {
-				print = jsonTo(w)
-			}
-			for i := range all {
-				if err := print(&all[i]); err != nil {
-					return err
-				}
-			}
-			return nil
-		}))
+		if to.format == asJSON {
+			failed = errors.Join(failed, writeEach(all, each))
+			continue
+		}
+		failed = errors.Join(failed, to.write(out, all, quiet, r.tool))
 	}
 	return failed
+}
+
+// writeFiles writes the files. Findings for which quiet returns true are only in those in JSON; quiet
+// may be nil.
+func (r *reports) writeFiles(all []report.Finding, quiet func(*report.Finding) bool) (failed error) {
+	for _, to := range r.all {
+		if to.file != "" {
+			failed = errors.Join(failed, private.Replace(to.file, func(w io.Writer) error { return to.write(w, all, quiet, r.tool) }))
+		}
+	}
+	return failed
+}
+
+// write writes a report.
+func (to reportTo) write(w io.Writer, all []report.Finding, quiet func(*report.Finding) bool, tool string) error {
+	if to.format == asJSON {
+		return writeEach(all, jsonTo(w))
+	}
+	if quiet != nil {
+		all = slices.DeleteFunc(slices.Clone(all), func(f report.Finding) bool { return quiet(&f) })
+	}
+	if to.format == asText {
+		return writeEach(all, textTo(w))
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	root := repository.Find(folder)
+	switch to.format {
+	case asSARIF:
+		return sarif.Write(w, all, sarif.Tool{Name: tool, Version: toolVersion()}, root)
+	case asHTML:
+		return htmlreport.Write(w, all, tool+" "+toolVersion(), root)
+	case asTrace:
+		return tracejson.Write(w, all)
+	}
+	return writeEach(all, func(f *report.Finding) error { return annotation.Write(w, f, root) })
+}
+
+// writeEach calls write with each finding.
+func writeEach(all []report.Finding, write func(*report.Finding) error) error {
+	for i := range all {
+		if err := write(&all[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -9,7 +9,7 @@ except -race and the like, and so do these, in front of the package:
 `,
 	first: []brief{
 		{"detect", "detectors, such as fasttrack, leak and lockorder"},
-		{"report", "text, or json with a finding on each line"},
+		{"report", briefReport},
 		{"baseline", "do not report the findings in a file"},
 		{"write-baseline", "write a file for -baseline"},
 		{"suppress", "do not report findings that lines of a file match"},

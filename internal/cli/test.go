@@ -11,7 +11,7 @@ work except -race and the like, and so do these, in any place:
 		{"detect", "detectors, such as fasttrack, leak and lockorder"},
 		{"predict", "predict bugs in other schedules, and try these"},
 		{"schedules", "where -predict writes schedules for $heisen replay"},
-		{"report", "text, or json with a finding on each line"},
+		{"report", briefReport},
 		{"baseline", "do not report the findings in a file"},
 		{"write-baseline", "write a file for -baseline"},
 		{"suppress", "do not report findings that lines of a file match"},
@@ -69,6 +69,9 @@ func (inv *invocation) test() (int, error) {
 		return Failed, err
 	}
 	if inv.events {
+		if err := watch.reports.fitsEvents(); err != nil {
+			return Misused, err
+		}
 		watch.events = &testEvents{name: inv.tool.Name, w: inv.raw.Out}
 		cmd.Stdout, cmd.WaitDelay = watch.events, grace
 	}

@@ -29,7 +29,7 @@ type testEvent struct {
 	Action  string
 	Package string          `json:",omitempty"`
 	Output  string          `json:",omitempty"`
-	Finding *report.Finding `json:",omitempty"`
+	Finding json.RawMessage `json:",omitempty"`
 }
 
 // Write takes the output of go test and writes whole lines.
@@ -72,7 +72,11 @@ func (e *testEvents) text(f *report.Finding) error {
 // finding prints a finding as JSON, with a line of text.
 func (e *testEvents) finding(f *report.Finding) error {
 	output := e.name + ": " + string(f.Kind) + ": " + f.Message + ", fingerprint " + f.Fingerprint + "\n"
-	return e.put(testEvent{Package: f.Package, Output: output, Finding: f})
+	var line bytes.Buffer
+	if err := report.WriteJSON(&line, f); err != nil {
+		return err
+	}
+	return e.put(testEvent{Package: f.Package, Output: output, Finding: bytes.TrimSpace(line.Bytes())})
 }
 
 func (e *testEvents) put(event testEvent) error {

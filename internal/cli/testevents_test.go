@@ -60,7 +60,11 @@ func TestEventsBetweenLines(t *testing.T) {
 			continue
 		}
 		found++
-		if event.Action != "output" || event.Package != "p" || event.Time.IsZero() || event.Finding.Fingerprint != "0123" ||
+		all, err := report.ReadJSON(bytes.NewReader(event.Finding))
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%v: %q", err, line)
+		}
+		if event.Action != "output" || event.Package != "p" || event.Time.IsZero() || all[0].Fingerprint != "0123" ||
 			event.Output != "tool: race: a <- b, fingerprint 0123\n" || !strings.Contains(line, "a <- b") {
 			t.Fatalf("%q", line)
 		}

@@ -23,12 +23,16 @@ func (inv *invocation) version() (int, error) {
 	if len(inv.args)+len(inv.rest) > 0 {
 		return Misused, misuse("it takes no arguments")
 	}
-	version := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		version = info.Main.Version
-	}
-	fmt.Fprintf(inv.Out, "%s %s, built with %s\n", inv.tool.Name, version, runtime.Version())
+	fmt.Fprintf(inv.Out, "%s %s, built with %s\n", inv.tool.Name, toolVersion(), runtime.Version())
 	fmt.Fprintf(inv.Out, "instruments programs with Go %s for %s\n",
 		strings.Join(build.Releases, " and "), strings.Join(build.Platforms, " and "))
 	return Clean, nil
+}
+
+// toolVersion returns the version of the module that the command was built from.
+func toolVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "unknown"
 }

@@ -1,0 +1,102 @@
+package annotation
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/repository"
+	"github.com/heisen-go/heisen/report"
+)
+
+func annotate(t *testing.T, f report.Finding, root string) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Write(&out, &f, repository.At(root)); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func race() report.Finding {
+	at := func(file string, line int) []report.Frame {
+		return []report.Frame{
+			{Func: "sync/atomic.AddInt64", File: "/go/src/sync/atomic/doc.go", Line: 1},
+			{Func: "main.f", File: file, Line: line},
+		}
+	}
+	return report.Finding{
+		Detector: "hb", Kind: heisen.Race, Fingerprint: "0123456789abcdef", Variable: "m[k], v", Replay: "heisen replay x",
+		Accesses: []report.Access{
+			{Op: "write", Goroutine: "goroutine 1", Object: "0x8", Site: "/repo/a/x.go:3", Stack: at("/repo/a/x.go", 3)},
+			{Op: "read", Goroutine: "goroutine 2", Object: "0x8", Variable: "m[k], v", Site: "/repo/a/y.go:4", Stack: at("/repo/a/y.go", 4)},
+		},
+	}
+}
+
+func TestWrite(t *testing.T) {
+	want := "::error file=a/y.go,line=4,title=Data race%3A m[k]%2C v::goroutine 1 writes m[k], v at x.go:3, and goroutine 2 reads it at y.go:4. " +
+		"Nothing orders the two: there is no happens-before edge between them, and neither holds a lock.%0A" +
+		"goroutine 1 writes in main.f at a/x.go:3%0Agoroutine 2 reads in main.f at a/y.go:4%0AReplay: heisen replay x%0A" +
+		"Found by hb, fingerprint 0123456789abcdef\n"
+	if got := annotate(t, race(), "/repo"); got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	elsewhere := annotate(t, race(), "/other")
+	if !strings.HasPrefix(elsewhere, "::error title=Data race") || !strings.Contains(elsewhere, "at /repo/a/x.go:3%0A") {
+		t.Errorf("outside of the repository: %q", elsewhere)
+	}
+	suspected := race()
+	suspected.Kind = heisen.PotentialRace
+	if got := annotate(t, suspected, "/repo"); !strings.HasPrefix(got, "::warning file=a/y.go,line=4,title=Potential data race") {
+		t.Errorf("a suspicion: %q", got)
+	}
+}
+
+// TestHostile checks that no name adds a command or a property.
+func TestHostile(t *testing.T) {
+	f := race()
+	const evil = "x,line=7\r\n::error file=/etc/passwd::100%0A\x1b[2J"
+	f.Variable, f.Message, f.Replay, f.Fingerprint, f.Detector = evil, evil, evil, evil, evil
+	for i := range f.Accesses {
+		a := &f.Accesses[i]
+		a.Goroutine, a.Variable, a.Object, a.Site = evil, evil, evil, evil
+		a.Stack = []report.Frame{{Func: evil, File: "/repo/" + evil, Line: 3}}
+	}
+	got := annotate(t, f, "/repo")
+	line, rest, _ := strings.Cut(got, "\n")
+	if rest != "" || strings.ContainsAny(line, "\r\x1b") {
+		t.Errorf("more than one line, or control characters: %q", got)
+	}
+	properties, _, _ := strings.Cut(strings.TrimPrefix(line, "::error "), "::")
+	if n := strings.Count(properties, ","); n != 2 || strings.Count(properties, "=") > 3+2*2 {
+		t.Errorf("properties %q", properties)
+	}
+}
+
+// TestAllKinds annotates the findings of package report, without a repository.
+func TestAllKinds(t *testing.T) {
+	files, err := filepath.Glob("../../report/testdata/*.json.golden")
+	if err != nil || len(files) < 10 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := report.ReadJSON(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			got := annotate(t, f, "/nowhere")
+			if strings.Count(got, "\n") != 1 || !strings.Contains(got, "title=") || !strings.Contains(got, f.Fingerprint) {
+				t.Errorf("%s: %q", name, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,309 @@
+package diagram
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/report"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// text prints a diagram: a line for each event, then what connects them.
+func text(d *Diagram) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "ordered: %v\n", d.Ordered)
+	for i, l := range d.Lanes {
+		fmt.Fprintf(&b, "lane %d: %s %s\n", i, l.Name, l.Test)
+	}
+	for _, s := range d.Starts {
+		fmt.Fprintf(&b, "lane %d starts lane %d at %s\n", s.Parent, s.Child, s.Site)
+	}
+	for i, e := range d.Events {
+		fmt.Fprintf(&b, "%3d row %d lane %d: %s %s at %s", i, e.Row, e.Lane, e.Verb, e.What, e.Site)
+		if e.Times > 1 {
+			fmt.Fprintf(&b, ", %d times", e.Times)
+		}
+		if e.Waits {
+			b.WriteString(", waits")
+		}
+		if e.Pending {
+			b.WriteString(", pending")
+		}
+		if e.Access >= 0 {
+			fmt.Fprintf(&b, ", access %d", e.Access)
+		}
+		if e.NoLocks {
+			b.WriteString(", no locks")
+		}
+		b.WriteByte('\n')
+	}
+	for _, e := range d.Edges {
+		fmt.Fprintf(&b, "%s: %d to %d %s\n", e.Kind, e.From, e.To, e.Label)
+	}
+	for _, bar := range d.Bars {
+		fmt.Fprintf(&b, "lane %d holds %s in rows %d to %d, before %v, after %v\n", bar.Lane, bar.Lock, bar.From, bar.To, bar.Before, bar.After)
+	}
+	for _, n := range d.Notes {
+		fmt.Fprintln(&b, n)
+	}
+	return b.String()
+}
+
+// check returns an error if numbers of a diagram do not fit together.
+func check(d *Diagram) error {
+	taken := map[[2]int]bool{}
+	for i, e := range d.Events {
+		if e.Lane < 0 || e.Lane >= len(d.Lanes) || e.Row < 0 || e.Row >= d.Rows {
+			return fmt.Errorf("event %d is in lane %d, row %d", i, e.Lane, e.Row)
+		}
+		if at := [2]int{e.Lane, e.Row}; taken[at] {
+			return fmt.Errorf("two events are in lane %d, row %d", e.Lane, e.Row)
+		} else {
+			taken[at] = true
+		}
+	}
+	for _, s := range d.Starts {
+		if s.Parent >= len(d.Lanes) || s.Child >= len(d.Lanes) {
+			return fmt.Errorf("start %v", s)
+		}
+	}
+	for _, e := range d.Edges {
+		if e.From >= len(d.Events) || e.To >= len(d.Events) {
+			return fmt.Errorf("edge %v", e)
+		}
+		if e.Kind == Order && d.Events[e.From].Row >= d.Events[e.To].Row {
+			return fmt.Errorf("edge %v goes up", e)
+		}
+	}
+	for _, bar := range d.Bars {
+		if bar.Lane >= len(d.Lanes) || bar.From > bar.To || bar.To >= d.Rows {
+			return fmt.Errorf("bar %v", bar)
+		}
+	}
+	return nil
+}
+
+// TestGolden draws the findings of all kinds of package report.
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob("../../report/testdata/*.json.golden")
+	if err != nil || len(files) < 10 {
+		t.Fatal(files, err)
+	}
+	var all strings.Builder
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := report.ReadJSON(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range found {
+			d := Of(&found[i])
+			if err := check(d); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			fmt.Fprintf(&all, "%s\n%s\n", filepath.Base(name), text(d))
+		}
+	}
+	golden := filepath.Join("testdata", "diagrams.golden")
+	if *update {
+		if err := os.MkdirAll("testdata", 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(golden, []byte(all.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), all.String()); diff != "" {
+		t.Errorf("%s (-want +got; -update rewrites it):\n%s", golden, diff)
+	}
+}
+
+// TestOrders draws random schedules and compares the edges with the happens-before order that the
+// comments of heisen.Op define, computed from the steps event by event.
+func TestOrders(t *testing.T) {
+	ops := []heisen.Op{
+		heisen.Read, heisen.Write, heisen.Acquire, heisen.Release, heisen.AcquireShared, heisen.ReleaseShared,
+		heisen.Fork, heisen.Join, heisen.Send, heisen.Receive, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate,
+	}
+	edges := 0
+	for seed := range uint64(2000) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		threads := 2 + random.IntN(3)
+		name := func(t int) string { return fmt.Sprintf("goroutine %d", t) }
+		f := report.Finding{Kind: heisen.Race, Detector: "mcm"}
+		for range 3 + random.IntN(maxRows-4) {
+			op := ops[random.IntN(len(ops))]
+			at := random.IntN(threads)
+			object := fmt.Sprintf("0x%d", random.IntN(2))
+			if op == heisen.Fork || op == heisen.Join {
+				object = name(random.IntN(threads))
+			}
+			f.Witness = append(f.Witness, report.Step{Op: op.String(), Thread: heisen.Thread(at), Name: name(at), Object: object, Site: fmt.Sprint(len(f.Witness))})
+		}
+		selected := seed%2 == 1
+		if selected {
+			f.Trials = &report.Trials{}
+		}
+		d := Of(&f)
+		if err := check(d); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if len(d.Events) != len(f.Witness) {
+			t.Fatalf("seed %d: %d events of %d steps", seed, len(d.Events), len(f.Witness))
+		}
+		before := happensBefore(f.Witness, !selected)
+		for _, e := range d.Edges {
+			edges++
+			if e.Kind != Order || !before[e.From][e.To] {
+				t.Fatalf("seed %d: %v is no happens-before edge of %v", seed, e, f.Witness)
+			}
+		}
+		// The edges and the order within goroutines are the whole order. Without one of the edges they
+		// are not.
+		if got := closure(d, -1); !reflect.DeepEqual(got, before) {
+			t.Fatalf("seed %d: the diagram shows the order %v, want %v in %v", seed, got, before, f.Witness)
+		}
+		for skip := range d.Edges {
+			if reflect.DeepEqual(closure(d, skip), before) {
+				t.Fatalf("seed %d: edge %v follows from the others in %v", seed, d.Edges[skip], f.Witness)
+			}
+		}
+	}
+	if edges < 2000 {
+		t.Errorf("only %d edges", edges)
+	}
+}
+
+// happensBefore returns the order of steps, with sets of earlier steps in the place of clocks.
+func happensBefore(steps []report.Step, atomics bool) [][]bool {
+	type set map[int]bool
+	add := func(to set, from set) set {
+		if to == nil {
+			to = set{}
+		}
+		for i := range from {
+			to[i] = true
+		}
+		return to
+	}
+	thread, l, r := map[string]set{}, map[string]set{}, map[string]set{}
+	before := make([][]bool, len(steps))
+	for i := range before {
+		before[i] = make([]bool, len(steps))
+	}
+	for j, s := range steps {
+		c := add(thread[s.Name], nil)
+		joins := func(from set) { c = add(c, from) }
+		switch s.Op {
+		case "acquire":
+			joins(l[s.Object])
+			joins(r[s.Object])
+		case "acquire-shared", "receive":
+			joins(l[s.Object])
+		case "atomic-read", "atomic-update":
+			if atomics {
+				joins(l[s.Object])
+			}
+		case "join":
+			joins(thread[s.Object])
+		}
+		for i := range c {
+			before[i][j] = true
+		}
+		c[j] = true
+		switch s.Op {
+		case "release", "send":
+			l[s.Object] = add(l[s.Object], c)
+		case "release-shared":
+			r[s.Object] = add(r[s.Object], c)
+		case "atomic-write":
+			if atomics {
+				l[s.Object], r[s.Object] = add(nil, c), nil
+			}
+		case "atomic-update":
+			if atomics {
+				l[s.Object] = add(l[s.Object], c)
+			}
+		case "fork":
+			thread[s.Object] = add(thread[s.Object], c)
+		}
+		thread[s.Name] = c
+	}
+	return before
+}
+
+// closure returns the order that a diagram shows without one of its edges.
+func closure(d *Diagram, skip int) [][]bool {
+	n := len(d.Events)
+	before := make([][]bool, n)
+	for j := range n {
+		before[j] = make([]bool, n)
+	}
+	for j := range n {
+		from := func(i int) {
+			before[i][j] = true
+			for k := range n {
+				before[k][j] = before[k][j] || before[k][i]
+			}
+		}
+		for i := range j {
+			if d.Events[i].Lane == d.Events[j].Lane {
+				from(i)
+			}
+		}
+		for k, e := range d.Edges {
+			if e.To == j && k != skip {
+				from(e.From)
+			}
+		}
+	}
+	return before
+}
+
+// TestContradiction draws an execution whose steps order the only accesses among them that are like
+// those of the race: a lock was released and acquired between them.
+func TestContradiction(t *testing.T) {
+	step := func(op heisen.Op, thread heisen.Thread, object string) report.Step {
+		return report.Step{Op: op.String(), Thread: thread, Name: fmt.Sprint("goroutine ", thread), Object: object, Site: "x.go:1"}
+	}
+	access := func(op heisen.Op, thread heisen.Thread) report.Access {
+		return report.Access{Op: op.String(), Thread: thread, Goroutine: fmt.Sprint("goroutine ", thread), Object: "0x8", Site: "x.go:1"}
+	}
+	f := report.Finding{
+		Kind: heisen.Race, Trials: &report.Trials{Confirmed: 1},
+		Accesses: []report.Access{access(heisen.Write, 1), access(heisen.Read, 2)},
+		Witness: []report.Step{
+			step(heisen.Write, 1, "0x8"), step(heisen.Release, 1, "0x10"),
+			step(heisen.Acquire, 2, "0x10"), step(heisen.Read, 2, "0x8"),
+		},
+	}
+	d := Of(&f)
+	if d.Ordered || len(d.Events) != 2 || d.Events[0].Row != d.Events[1].Row {
+		t.Errorf("the contradiction is drawn:\n%s", text(d))
+	}
+	f.Witness = append(f.Witness[:1], f.Witness[3])
+	if d := Of(&f); !d.Ordered || len(d.Edges) != 1 || d.Edges[0].Kind != Conflict {
+		t.Errorf("without the lock:\n%s", text(d))
+	}
+	if d := Of(&report.Finding{}); len(d.Lanes) > 0 {
+		t.Errorf("of nothing:\n%s", text(d))
+	}
+}

@@ -1,0 +1,264 @@
+package htmlreport
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/heisen-go/heisen/internal/diagram"
+	"github.com/heisen-go/heisen/internal/printable"
+	"github.com/heisen-go/heisen/internal/wording"
+)
+
+// Measures of a drawing, in units of the picture: pixels if it is not scaled.
+const (
+	headHeight  = 40
+	startHeight = 30
+	rowGap      = 18
+	lineHeight  = 13
+	textSize    = 6.2 // average width of a character
+	labelSize   = 5.4 // of a label
+	textLeft    = 9   // between a lane's line and its texts
+	barWidth    = 5
+	barGap      = 7
+)
+
+// drawing is a diagram with all positions.
+type drawing struct {
+	Width, Height, Bottom int
+	Lanes                 []laneShape
+	Starts                []edgeShape
+	Bars                  []barShape
+	Edges                 []edgeShape
+	Events                []eventShape
+	Arrows                []string // classes of edges that have a head
+	Fits                  bool     // a narrow screen
+}
+
+type laneShape struct {
+	X          int
+	Name, Note string
+}
+
+type eventShape struct {
+	X, Y, Radius int
+	Class, Title string
+	Texts        []textShape
+}
+
+type textShape struct {
+	X, Y  int
+	Class string
+	Text  string
+}
+
+type edgeShape struct {
+	Class, Path, Label string
+	X, Y               int // of the label
+}
+
+type barShape struct {
+	X, Y, Width, Height int
+	Title               string
+}
+
+// draw places everything in a diagram.
+func draw(d *diagram.Diagram) drawing {
+	n := len(d.Lanes)
+	if n == 0 {
+		return drawing{}
+	}
+	width := 132 // of a lane
+	if n <= 2 {
+		width = 180
+	} else if n == 3 {
+		width = 120
+	}
+	bars := 1 // most bars of a lane
+	for lane := range d.Lanes {
+		count := 0
+		for _, b := range d.Bars {
+			if b.Lane == lane {
+				count++
+			}
+		}
+		bars = max(bars, count)
+	}
+	bars = min(bars, 4)
+	left := 6 + bars*barGap
+	p := placer{d: d, width: width, left: left, chars: int(float64(width-left-textLeft+2) / textSize)}
+	p.rows()
+	out := drawing{Width: n * width, Height: p.bottom + 4, Bottom: p.bottom}
+	for i, l := range d.Lanes {
+		out.Lanes = append(out.Lanes, laneShape{X: p.x(i), Name: p.short(l.Name), Note: p.short(l.Test)})
+	}
+	out.Starts, out.Bars, out.Edges, out.Events = p.starts(), p.bars(bars), p.edges(), p.events()
+	out.Fits = n <= 3
+	out.Arrows = []string{"start", string(diagram.Order), string(diagram.WaitsFor)}
+	return out
+}
+
+type placer struct {
+	d                   *diagram.Diagram
+	width, left, bottom int
+	chars               int   // of a text in a lane
+	y                   []int // of rows
+}
+
+func (p *placer) x(lane int) int { return lane*p.width + p.left }
+
+// rows computes the positions of the rows.
+func (p *placer) rows() {
+	y := headHeight + len(p.d.Starts)*startHeight + 12
+	lines := make([]int, p.d.Rows) // of text
+	for i := range p.d.Events {
+		e := &p.d.Events[i]
+		lines[e.Row] = max(lines[e.Row], len(p.texts(e)))
+	}
+	for _, n := range lines {
+		p.y = append(p.y, y)
+		y += n*lineHeight + rowGap
+	}
+	p.bottom = y
+}
+
+// texts returns what stands at an event: what happens, on one line if it fits, where, and the locks
+// held.
+func (p *placer) texts(e *diagram.Event) (out []textShape) {
+	verb := e.Verb
+	if e.Times > 1 {
+		verb = fmt.Sprintf("%d× %s", e.Times, verb)
+	}
+	one := strings.TrimSpace(verb + " " + e.What)
+	switch {
+	case e.What == "":
+		out = append(out, textShape{Class: "what", Text: verb})
+	case e.Access < 0 && utf8.RuneCountInString(one) <= p.chars:
+		out = append(out, textShape{Class: "what", Text: one})
+	default:
+		out = append(out, textShape{Class: "what", Text: verb}, textShape{Class: "what", Text: e.What})
+	}
+	out = append(out, textShape{Class: "place", Text: wording.Place(e.Site)})
+	if e.Access >= 0 {
+		if held := held(p.d, e); held != "" {
+			out = append(out, textShape{Class: "held", Text: held})
+		}
+	}
+	return out
+}
+
+// short returns a text that fits a lane.
+func (p *placer) short(s string) string { return shorten(printable.Text(s), p.chars) }
+
+func shorten(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	runes := []rune(s)
+	return string(runes[:max(n-1, 1)]) + "…"
+}
+
+func (p *placer) starts() (out []edgeShape) {
+	for i, s := range p.d.Starts {
+		y := headHeight + i*startHeight + 18
+		from, to := p.x(s.Parent), p.x(s.Child)
+		label := "starts"
+		if s.Site != "" {
+			label += " at " + wording.Place(s.Site)
+		}
+		out = append(out, edgeShape{
+			Class: "start", Path: fmt.Sprintf("M%d %dH%d", from, y, to-toward(from, to)*3),
+			Label: shorten(printable.Text(label), int(float64(max(to-from, from-to)-textLeft)/labelSize)), X: min(from, to) + textLeft, Y: y - 4,
+		})
+	}
+	return out
+}
+
+// toward returns the direction from one position to another.
+func toward(from, to int) int {
+	if to < from {
+		return -1
+	}
+	return 1
+}
+
+func (p *placer) bars(most int) (out []barShape) {
+	used := map[int]int{} // bars by lane
+	for _, b := range p.d.Bars {
+		place := min(used[b.Lane], most-1)
+		used[b.Lane]++
+		top, bottom := p.y[b.From], p.y[b.To]+14
+		if b.Before {
+			top -= 14
+		}
+		if !b.After {
+			bottom -= 14
+		}
+		out = append(out, barShape{
+			X: p.x(b.Lane) - 3 - barGap*(place+1), Y: top, Width: barWidth, Height: max(bottom-top, 6),
+			Title: printable.Text(p.d.Lanes[b.Lane].Name + " holds " + b.Lock),
+		})
+	}
+	return out
+}
+
+func (p *placer) edges() (out []edgeShape) {
+	for _, e := range p.d.Edges {
+		a, b := &p.d.Events[e.From], &p.d.Events[e.To]
+		x1, y1, x2, y2 := p.x(a.Lane), p.y[a.Row], p.x(b.Lane), p.y[b.Row]
+		way := toward(x1, x2)
+		s := edgeShape{Class: string(e.Kind), Label: e.Label, X: (x1 + x2) / 2, Y: (y1+y2)/2 - 5}
+		switch {
+		case e.Kind == diagram.WaitsFor:
+			s.Path = fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1+way*7, y1, x1+way*p.width/3, y1, x2-way*p.width/3, y2, x2-way*8, y2)
+			s.Label = ""
+		default:
+			s.Path = fmt.Sprintf("M%d %dL%d %d", x1+way*7, y1, x2-way*8, y2)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func (p *placer) events() (out []eventShape) {
+	for i := range p.d.Events {
+		e := &p.d.Events[i]
+		s := eventShape{X: p.x(e.Lane), Y: p.y[e.Row], Class: class(e), Radius: 4}
+		if e.Access >= 0 {
+			s.Radius = 6
+		}
+		s.Title = printable.Text(fmt.Sprintf("%s %s %s at %s", p.d.Lanes[e.Lane].Name, e.Verb, e.What, e.Site))
+		s.Texts = p.texts(e)
+		for k := range s.Texts {
+			t := &s.Texts[k]
+			t.X, t.Y, t.Text = s.X+textLeft, s.Y+15+lineHeight*k, p.short(t.Text)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// class says how an event looks.
+func class(e *diagram.Event) string {
+	switch {
+	case e.Waits:
+		return "waiting"
+	case e.Access >= 0:
+		return "access"
+	case strings.HasPrefix(e.Op, "acquire"), strings.HasPrefix(e.Op, "release"):
+		return "lock"
+	}
+	return "step"
+}
+
+// held says which locks are held at an access, if that is known.
+func held(d *diagram.Diagram, e *diagram.Event) string {
+	names := d.Held[e.Access]
+	switch {
+	case e.NoLocks:
+		return "holds no lock"
+	case len(names) == 0:
+		return ""
+	}
+	return "holds " + strings.Join(names, ", ")
+}

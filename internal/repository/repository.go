@@ -1,0 +1,73 @@
+// Package repository names source files relative to the root of the repository that they are in, as
+// services do that show reports beside code.
+package repository
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Root is the root folder of a repository. The zero Root contains no files.
+type Root struct {
+	folders []string // absolute names of the one folder, as given and without links
+}
+
+// At returns the Root that is a folder.
+func At(folder string) Root {
+	var r Root
+	abs, err := filepath.Abs(folder)
+	if err != nil {
+		return r
+	}
+	r.folders = []string{abs}
+	if real, err := filepath.EvalSymlinks(abs); err == nil && real != abs {
+		r.folders = append(r.folders, real)
+	}
+	return r
+}
+
+// Find returns the root of the repository that a folder is in: the closest folder above it, or it
+// itself, with .git. Without one, it is the outermost folder with a file go.mod, and without that the
+// folder itself.
+func Find(folder string) Root {
+	abs, err := filepath.Abs(folder)
+	if err != nil {
+		return Root{}
+	}
+	root := abs
+	for dir := abs; ; {
+		if exists(filepath.Join(dir, ".git")) {
+			return At(dir)
+		}
+		if exists(filepath.Join(dir, "go.mod")) {
+			root = dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return At(root)
+		}
+		dir = parent
+	}
+}
+
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
+}
+
+// Rel returns the name of a file relative to the root, with slashes, and whether the file is in the
+// repository. A name that is relative already is one of a program built with -trimpath or of a text
+// trace, and of those it is not known.
+func (r Root) Rel(file string) (name string, ok bool) {
+	if !filepath.IsAbs(file) {
+		return "", false
+	}
+	for _, folder := range r.folders {
+		rel, err := filepath.Rel(folder, file)
+		if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			return filepath.ToSlash(rel), true
+		}
+	}
+	return "", false
+}

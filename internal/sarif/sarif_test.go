@@ -1,0 +1,219 @@
+package sarif
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/repository"
+	"github.com/heisen-go/heisen/report"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// official returns the schema of the standard.
+func official(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "sarif-schema-2.1.0.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	if err := compiler.AddResource(schema, doc); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := compiler.Compile(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compiled
+}
+
+func validate(schema *jsonschema.Schema, text []byte) error {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	return schema.Validate(doc)
+}
+
+func write(t *testing.T, found []report.Finding, root repository.Root) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Write(&out, found, Tool{"heisen", "v1.2.3"}, root); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// samples returns the findings of package report's golden files by name.
+func samples(t *testing.T) map[string][]report.Finding {
+	t.Helper()
+	files, err := filepath.Glob("../../report/testdata/*.json.golden")
+	if err != nil || len(files) < 10 {
+		t.Fatal(files, err)
+	}
+	all := map[string][]report.Finding{}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := report.ReadJSON(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[strings.TrimSuffix(filepath.Base(name), ".json.golden")] = found
+	}
+	return all
+}
+
+// TestSchema validates reports of all kinds of findings against the official schema, and that the
+// schema finds what is wrong.
+func TestSchema(t *testing.T) {
+	schema := official(t)
+	var all []report.Finding
+	for name, found := range samples(t) {
+		if err := validate(schema, write(t, found, repository.Root{})); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		all = append(all, found...)
+	}
+	text := write(t, all, repository.At("testdata"))
+	if err := validate(schema, text); err != nil {
+		t.Error(err)
+	}
+	if err := validate(schema, write(t, nil, repository.Root{})); err != nil {
+		t.Errorf("without findings: %v", err)
+	}
+	for _, change := range [][2]string{
+		{`"version": "2.1.0"`, `"version": "2.2.0"`},
+		{`"ruleId"`, `"rule"`},
+		{`"startLine": 1`, `"startLine": -1`},
+		{`"level": "error"`, `"level": "fatal"`},
+		{`"threadFlows"`, `"threads"`},
+	} {
+		wrong := strings.ReplaceAll(string(text), change[0], change[1])
+		if wrong == string(text) || validate(schema, []byte(wrong)) == nil {
+			t.Errorf("the schema accepts %s", change[1])
+		}
+	}
+}
+
+// race is a race between files of a repository, of the module cache, and with names that a URI cannot
+// have.
+func race() report.Finding {
+	at := func(function, file string, line int) []report.Frame {
+		return []report.Frame{
+			{Func: "sync/atomic.AddInt64", File: "/go/src/sync/atomic/doc.go", Line: 1},
+			{Func: function, File: file, Line: line},
+		}
+	}
+	parent := heisen.Thread(0)
+	return report.Finding{
+		Detector: "fasttrack", Kind: heisen.Race, Fingerprint: "0123456789abcdef", Count: 3, Message: "read races with earlier write", Variable: "n",
+		Accesses: []report.Access{
+			{Op: "write", Thread: 1, Goroutine: "goroutine 1", Object: "0x8", Variable: "n", Site: "/repo/a b/x#1%.go:3", Source: "n = 1",
+				Stack: at("example.com/m.(*T).Set", "/repo/a b/x#1%.go", 3),
+				Locks: []report.Lock{{Lock: "0x10", Mode: "write", Site: "/cache/m@v1/y.go:9", Variable: "t.mu"}}},
+			{Op: "read", Thread: 0, Goroutine: "main goroutine", Object: "0x8", Variable: "n", Site: "/repo/c:d.go:4", Stack: at("main.main", "/repo/c:d.go", 4)},
+		},
+		Goroutines: []report.Goroutine{
+			{Thread: 0, Name: "main goroutine"},
+			{Thread: 1, Name: "goroutine 1", Parent: &parent, Stack: at("main.main", "/repo/c:d.go", 2)},
+		},
+	}
+}
+
+func TestGolden(t *testing.T) {
+	got := write(t, []report.Finding{race()}, repository.At("/repo"))
+	if err := validate(official(t), got); err != nil {
+		t.Error(err)
+	}
+	golden := filepath.Join("testdata", "race.sarif.golden")
+	if *update {
+		if err := os.WriteFile(golden, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got; -update rewrites it):\n%s", golden, diff)
+	}
+}
+
+// TestRules checks that the ids of rules, which services store, are the ones of version 1.
+func TestRules(t *testing.T) {
+	var ids []string
+	for _, r := range rulesOf([]report.Finding{{Kind: "livelock"}, {Kind: "livelock"}}) {
+		ids = append(ids, r.ID)
+	}
+	want := []string{"race", "atomicity", "deadlock", "discipline", "potential-race", "leak", "failure", "livelock"}
+	if diff := cmp.Diff(want, ids); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestThreadFlows checks that each goroutine with events has one thread flow, and that a result has
+// its fingerprint.
+func TestThreadFlows(t *testing.T) {
+	for name, found := range samples(t) {
+		var log sarif
+		if err := json.Unmarshal(write(t, found, repository.Root{}), &log); err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range log.Runs[0].Results {
+			if r.Fingerprints[fingerprintKey] != found[i].Fingerprint || log.Runs[0].Tool.Driver.Rules[r.RuleIndex].ID != string(found[i].Kind) {
+				t.Errorf("%s: rule %d, fingerprints %v", name, r.RuleIndex, r.Fingerprints)
+			}
+			goroutines := map[string]bool{}
+			for _, a := range found[i].Accesses {
+				goroutines[a.Goroutine] = true
+			}
+			for _, flow := range r.Flows {
+				seen := map[string]bool{}
+				for _, thread := range flow.Threads {
+					if seen[thread.ID] {
+						t.Errorf("%s: two thread flows of %s", name, thread.ID)
+					}
+					seen[thread.ID] = true
+					delete(goroutines, thread.ID)
+				}
+			}
+			if len(goroutines) > 0 {
+				t.Errorf("%s: no thread flows of %v", name, goroutines)
+			}
+		}
+	}
+}
+
+// TestHostile checks that reports with hostile names are valid.
+func TestHostile(t *testing.T) {
+	f := race()
+	const evil = "\"}]\x00\u202e</script>%zz:\xff\n:7"
+	f.Variable, f.Message, f.Detector, f.Kind = evil, evil, evil, evil
+	for i := range f.Accesses {
+		a := &f.Accesses[i]
+		a.Goroutine, a.Object, a.Variable, a.Site, a.Source = evil, evil, evil, evil, evil
+		a.Stack = []report.Frame{{Func: evil, File: evil, Line: -5}, {Func: evil, File: "/repo/" + evil, Line: 1 << 40}}
+	}
+	if err := validate(official(t), write(t, []report.Finding{f}, repository.At("/repo"))); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,370 @@
+// Package wording says what findings are called, what they mean in a sentence, and which of them to
+// look at first. All reports use the same words.
+package wording
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/source"
+	"github.com/heisen-go/heisen/report"
+)
+
+// confirmed reports whether executions have shown the bug.
+func confirmed(f *report.Finding) bool { return f.Trials != nil && f.Trials.Confirmed > 0 }
+
+// Title returns what a finding is called, such as "Data race".
+func Title(f *report.Finding) string {
+	switch {
+	case f.Kind == heisen.Deadlock && !confirmed(f):
+		return "Potential deadlock"
+	case f.Kind == heisen.Atomicity && !Certain(f):
+		return "Potential atomicity violation"
+	}
+	return KindTitle(f.Kind)
+}
+
+// KindTitle returns what findings of a kind are called.
+func KindTitle(kind heisen.Kind) string {
+	switch kind {
+	case heisen.Race:
+		return "Data race"
+	case heisen.Atomicity:
+		return "Atomicity violation"
+	case heisen.Deadlock:
+		return "Deadlock"
+	case heisen.PotentialRace:
+		return "Potential data race"
+	case heisen.Discipline:
+		return "Locking discipline"
+	case heisen.Leak:
+		return "Goroutine leak"
+	case heisen.Failure:
+		return "Failing execution"
+	case "":
+		return "Finding"
+	}
+	return strings.ToUpper(string(kind[:1])) + string(kind[1:])
+}
+
+// Certain reports whether a finding is a bug that has happened, or one that certainly can happen: a
+// race, a violation of a section. Others are suspicions.
+func Certain(f *report.Finding) bool {
+	switch f.Kind {
+	case heisen.PotentialRace, heisen.Discipline:
+		return confirmed(f)
+	case heisen.Deadlock:
+		return confirmed(f) || len(f.Witness) > 0
+	case heisen.Atomicity:
+		return confirmed(f) || f.Detector != blocks
+	}
+	return true
+}
+
+// blocks is the detector whose atomicity violations may be impossible.
+const blocks = "blocks"
+
+// What returns what a finding is about: its locks, its variable, or its object.
+func What(f *report.Finding) string {
+	switch {
+	case len(f.Cycle) > 0:
+		return strings.Join(f.Cycle, " → ")
+	case f.Variable != "":
+		return f.Variable
+	case len(f.Accesses) > 0 && f.Accesses[len(f.Accesses)-1].Object != NoObject:
+		return f.Accesses[len(f.Accesses)-1].Object
+	}
+	return ""
+}
+
+// NoObject is the object 0, in hexadecimal: several channels, or a transaction without a name.
+const NoObject = "0x0"
+
+// Place returns a site without folders.
+func Place(site string) string { return site[strings.LastIndexByte(site, '/')+1:] }
+
+// Op returns an operation as the verb of a sentence, such as "writes".
+func Op(op string) string {
+	switch op {
+	case "read":
+		return "reads"
+	case "write":
+		return "writes"
+	case "atomic-read":
+		return "atomically reads"
+	case "atomic-write":
+		return "atomically writes"
+	case "atomic-update":
+		return "atomically updates"
+	case "acquire":
+		return "locks"
+	case "acquire-shared":
+		return "read-locks"
+	case "release":
+		return "unlocks"
+	case "release-shared":
+		return "read-unlocks"
+	case "fork":
+		return "starts"
+	case "join":
+		return "waits for"
+	case "send":
+		return "sends to"
+	case "receive":
+		return "receives from"
+	case "enter":
+		return "begins"
+	case "call":
+		return "calls"
+	}
+	return strings.ReplaceAll(op, "-", " ")
+}
+
+// Sentence returns what a finding means, in one or two sentences.
+func Sentence(f *report.Finding) string {
+	n := len(f.Accesses)
+	switch {
+	case (f.Kind == heisen.Race || f.Kind == heisen.PotentialRace) && n == 2:
+		return sentenceOfRace(f)
+	case len(f.Cycle) > 0:
+		return sentenceOfDeadlock(f)
+	case f.Kind == heisen.Atomicity && n >= 3 && isBegin(f.Accesses[0].Op):
+		return sentenceOfTransaction(f)
+	case f.Kind == heisen.Atomicity && n >= 3:
+		return sentenceOfSection(f)
+	case f.Kind == heisen.Leak && n == 1:
+		return fmt.Sprintf("%s waits at %s for something that can no longer happen.", f.Accesses[0].Goroutine, Place(f.Accesses[0].Site))
+	}
+	return f.Message
+}
+
+func sentenceOfRace(f *report.Finding) string {
+	first, second := &f.Accesses[0], &f.Accesses[1]
+	between := "Nothing orders the two: there is no happens-before edge between them"
+	if f.Kind == heisen.PotentialRace && !confirmed(f) {
+		between = "No lock is common to the two and no message orders them"
+	}
+	return fmt.Sprintf("%s %s %s at %s, and %s %s it at %s. %s%s.", first.Goroutine, Op(first.Op), name(second), Place(first.Site),
+		second.Goroutine, Op(second.Op), Place(second.Site), between, locks(first, second))
+}
+
+func sentenceOfDeadlock(f *report.Finding) string {
+	waits, end := "can come to wait for", "If all of them do so at the same time, none can go on."
+	if confirmed(f) {
+		waits, end = "waits for", "Each waits for the next, so none can go on."
+	}
+	var parts []string
+	for i := range f.Accesses {
+		a := &f.Accesses[i]
+		parts = append(parts, fmt.Sprintf("%s%s %s %s at %s", a.Goroutine, holding(a), waits, name(a), Place(a.Site)))
+	}
+	return strings.Join(parts, "; ") + ". " + end
+}
+
+func sentenceOfSection(f *report.Finding) string {
+	n := len(f.Accesses)
+	first, last := &f.Accesses[0], &f.Accesses[n-1]
+	between := "In between, "
+	if !Certain(f) {
+		between = "This can come in between: "
+	}
+	return fmt.Sprintf("%s %s %s at %s and %s %s at %s. %s%s.", first.Goroutine, Op(first.Op), name(first), Place(first.Site),
+		Op(last.Op), again(last, first), Place(last.Site), between, others(f.Accesses[1:n-1], last))
+}
+
+// again returns what an access after another one is about: "it" if both are about the same variable.
+func again(a, before *report.Access) string {
+	if a.Object == before.Object {
+		return "it"
+	}
+	return name(a)
+}
+
+// isBegin reports whether an operation begins a transaction.
+func isBegin(op string) bool {
+	switch op {
+	case "enter", "call", "acquire", "acquire-shared":
+		return true
+	}
+	return false
+}
+
+func sentenceOfTransaction(f *report.Finding) string {
+	begin := &f.Accesses[0]
+	var inside []report.Access
+	for _, a := range f.Accesses[1:] {
+		if a.Goroutine != begin.Goroutine {
+			inside = append(inside, a)
+		}
+	}
+	is := "is interrupted"
+	if !Certain(f) {
+		is = "can be interrupted"
+	}
+	text := fmt.Sprintf("The transaction that %s begins at %s %s in a way that no serial execution has", begin.Goroutine, Place(begin.Site), is)
+	if len(inside) == 0 {
+		return text + "."
+	}
+	var parts []string
+	for i := range inside {
+		a := &inside[i]
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s %s at %s", a.Goroutine, Op(a.Op), name(a), Place(a.Site))))
+	}
+	return text + ". In between, " + strings.Join(parts, " and ") + "."
+}
+
+// name returns the expression of an access, else the name of its object.
+func name(a *report.Access) string { return cmp.Or(a.Variable, a.Object) }
+
+// others describes accesses in between. what was accessed last is mentioned already.
+func others(accesses []report.Access, what *report.Access) string {
+	var parts []string
+	for i := range accesses {
+		a := &accesses[i]
+		parts = append(parts, fmt.Sprintf("%s %s %s at %s", a.Goroutine, Op(a.Op), again(a, what), Place(a.Site)))
+	}
+	return strings.Join(parts, " and ")
+}
+
+// LockName returns the expression of a lock, else its name.
+func LockName(l *report.Lock) string { return cmp.Or(l.Variable, l.Lock) }
+
+func holding(a *report.Access) string {
+	if len(a.Locks) == 0 {
+		return ""
+	}
+	var names []string
+	for i := range a.Locks {
+		names = append(names, LockName(&a.Locks[i]))
+	}
+	return " holds " + strings.Join(names, ", ") + " and"
+}
+
+// locks says which locks the two accesses of a race hold, if that is known.
+func locks(a, b *report.Access) string {
+	switch {
+	case a.LocksUnknown || b.LocksUnknown:
+		return ""
+	case len(a.Locks) == 0 && len(b.Locks) == 0:
+		return ", and neither holds a lock"
+	case len(a.Locks) == 0 || len(b.Locks) == 0:
+		return ", and only one of them holds a lock"
+	}
+	shared := func(l report.Lock) bool {
+		return slices.ContainsFunc(b.Locks, func(m report.Lock) bool { return m.Lock == l.Lock })
+	}
+	if slices.ContainsFunc(a.Locks, shared) { // one of them holds it for reading
+		return ""
+	}
+	if len(a.Locks) == 1 && len(b.Locks) == 1 && LockName(&a.Locks[0]) == LockName(&b.Locks[0]) {
+		return ", and what each of them holds as " + LockName(&a.Locks[0]) + " is not the same lock"
+	}
+	return ", and the locks that they hold are different ones"
+}
+
+// rank says how soon to look at a finding: the smallest first.
+func rank(f *report.Finding) int {
+	harmful := f.Trials != nil && f.Trials.Harmful
+	switch {
+	case harmful:
+		return 0
+	case confirmed(f):
+		return 1
+	case !Certain(f):
+		return 4
+	case f.Kind == heisen.Race || f.Kind == heisen.Deadlock:
+		return 2
+	}
+	return 3
+}
+
+// Reason says why to look at a finding as soon as InOrder places it.
+func Reason(f *report.Finding) string {
+	switch rank(f) {
+	case 0:
+		return "it happened, and the program failed"
+	case 1:
+		return "it happened in controlled executions"
+	case 2, 3:
+		return "it is certain"
+	}
+	return "it may be a bug: no execution has shown it"
+}
+
+// InOrder returns the indexes of findings in the order in which to look at them: what has done harm,
+// what has happened, what is certain, what is suspected. Equals stay in their order.
+func InOrder(all []report.Finding) []int {
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(rank(&all[i]), rank(&all[j])) })
+	return order
+}
+
+// Group is what findings of one package and one variable, or of the same locks, have in common.
+type Group struct {
+	What, Package string
+	Findings      []int // indexes
+}
+
+// Groups returns the findings by variable and package, in the order of InOrder. Those about nothing
+// that has a name are in no group.
+func Groups(all []report.Finding) (groups []Group) {
+	for _, i := range InOrder(all) {
+		f := &all[i]
+		if f.Variable == "" && len(f.Cycle) == 0 {
+			continue
+		}
+		what, pkg := What(f), Package(f)
+		k := slices.IndexFunc(groups, func(g Group) bool { return g.What == what && g.Package == pkg })
+		if k < 0 {
+			k = len(groups)
+			groups = append(groups, Group{What: what, Package: pkg})
+		}
+		groups[k].Findings = append(groups[k].Findings, i)
+	}
+	return groups
+}
+
+// Package returns the import path of the package that a finding is in: that of the innermost function
+// of the latest access, as far as it is known, else the tested package.
+func Package(f *report.Finding) string {
+	for i := len(f.Accesses) - 1; i >= 0; i-- {
+		if p := PackageOf(UserFrame(f.Accesses[i].Stack).Func); p != "" && p != "main" {
+			return p
+		}
+	}
+	if f.Package == "" && len(f.Accesses) > 0 {
+		return PackageOf(UserFrame(f.Accesses[0].Stack).Func) // main, whose path is not known
+	}
+	return f.Package
+}
+
+// PackageOf returns the import path in the name of a function, such as "net/http" in
+// "net/http.(*Server).Serve".
+func PackageOf(function string) string {
+	slash := strings.LastIndexByte(function, '/')
+	dot := strings.IndexByte(function[slash+1:], '.')
+	if dot < 0 {
+		return ""
+	}
+	return function[:slash+1+dot]
+}
+
+// UserFrame returns the innermost frame of a stack outside of the packages that implement
+// synchronization, else the innermost one.
+func UserFrame(stack []report.Frame) report.Frame {
+	for _, f := range stack {
+		if f.File != "" && !source.Synchronizes(f.Func) {
+			return f
+		}
+	}
+	if len(stack) > 0 {
+		return stack[0]
+	}
+	return report.Frame{}
+}

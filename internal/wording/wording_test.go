@@ -1,0 +1,119 @@
+package wording
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/report"
+)
+
+// TestSentence checks what is said of the findings in package report's golden files.
+func TestSentence(t *testing.T) {
+	for name, want := range map[string]string{
+		"race": "main goroutine reads a.balance at bank.go:18, and goroutine 2 writes it at bank.go:14. " +
+			"Nothing orders the two: there is no happens-before edge between them, and only one of them holds a lock.",
+		"potential-race": "main goroutine reads a.balance at bank.go:18, and goroutine 2 writes it at bank.go:14. " +
+			"No lock is common to the two and no message orders them, and only one of them holds a lock.",
+		"deadlock": "goroutine 1 holds a.mu and can come to wait for to.mu at bank.go:23; goroutine 2 holds to.mu and can come to wait for a.mu at bank.go:22. " +
+			"If all of them do so at the same time, none can go on.",
+		"atomicity": "goroutine 2 reads a.balance at bank.go:14 and writes it at bank.go:14. In between, goroutine 1 writes it at bank.go:24.",
+		"critical": "The transaction that goroutine 2 begins at bank.go:12 is interrupted in a way that no serial execution has. " +
+			"In between, goroutine 1 writes 0xc000010020 at bank.go:18.",
+		"marked": "The transaction that T0 begins at b is interrupted in a way that no serial execution has. In between, T1 reads x at d.",
+		"nosymbols": "nothing is known of the numbers",
+	} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "report", "testdata", name+".json.golden"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := report.ReadJSON(bytes.NewReader(text))
+		if err != nil || len(found) != 1 {
+			t.Fatal(len(found), err)
+		}
+		if got := Sentence(&found[0]); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
+		}
+	}
+	if got := Sentence(&report.Finding{Message: "m"}); got != "m" {
+		t.Errorf("of a finding without accesses: %q", got)
+	}
+}
+
+// TestPotentialViolation checks what is said of a violation that may be impossible, of one and of two variables.
+func TestPotentialViolation(t *testing.T) {
+	access := func(goroutine, op, object, site string) report.Access {
+		return report.Access{Goroutine: goroutine, Op: op, Object: object, Site: site}
+	}
+	f := report.Finding{Detector: "blocks", Kind: heisen.Atomicity, Accesses: []report.Access{
+		access("g1", "read", "x", "a.go:1"), access("g2", "write", "x", "a.go:5"), access("g2", "write", "y", "a.go:6"), access("g1", "read", "y", "a.go:2"),
+	}}
+	want := "g1 reads x at a.go:1 and reads y at a.go:2. This can come in between: g2 writes x at a.go:5 and g2 writes it at a.go:6."
+	if got := Sentence(&f); got != want || Title(&f) != "Potential atomicity violation" || Certain(&f) {
+		t.Errorf("%s: %s\nwant %s", Title(&f), got, want)
+	}
+	f.Detector = "serial"
+	if Title(&f) != "Atomicity violation" || !Certain(&f) {
+		t.Errorf("of serial: %s", Title(&f))
+	}
+}
+
+// TestLocks checks that a race with a common lock, of which one side holds it for reading, is not said
+// to have no common lock.
+func TestLocks(t *testing.T) {
+	a := func(locks ...report.Lock) *report.Access { return &report.Access{Locks: locks} }
+	for _, test := range []struct {
+		a, b *report.Access
+		want string
+	}{
+		{a(), a(), ", and neither holds a lock"},
+		{a(report.Lock{Lock: "1", Mode: "read"}), a(report.Lock{Lock: "1", Mode: "read"}), ""},
+		{a(report.Lock{Lock: "1", Variable: "mu"}), a(report.Lock{Lock: "2", Variable: "mu"}), ", and what each of them holds as mu is not the same lock"},
+		{a(report.Lock{Lock: "1", Variable: "mu"}), a(report.Lock{Lock: "2", Variable: "m"}), ", and the locks that they hold are different ones"},
+		{&report.Access{LocksUnknown: true}, a(), ""},
+	} {
+		if got := locks(test.a, test.b); got != test.want {
+			t.Errorf("%v and %v: %q, want %q", test.a.Locks, test.b.Locks, got, test.want)
+		}
+	}
+}
+
+func TestInOrder(t *testing.T) {
+	all := []report.Finding{
+		{Kind: heisen.PotentialRace, Variable: "x"},
+		{Kind: heisen.Atomicity, Variable: "y"},
+		{Kind: heisen.Race, Variable: "x"},
+		{Kind: heisen.Race, Variable: "z", Package: "p", Trials: &report.Trials{Confirmed: 1}},
+		{Kind: heisen.Leak, Trials: &report.Trials{Confirmed: 1, Harmful: true}},
+		{Kind: heisen.Race, Variable: "x"},
+	}
+	if got, want := InOrder(all), []int{4, 3, 2, 5, 1, 0}; !slices.Equal(got, want) {
+		t.Errorf("order %v, want %v", got, want)
+	}
+	groups := Groups(all)
+	if len(groups) != 3 || groups[0].What != "z" || groups[1].What != "x" || !slices.Equal(groups[1].Findings, []int{2, 5, 0}) {
+		t.Errorf("groups %v", groups)
+	}
+}
+
+func TestPackage(t *testing.T) {
+	for name, want := range map[string]string{
+		"net/http.(*Server).Serve": "net/http", "main.main": "main", "example.com/a.b/c.F.func1": "example.com/a.b/c", "": "",
+	} {
+		if got := PackageOf(name); got != want {
+			t.Errorf("package of %s is %q, want %q", name, got, want)
+		}
+	}
+	f := report.Finding{Package: "example.com/p", Accesses: []report.Access{{Stack: []report.Frame{
+		{Func: "sync.(*Mutex).Lock", File: "mutex.go"}, {Func: "main.f", File: "main.go"}}}}}
+	if got := Package(&f); got != "example.com/p" {
+		t.Errorf("package of a program: %q", got)
+	}
+	f.Package = ""
+	if got := Package(&f); got != "main" {
+		t.Errorf("package of a program whose path is not known: %q", got)
+	}
+}
