@@ -23,7 +23,7 @@ func TestSentence(t *testing.T) {
 		"atomicity": "goroutine 2 reads a.balance at bank.go:14 and writes it at bank.go:14. In between, goroutine 1 writes it at bank.go:24.",
 		"critical": "The transaction that goroutine 2 begins at bank.go:12 is interrupted in a way that no serial execution has. " +
 			"In between, goroutine 1 writes 0xc000010020 at bank.go:18.",
-		"marked": "The transaction that T0 begins at b is interrupted in a way that no serial execution has. In between, T1 reads x at d.",
+		"marked":    "The transaction that T0 begins at b is interrupted in a way that no serial execution has. In between, T1 reads x at d.",
 		"nosymbols": "nothing is known of the numbers",
 	} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "report", "testdata", name+".json.golden"))
