@@ -70,7 +70,7 @@ func (f *fuzzRun) searchSummary() {
 			exhausted++
 		}
 	}
-	fmt.Fprintf(f.Err, "%s: searched %s in %d executions", f.tool.Name, f.whatIsSearched(), f.searched)
+	fmt.Fprintf(f.Err, "%s: searched %s in %s", f.tool.Name, f.whatIsSearched(), counted(f.searched, "execution"))
 	switch {
 	case enumerated == 0:
 	case all == 1 && len(f.units) == 1:
@@ -78,7 +78,7 @@ func (f *fuzzRun) searchSummary() {
 	case enumerated == len(f.units):
 		fmt.Fprintf(f.Err, "; all %d executions were tried", all)
 	default:
-		fmt.Fprintf(f.Err, "; in %d tests all %d executions were tried", enumerated, all)
+		fmt.Fprintf(f.Err, "; all executions of %d of the tests were tried, %d together", enumerated, all)
 	}
 	switch exhausted {
 	case 0:

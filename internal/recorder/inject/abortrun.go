@@ -51,6 +51,9 @@ func heisenReportWaiting(why uint32, concerns func(*g) bool) (waiting int) {
 			return
 		}
 		waiting++
+		if heisenSched.on {
+			heisenSched.behaviors.waited(gp, h)
+		}
 		if heisen.quiet {
 			heisenSetGoid(h, gp.goid)
 			heisenSendAncestry(h.id)

@@ -61,8 +61,8 @@ func (b *heisenBehaviors) operation(t *heisenStrategiesTask, place uint32) {
 	before.place, before.id = place, t.ID
 }
 
-// resumed notes that gp was woken, if it has waited for others.
-func (b *heisenBehaviors) resumed(gp *g, h *heisenG) {
+// waited notes that gp was woken or will never be, if it has waited for others.
+func (b *heisenBehaviors) waited(gp *g, h *heisenG) {
 	switch gp.waitreason {
 	case waitReasonSyncMutexLock, waitReasonSyncRWMutexRLock, waitReasonSyncRWMutexLock:
 		b.add(heisenDidWait, 1, h.task.place)

@@ -243,7 +243,7 @@ func (s *heisenScheduler) add(gp *g, h *heisenG) {
 	}
 	t := &h.task.next
 	if t.Kind == heisenStrategiesResume && !h.task.fromSyscall {
-		s.behaviors.resumed(gp, h)
+		s.behaviors.waited(gp, h)
 	}
 	t.ID, t.Since, t.Seq = h.id, s.picker.Steps(), h.task.at
 	*s.task(s.count) = *t
