@@ -264,7 +264,7 @@ func copyModule(t *testing.T, to string) {
 			return err
 		}
 		switch {
-		case d.IsDir() && (d.Name() == ".git" || d.Name() == "heisen-fuzz" || d.Name() == "testdata" && rel != "testdata"):
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "heisen-fuzz" || d.Name() == "testdata" && rel != "testdata" && rel != "trace/testdata"):
 			return fs.SkipDir
 		case d.IsDir():
 			return os.MkdirAll(filepath.Join(to, rel), 0o777)
