@@ -51,7 +51,7 @@ func (inv *invocation) atomraceFlags() *atomraceFlags {
 
 // sectionsFlag defines -sections.
 func (o *atomraceFlags) sectionsFlag(inv *invocation) {
-	inv.flags.StringVar(&o.sections, "sections", "", "atomrace: check the atomic sections in `file`; mcm: predict their violations;\nwithout it, heisen test infers sections for atomrace, unless `file` is none")
+	inv.flags.StringVar(&o.sections, "sections", "", "atomrace: check the atomic sections in `file`; mcm: predict their violations.\nTests without it have inferred sections for atomrace; none: no sections")
 }
 
 // live returns what programs themselves look for, or nil if no chosen detector works inside
