@@ -25,6 +25,44 @@ func heisenInitSched() bool {
 	c.Seed, s.maxSteps, s.maxClock, s.wallStart = m.next64(), m.next64(), int64(m.next64()), int64(m.next64())
 	c.PostponeLimit, c.WaitLimit, c.Depth, c.Steps, c.Variation = m.next64(), m.next64(), m.next64(), m.next64(), m.next64()
 	c.Branch, c.BranchSeed = m.next64(), m.next64()
+	heisenReadLists(&m, &c)
+	if flags&16 != 0 {
+		s.exploring.init()
+	}
+	if s.logging {
+		c.Log = heisenChoices(heisenLogged)
+	}
+	s.locations.read(&m)
+	s.picker.Start(&c)
+	s.running = heisenStrategiesNoTask
+	s.hooks = [4]uintptr{
+		abi.FuncPCABIInternal(raceread), abi.FuncPCABIInternal(racewrite),
+		abi.FuncPCABIInternal(racereadrange), abi.FuncPCABIInternal(racewriterange),
+	}
+
+	heisenUseOneP()
+
+	// Timers fire in a context that has a number, as goroutines have. It gets the number now.
+	// Otherwise it would get it when the first timer fires, and the numbers of goroutines would
+	// depend on whether they are created before or after that.
+	if ts := &getg().m.p.ptr().timers; ts.raceCtx == 0 {
+		ts.raceCtx = racectxstart(abi.FuncPCABIInternal((*timers).run)+sys.PCQuantum, 0)
+	}
+
+	s.clock = heisenClockStart
+	s.maxClock += heisenClockStart
+	s.on = true
+	for i := range aeskeysched {
+		aeskeysched[i] = byte(s.picker.Random())
+	}
+	for i := range hashkey {
+		hashkey[i] = uintptr(s.picker.Random())
+	}
+	return true
+}
+
+// heisenReadLists reads what a strategy is to follow.
+func heisenReadLists(m *heisenMessage, c *heisenStrategiesConfig) {
 	if n := m.next(); n > 0 {
 		c.Choices = heisenChoices(uintptr(n))
 		for i := range c.Choices {
@@ -43,21 +81,10 @@ func heisenInitSched() bool {
 			c.Sleepers[i].ID, c.Sleepers[i].Mode, c.Sleepers[i].Object = m.next(), m.next64(), m.next64()
 		}
 	}
-	if flags&16 != 0 {
-		s.exploring.init()
-	}
-	if s.logging {
-		c.Log = heisenChoices(heisenLogged)
-	}
-	s.locations.read(&m)
-	s.picker.Start(&c)
-	s.running = heisenStrategiesNoTask
-	s.hooks = [4]uintptr{
-		abi.FuncPCABIInternal(raceread), abi.FuncPCABIInternal(racewrite),
-		abi.FuncPCABIInternal(racereadrange), abi.FuncPCABIInternal(racewriterange),
-	}
+}
 
-	// One P, for good.
+// heisenUseOneP prepares the runtime for a run in which one goroutine runs at a time.
+func heisenUseOneP() {
 	lock(&sched.lock)
 	sched.customGOMAXPROCS = true
 	unlock(&sched.lock)
@@ -84,24 +111,6 @@ func heisenInitSched() bool {
 	debug.gcstoptheworld = 2
 	forcegcperiod = 1 << 62
 	randomizeScheduler = false
-
-	// Timers fire in a context that has a number, as goroutines have. It gets the number now.
-	// Otherwise it would get it when the first timer fires, and the numbers of goroutines would
-	// depend on whether they are created before or after that.
-	if ts := &getg().m.p.ptr().timers; ts.raceCtx == 0 {
-		ts.raceCtx = racectxstart(abi.FuncPCABIInternal((*timers).run)+sys.PCQuantum, 0)
-	}
-
-	s.clock = heisenClockStart
-	s.maxClock += heisenClockStart
-	s.on = true
-	for i := range aeskeysched {
-		aeskeysched[i] = byte(s.picker.Random())
-	}
-	for i := range hashkey {
-		hashkey[i] = uintptr(s.picker.Random())
-	}
-	return true
 }
 
 const (
