@@ -35,8 +35,9 @@ import (
 //
 // Serial counts a violation at the first event that closes a cycle, if there is one. Every violation
 // is a cycle of the graph: there is no false alarm, if the stream contains all conflicts. Serial then
-// continues without the edge that closed the cycle, and finds cycles of the other edges. Synchronization that is missing from the stream, such as that of hidden calls, can only
-// cause violations to be missed. The same holds for Change and Observe, which conflict with nothing.
+// continues without the edge that closed the cycle, and finds cycles of the other edges.
+// Synchronization that is missing from the stream, such as that of hidden calls, can only cause
+// violations to be missed. The same holds for Change and Observe, which conflict with nothing.
 //
 // What a cycle means for the program is another question: a transaction that waits for an answer of
 // another goroutine is on one, and so is one that releases a lock and takes it again, if another
@@ -45,13 +46,13 @@ import (
 // # Findings
 //
 // A transaction that is on a cycle is reported when it ends, or at the end of the stream: with the
-// first cycle that returns to an access, or else with the first cycle. The accesses of a finding, in the order of the stream: the event that began the transaction; the
-// first event of the transaction from which the cycle goes on, and the event of the other thread
-// that conflicts with it; the event with which the cycle returns, and the event of the transaction
-// that conflicts with this one, which is the latest. An event that has two of these roles is listed
-// once. Their order in the stream is that of the list, unless the cycle returns from an event before
-// the one to which it went. The object is that of the latest event. There is one finding for each
-// combination of their sites.
+// first cycle that returns to an access, or else with the first cycle. The accesses of a finding, in
+// the order of the stream: the event that began the transaction; the first event of the transaction
+// from which the cycle goes on, and the event of the other thread that conflicts with it; the event
+// with which the cycle returns, and the event of the transaction that conflicts with this one, which
+// is the latest. An event that has two of these roles is listed once. Their order in the stream is
+// that of the list, unless the cycle returns from an event before the one to which it went. The
+// object is that of the latest event. There is one finding for each combination of their sites.
 //
 // # Algorithm
 //

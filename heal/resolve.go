@@ -70,19 +70,10 @@ func Resolve(ctx context.Context, functions []Function) (*Resolution, error) {
 	if ctx == nil {
 		return nil, fmt.Errorf("heal.Resolve: %w: the context is nil", heisen.ErrOption)
 	}
-	r := resolver{functions: slices.Clone(functions), dropped: map[string]bool{}, decided: map[lockPair]bool{}}
+	r := newResolver(functions)
 	if err := r.check(); err != nil {
 		return nil, fmt.Errorf("heal.Resolve: %w", err)
 	}
-	all := map[string]bool{}
-	for i := range r.functions {
-		f := &r.functions[i]
-		f.Variables = maps.Clone(f.Variables)
-		for name := range f.Variables {
-			all[name] = true
-		}
-	}
-	r.variables = len(all)
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("heal.Resolve: %w", err)
@@ -100,7 +91,8 @@ func Resolve(ctx context.Context, functions []Function) (*Resolution, error) {
 
 // resolver resolves deadlocks of one program.
 type resolver struct {
-	functions  []Function
+	given      []Function // by the caller
+	functions  []Function // with the hoists
 	placers    []map[string]*placer
 	placements []map[string]*Placement
 	hoists     []Hoist
@@ -109,6 +101,27 @@ type resolver struct {
 	variables  int
 
 	summaries []summary
+}
+
+func newResolver(functions []Function) *resolver {
+	r := &resolver{given: functions, dropped: map[string]bool{}}
+	all := map[string]bool{}
+	for _, f := range functions {
+		for name := range f.Variables {
+			all[name] = true
+		}
+	}
+	r.variables = len(all)
+	r.begin()
+	return r
+}
+
+// begin begins without hoists.
+func (r *resolver) begin() {
+	r.functions, r.hoists, r.decided = slices.Clone(r.given), nil, map[lockPair]bool{}
+	for i := range r.functions {
+		r.functions[i].Variables = maps.Clone(r.functions[i].Variables)
+	}
 }
 
 // lockName names a lock: one of the program, or the inserted one of a variable.
@@ -276,7 +289,8 @@ func (r *resolver) cost(h Hoist) (nodes int) {
 	return nodes
 }
 
-// drop leaves out a variable of a cycle that cannot be broken.
+// drop leaves out a variable of a cycle that cannot be broken. Locks of other variables may have been hoisted
+// because of it, so everything begins anew.
 func (r *resolver) drop(cycle []dependency) {
 	name := ""
 	for _, d := range cycle {
@@ -287,7 +301,7 @@ func (r *resolver) drop(cycle []dependency) {
 		}
 	}
 	r.dropped[name] = true
-	r.hoists = slices.DeleteFunc(r.hoists, func(h Hoist) bool { return h.Variable == name })
+	r.begin()
 }
 
 func (r *resolver) result() *Resolution {

@@ -3,6 +3,7 @@ package heal
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -121,4 +122,32 @@ func TestResolveRandom(t *testing.T) {
 		t.Errorf("%d deadlocks before the resolution, %d hoists, %d variables dropped", needed, hoists, dropped)
 	}
 	t.Logf("%d programs, %d of them wholly, %d with deadlocks before the resolution; %d hoists, %d variables dropped", tried, whole, needed, hoists, dropped)
+}
+
+// TestDrop: a cycle that cannot be broken costs the variable in it, and nothing that was hoisted because of
+// it remains.
+func TestDrop(t *testing.T) {
+	g := newGraph(t, 3, [2]int{0, 1}, [2]int{1, 2})
+	r := newResolver([]Function{{Graph: g, Variables: map[string]Variable{
+		"x": {Accesses: []Access{{0, true}, {2, true}}, Pairs: []Pair{{0, 2, Exclusive}}},
+		"y": {Accesses: []Access{{1, false}}},
+	}, Locks: []LockOp{{Node: 1, Lock: "k", Mode: Exclusive}}}})
+	if err := r.place(); err != nil {
+		t.Fatal(err)
+	}
+	r.reverse([]dependency{{held: inserted("x", Exclusive), wanted: inserted("y", Shared), since: 0, node: 1}})
+	if len(r.hoists) != 1 || len(r.functions[0].Variables["y"].Holds) != 1 {
+		t.Fatalf("hoists %+v", r.hoists)
+	}
+	r.reverse([]dependency{{held: inserted("x", Exclusive), wanted: ofProgram("k", Exclusive), since: 0, node: 1}})
+	if err := r.place(); err != nil {
+		t.Fatal(err)
+	}
+	res := r.result()
+	if !slices.Equal(res.Dropped, []string{"x"}) || len(res.Hoists) != 0 || len(r.functions[0].Variables["y"].Holds) != 0 {
+		t.Errorf("dropped %q, hoists %+v", res.Dropped, res.Hoists)
+	}
+	if p := res.Placements[0]; p["x"] != nil || p["y"] == nil {
+		t.Errorf("placements %v", p)
+	}
 }

@@ -28,8 +28,22 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 		first := len(m.s.out)
 		switch op {
 		case opRead, opWrite, opReadAgain, opWriteAgain:
-			if err := m.emitAccess(g, op, arg, record); err != nil {
+			var flags heisen.Flags
+			if g.inHidden {
+				flags = HiddenCode
+			}
+			if op >= opReadAgain {
+				flags |= Repeated
+			}
+			site, err := m.moveTo(g, record[1]>>32)
+			if err != nil {
 				return i, false, err
+			}
+			if size := uint32(record[1]); size <= maxAccess {
+				r := m.emit(g)
+				r.Op, r.Object, r.Site, r.Len, r.Flags = eventOps[op], heisen.Object(arg), site, uint16(size), flags
+			} else {
+				m.longAccess(g, heisen.Object(arg), uint64(size), site, eventOps[op], flags)
 			}
 		case opAlloc, opFree:
 			if err := m.emitAllocation(g, op, arg, record); err != nil {
@@ -63,12 +77,7 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 				return i, false, err
 			}
 			if op == opEnd {
-				i += size
-				if i < len(words) && words[i]>>opShift != opSwitch {
-					return i, false, m.s.corrupt("goroutine %d continues after its end", g.id)
-				}
-				m.recycle(g)
-				return i, false, nil
+				return i + size, false, m.end(g, words[i+size:])
 			}
 		}
 		if g.numbered {
@@ -77,6 +86,15 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 		i += size
 	}
 	return i, false, nil
+}
+
+// end ends a goroutine. rest are the words after its end.
+func (m *merger) end(g *goroutine, rest []uint64) error {
+	if len(rest) > 0 && rest[0]>>opShift != opSwitch {
+		return m.s.corrupt("goroutine %d continues after its end", g.id)
+	}
+	m.recycle(g)
+	return nil
 }
 
 // start consumes the first word of a goroutine and emits its first event. It consumes nothing if the
@@ -108,29 +126,6 @@ func (m *merger) advance(g *goroutine, arg uint64) error {
 		g.opNumber += 1 << 32
 	}
 	g.opNumber, g.numbered = g.opNumber&^(1<<32-1)|arg, true
-	return nil
-}
-
-// emitAccess emits the events of an access.
-func (m *merger) emitAccess(g *goroutine, op, arg uint64, record []uint64) error {
-	var flags heisen.Flags
-	if g.inHidden {
-		flags = HiddenCode
-	}
-	if op >= opReadAgain {
-		flags |= Repeated
-	}
-	site, err := m.moveTo(g, record[1]>>32)
-	if err != nil {
-		return err
-	}
-	size := uint32(record[1])
-	if size > maxAccess {
-		m.longAccess(g, heisen.Object(arg), uint64(size), site, eventOps[op], flags)
-		return nil
-	}
-	r := m.emit(g)
-	r.Op, r.Object, r.Site, r.Len, r.Flags = eventOps[op], heisen.Object(arg), site, uint16(size), flags
 	return nil
 }
 

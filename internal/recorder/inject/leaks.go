@@ -28,14 +28,14 @@ import (
 
 // heisenLeakSearch is the state of a search.
 type heisenLeakSearch struct {
-	self   *g      // the goroutine that ends the program or test
-	marks  uintptr // a bit for each word of the heap, set if an object begins there that was reached
-	lo     uintptr // start and size of the heap
-	size   uintptr
-	todo   uintptr // objects that are to be scanned: the first n of room
-	n      uintptr
-	room   uintptr
-	failed bool // no memory
+	self    *g      // the goroutine that ends the program or test
+	marks   uintptr // a bit for each word of the heap, set if an object begins there that was reached
+	lo      uintptr // start and size of the heap
+	size    uintptr
+	pending uintptr // objects that are to be scanned: the first n of room
+	n       uintptr
+	room    uintptr
+	failed  bool // no memory
 }
 
 // heisenFindLeaks marks the goroutines that wait for ever as stranded, and reports whether it could
@@ -80,8 +80,8 @@ func heisenFindLeaks(self *g, returned bool) (found bool) {
 		})
 	}
 	munmap(unsafe.Pointer(w.marks), w.size/goarch.PtrSize/8)
-	if w.todo != 0 {
-		munmap(unsafe.Pointer(w.todo), w.room*goarch.PtrSize)
+	if w.pending != 0 {
+		munmap(unsafe.Pointer(w.pending), w.room*goarch.PtrSize)
 	}
 	return !w.failed
 }
@@ -376,25 +376,25 @@ func (w *heisenLeakSearch) set(base uintptr) bool {
 
 func (w *heisenLeakSearch) pop() uintptr {
 	w.n--
-	return *(*uintptr)(unsafe.Pointer(w.todo + w.n*goarch.PtrSize))
+	return *(*uintptr)(unsafe.Pointer(w.pending + w.n*goarch.PtrSize))
 }
 
 func (w *heisenLeakSearch) push(p uintptr) {
 	if w.n == w.room {
 		room := max(2*w.room, 1<<12)
-		todo := uintptr(heisenReserve(room * goarch.PtrSize))
-		if todo == 0 {
+		pending := uintptr(heisenReserve(room * goarch.PtrSize))
+		if pending == 0 {
 			w.failed = true
 			return
 		}
 		if w.n > 0 {
-			memmove(unsafe.Pointer(todo), unsafe.Pointer(w.todo), w.n*goarch.PtrSize)
+			memmove(unsafe.Pointer(pending), unsafe.Pointer(w.pending), w.n*goarch.PtrSize)
 		}
-		if w.todo != 0 {
-			munmap(unsafe.Pointer(w.todo), w.room*goarch.PtrSize)
+		if w.pending != 0 {
+			munmap(unsafe.Pointer(w.pending), w.room*goarch.PtrSize)
 		}
-		w.todo, w.room = todo, room
+		w.pending, w.room = pending, room
 	}
-	*(*uintptr)(unsafe.Pointer(w.todo + w.n*goarch.PtrSize)) = p
+	*(*uintptr)(unsafe.Pointer(w.pending + w.n*goarch.PtrSize)) = p
 	w.n++
 }
