@@ -19,6 +19,9 @@ func (f *fuzzRun) survey(ctx context.Context, programs []*confirm.Program) (susp
 		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Resolver: f.confirmer.Resolver,
 		Budget: f.confirmer.Budget,
 	}
+	if f.parts > 1 { // how long the runs take must not decide which suspects there are to share
+		survey.Budget = nil
+	}
 	if f.strategy != "directed" {
 		survey.Races, survey.Deadlocks, survey.Violations, survey.Predict = false, false, false, false
 		survey.Walks = 0
