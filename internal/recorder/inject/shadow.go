@@ -227,8 +227,18 @@ func (c *heisenShadowMemory) reserve(span uintptr) bool {
 	size := (span + c.data.span) / 8 * heisenCellSize
 	c.heap.cells = uintptr(heisenReserve(2 * size))
 	c.sides, c.sideStride = c.heap.cells+size-c.heap.cells/2, size/2
-	return c.heap.cells != 0
+	if c.heap.cells == 0 {
+		return false
+	}
+	if 0 < physHugePageSize && physHugePageSize <= heisenLargestPage {
+		sysHugePage(unsafe.Pointer(c.heap.cells), span/8*heisenCellSize)
+	}
+	return true
 }
+
+// heisenLargestPage is the largest size of the huge pages that the heap's cells stand on. The heap is
+// in use from its beginning on, so that at most such a page is wasted for each of its arenas.
+const heisenLargestPage = 4 << 20
 
 // cell returns the cell of the word at addr.
 //
