@@ -1,10 +1,11 @@
 // Package allocsite remembers where memory was allocated, so that reports can show it.
 //
 // A Tracker handles the Alloc events of a stream. It must get the events before the detectors whose
-// findings it explains. Memory that is allocated again has the new place. A Tracker remembers at
-// least the latest maxAllocations allocations, and at most twice as many, in some 100 MB. It
-// forgets the oldest allocations of a program with more live objects; findings then do not show
-// them. An Alloc costs less than 0.1 µs, other events next to nothing.
+// findings it explains. Memory that is allocated again has the new place: the allocations that a
+// Tracker remembers do not overlap, so there are no more of them than objects fit into the program's
+// heap. A Tracker remembers at least the latest maxAllocations of these, and at most twice as many, in
+// some 100 MB. It forgets the oldest ones of a program with more live objects; findings then do not show
+// them. An Alloc costs 0.1 to 0.2 µs, other events next to nothing.
 package allocsite
 
 import (
@@ -18,15 +19,19 @@ import (
 // one goroutine.
 type Tracker struct {
 	events uint64 // handled so far
-	// The latest allocations and those before them, by word number: the word at which an object
-	// starts, and each word in it at which a block starts. A search for an object therefore goes
-	// back no further than to the start of a block.
-	latest, before map[uint64]allocation
+	// The latest allocations and those before them.
+	latest, before pages
+	entries        int // in latest
 	// A ring of the allocation epochs that ended last. A finding comes later than its accesses,
 	// because events come in batches.
 	ended [1 << 12]allocation
 	ends  int
 }
+
+// pages has allocations by the page of memory in which they start, and in each page in order. One that
+// goes on beyond a block of pages stands also in the first page of each further block. A search for an
+// object therefore goes back no further than to the start of a block.
+type pages map[uint64][]allocation
 
 // allocation is an allocation epoch: the time between the allocation of an object and the next
 // allocation of its memory.
@@ -41,8 +46,8 @@ type allocation struct {
 
 const (
 	maxAllocations = 1 << 19
-	wordShift      = 3
-	blockWords     = 1 << 13 // 64 KiB
+	pageShift      = 13
+	blockPages     = 8
 )
 
 // Handle implements heisen.Detector.
@@ -57,61 +62,154 @@ func (t *Tracker) Handle(e heisen.Event) {
 func (t *Tracker) Flush() error { return nil }
 
 func (t *Tracker) add(r *heisen.Record) {
-	if r.Value == 0 || r.Value > 1<<32-1 {
+	if r.Value == 0 || r.Value > 1<<32-1 || uint64(r.Object)+r.Value < r.Value {
 		return
 	}
+	if t.latest == nil || t.entries >= maxAllocations {
+		t.latest, t.before, t.entries = pages{}, t.latest, 0
+	}
 	l := allocation{start: r.Object, index: t.events, size: uint32(r.Value), thread: r.Thread, site: r.Site, context: r.Context}
-	t.put(uint64(r.Object)>>wordShift, l)
-	last := (uint64(r.Object) + r.Value - 1) >> wordShift
-	for word := (uint64(r.Object)>>wordShift)&^(blockWords-1) + blockWords; word <= last; word += blockWords {
-		t.put(word, l)
+	// In most cases the memory was allocated with the same size before.
+	if old := t.latest.at(l.start); old != nil && old.size == l.size && l.pages() == 1 {
+		t.end(old)
+		*old = l
+		return
+	}
+	for old := t.latest.overlapping(&l); old != nil; old = t.latest.overlapping(&l) {
+		t.end(old)
+		t.entries -= t.latest.remove(*old)
+	}
+	for old := t.before.overlapping(&l); old != nil; old = t.before.overlapping(&l) {
+		t.end(old)
+		t.before.remove(*old)
+	}
+	t.entries += t.latest.insert(l)
+}
+
+// end notes that an allocation epoch is over.
+func (t *Tracker) end(l *allocation) {
+	t.ended[t.ends%len(t.ended)] = *l
+	t.ends++
+}
+
+func (l *allocation) has(o heisen.Object) bool {
+	return o >= l.start && uint64(o-l.start) < uint64(l.size)
+}
+
+// pages returns the number of pages that have a part of the object.
+func (l *allocation) pages() uint64 { return l.last() - l.first() + 1 }
+
+func (l *allocation) first() uint64 { return uint64(l.start) >> pageShift }
+
+func (l *allocation) last() uint64 { return (uint64(l.start) + uint64(l.size) - 1) >> pageShift }
+
+// entries yields the pages in which an allocation stands.
+func (l *allocation) entries(yield func(page uint64) bool) {
+	if !yield(l.first()) {
+		return
+	}
+	for page := l.first()&^(blockPages-1) + blockPages; page <= l.last(); page += blockPages {
+		if !yield(page) {
+			return
+		}
 	}
 }
 
-func (t *Tracker) put(word uint64, l allocation) {
-	if len(t.latest) == maxAllocations {
-		t.before, t.latest = t.latest, nil
+// position returns where in a page an object that starts at o stands, or would stand.
+func position(page []allocation, o heisen.Object) (at int, found bool) {
+	// slices.BinarySearchFunc takes twice as long.
+	end := len(page)
+	for at < end {
+		if middle := (at + end) / 2; page[middle].start < o {
+			at = middle + 1
+		} else {
+			end = middle
+		}
 	}
-	if t.latest == nil {
-		t.latest = map[uint64]allocation{}
+	return at, at < len(page) && page[at].start == o
+}
+
+// at returns the allocation that starts at o, or nil.
+func (p pages) at(o heisen.Object) *allocation {
+	page := p[uint64(o)>>pageShift]
+	if at, found := position(page, o); found {
+		return &page[at]
 	}
-	if old := t.latest[word]; old.index > 0 {
-		t.ended[t.ends%len(t.ended)] = old
-		t.ends++
+	return nil
+}
+
+// covering returns the allocation that has o, or nil. It is the last one that does not start later,
+// because allocations do not overlap.
+func (p pages) covering(o heisen.Object) *allocation {
+	for page := uint64(o) >> pageShift; ; page-- {
+		l := p[page]
+		at, found := position(l, o)
+		if found {
+			return &l[at]
+		}
+		if at > 0 {
+			if l[at-1].has(o) {
+				return &l[at-1]
+			}
+			return nil
+		}
+		if page%blockPages == 0 {
+			return nil
+		}
 	}
-	t.latest[word] = l
+}
+
+// overlapping returns an allocation that shares memory with l, or nil.
+func (p pages) overlapping(l *allocation) *allocation {
+	if old := p.covering(l.start); old != nil {
+		return old
+	}
+	for page := l.first(); page <= l.last(); page++ {
+		starts := p[page]
+		if at, _ := position(starts, l.start); at < len(starts) && l.has(starts[at].start) {
+			return &starts[at]
+		}
+	}
+	return nil
+}
+
+// insert adds an allocation that overlaps with no other one, and returns the number of its entries.
+func (p pages) insert(l allocation) (entries int) {
+	for page := range l.entries {
+		at, _ := position(p[page], l.start)
+		p[page] = slices.Insert(p[page], at, l)
+		entries++
+	}
+	return entries
+}
+
+// remove removes an allocation and returns the number of its entries.
+func (p pages) remove(l allocation) (entries int) {
+	for page := range l.entries {
+		at, found := position(p[page], l.start)
+		if !found {
+			continue
+		}
+		entries++
+		if p[page] = slices.Delete(p[page], at, at+1); len(p[page]) == 0 {
+			delete(p, page)
+		}
+	}
+	return entries
 }
 
 // find returns the latest known allocation that has the byte at o and was made before the given
-// event. It returns the zero allocation if another object has had the word of o since.
+// event, or the zero allocation.
 func (t *Tracker) find(o heisen.Object, event uint64) (found allocation) {
-	if len(t.latest) == 0 {
-		return allocation{}
-	}
-	var newest uint64
 	look := func(l *allocation) {
-		if l.index >= event || l.index <= newest {
-			return
-		}
-		if o >= l.start && uint64(o-l.start) < uint64(l.size) {
-			found, newest = *l, l.index
-		} else if o >= l.start {
-			newest = l.index
+		if l != nil && l.has(o) && l.index < event && l.index > found.index {
+			found = *l
 		}
 	}
-	for word := uint64(o) >> wordShift; ; word-- {
-		for _, allocations := range []map[uint64]allocation{t.latest, t.before} {
-			l := allocations[word]
-			look(&l)
-		}
-		if word%blockWords == 0 {
-			break
-		}
-	}
+	look(t.latest.covering(o))
+	look(t.before.covering(o))
 	for i := range t.ended {
-		if l := &t.ended[i]; o >= l.start && uint64(o-l.start) < uint64(l.size) {
-			look(l)
-		}
+		look(&t.ended[i])
 	}
 	return found
 }

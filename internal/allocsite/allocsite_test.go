@@ -92,7 +92,7 @@ func TestBound(t *testing.T) {
 		r.Object = 16 * i
 		a.Handle(r.Event())
 	}
-	if n := len(a.latest) + len(a.before); n > 2*maxAllocations {
+	if n := entries(&a); n > 2*maxAllocations {
 		t.Errorf("%d are remembered", n)
 	}
 	for i, want := range map[heisen.Object]bool{0: false, objects - maxAllocations: true, objects - 1: true} {
@@ -127,5 +127,52 @@ func BenchmarkAlloc(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// entries returns the number of entries in the pages of a Tracker.
+func entries(t *Tracker) (n int) {
+	for _, p := range []pages{t.latest, t.before} {
+		for _, page := range p {
+			n += len(page)
+		}
+	}
+	return n
+}
+
+// TestLong: a program that runs for long and whose heap does not grow needs no more memory in the end
+// than at first, whatever sizes its objects have, and what lives long is known.
+func TestLong(t *testing.T) {
+	const (
+		old   = 1 << 30 // an object that lives long
+		heap  = 1 << 22
+		spans = heap >> 13
+	)
+	rng := rand.New(rand.NewPCG(1, 2))
+	var a Tracker
+	alloc := func(at heisen.Object, size uint64) {
+		r := heisen.Record{Op: heisen.Alloc, Object: at, Value: size}
+		a.Handle(r.Event())
+	}
+	alloc(old, 100)
+	for range 40 * spans {
+		// The span gets objects of another size.
+		start, size := heisen.Object(rng.Uint64N(spans)<<13), 8*(1+rng.Uint64N(64))
+		for at := uint64(0); at+size <= 1<<13; at += size {
+			alloc(start+heisen.Object(at), size)
+		}
+		if n := entries(&a); n > heap/8+1 {
+			t.Fatalf("%d are remembered of a heap of %d words", n, heap/8)
+		}
+	}
+	// A span has 76 objects on the average, and there are 512 words at which it had some.
+	if n := entries(&a); n > 100*spans {
+		t.Errorf("%d are remembered of %d spans", n, spans)
+	}
+	if a.find(old+50, a.events+1).index != 1 {
+		t.Error("the object that lives long is not known")
+	}
+	if n := entries(&Tracker{latest: a.latest}); a.entries != n {
+		t.Errorf("%d entries are counted in the latest pages, which have %d", a.entries, n)
 	}
 }
