@@ -16,6 +16,7 @@ import (
 	"github.com/heisen-go/heisen/atomicity"
 	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/driver"
+	"github.com/heisen-go/heisen/focus"
 	"github.com/heisen-go/heisen/heal"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/mcm"
@@ -62,6 +63,11 @@ var methods = map[string]struct {
 	"atomrace: Delay":     {(*atomrace.Delay)(nil), ready},
 	"atomrace: Detector":  {(*atomrace.Detector)(nil), ready},
 	"atomrace: Heuristic": {(*atomrace.Heuristic)(nil), ready},
+
+	"focus: Guard":    {(*focus.Guard)(nil), ready},
+	"focus: Kind":     {(*focus.Kind)(nil), ready},
+	"focus: Owner":    {(*focus.Owner)(nil), ready},
+	"focus: Variable": {(*focus.Variable)(nil), ready},
 
 	"heal: Graph":    {(*heal.Graph)(nil), ready},
 	"heal: Location": {(*heal.Location)(nil), ready},

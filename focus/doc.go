@@ -1,0 +1,7 @@
+// Package focus says which memory a program protects in which way, so that checking can be left out
+// where nothing can be wrong.
+//
+// A [Variable] is what the source declares: a field of a struct type, or a package-level variable.
+// Its [Owner] is the way in which the program keeps accesses to it apart: one goroutine has it, it
+// is only read after it was published, it is handed over, or a lock guards it.
+package focus
