@@ -3,5 +3,6 @@
 //
 // A [Variable] is what the source declares: a field of a struct type, or a package-level variable.
 // Its [Owner] is the way in which the program keeps accesses to it apart: one goroutine has it, it
-// is only read after it was published, it is handed over, or a lock guards it.
+// is only read after it was published, it is handed over, or a lock guards it. A [Plan] has the owners of
+// a program's variables and what was proved of its functions, in a file, tied to the source.
 package focus

@@ -65,8 +65,10 @@ var methods = map[string]struct {
 	"atomrace: Heuristic": {(*atomrace.Heuristic)(nil), ready},
 
 	"focus: Guard":    {(*focus.Guard)(nil), ready},
+	"focus: Hash":     {(*focus.Hash)(nil), ready},
 	"focus: Kind":     {(*focus.Kind)(nil), ready},
 	"focus: Owner":    {(*focus.Owner)(nil), ready},
+	"focus: Plan":     {(*focus.Plan)(nil), ready},
 	"focus: Variable": {(*focus.Variable)(nil), ready},
 
 	"heal: Graph":    {(*heal.Graph)(nil), ready},
@@ -154,6 +156,8 @@ var methods = map[string]struct {
 var functions = map[string]any{
 	".: Run":                            heisen.Run,
 	"driver: Run":                       driver.Run,
+	"focus: DecodePlan":                 focus.DecodePlan,
+	"focus: (*Plan) Encode":             new(focus.Plan).Encode,
 	"heal: DecodeProfile":               heal.DecodeProfile,
 	"heal: Resolve":                     heal.Resolve,
 	"heal: (*Profile) Encode":           new(heal.Profile).Encode,
