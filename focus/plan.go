@@ -26,10 +26,12 @@ type Plan struct {
 // If Unsafe is false, then in every execution of the program, for each object that has the variable:
 //
 //   - Local: at most one goroutine accesses it.
-//   - ReadOnly: nobody writes it from the first access by a second goroutine on.
+//   - ReadOnly: nobody writes it from the first access by a second goroutine on, and what was written
+//     before happens before all accesses by others.
 //   - Guarded: from the first access by a second goroutine on, that access included, whoever accesses it
 //     holds the lock of the Guard. It is the same lock for all accesses to the object. Writers hold
-//     it exclusively, and readers too unless the Guard is Shared.
+//     it exclusively, and readers too unless the Guard is Shared. Earlier accesses without the lock
+//     happen before all accesses by others.
 //   - Unique: if two goroutines access it, everything that the first does with it happens before
 //     everything that the second does with it.
 //   - Self: all accesses are atomic operations or operations of a lock.
