@@ -72,7 +72,7 @@ type Names struct {
 // # Cost
 //
 // An access costs a call of Names.Variable and a few nanoseconds, and one that the Filter checks about as much as
-// in Eraser, and 76 bytes per byte or word. In steady state nothing is allocated.
+// in Eraser, and about 80 bytes per byte or word. In steady state nothing is allocated.
 type Filter struct {
 	plan  *Plan
 	next  heisen.Detector
