@@ -3,10 +3,13 @@ package focus_test
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/workload"
 	"github.com/heisen-go/heisen/focus"
 	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/lockset"
@@ -128,6 +131,58 @@ func TestFilterWithObjectGranularity(t *testing.T) {
 	}
 	if compared < 80 {
 		t.Errorf("only %d objects were compared", compared)
+	}
+}
+
+// TestFilterAddsNothing: whatever plan there is, and however damaged a stream, the detectors report nothing
+// behind the Filter that they do not report without it, and a Discoverer does not fail either.
+func TestFilterAddsNothing(t *testing.T) {
+	compared := 0
+	for seed := range trials(900) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		w := newWorld(seed, 2)
+		sites := []heisen.Site{0, 1 << 30}
+		for _, f := range slices.Sorted(maps.Keys(w.plan.Functions)) {
+			sites = append(sites, w.site("x", string(f)), w.site("x", string(f), "main.typed"))
+		}
+		slices.Sort(sites)
+		records := workload.Random(rng, workload.Small{Threads: 4, Events: 150, Vars: 5, Syncs: 3, LockWords: true, Lives: true, Nested: true, Wild: seed%2 == 0})
+		for i := range records {
+			records[i].Site = sites[rng.IntN(len(sites))]
+		}
+		shift := rng.IntN(len(fields))
+		names := focus.Names{
+			Variable: func(r *heisen.Record) (focus.Variable, bool) {
+				return fields[(int(r.Object/8)+shift)%len(fields)], r.Object%3 != 2
+			},
+			Lock: func(r *heisen.Record, _ focus.Variable, _ focus.Guard) (heisen.Object, bool) {
+				return records[int(r.Object)%len(records)].Object, r.Object%5 != 0
+			},
+			Symbols: w.symbols,
+		}
+		for name, detector := range detectors {
+			sink, full := collect()
+			d := detector(sink)
+			d.(heisen.RecordHandler).HandleRecords(records)
+			for _, mode := range modes {
+				sink, behind := collect()
+				f := must.Make(focus.NewFilter(w.plan, detector(sink), names, focus.WithMode(mode)))
+				f.HandleRecords(records)
+				for p := range behind {
+					compared++
+					if !full[p] {
+						t.Fatalf("seed %d, %s, mode %d: %+v only behind the filter\n%s", seed, name, mode, p, workload.Show(records))
+					}
+				}
+			}
+		}
+		discoverer := must.Make(focus.NewDiscoverer(names.Variable))
+		discoverer.HandleRecords(records)
+		_ = discoverer.Flush() // a damaged stream may be reported
+		discoverer.Discoveries()
+	}
+	if compared < 100 {
+		t.Errorf("only %d places were compared", compared)
 	}
 }
 

@@ -5,10 +5,12 @@ import "github.com/heisen-go/heisen"
 // variableNumbers numbers variables densely. It remembers the latest variable of each site, so that as a
 // rule nothing needs to be hashed.
 type variableNumbers struct {
-	all    []Variable // by number
 	byName map[Variable]uint32
 	bySite []siteVariable
 }
+
+// maxSites bounds the memory for sites. The variables of sites beyond it are looked up by name.
+const maxSites = 1 << 20
 
 type siteVariable struct {
 	known    bool
@@ -18,22 +20,27 @@ type siteVariable struct {
 
 // number returns the number of a variable that is accessed at a site, a new one if it has none.
 func (n *variableNumbers) number(site heisen.Site, v Variable) uint32 {
+	if site >= maxSites {
+		return n.lookUp(v)
+	}
 	for int(site) >= len(n.bySite) {
 		n.bySite = append(n.bySite, siteVariable{})
 	}
 	known := &n.bySite[site]
-	if known.known && known.variable == v {
-		return known.number
+	if !known.known || known.variable != v {
+		*known = siteVariable{true, v, n.lookUp(v)}
 	}
+	return known.number
+}
+
+func (n *variableNumbers) lookUp(v Variable) uint32 {
 	number, ok := n.byName[v]
 	if !ok {
 		if n.byName == nil {
 			n.byName = map[Variable]uint32{}
 		}
-		number = uint32(len(n.all))
+		number = uint32(len(n.byName))
 		n.byName[v] = number
-		n.all = append(n.all, v)
 	}
-	*known = siteVariable{true, v, number}
 	return number
 }
