@@ -96,6 +96,7 @@
 //   - mcm/internal/cascade: the list of stages, each with its budget.
 //   - mcm/internal/windowtest: makes windows, for tests.
 //   - mcm/internal/modeltest: makes models, for tests.
+//   - focus: what protects which memory, so that checking can be left out where nothing is wrong.
 //   - heal: atomicity that correct executions had, and the locks that keep it.
 //   - racefuzz: strategies that make suspected bugs happen, models of goroutines to try them on,
 //     and schedules as text.

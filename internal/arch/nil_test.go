@@ -16,6 +16,7 @@ import (
 	"github.com/heisen-go/heisen/atomicity"
 	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/driver"
+	"github.com/heisen-go/heisen/focus"
 	"github.com/heisen-go/heisen/heal"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/mcm"
@@ -62,6 +63,17 @@ var methods = map[string]struct {
 	"atomrace: Delay":     {(*atomrace.Delay)(nil), ready},
 	"atomrace: Detector":  {(*atomrace.Detector)(nil), ready},
 	"atomrace: Heuristic": {(*atomrace.Heuristic)(nil), ready},
+
+	"focus: Atomicity":  {(*focus.Atomicity)(nil), ready},
+	"focus: Basic":      {(*focus.Basic)(nil), ready},
+	"focus: Discoverer": {(*focus.Discoverer)(nil), useless},
+	"focus: Filter":     {(*focus.Filter)(nil), useless},
+	"focus: Guard":      {(*focus.Guard)(nil), ready},
+	"focus: Hash":       {(*focus.Hash)(nil), ready},
+	"focus: Kind":       {(*focus.Kind)(nil), ready},
+	"focus: Owner":      {(*focus.Owner)(nil), ready},
+	"focus: Plan":       {(*focus.Plan)(nil), ready},
+	"focus: Variable":   {(*focus.Variable)(nil), ready},
 
 	"heal: Graph":    {(*heal.Graph)(nil), ready},
 	"heal: Location": {(*heal.Location)(nil), ready},
@@ -148,6 +160,9 @@ var methods = map[string]struct {
 var functions = map[string]any{
 	".: Run":                            heisen.Run,
 	"driver: Run":                       driver.Run,
+	"focus: DecodePlan":                 focus.DecodePlan,
+	"focus: (*Plan) Encode":             new(focus.Plan).Encode,
+	"focus: NewFilter":                  newFilter,
 	"heal: DecodeProfile":               heal.DecodeProfile,
 	"heal: Resolve":                     heal.Resolve,
 	"heal: (*Profile) Encode":           new(heal.Profile).Encode,
@@ -193,6 +208,11 @@ func newSolver() *order.Solver {
 		panic(err)
 	}
 	return s
+}
+
+// newFilter is focus.NewFilter with names for all variables.
+func newFilter(plan *focus.Plan, next heisen.Detector) (*focus.Filter, error) {
+	return focus.NewFilter(plan, next, focus.Names{Variable: func(*heisen.Record) (focus.Variable, bool) { return focus.Variable{}, false }})
 }
 
 func newModel() *mcm.Model {

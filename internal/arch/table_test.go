@@ -82,6 +82,8 @@ var table = map[string]room{
 	"mcm/internal/windowtest": {floor: 6, step: 2},
 	"mcm/internal/modeltest":  {floor: 6, step: 3},
 
+	"focus": {floor: 3, library: true, only: []string{".", "internal/locksets", "internal/option", "internal/shadow", "vclock"}},
+
 	"heal": {floor: 3, library: true, stdOnly: true, only: []string{".", "internal/option", "internal/shadow"}},
 
 	"racefuzz": {floor: 3, library: true},
