@@ -97,6 +97,7 @@
 //   - mcm/internal/windowtest: makes windows, for tests.
 //   - mcm/internal/modeltest: makes models, for tests.
 //   - heal: atomicity that correct executions had, and the locks that keep it.
+//   - heal/lock: these locks, for programs in production.
 //   - racefuzz: strategies that make suspected bugs happen, models of goroutines to try them on,
 //     and schedules as text.
 //

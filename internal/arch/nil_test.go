@@ -17,6 +17,7 @@ import (
 	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/driver"
 	"github.com/heisen-go/heisen/heal"
+	"github.com/heisen-go/heisen/heal/lock"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/mcm"
 	"github.com/heisen-go/heisen/mcm/order"
@@ -68,6 +69,9 @@ var methods = map[string]struct {
 	"heal: Mode":     {(*heal.Mode)(nil), ready},
 	"heal: Profile":  {(*heal.Profile)(nil), ready},
 	"heal: Profiler": {(*heal.Profiler)(nil), useless},
+
+	"heal/lock: Held": {(*lock.Held)(nil), ready},
+	"heal/lock: Mode": {(*lock.Mode)(nil), ready},
 
 	"lockset: Eraser":    {(*lockset.Eraser)(nil), ready},
 	"lockset: Hybrid":    {(*lockset.Hybrid)(nil), ready},
