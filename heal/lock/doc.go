@@ -53,5 +53,5 @@
 //
 // Readers go before writers: whoever wants a lock in the mode Shared does not wait for those who wait for it. So
 // readers that follow each other without a gap can keep a writer waiting. A lock is safe for concurrent use; a Held
-// belongs to one goroutine. Nothing allocates memory, except that the first goroutines that wait for locks do.
+// belongs to one goroutine. Memory is allocated only when a goroutine is the first to wait for a lock or to pause it.
 package lock

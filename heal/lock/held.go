@@ -138,7 +138,10 @@ func (h *Held) mode() (mode Mode) {
 
 // add makes a reason at least as strong as mode, and waits for the lock. The reason has its bits from shift on.
 func (h *Held) add(l *Lock, shift int, mode Mode) (kept bool) {
-	kept = h.Resume()
+	kept = true
+	if h.outer != nil || h.paused > Free {
+		kept = h.Resume()
+	}
 	if h.lock != l {
 		kept = kept && h.reasons == 0
 		h.Release()

@@ -183,8 +183,9 @@ func runSchedule(program [][]modelOp, schedule []int) (blocked, lost int, err er
 		}
 	}
 	for i := range locks {
-		if s, p := locks[i].state.Load(), locks[i].paused; s != 0 || p != 0 {
-			return 0, 0, fmt.Errorf("lock %d is held at the end: %x, paused %x", i, s, p)
+		q := locks[i].open()
+		if s := locks[i].state.Load(); s&^opened != 0 || q.paused != 0 {
+			return 0, 0, fmt.Errorf("lock %d is held at the end: %x, paused %x", i, s, q.paused)
 		}
 	}
 	return blocked, lost, nil
@@ -194,9 +195,9 @@ func runSchedule(program [][]modelOp, schedule []int) (blocked, lost int, err er
 func quiet(locks *[2]Lock, running *atomic.Int32) bool {
 	var asleep int32
 	for i := range locks {
-		locks[i].mu.Lock()
-		defer locks[i].mu.Unlock()
-		for w := locks[i].first; w != nil; w = w.next {
+		q := locks[i].open()
+		defer q.mu.Unlock()
+		for w := q.first; w != nil; w = w.next {
 			asleep++
 		}
 	}
@@ -218,7 +219,7 @@ func compare(m *model, threads []*realThread, locks *[2]Lock) error {
 		}
 	}
 	for j := range want {
-		if got := locks[j].state.Load() &^ waiting; got != want[j] {
+		if got := locks[j].state.Load() &^ (waiting | opened); got != want[j] {
 			return fmt.Errorf("lock %d is held as %x says, want %x", j, got, want[j])
 		}
 	}

@@ -20,28 +20,28 @@ func (l *Lock) wait(from, to Mode) (kept bool) {
 	w := waiters.Get().(*waiter)
 	w.from, w.to, w.kept = from, to, true
 	front := false // it has waited before
-	l.mu.Lock()
-	for !l.take(w) {
-		if l.giveWay(w) {
+	q := l.open()
+	for !l.take(q, w) {
+		if l.giveWay(q, w) {
 			continue
 		}
 		w.asleep.Lock()
-		l.push(w, front)
-		l.mu.Unlock()
+		q.push(w, front)
+		q.mu.Unlock()
 		w.asleep.Lock()
 		w.asleep.Unlock()
 		front = true
-		l.mu.Lock()
+		q.mu.Lock()
 	}
 	kept = w.kept
-	l.mu.Unlock()
+	q.mu.Unlock()
 	waiters.Put(w)
 	return kept
 }
 
 // take gives a waiter the lock, if it can have it. It may take it away from those who paused, and sets the waiting
-// bit if it fails. The caller holds mu.
-func (l *Lock) take(w *waiter) bool {
+// bit if it fails. The caller holds q.mu.
+func (l *Lock) take(q *queue, w *waiter) bool {
 	for {
 		state := l.state.Load()
 		rest := state - units[w.from]
@@ -50,11 +50,11 @@ func (l *Lock) take(w *waiter) bool {
 			if l.state.CompareAndSwap(state, rest+units[w.to]) {
 				return true
 			}
-		case admits(rest-l.paused, w.to):
-			if l.state.CompareAndSwap(state, rest-l.paused+units[w.to]) {
-				l.paused = 0
-				l.taken++
-				l.wake()
+		case admits(rest-q.paused, w.to):
+			if l.state.CompareAndSwap(state, rest-q.paused+units[w.to]) {
+				q.paused = 0
+				q.taken++
+				l.wake(q)
 				return true
 			}
 		default:
@@ -67,10 +67,10 @@ func (l *Lock) take(w *waiter) bool {
 
 // giveWay breaks cycles of goroutines that hold the lock and all wait for it in a stronger mode. All that hold it
 // Shared, but one that wants it Exclusive, must give it up and begin anew. It reports whether somebody did; w can
-// then try again. Placed locks have no such cycles, thanks to the mode Update. The caller holds mu.
-func (l *Lock) giveWay(w *waiter) (gave bool) {
+// then try again. Placed locks have no such cycles, thanks to the mode Update. The caller holds q.mu.
+func (l *Lock) giveWay(q *queue, w *waiter) (gave bool) {
 	upgrades := func(w *waiter) bool { return w.from > Free && w.to == Exclusive }
-	for other := l.first; other != nil; other = other.next {
+	for other := q.first; other != nil; other = other.next {
 		loser := other
 		switch {
 		case w.from == Shared && upgrades(other):
@@ -84,29 +84,29 @@ func (l *Lock) giveWay(w *waiter) (gave bool) {
 		gave = true
 	}
 	if gave {
-		l.wake()
+		l.wake(q)
 	}
 	return gave
 }
 
-// push adds a waiter, in front of the others or behind them. The caller holds mu.
-func (l *Lock) push(w *waiter, front bool) {
+// push adds a waiter, in front of the others or behind them. The caller holds q.mu.
+func (q *queue) push(w *waiter, front bool) {
 	switch {
-	case l.first == nil:
-		l.first, l.last = w, w
+	case q.first == nil:
+		q.first, q.last = w, w
 	case front:
-		w.next, l.first = l.first, w
+		w.next, q.first = q.first, w
 	default:
-		l.last.next, l.last = w, w
+		q.last.next, q.last = w, w
 	}
 }
 
 // wake wakes the waiters who can have the lock now, in their order, and clears the waiting bit if that was all. Those
-// who are awake try again, and may find that others were faster. The caller holds mu.
-func (l *Lock) wake() {
-	state := l.state.Load() - l.paused
+// who are awake try again, and may find that others were faster. The caller holds q.mu.
+func (l *Lock) wake(q *queue) {
+	state := l.state.Load() - q.paused
 	var before *waiter
-	for w := l.first; w != nil; {
+	for w := q.first; w != nil; {
 		next := w.next
 		rest := state - units[w.from]
 		if !admits(rest, w.to) {
@@ -115,18 +115,18 @@ func (l *Lock) wake() {
 		}
 		state = rest + units[w.to]
 		if before == nil {
-			l.first = next
+			q.first = next
 		} else {
 			before.next = next
 		}
-		if l.last == w {
-			l.last = before
+		if q.last == w {
+			q.last = before
 		}
 		w.next = nil
 		w.asleep.Unlock()
 		w = next
 	}
-	if l.first == nil {
+	if q.first == nil {
 		l.state.And(^waiting)
 	}
 }
