@@ -29,7 +29,7 @@ func (l *Lock) wait(from, to Mode) (kept bool) {
 		q.push(w, front)
 		q.mu.Unlock()
 		w.asleep.Lock()
-		w.asleep.Unlock()
+		w.asleep.Unlock() //lint:ignore SA2001 wake unlocks it, to wake the goroutine
 		front = true
 		q.mu.Lock()
 	}
