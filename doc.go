@@ -96,7 +96,8 @@
 //   - mcm/internal/cascade: the list of stages, each with its budget.
 //   - mcm/internal/windowtest: makes windows, for tests.
 //   - mcm/internal/modeltest: makes models, for tests.
-//   - heal: atomicity that correct executions had, and the locks that keep it.
+//   - heal: atomicity that correct executions had, the locks that keep it, and bugs that are suppressed
+//     while a program runs.
 //   - heal/lock: these locks, for programs in production.
 //   - racefuzz: strategies that make suspected bugs happen, models of goroutines to try them on,
 //     and schedules as text.

@@ -64,11 +64,13 @@ var methods = map[string]struct {
 	"atomrace: Detector":  {(*atomrace.Detector)(nil), ready},
 	"atomrace: Heuristic": {(*atomrace.Heuristic)(nil), ready},
 
-	"heal: Graph":    {(*heal.Graph)(nil), ready},
-	"heal: Location": {(*heal.Location)(nil), ready},
-	"heal: Mode":     {(*heal.Mode)(nil), ready},
-	"heal: Profile":  {(*heal.Profile)(nil), ready},
-	"heal: Profiler": {(*heal.Profiler)(nil), useless},
+	"heal: Graph":        {(*heal.Graph)(nil), ready},
+	"heal: HealingLocks": {(*heal.HealingLocks)(nil), ready},
+	"heal: Live":         {(*heal.Live)(nil), ready},
+	"heal: Location":     {(*heal.Location)(nil), ready},
+	"heal: Mode":         {(*heal.Mode)(nil), ready},
+	"heal: Profile":      {(*heal.Profile)(nil), ready},
+	"heal: Profiler":     {(*heal.Profiler)(nil), useless},
 
 	"heal/lock: Held": {(*lock.Held)(nil), ready},
 	"heal/lock: Mode": {(*lock.Mode)(nil), ready},

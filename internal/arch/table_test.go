@@ -82,7 +82,7 @@ var table = map[string]room{
 	"mcm/internal/windowtest": {floor: 6, step: 2},
 	"mcm/internal/modeltest":  {floor: 6, step: 3},
 
-	"heal":      {floor: 3, step: 1, library: true, stdOnly: true, only: []string{".", "heal/lock", "internal/option", "internal/shadow"}},
+	"heal":      {floor: 3, step: 1, library: true, stdOnly: true, only: []string{".", "heal/lock", "internal/option", "internal/shadow", "section"}},
 	"heal/lock": {floor: 3, library: true, stdOnly: true, only: []string{}}, // runs in programs in production
 
 	"racefuzz": {floor: 3, library: true},
