@@ -201,6 +201,18 @@ func (t *Table) AtomExit(th *Thread, first, last uint64, hits *Hits) {
 	}
 }
 
+// InWord reports whether the thread is in a section on a variable in the word of addr.
+//
+//go:nosplit
+func (th *Thread) InWord(addr uint64) bool {
+	for i := uint32(0); i < th.numActive && i < maxActive; i++ {
+		if th.active[i].addr>>3 == addr>>3 {
+			return true
+		}
+	}
+	return false
+}
+
 // follow is Before for sections. It ends sections at the thread's latest access, records this
 // access in the active sections of other threads, and enters sections.
 //
