@@ -16,7 +16,7 @@ func (o *atomraceFlags) healFlag(inv *invocation) *atomraceFlags {
 	return o
 }
 
-// healed returns the places to heal: where the variables of the findings are accessed. It says which of the sections
+// healed returns the places to heal: those of the findings, and where their variables are accessed. It says which of the sections
 // at these places cannot be healed, and why.
 func (o *atomraceFlags) healed(inv *invocation, sections []section.Section) ([]section.Location, error) {
 	if o.heal == "" {
@@ -25,6 +25,16 @@ func (o *atomraceFlags) healed(inv *invocation, sections []section.Section) ([]s
 	places, err := variablesOf(inv, o.heal)
 	if err != nil {
 		return nil, err
+	}
+	// The source may access a part of the variable where a finding names all of it.
+	reported, err := locationsOf(o.heal)
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range reported {
+		if !slices.Contains(places, at) {
+			places = append(places, at)
+		}
 	}
 	var concerned []section.Section
 	for i := range sections {

@@ -201,12 +201,12 @@ func (t *Table) AtomExit(th *Thread, first, last uint64, hits *Hits) {
 	}
 }
 
-// InWord reports whether the thread is in a section on a variable in the word of addr.
+// In reports whether the thread is in a section on a variable at the addresses from first to last.
 //
 //go:nosplit
-func (th *Thread) InWord(addr uint64) bool {
+func (th *Thread) In(first, last uint64) bool {
 	for i := uint32(0); i < th.numActive && i < maxActive; i++ {
-		if th.active[i].addr>>3 == addr>>3 {
+		if addr := th.active[i].addr; first <= addr && addr <= last {
 			return true
 		}
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // Live healing (section 5 of the AtomRace paper). A goroutine that is about to make an access at one of the
-// places to heal takes a healing lock, which belongs to the word that is accessed. It holds the lock until its next
-// hook, or, if it is then in an atomic section on a variable in this word, until the section is over.
+// places to heal takes a healing lock, which belongs to the cache line that is accessed. It holds the lock until its
+// next hook, or, if it is then in an atomic section on a variable in this line, until the section is over.
 //
 // Healing locks add no deadlock:
 //
@@ -17,7 +17,7 @@ import (
 //     altogether. Then it takes the lock away from its owner.
 //   - It gives up its healing locks before it releases or acquires anything of the program, starts a goroutine,
 //     or ends.
-//   - While it holds one, it does not wait for another: it goes on without.
+//   - While it holds one, it waits only for those with higher numbers, and otherwise goes on without.
 //
 // A goroutine waits in the hook of an access, as in a deterministic run; see heisenPointAccess.
 
@@ -29,12 +29,14 @@ const (
 
 const (
 	heisenHealBits = 10
-	heisenMaxHeals = 4 // healing locks that a goroutine holds
+	heisenMaxHeals = 4 // healing locks that a goroutine holds, and that an access takes
+
+	heisenHealLine = 6 // binary logarithm of the size of a line
 
 	heisenHealOwnerBits = 33
 )
 
-// heisenHealLock is a healing lock, on a cache line of its own. Words with the same hash share one.
+// heisenHealLock is a healing lock, on a cache line of its own. Lines with the same hash share one.
 type heisenHealLock struct {
 	// owner is one more than the number of the goroutine that holds the lock, and above it how often the lock
 	// was taken. It is 0 if nobody holds it.
@@ -47,7 +49,7 @@ type heisenHealLock struct {
 // heisenHealed is a healing lock that a goroutine has taken.
 type heisenHealed struct {
 	lock  uint32
-	addr  uintptr
+	line  uint64 // address, divided by the size
 	owner uint64 // the lock's, unless it was taken away
 }
 
@@ -66,16 +68,41 @@ var heisenHealing heisenHealState
 // heal. If call is set, the goroutine may be stopped as in any call.
 //
 //go:nosplit
-func heisenHealAccess(h *heisenG, addr uintptr, heals, call bool) {
+func heisenHealAccess(h *heisenG, addr, size uintptr, heals, call bool) {
 	if h.numHealed != 0 {
 		h.endHealing(false)
 	}
-	if heals {
-		h.heal(addr, call)
+	if !heals {
+		return
+	}
+	first, last := uint64(addr)>>heisenHealLine, uint64(addr+max(size, 1)-1)>>heisenHealLine
+	if last-first >= heisenMaxHeals {
+		heisenHealing.skipped.Add(1)
+		last = first + heisenMaxHeals - 1
+	}
+	for from := uint32(0); ; { // by number
+		n, line := uint32(1<<heisenHealBits), uint64(0)
+		for at := first; at <= last; at++ {
+			if other := heisenHealNumber(at); from <= other && other < n {
+				n, line = other, at
+			}
+		}
+		if n == 1<<heisenHealBits {
+			return
+		}
+		h.heal(n, line, call)
+		from = n + 1
 	}
 }
 
-// endHealing releases the healing locks of h: all, or those of words on which h is in no section.
+// heisenHealNumber returns the number of the lock of a line.
+//
+//go:nosplit
+func heisenHealNumber(line uint64) uint32 {
+	return uint32(line * 0x9E3779B97F4A7C15 >> (64 - heisenHealBits))
+}
+
+// endHealing releases the healing locks of h: all, or those of lines on which h is in no section.
 //
 //go:nosplit
 func (h *heisenG) endHealing(all bool) {
@@ -84,7 +111,7 @@ func (h *heisenG) endHealing(all bool) {
 	for i := uint32(0); i < h.numHealed && i < heisenMaxHeals; i++ {
 		healed := h.healed[i]
 		l := &heisenHealing.locks[healed.lock%(1<<heisenHealBits)]
-		if !all && h.pending.InWord(uint64(healed.addr)) && l.owner.Load() == healed.owner {
+		if !all && h.pending.In(healed.line<<heisenHealLine, (healed.line+1)<<heisenHealLine-1) && l.owner.Load() == healed.owner {
 			h.healed[kept] = healed
 			kept++
 			continue
@@ -94,34 +121,36 @@ func (h *heisenG) endHealing(all bool) {
 	h.numHealed = kept
 }
 
-// heal takes the healing lock of the word at addr.
+// heal takes the healing lock with number n, of a line.
 //
 //go:nosplit
-func (h *heisenG) heal(addr uintptr, call bool) {
+func (h *heisenG) heal(n uint32, line uint64, call bool) {
 	s := &heisenHealing
-	n := uint32(uint64(addr) >> 3 * 0x9E3779B97F4A7C15 >> (64 - heisenHealBits))
+	waits := true
 	for i := uint32(0); i < h.numHealed && i < heisenMaxHeals; i++ {
 		if h.healed[i].lock == n {
 			return
 		}
+		waits = waits && h.healed[i].lock < n
 	}
 	l := &s.locks[n%(1<<heisenHealBits)]
 	owner := uint64(l.count.Add(1))<<heisenHealOwnerBits | (uint64(h.id) + 1)
 	// If others wait, this goroutine lets them go first: it may have held the lock a moment ago.
-	if h.numHealed >= heisenMaxHeals || (l.waiters.Load() != 0 || !l.owner.CompareAndSwap(0, owner)) && !h.waitHealing(l, owner, call) {
+	if h.numHealed >= heisenMaxHeals || (l.waiters.Load() != 0 || !l.owner.CompareAndSwap(0, owner)) && !heisenWaitHealing(l, owner, waits, call) {
 		s.skipped.Add(1)
 		return
 	}
-	h.healed[h.numHealed%heisenMaxHeals] = heisenHealed{n, addr, owner}
+	h.healed[h.numHealed%heisenMaxHeals] = heisenHealed{n, line, owner}
 	h.numHealed++
 }
 
-// waitHealing waits for a healing lock, and reports whether h has got it.
+// heisenWaitHealing waits for a healing lock, if waits is set and the current goroutine may be stopped, and reports whether
+// it has got the lock.
 //
 //go:nosplit
-func (h *heisenG) waitHealing(l *heisenHealLock, owner uint64, call bool) bool {
+func heisenWaitHealing(l *heisenHealLock, owner uint64, waits, call bool) bool {
 	gp := getg()
-	if h.numHealed != 0 || !heisenStoppable(gp) {
+	if !waits || !heisenStoppable(gp) {
 		return l.owner.CompareAndSwap(0, owner)
 	}
 	l.waiters.Add(1)
@@ -163,5 +192,5 @@ func heisenHealAtomic(h *heisenG, addr unsafe.Pointer, write bool, pc uint64) {
 	}
 	w := &heisenOverlaps
 	number, _ := w.locations.locate(pc, heisenMode(write))
-	heisenHealAccess(h, uintptr(addr), number > 0 && w.locations.at(number).flags&heisenLocationHeal != 0, true)
+	heisenHealAccess(h, uintptr(addr), 1, number > 0 && w.locations.at(number).flags&heisenLocationHeal != 0, true)
 }

@@ -203,7 +203,7 @@ func heisenTrackAccess(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 		number, inlined = w.locations.locate(pc, heisenMode(write))
 	}
 	if heisenHealing.on {
-		heisenHealAccess(h, addr, number > 0 && w.locations.at(number).flags&heisenLocationHeal != 0, false)
+		heisenHealAccess(h, addr, size, number > 0 && w.locations.at(number).flags&heisenLocationHeal != 0, false)
 		b = heisenBufOfG(h) // it may have waited
 		if b == nil {
 			return
