@@ -98,10 +98,11 @@ func compute(n int) int {
 			if !ok {
 				continue
 			}
-			entry, end := i+1, i+1
+			entry := i + 1
 			for ; !strings.Contains(lines[entry-1], "x := n"); entry++ {
 			}
-			for end = entry; !strings.Contains(lines[end-1], "n = x"); end++ {
+			end := entry
+			for ; !strings.Contains(lines[end-1], "n = x"); end++ {
 			}
 			sections = append(sections, section.Section{
 				Entry: section.Location{File: file, Line: entry, Mode: section.Reads},
