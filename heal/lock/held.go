@@ -40,6 +40,10 @@ func (h *Held) Acquire(l *Lock, mode Mode, site int) (kept bool) {
 	if h == nil || l == nil || mode == Free || mode > Exclusive {
 		return true
 	}
+	if h.reasons == 0 && h.outer == nil && l.try(mode) { // mostly
+		h.lock, h.reasons, h.site = l, uint64(mode), site
+		return true
+	}
 	kept = h.add(l, 0, mode)
 	h.site = site
 	return kept
@@ -79,6 +83,12 @@ func (h *Held) Release() {
 		if h.lock.resume(mode, h.taken) {
 			h.lock.weaken(mode, Free)
 		}
+		return
+	}
+	if h.outer == nil {
+		before := strongest(h.reasons)
+		h.reasons = 0
+		h.lock.weaken(before, Free)
 		return
 	}
 	before := h.mode()

@@ -58,6 +58,13 @@ func admits(state uint32, mode Mode) bool {
 	return state&(exclusives|updates|allShared) == 0
 }
 
+// try acquires the lock for somebody who does not hold it, if that is possible at once. It may also fail because others
+// acquire or release the lock at the same time.
+func (l *Lock) try(mode Mode) bool {
+	state := l.state.Load()
+	return admits(state, mode) && l.state.CompareAndSwap(state, state+units[mode])
+}
+
 // strengthen makes of a holder in mode from, which may be Free, one in the stronger mode to. It waits for others. It
 // reports whether the lock was held at least in mode from all the time.
 func (l *Lock) strengthen(from, to Mode) bool {
