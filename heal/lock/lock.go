@@ -8,7 +8,7 @@ import (
 
 // Lock is a lock with the modes Shared, Update and Exclusive. It is acquired through a Held. The zero value is a
 // lock that nobody holds. A Lock must not be copied once it has been used. It takes 16 bytes on 64-bit machines, and
-// some 40 more from when a goroutine has first waited or paused.
+// 32 more from when a goroutine has first waited or paused.
 //
 // In the terms of the Go memory model, the release of a mode is synchronized before every later acquisition of a mode
 // that it excludes.

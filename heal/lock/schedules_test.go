@@ -12,7 +12,7 @@ import (
 // operation which goroutines are blocked, how the locks are held, and what the operations reported, with the model.
 // No program has a deadlock of its own, so all goroutines must come to their ends.
 func TestSchedules(t *testing.T) {
-	programs := 200
+	programs := 200 // they take 15 to 40 seconds
 	if testing.Short() {
 		programs = 30
 	}
