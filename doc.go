@@ -97,7 +97,9 @@
 //   - mcm/internal/windowtest: makes windows, for tests.
 //   - mcm/internal/modeltest: makes models, for tests.
 //   - focus: what protects which memory, so that checking can be left out where nothing is wrong.
-//   - heal: atomicity that correct executions had, and the locks that keep it.
+//   - heal: atomicity that correct executions had, the locks that keep it, and bugs that are suppressed
+//     while a program runs.
+//   - heal/lock: these locks, for programs in production.
 //   - racefuzz: strategies that make suspected bugs happen, models of goroutines to try them on,
 //     and schedules as text.
 //

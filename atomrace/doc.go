@@ -22,8 +22,8 @@
 //     accesses that can overlap do overlap.
 //
 // The paper follows one thread at a time on a variable. A Detector follows several, and a thread can
-// be in several sections. [WithSingleSlot] restores the paper's version. Healing (section 5) is not
-// implemented.
+// be in several sections. [WithSingleSlot] restores the paper's version. Healing (section 5) is in
+// package heal.
 //
 // # Guarantees
 //

@@ -4,8 +4,14 @@
 // Jagannathan, Accentuating the Positive: Atomicity Inference and Enforcement Using Correct Executions (OOPSLA
 // 2011).
 //
-// The three steps work on abstract programs: streams of events, and control-flow graphs whose nodes access
-// variables, operate on locks, and call functions. The package changes no program itself.
+// It also suppresses bugs while a program runs, which is section 5 of Letko, Vojnar, Křena: AtomRace: Data Race and
+// Atomicity Violation Detector and Healer (PADTAD 2008). See Live.
+//
+// # Locks for programs
+//
+// Three steps work on abstract programs: streams of events, and control-flow graphs whose nodes access
+// variables, operate on locks, and call functions. The package changes no program itself. The locks are in package
+// lock.
 //
 //   - A Profiler takes the events of correct executions and makes a Profile (section 6).
 //   - Place takes the control flow of a function and the atomic pairs of a variable in it, and makes a Placement:
@@ -20,7 +26,7 @@
 // that the program does not have without the operations. The operations only wait and change no values, so each
 // execution is one that the program may have without them. This is about locks: if a thread that holds an inserted
 // lock waits for a message or a condition, which another thread sends only once it has the lock, both wait for ever
-// (section 9 of the paper).
+// (section 9 of the paper). Held.Pause of package lock is for that.
 //
 // # Differences from the paper
 //
@@ -39,8 +45,14 @@
 //
 // docs/design/healing.md explains them.
 //
+// # Live healing
+//
+// A Live follows threads through atomic sections, as atomrace.Detector does, and tells a Healer when one begins and
+// ends. NewYield and NewStandBack make failures rarer. NewHealingLocks prevents them, except where a lock would make
+// threads wait for ever. A Live changes when threads run and nothing else.
+//
 // # Concurrency
 //
 // A Profiler belongs to one goroutine. Place and Resolve may be called at the same time, also with the same
-// arguments.
+// arguments. The threads of a program share a Live and a Healer.
 package heal

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"sync"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/heal"
+	"github.com/heisen-go/heisen/section"
 )
 
 // In a correct execution, thread 1 reads a variable twice, and no other thread writes it in between.
@@ -108,4 +110,41 @@ func ExampleResolve() {
 		fmt.Printf("function %d acquires %s before %s, at node %d\n", h.Function, h.Variable, h.Before, h.Hold.First)
 	}
 	// Output: function 1 acquires balance before mu, at node 0
+}
+
+// A program is instrumented by hand. A finding about its balance switches healing on for that.
+func ExampleLive() {
+	const balance heisen.Object = 0x1000
+	locks, err := heal.NewHealingLocks()
+	if err != nil {
+		log.Fatal(err)
+	}
+	sections := []section.Section{{
+		Entry: section.Location{File: "bank.go", Line: 31, Mode: section.Reads},
+		Ends:  []section.End{{At: section.Location{File: "bank.go", Line: 33, Mode: section.Writes}}},
+	}}
+	sites := section.Locator{Site: func(s heisen.Site) (string, int, string) { return "bank.go", int(s), "" }}
+	live, err := heal.NewLive(locks, heal.WithSections(sections, sites))
+	if err != nil {
+		log.Fatal(err)
+	}
+	found := live.Sink(nil) // this is the sink of the detector
+	found(heisen.Finding{Kind: heisen.Race, Accesses: []heisen.Access{{Object: balance}}})
+
+	n := 0 // the balance
+	deposit := func(t heisen.Thread) {
+		live.BeforeAccess(t, balance, 31, heisen.Read)
+		before := n
+		live.AfterAccess(t)
+		live.BeforeAccess(t, balance, 33, heisen.Write)
+		n = before + 1
+		live.AfterAccess(t)
+	}
+	var wg sync.WaitGroup
+	for t := range heisen.Thread(100) {
+		wg.Go(func() { deposit(t) })
+	}
+	wg.Wait()
+	fmt.Println(n, "deposits in", locks.Stats().Visits, "visits")
+	// Output: 100 deposits in 100 visits
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/heisen-go/heisen/driver"
 	"github.com/heisen-go/heisen/focus"
 	"github.com/heisen-go/heisen/heal"
+	"github.com/heisen-go/heisen/heal/lock"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/mcm"
 	"github.com/heisen-go/heisen/mcm/order"
@@ -75,11 +76,16 @@ var methods = map[string]struct {
 	"focus: Plan":       {(*focus.Plan)(nil), ready},
 	"focus: Variable":   {(*focus.Variable)(nil), ready},
 
-	"heal: Graph":    {(*heal.Graph)(nil), ready},
-	"heal: Location": {(*heal.Location)(nil), ready},
-	"heal: Mode":     {(*heal.Mode)(nil), ready},
-	"heal: Profile":  {(*heal.Profile)(nil), ready},
-	"heal: Profiler": {(*heal.Profiler)(nil), useless},
+	"heal: Graph":        {(*heal.Graph)(nil), ready},
+	"heal: HealingLocks": {(*heal.HealingLocks)(nil), ready},
+	"heal: Live":         {(*heal.Live)(nil), ready},
+	"heal: Location":     {(*heal.Location)(nil), ready},
+	"heal: Mode":         {(*heal.Mode)(nil), ready},
+	"heal: Profile":      {(*heal.Profile)(nil), ready},
+	"heal: Profiler":     {(*heal.Profiler)(nil), useless},
+
+	"heal/lock: Held": {(*lock.Held)(nil), ready},
+	"heal/lock: Mode": {(*lock.Mode)(nil), ready},
 
 	"lockset: Eraser":    {(*lockset.Eraser)(nil), ready},
 	"lockset: Hybrid":    {(*lockset.Hybrid)(nil), ready},

@@ -24,6 +24,7 @@ type atomraceFlags struct {
 	sections string // file
 	noise    string // heuristic
 	from     string // file of findings
+	heal     string // file of findings
 	strength int
 	wait     time.Duration
 	seed     uint64
@@ -59,9 +60,10 @@ func (o *atomraceFlags) sectionsFlag(inv *invocation) {
 func (o *atomraceFlags) live(inv *invocation, d *detection) (*recorder.Live, error) {
 	watched, predicted := slices.Contains(d.chosen, atomraceName), slices.Contains(d.chosen, mcmName)
 	if !watched {
-		for _, name := range []string{"sections", "noise", "from"} {
+		for _, name := range []string{"sections", "noise", "from", "heal"} {
 			f := inv.flags.Lookup(name)
 			switch {
+			case f == nil: // not a flag of this subcommand
 			case f.Value.String() == f.DefValue || name == "sections" && predicted:
 			case name == "sections":
 				return nil, misuse("-%s is for the detectors %s and %s: -detect %[2]s", name, atomraceName, mcmName)
@@ -83,6 +85,9 @@ func (o *atomraceFlags) live(inv *invocation, d *detection) (*recorder.Live, err
 	}
 	l := &recorder.Live{Sections: o.read, Noise: recorder.Noise{For: o.wait, Seed: o.seed, Budget: o.budget}}
 	var err error
+	if l.Heal, err = o.healed(inv, l.Sections); err != nil {
+		return nil, err
+	}
 	switch {
 	case o.strength < 0 || o.strength > 1000:
 		return nil, misuse("-noise-strength %d is not between 0 and 1000", o.strength)

@@ -39,7 +39,7 @@ func (inv *invocation) watchFlags() *observation {
 		detect:   inv.detectFlag(),
 		filter:   inv.filterFlag(true),
 		known:    inv.baselineFlags(),
-		overlaps: inv.atomraceFlags(),
+		overlaps: inv.atomraceFlags().healFlag(inv),
 		reports:  inv.reportFlag(reportUsage),
 	}
 }

@@ -166,6 +166,9 @@ func (s *session) program(number int, p *recorder.Program) error {
 	if n := watched.Lost; n > 0 {
 		fmt.Fprintf(s.errors, "%s: process %d had so many accesses at a time that %d overlaps or sections were not checked\n", s.name, stream.PID(), n)
 	}
+	if n := watched.Unhealed; n > 0 {
+		fmt.Fprintf(s.errors, "%s: process %d: at %d accesses no goroutine could be held up any longer; others may have interfered\n", s.name, stream.PID(), n)
+	}
 	s.mu.Lock()
 	s.met = s.met || watched.Reached || !watched.Ended
 	s.mu.Unlock()

@@ -29,7 +29,8 @@
 //   - Races sends the races that the program finds with package internal/core/fasttrack
 //     (inject/races.go, inject/syncorder.go), and no events.
 //   - [Live] sends overlapping accesses and violated sections, found with package
-//     internal/core/atomrace (inject/overlaps.go).
+//     internal/core/atomrace (inject/overlaps.go). On request it keeps goroutines apart at given
+//     places (inject/heal.go).
 //
 // A program without a socket is in the mode Races and prints its races itself (inject/alone.go,
 // inject/racereport.go, inject/options.go). So does one in the mode Races that has lost its

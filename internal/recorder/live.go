@@ -16,6 +16,10 @@ type Live struct {
 	// absolute, unless the build trims paths.
 	Sections []section.Section
 	Noise    Noise
+	// Heal are places at which goroutines take healing locks, so that accesses there and sections between
+	// them do not interfere. A goroutine waits for a healing lock for a bounded time, and holds none while
+	// it synchronizes.
+	Heal []section.Location
 	// Brief makes an access pending only until the goroutine's next hook, like the paper's
 	// primitive atomic sections. Without Brief and sections it is pending until the goroutine
 	// releases something, which finds more and costs less.
@@ -43,7 +47,7 @@ func (l *Live) NumPlaces() (n int) {
 	for i := range l.Sections {
 		n += 1 + len(l.Sections[i].Ends)
 	}
-	return n + len(l.Noise.At)
+	return n + len(l.Noise.At) + len(l.Heal)
 }
 
 // encode returns the message to the program.
@@ -72,6 +76,9 @@ func (l *Live) encode() ([]byte, error) {
 	for _, noise := range l.Noise.At {
 		at.list[at.number(noise)-1].flags |= locationNoise
 	}
+	for _, healed := range l.Heal {
+		at.list[at.number(healed)-1].flags |= locationHeal
+	}
 	switch {
 	case len(at.list) > core.MaxLocations:
 		return nil, fmt.Errorf("%d places to watch are more than the %d that a program can", len(at.list), core.MaxLocations)
@@ -83,11 +90,14 @@ func (l *Live) encode() ([]byte, error) {
 
 	b := append32(nil, uint32(l.Noise.Strength), everywhere)
 	b = append64(b, uint64(l.Noise.For), l.Noise.Seed, uint64(l.Noise.Budget))
-	brief := uint32(0)
+	brief, heals := uint32(0), uint32(0)
 	if l.Brief {
 		brief = 1
 	}
-	b = append32(b, brief, uint32(len(l.Sections)))
+	if len(l.Heal) > 0 {
+		heals = 1
+	}
+	b = append32(b, brief, heals, uint32(len(l.Sections)))
 	return at.encode(append(b, sections...))
 }
 
@@ -148,6 +158,9 @@ type LiveResult struct {
 	// progress. It does not count accesses that others missed because there were three of other
 	// goroutines to the same variable.
 	Lost uint64
+	// Unhealed counts accesses at places to heal that another goroutine may have interfered with: a healing
+	// lock was taken away from its owner, or an access was made without one.
+	Unhealed uint64
 	// Reached means that an access was made at one of the places of sections or noise.
 	Reached bool
 }
@@ -159,7 +172,7 @@ func (s *Stream) setLiveResult(ends uint32, words []uint64) error {
 	if len(words) < overlapWords || uint64(len(words)-overlapWords) != (uint64(ends)+63)/64 {
 		return s.corrupt("%d words of %d ends", len(words), ends)
 	}
-	s.liveResult = LiveResult{Ended: true, Seen: make([]bool, ends), Reached: words[numLosses] != 0}
+	s.liveResult = LiveResult{Ended: true, Seen: make([]bool, ends), Reached: words[numLosses] != 0, Unhealed: words[numLosses+1] + words[numLosses+2]}
 	for _, lost := range words[lossUnnamed:numLosses] {
 		s.liveResult.Lost += lost
 	}

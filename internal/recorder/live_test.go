@@ -251,13 +251,13 @@ func TestLocksOfAPlace(t *testing.T) {
 
 // TestLiveResult reads what a program sends at its end.
 func TestLiveResult(t *testing.T) {
-	rec := message(helloMessage(), msgOverlapStats, 66, 70, 50, 3, 0, 4, 1, 1<<3, 1<<1)
+	rec := message(helloMessage(), msgOverlapStats, 66, 70, 50, 3, 0, 4, 1, 5, 6, 1<<3, 1<<1)
 	s, _, err := readAll(t, message(rec, msgBye, 0, 0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := s.LiveResult()
-	if !got.Ended || !got.Reached || got.Lost != 7 || len(got.Seen) != 66 {
+	if !got.Ended || !got.Reached || got.Lost != 7 || got.Unhealed != 11 || len(got.Seen) != 66 {
 		t.Errorf("%+v", got)
 	}
 	for i, seen := range got.Seen {
@@ -265,7 +265,7 @@ func TestLiveResult(t *testing.T) {
 			t.Errorf("end %d: seen is %v", i, seen)
 		}
 	}
-	if _, _, err := readAll(t, message(helloMessage(), msgOverlapStats, 66, 1, 0, 2, 0, 4, 0, 8)); err == nil {
+	if _, _, err := readAll(t, message(helloMessage(), msgOverlapStats, 66, 1, 0, 2, 0, 4, 0, 5, 6, 8)); err == nil {
 		t.Error("no error about a word that is missing")
 	}
 }

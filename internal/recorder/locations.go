@@ -25,6 +25,7 @@ const (
 	locationWrites = 1 << 1
 	locationLocks  = 1 << 2
 	locationNoise  = 1 << 3
+	locationHeal   = 1 << 4
 	locationRoles  = 8
 	locationAbove  = 24
 )

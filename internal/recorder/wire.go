@@ -95,7 +95,7 @@ const (
 
 	executionWords = 7
 
-	overlapWords = 6
+	overlapWords = 8
 
 	originWords     = 3
 	originForked    = 1 << 24
@@ -119,7 +119,7 @@ const (
 	graphUntil = ^uint64(0)
 	follow     = 1<<32 - 1 // instead of the number of a set
 
-	version      = 12
+	version      = 13
 	wantFilter   = 1
 	wantMarks    = 2
 	wantRaces    = 4

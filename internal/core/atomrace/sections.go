@@ -201,6 +201,18 @@ func (t *Table) AtomExit(th *Thread, first, last uint64, hits *Hits) {
 	}
 }
 
+// In reports whether the thread is in a section on a variable at the addresses from first to last.
+//
+//go:nosplit
+func (th *Thread) In(first, last uint64) bool {
+	for i := uint32(0); i < th.numActive && i < maxActive; i++ {
+		if addr := th.active[i].addr; first <= addr && addr <= last {
+			return true
+		}
+	}
+	return false
+}
+
 // follow is Before for sections. It ends sections at the thread's latest access, records this
 // access in the active sections of other threads, and enters sections.
 //

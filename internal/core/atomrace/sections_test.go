@@ -629,3 +629,25 @@ func TestSectionsRacy(t *testing.T) {
 	}
 	t.Logf("%d violations; %d accesses in between for certain", violations, certain)
 }
+
+// TestIn asks where a thread is in sections.
+func TestIn(t *testing.T) {
+	table, th, hits := new(Table), new(Thread), new(Hits)
+	add(t, table, []rule{{entry: 1, ends: map[uint32]string{2: ""}}})
+	in := func(want bool, first, last uint64) {
+		t.Helper()
+		if got := th.In(first, last); got != want {
+			t.Errorf("In(%#x, %#x) = %v", first, last, got)
+		}
+	}
+	in(false, 0, 1<<64-1)
+	table.Before(th, &Access{Addr: 0x1008, Size: 1, Loc: 1}, hits)
+	in(true, 0x1000, 0x103f)
+	in(true, 0x1008, 0x1008)
+	in(false, 0x1009, 0x103f)
+	in(false, 0x1000, 0x1007)
+	table.Before(th, &Access{Addr: 0x1008, Size: 1, Loc: 2}, hits)
+	in(true, 0x1000, 0x103f)
+	table.After(th, hits)
+	in(false, 0, 1<<64-1)
+}

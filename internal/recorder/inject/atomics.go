@@ -41,6 +41,9 @@ func heisenAtomicBegin(op uint64, addr unsafe.Pointer) *heisenStripe {
 	if heisen.noisy {
 		heisenNoiseAt(getcallerfp())
 	}
+	if heisenHealing.on {
+		heisenHealAtomic((*heisenG)(unsafe.Pointer(gp.racectx)), addr, op != heisenOpAtomicRead, heisenPC(heisenCaller(getcallerfp())))
+	}
 	if !heisen.on || heisen.quiet && !heisenOverlaps.sections && !heisen.races || gp.racectx == 0 || (*heisenG)(unsafe.Pointer(gp.racectx)).mute || gp.raceignore != 0 || gp.m.p == 0 ||
 		heisenOnStack(uintptr(addr)) || !heisenShared(uintptr(addr)) {
 		return nil

@@ -109,7 +109,7 @@ func heisenPrepare(want uint32) (why string) {
 	heisen.leaks = want&heisenWantLeaks != 0
 	heisen.detour = heisenSched.on || heisen.hides
 	heisen.calls = heisen.hides || heisen.overlaps && heisenOverlaps.sections || heisenSched.on
-	heisen.overlapsOnly = heisen.overlaps && !heisen.races && heisen.quiet && !heisen.noisy && !heisenOverlaps.sections && !heisenOverlaps.brief &&
+	heisen.overlapsOnly = heisen.overlaps && !heisen.races && heisen.quiet && !heisen.noisy && !heisenOverlaps.sections && !heisenOverlaps.brief && !heisenHealing.on &&
 		!heisen.detour
 	heisenShadow.racesFirst = heisen.races && !heisen.overlaps && !heisen.detour
 	heisenShadow.racesOnly = heisenShadow.racesFirst && heisen.quiet

@@ -39,6 +39,9 @@ type heisenG struct {
 
 	pending heisenAtomRaceThread // its pending accesses; see overlaps.go
 
+	healed    [heisenMaxHeals]heisenHealed // the first of them are healing locks; see heal.go
+	numHealed uint32
+
 	span     uint64 // of its accesses; see filter.go
 	released uint32
 	locks    [heisenMaxReleased]heisenReleased // the first of them are released locks

@@ -41,6 +41,7 @@ const (
 	heisenLocationWrites = 1 << 1
 	heisenLocationLocks  = 1 << 2
 	heisenLocationNoise  = 1 << 3
+	heisenLocationHeal   = 1 << 4
 
 	heisenLocationRoles = 8  // from this bit on: its roles in scheduling
 	heisenLocationAbove = 24 // from this bit on: the number of calls above it at which its section ends

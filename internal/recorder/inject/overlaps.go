@@ -97,6 +97,10 @@ func heisenInitOverlaps() bool {
 	w.everywhere = m.next() != 0 && w.strength > 0
 	w.wait, w.seed, w.budget = int64(m.next64()), m.next64(), int64(m.next64())
 	w.brief = m.next() != 0
+	heisenHealing.on = m.next() != 0
+	if heisenHealing.on {
+		heisenInitHooks()
+	}
 	w.table.Keep = !w.brief
 	sections := m.next()
 	for range sections {
@@ -197,6 +201,13 @@ func heisenTrackAccess(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 	number, inlined := uint32(0), uint32(0)
 	if w.locations.count > 0 {
 		number, inlined = w.locations.locate(pc, heisenMode(write))
+	}
+	if heisenHealing.on {
+		heisenHealAccess(h, addr, size, number > 0 && w.locations.at(number).flags&heisenLocationHeal != 0, false)
+		b = heisenBufOfG(h) // it may have waited
+		if b == nil {
+			return
+		}
 	}
 	op := uint64(heisenRead)
 	if write {
@@ -397,6 +408,7 @@ func heisenSendOverlapStats() {
 	words := &heisenOverlapStats
 	words[0], words[1], words[2], words[3], words[4] = lost.Unseen, lost.Partial, lost.Unnamed, lost.Excess, lost.Sections
 	words[5] = uint64(heisenOverlaps.locations.met)
+	words[6], words[7] = heisenHealing.seized.Load(), heisenHealing.skipped.Load()
 	n := heisenOverlaps.ends
 	for i := range n {
 		if t.Seen(i + 1) {

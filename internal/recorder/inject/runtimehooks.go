@@ -151,6 +151,9 @@ func heisenStart(pc, spawnctx uintptr) (ctx uintptr) {
 		child.test = parent.test
 	}
 	heisenEndPending(parent)
+	if parent != nil && parent.numHealed != 0 {
+		parent.endHealing(true)
+	}
 	parent.commitWrite()
 	if heisenSched.on && parent != nil {
 		heisenSched.behaviors.add(heisenDidStart, 0, uint32(heisenPC(pc)))
@@ -197,6 +200,9 @@ func racectxend(racectx uintptr) {
 	h.leave(0)
 	h.commitWrite()
 	heisenEndPending(h)
+	if h.numHealed != 0 {
+		h.endHealing(true)
+	}
 	if h.pending.numActive != 0 {
 		heisenLeaveCalls(h)
 	}

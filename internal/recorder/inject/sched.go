@@ -30,10 +30,9 @@ type heisenScheduler struct {
 	maxSteps  uint64
 	maxClock  int64
 	logging   bool
-	placing   bool       // events are recorded with the operation they belong to
-	hooks     [4]uintptr // entries of the functions that the compiler calls for accesses
-	clock     int64      // what nanotime returns
-	wallStart int64      // the wall clock, in ns, when clock is heisenClockStart
+	placing   bool  // events are recorded with the operation they belong to
+	clock     int64 // what nanotime returns
+	wallStart int64 // the wall clock, in ns, when clock is heisenClockStart
 
 	// The pool: tasks[:count] and their goroutines.
 	tasks  uintptr // room heisenStrategiesTasks

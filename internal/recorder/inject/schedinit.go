@@ -35,10 +35,7 @@ func heisenInitSched() bool {
 	s.locations.read(&m)
 	s.picker.Start(&c)
 	s.running = heisenStrategiesNoTask
-	s.hooks = [4]uintptr{
-		abi.FuncPCABIInternal(raceread), abi.FuncPCABIInternal(racewrite),
-		abi.FuncPCABIInternal(racereadrange), abi.FuncPCABIInternal(racewriterange),
-	}
+	heisenInitHooks()
 
 	heisenUseOneP()
 

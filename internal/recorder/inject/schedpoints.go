@@ -2,7 +2,10 @@
 
 package runtime
 
-import "unsafe"
+import (
+	"internal/abi"
+	"unsafe"
+)
 
 // The points of a deterministic run. At a point the running goroutine says what it does next, and
 // another one may be chosen instead. A point runs in a hook, on the goroutine's stack, nosplit.
@@ -38,6 +41,9 @@ func heisenPointAt(kind heisenStrategiesKind, on unsafe.Pointer, mode uint32, fp
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	s := &heisenSched
+	if h != nil && h.numHealed != 0 {
+		h.endHealing(true)
+	}
 	if !s.on || h == nil || !heisenStoppable(gp) {
 		return
 	}
@@ -165,14 +171,25 @@ func heisenRecordPoint(h *heisenG) {
 	b.commit(b.pos + 1)
 }
 
+// heisenHooks has the entries of the functions in which a goroutine stops at an access: those that the compiler calls
+// for ranges, and those in which raceread and racewrite go on, which have no frames of their own.
+var heisenHooks [4]uintptr
+
+func heisenInitHooks() {
+	heisenHooks = [4]uintptr{
+		abi.FuncPCABIInternal(heisenReadGeneral), abi.FuncPCABIInternal(heisenWriteGeneral),
+		abi.FuncPCABIInternal(racereadrange), abi.FuncPCABIInternal(racewriterange),
+	}
+}
+
 // heisenStandsIn reports whether goroutines are stopped at accesses in a function. The collector
 // calls it.
 func heisenStandsIn(f funcInfo) bool {
-	if !heisenSched.on || !f.valid() {
+	if !heisenSched.on && !heisenHealing.on || !f.valid() {
 		return false
 	}
 	entry := f.entry()
-	for _, hook := range &heisenSched.hooks {
+	for _, hook := range &heisenHooks {
 		if entry == hook {
 			return true
 		}

@@ -126,7 +126,7 @@ const (
 	heisenUnknownG = 1<<32 - 1 // stands for a goroutine that is no longer known
 
 	heisenExecutionWords = 7
-	heisenOverlapWords   = 6
+	heisenOverlapWords   = 8
 	heisenOriginWords    = 3
 
 	heisenOriginForked    = 1 << 24
@@ -144,7 +144,7 @@ const (
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	heisenVersion = 12
+	heisenVersion = 13
 
 	heisenHiddenShow = 1 // what hidden packages do is recorded, marked
 	heisenHiddenOnce = 2 // see objectgraph.go
