@@ -11,9 +11,9 @@ import (
 	"github.com/heisen-go/heisen/vclock"
 )
 
-// ErrDropped is wrapped by the error of Blocks.Flush if there were more blocks than Blocks stores, so
-// that violations may be missing.
-var ErrDropped = errors.New("blocks were dropped")
+// ErrDropped is wrapped by the error of Blocks.Flush and Reduction.Flush if there was more to store than
+// their bounds allow, so that violations may be missing.
+var ErrDropped = errors.New("parts of transactions were dropped")
 
 // Blocks reports transactions that another schedule can interrupt: pairs of transactions whose
 // accesses the locks and messages of the observed execution allow to interleave in a way that no
@@ -226,14 +226,20 @@ func (d *Blocks) Deadlocks() uint64 {
 
 func (d *Blocks) deadlock(f heisen.Finding) {
 	d.deadlocks++
-	f.Detector = "blocks"
+	d.sink(deadlockOf("blocks", f, d.skipped))
+}
+
+// deadlockOf returns a potential deadlock, which lockset.LockOrder has found, as the finding of a detector of
+// transactions. skipped says that LockOrder does not know the positions of events.
+func deadlockOf(detector string, f heisen.Finding, skipped bool) heisen.Finding {
+	f.Detector = detector
 	for i := range f.Accesses {
-		if d.skipped {
+		if skipped {
 			f.Accesses[i].Index = 0
 		}
 	}
 	f.Message += "; transactions that can deadlock are not atomic"
-	d.sink(f)
+	return f
 }
 
 func (d *Blocks) handle(r *heisen.Record) {

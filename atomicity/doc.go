@@ -8,6 +8,10 @@
 // serial execution has, as far as the locks and messages of the execution tell. Its findings are
 // warnings, because data may rule the interleaving out. It takes many times as long.
 //
+// Reduction tries to prove that transactions are atomic in all schedules, by the pattern of their lock
+// operations and potential races, and reports those for which it fails. It is faster than Blocks and
+// reports more.
+//
 // # Transactions
 //
 // A transaction is a part of a thread's events. [WithBoundaries] says where transactions begin and

@@ -58,8 +58,9 @@ var methods = map[string]struct {
 	".: SiteInfo": {(*heisen.SiteInfo)(nil), ready},
 	".: Symbols":  {(*heisen.Symbols)(nil), ready},
 
-	"atomicity: Blocks": {(*atomicity.Blocks)(nil), ready},
-	"atomicity: Serial": {(*atomicity.Serial)(nil), ready},
+	"atomicity: Blocks":    {(*atomicity.Blocks)(nil), ready},
+	"atomicity: Serial":    {(*atomicity.Serial)(nil), ready},
+	"atomicity: Reduction": {(*atomicity.Reduction)(nil), ready},
 
 	"atomrace: Delay":     {(*atomrace.Delay)(nil), ready},
 	"atomrace: Detector":  {(*atomrace.Detector)(nil), ready},

@@ -12,8 +12,9 @@ import (
 
 // The detectors of package atomicity.
 const (
-	serialName = "serial"
-	blocksName = "blocks"
+	serialName    = "serial"
+	blocksName    = "blocks"
+	reductionName = "reduction"
 )
 
 // transactionsFlag is the value of -transactions: what the transactions of the detectors of package
@@ -59,7 +60,7 @@ next:
 // transactionsFlag defines -transactions.
 func (inv *invocation) transactionsFlag() *transactionsFlag {
 	f := new(transactionsFlag)
-	inv.flags.Var(f, "transactions", "serial, blocks: what must be atomic, as a comma-separated `list`: marked (what a trace marks\nas a transaction), critical (outermost critical sections), calls (function calls in a\ntrace) or auto: marked if a trace marks any, otherwise critical")
+	inv.flags.Var(f, "transactions", "serial, blocks, reduction: what must be atomic, as a comma-separated `list`: marked (what a trace marks\nas a transaction), critical (outermost critical sections), calls (function calls in a\ntrace) or auto: marked if a trace marks any, otherwise critical")
 	return f
 }
 
@@ -78,7 +79,7 @@ func (f *transactionsFlag) of(marked bool) atomicity.Option {
 // error: it needs -transactions.
 func (inv *invocation) hasMarks(ctx context.Context, file string) (bool, error) {
 	if info, err := os.Stat(file); file == stdStream || err == nil && !info.Mode().IsRegular() {
-		return false, misuse("the detectors %s and %s need -transactions for an input that can be read only once", serialName, blocksName)
+		return false, misuse("the detectors %s, %s and %s need -transactions for an input that can be read only once", serialName, blocksName, reductionName)
 	}
 	marks := &opSearch{op: heisen.Enter}
 	err := inv.withTrace(file, func(r *trace.Reader) error {

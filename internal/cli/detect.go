@@ -59,6 +59,10 @@ var detectors = []struct {
 		func(sink heisen.Sink, o atomicity.Option) (heisen.Detector, error) {
 			return atomicity.NewBlocks(atomicity.WithSink(sink), o)
 		}},
+	{reductionName, "transactions that the pattern of movers does not prove to be atomic, in any schedule; not every one can be interrupted; see -transactions", Unfiltered, nil, nil, nil, // it passes all accesses to hybrid
+		func(sink heisen.Sink, o atomicity.Option) (heisen.Detector, error) {
+			return atomicity.NewReduction(atomicity.WithSink(sink), o)
+		}},
 	{mcmName, "races, deadlocks, interrupted transactions and violations of atomic sections that another order of the same events shows, each with a schedule; within a window of events", Unfiltered, nil,
 		nil, nil, nil}, // see maximal; it always follows hidden calls, and a witness needs all events
 	{atomraceName, "only true races, as overlapping accesses, and violations of atomic sections; finds more with noise", Unfiltered, nil,

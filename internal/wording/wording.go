@@ -59,13 +59,16 @@ func Certain(f *report.Finding) bool {
 	case heisen.Deadlock:
 		return confirmed(f) || len(f.Witness) > 0
 	case heisen.Atomicity:
-		return confirmed(f) || f.Detector != blocks
+		return confirmed(f) || f.Detector != blocks && f.Detector != reduction
 	}
 	return true
 }
 
-// blocks is the detector whose atomicity violations may be impossible.
-const blocks = "blocks"
+// The detectors whose atomicity violations may be impossible.
+const (
+	blocks    = "blocks"
+	reduction = "reduction"
+)
 
 // What returns what a finding is about: its locks, its variable, or its object.
 func What(f *report.Finding) string {
