@@ -180,11 +180,8 @@ type Blocked struct {
 	Reason    string        `json:"reason"`           // what it waits for, in the runtime's words
 	Object    string        `json:"object,omitempty"` // the lock or channel, if known: name, or address in hexadecimal
 	Variable  string        `json:"variable,omitempty"`
-	// WaitsFor has the names of the blocked goroutines that must go on before it can: those that hold the
-	// lock, or wait to write it and keep new readers out. It may be its own name. Empty if not known.
-	WaitsFor []string `json:"waitsFor,omitempty"`
-	Stack    []Frame  `json:"stack"` // innermost first
-	Locks    []Lock   `json:"locks"` // held, in order of acquisition, as far as known
+	Stack     []Frame       `json:"stack"` // innermost first
+	Locks     []Lock        `json:"locks"` // held, in order of acquisition, as far as known
 }
 
 // Step is one event of a witness schedule.

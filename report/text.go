@@ -81,7 +81,6 @@ func writeText(w io.Writer, f *Finding, marks *strings.Replacer) error {
 	for i := range f.Goroutines {
 		writeGoroutine(&b, f, &f.Goroutines[i])
 	}
-	writeCircle(&b, f)
 	for i := range f.Blocked {
 		writeBlocked(&b, &f.Blocked[i])
 	}
@@ -267,6 +266,29 @@ func writeGoroutine(b *strings.Builder, f *Finding, g *Goroutine) {
 	}
 	fmt.Fprintf(b, "\n%s created by %s at:\n", heading(g.Name), parent)
 	writeStack(b, g.Stack, "")
+}
+
+// writeBlocked prints where a goroutine is blocked.
+func writeBlocked(b *strings.Builder, g *Blocked) {
+	who := goroutineAndTest(g.Goroutine, g.Test)
+	fmt.Fprintf(b, "\n%s is blocked: %s", heading(who), g.Reason)
+	if g.Object != "" {
+		fmt.Fprintf(b, ", %s", nameAndObject(g.Variable, g.Object))
+	}
+	b.WriteString("\n")
+	writeStack(b, g.Stack, "")
+	for _, l := range g.Locks {
+		fmt.Fprintf(b, "  holding %s (%s), acquired at %s\n", nameAndObject(l.Variable, l.Lock), l.Mode, l.Site)
+	}
+}
+
+// String returns what WriteText prints about a blocked goroutine: an empty line, the reason, the
+// stack and the locks held, in lines.
+func (g Blocked) String() string {
+	var b strings.Builder
+	g = clean(g)
+	writeBlocked(&b, &g)
+	return b.String()
 }
 
 // writeWitness prints the schedule of a bug. The acquisitions at the end of a deadlock's are no steps

@@ -40,7 +40,7 @@ func (f *fuzzRun) searchUnits(ctx context.Context, units []*confirm.Unit, suspec
 	err := search.Run(ctx, units)
 	done()
 	for _, u := range units {
-		f.unexplained = append(f.unexplained, u.Failures(f.usual[u.Program])...)
+		f.unexplained = append(f.unexplained, u.Failures()...)
 	}
 	return err
 }

@@ -140,7 +140,7 @@ func (p *Program) Execute(ctx context.Context, plan Plan, resolver *Resolver) (*
 	case hung:
 		e.Outcome = Outcome{Hung, fmt.Sprintf("stopped after %v", plan.Limit)}
 	case e.Stuck != nil && e.Stuck.Why == recorder.Deadlock:
-		e.Outcome = deadlock(e.Blocked)
+		e.Outcome = Outcome{Deadlocked, "no goroutine can go on"}
 	case e.Stuck != nil:
 		e.Outcome = Outcome{Hung, "it does not end by its own clock"}
 	default:

@@ -57,13 +57,12 @@ func (h *heldLocks) hold(accesses []heisen.Access) {
 	}
 }
 
-// access returns where a goroutine is blocked, with the operation that it waits to complete and the locks
-// that it holds.
+// access returns where a goroutine is blocked, with the locks that it holds.
 func (h *heldLocks) access(b *recorder.Blocked) heisen.Access {
 	context := b.Context
 	if !h.elsewhere {
 		calls := h.symbols.Cursor(b.Context).Calls
 		context = h.symbols.Context(heisen.Cursor{Calls: calls, Locks: h.locks[b.Thread].Locks})
 	}
-	return heisen.Access{Op: waitOp(b.Reason), Thread: b.Thread, Object: b.Object, Site: b.Site, Context: context}
+	return heisen.Access{Op: heisen.Acquire, Thread: b.Thread, Object: b.Object, Site: b.Site, Context: context}
 }

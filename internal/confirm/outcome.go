@@ -25,9 +25,6 @@ const (
 // Failed reports whether the execution has shown a failure. One that was stopped at a limit has not.
 func (c Class) Failed() bool { return c != Passed && c != Hung }
 
-// crash reports whether the execution ended before its tests did.
-func (c Class) crash() bool { return c.Failed() && c != TestFailed }
-
 // Outcome is how an execution has ended.
 type Outcome struct {
 	Class   Class

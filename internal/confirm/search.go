@@ -129,16 +129,10 @@ func (u *Unit) pattern() string {
 	return "^" + regexp.QuoteMeta(u.Test) + "$"
 }
 
-// Failures returns a result for each way in which the unit failed, other than its usual one: a test may
-// need what other tests do before. together is how all units together end under the default schedule. If
-// that is a crash, units after it have not run there, and usual crashes are failures, too.
-func (u *Unit) Failures(together Outcome) (all []*Result) {
-	usual := u.Usual
-	if together.Class.crash() && usual.Class.crash() {
-		usual = Outcome{Class: Passed}
-	}
+// Failures returns a result for each way in which the unit failed, other than its usual one.
+func (u *Unit) Failures() (all []*Result) {
 	for _, v := range u.results {
-		all = append(all, v.Failures(usual)...)
+		all = append(all, v.Failures(u.Usual)...)
 	}
 	return all
 }

@@ -43,6 +43,23 @@ func (r *Resolver) resolve(f heisen.Finding, symbols *heisen.Symbols) report.Fin
 	return r.report.Resolve(f, symbols)
 }
 
+// blocked resolves where goroutines are blocked: where has the operation that each was about to do,
+// with its object if that is known.
+func (r *Resolver) blocked(where []heisen.Access, reasons []string, symbols *heisen.Symbols) []report.Blocked {
+	all := make([]report.Blocked, len(where))
+	for i, a := range where {
+		at := r.resolve(heisen.Finding{Accesses: []heisen.Access{a}}, symbols).Accesses[0]
+		all[i] = report.Blocked{
+			Thread: a.Thread, Goroutine: at.Goroutine, Test: at.Test, Reason: reasons[i],
+			Stack: at.Stack, Locks: at.Locks,
+		}
+		if a.Object != 0 {
+			all[i].Object, all[i].Variable = at.Object, at.Variable
+		}
+	}
+	return all
+}
+
 // influence describes an input from outside, and where the program first got it.
 func (r *Resolver) influence(in recorder.Influence, symbols *heisen.Symbols) string {
 	text := in.Kind.String()
