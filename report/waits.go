@@ -39,7 +39,9 @@ func waitsFor(all []Blocked, i int) (other int, holds bool) {
 	if j := slices.IndexFunc(all, holder); j >= 0 {
 		return j, true
 	}
-	return slices.IndexFunc(all, func(b Blocked) bool { return reads && b.Object == g.Object && strings.HasPrefix(b.Reason, "sync.RWMutex.Lock") }), false
+	return slices.IndexFunc(all, func(b Blocked) bool {
+		return reads && b.Object == g.Object && strings.HasPrefix(b.Reason, "sync.RWMutex.Lock")
+	}), false
 }
 
 // waitCycle returns the indexes of goroutines of which each waits for the next one, and the last one for

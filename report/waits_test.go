@@ -7,7 +7,9 @@ import (
 
 // TestWaitCycle finds goroutines that wait for each other at locks.
 func TestWaitCycle(t *testing.T) {
-	blocked := func(reason, object string, held ...Lock) Blocked { return Blocked{Reason: reason, Object: object, Locks: held} }
+	blocked := func(reason, object string, held ...Lock) Blocked {
+		return Blocked{Reason: reason, Object: object, Locks: held}
+	}
 	w := func(lock string) Lock { return Lock{Lock: lock, Mode: "write"} }
 	r := func(lock string) Lock { return Lock{Lock: lock, Mode: "read"} }
 	const mutex, write, read = "sync.Mutex.Lock", "sync.RWMutex.Lock", "sync.RWMutex.RLock"
