@@ -225,18 +225,22 @@ func (p *parser) choices(s *Schedule, words []string) error {
 // parseChoice appends the choices of a word. There may be at most limit choices in all.
 func parseChoice(choices []Choice, word string, limit uint64) ([]Choice, error) {
 	deltaText, rest, ok := strings.Cut(word, ":")
-	idText, times, repeated := strings.Cut(rest, "*")
+	rest, times, repeated := strings.Cut(rest, "*")
+	idText, caseText, ofSelect := strings.Cut(rest, "/")
 	delta, err := decimal(deltaText, math.MaxUint64)
 	id, err2 := uint64(NoTask), error(nil)
 	if idText != waiting {
 		id, err2 = decimal(idText, math.MaxUint32-1)
 	}
-	n := uint64(1)
-	var err3 error
+	n, taken := uint64(1), uint64(0)
+	var err3, err4 error
 	if repeated {
 		n, err3 = decimal(times, math.MaxUint64)
 	}
-	if !ok || err != nil || err2 != nil || err3 != nil || n == 0 || delta == 0 && (len(choices) > 0 || n > 1) {
+	if ofSelect {
+		taken, err4 = decimal(caseText, math.MaxUint32)
+	}
+	if !ok || err != nil || err2 != nil || err3 != nil || err4 != nil || n == 0 || ofSelect && (taken == 0 || idText == waiting) || delta == 0 && (len(choices) > 0 || n > 1) {
 		return nil, fmt.Errorf("%q is not a choice", word)
 	}
 	if n > limit-uint64(len(choices)) {
@@ -251,7 +255,7 @@ func parseChoice(choices []Choice, word string, limit uint64) ([]Choice, error) 
 			return nil, fmt.Errorf("the step of %q is too large", word)
 		}
 		step += delta
-		choices = append(choices, Choice{Step: step, ID: uint32(id)})
+		choices = append(choices, Choice{Step: step, ID: uint32(id), Case: uint32(taken)})
 	}
 	return choices, nil
 }

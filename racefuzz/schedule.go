@@ -40,8 +40,8 @@ import (
 // characters is quoted as in Go. Keys without a value are left out.
 //
 // A choice is the number of steps after the previous choice (the first one: after step 0), a colon,
-// and the ID of a task, or "wait" if no task continued before a timer fired; *n repeats a choice n
-// times. A turn is the ID of a task, a colon, and the sequence number at which it ends: the number
+// and the ID of a task, or "wait" if no task continued before a timer fired; /n adds the case of a
+// select statement, and *n repeats a choice n times. A turn is the ID of a task, a colon, and the sequence number at which it ends: the number
 // of synchronizations, a plus, and the number of accesses since. The number of choices or turns
 // stands before them, and "end" after the choices, so that a truncated text is recognized.
 //
@@ -283,13 +283,19 @@ func writeChoices(b *bytes.Buffer, choices []Choice) error {
 			return fmt.Errorf("%w: choice %d is of step %d, after one of step %d", ErrSchedule, i, c.Step, last)
 		}
 		delta, n := c.Step-last, 1
-		for last = c.Step; i+n < len(choices) && choices[i+n].ID == c.ID && choices[i+n].Step-last == delta && delta > 0; n++ {
+		if c.Case > 0 && c.ID == NoTask {
+			return fmt.Errorf("%w: choice %d is a case of no task", ErrSchedule, i)
+		}
+		for last = c.Step; i+n < len(choices) && choices[i+n].ID == c.ID && choices[i+n].Case == c.Case && choices[i+n].Step-last == delta && delta > 0; n++ {
 			last = choices[i+n].Step
 		}
 		i += n
 		word := fmt.Sprintf("%d:%d", delta, c.ID)
 		if c.ID == NoTask {
 			word = fmt.Sprintf("%d:%s", delta, waiting)
+		}
+		if c.Case > 0 {
+			word += fmt.Sprintf("/%d", c.Case)
 		}
 		if n > 1 {
 			word += fmt.Sprintf("*%d", n)

@@ -97,7 +97,7 @@ func TestScheduleRoundTrip(t *testing.T) {
 		}
 		step := uint64(rng.IntN(2))
 		for range rng.IntN(40) {
-			s.Choices = append(s.Choices, racefuzz.Choice{Step: step, ID: rng.Uint32N(2)})
+			s.Choices = append(s.Choices, racefuzz.Choice{Step: step, ID: rng.Uint32N(2), Case: rng.Uint32N(3) * rng.Uint32N(2)})
 			step += 1 + rng.Uint64N(2)
 		}
 		for range rng.IntN(30) * rng.IntN(2) {

@@ -112,9 +112,14 @@ type Task struct {
 // not continued 1000 times in a row. Otherwise it is the task that has waited at its operation for
 // longest, of several the one with the lowest ID. An ID of NoTask means that no task continued
 // before a timer fired; it does not occur in models.
+//
+// Case concerns the select statement that the task executes in this step of a real program. It is 1
+// plus the number of the case that is taken, among the ready cases in the order of their text. If it is
+// 0, as in models, the seed decides.
 type Choice struct {
 	Step uint64 // from 0
 	ID   uint32
+	Case uint32
 }
 
 // MeetingKind classifies a Meeting.

@@ -84,6 +84,7 @@ func writeText(w io.Writer, f *Finding, marks *strings.Replacer) error {
 	for i := range f.Blocked {
 		writeBlocked(&b, &f.Blocked[i])
 	}
+	writeWaitCycle(&b, f)
 	writeTrials(&b, f)
 	writeWitness(&b, f)
 	if f.Replay != "" {

@@ -176,9 +176,9 @@ var patches = []struct {
 	// No memory is returned in the background, because that depends on real time.
 	{"runtime/mgcscavenge.go", []patch{atStart("scavengerState.run", "if heisenSched.on { return 0, 0 }")}},
 	{"runtime/chan.go", []patch{
-		atStart("chansend", "heisenPoint(unsafe.Pointer(c))"),
-		atStart("chanrecv", "heisenPoint(unsafe.Pointer(c))"),
-		atStart("closechan", "heisenPoint(unsafe.Pointer(c))"),
+		atStart("chansend", "heisenPointChannel(c)"),
+		atStart("chanrecv", "heisenPointChannel(c)"),
+		atStart("closechan", "heisenPointChannel(c)"),
 		// Record which element is next, and which goroutines could neither send nor receive. The
 		// channel's lock is held, so state and order are exact.
 		replaceCalls("chansend", "racenotify(c, c.sendx, nil)", "heisenNotify(c, c.sendx, nil, &c.sendx)", 1),
@@ -200,14 +200,14 @@ var patches = []struct {
 		atStart("timerchandrain", "heisenDrained(c)"),
 	}},
 	{"runtime/select.go", []patch{
-		atStart("selectgo", "heisenPointSelect(cas0, nsends+nrecvs)"),
+		atStart("selectgo", "heisenPointSelect(cas0, nsends, nrecvs)"),
 		replaceExpressions("selectgo", "caseReleaseTime > 0", "heisenSelected(casi, nsends, nrecvs) || caseReleaseTime > 0", 1),
 		replaceCalls("selectgo", "racenotify(c, c.sendx, nil)", "heisenNotify(c, c.sendx, nil, &c.sendx)", 1),
 		replaceCalls("selectgo", "racenotify(c, c.recvx, nil)", "heisenNotify(c, c.recvx, nil, &c.recvx)", 1),
 		replaceCalls("selectgo", "raceacquire(c.raceaddr())", "heisenClosed(gp, c)", 1),
 		inIf("selectgo", "!block", "heisenTriedAll(scases)", 1),
 		inIf("selectgo", "c.closed != 0", "heisenTried(c)", 2),
-		replaceCalls("selectgo", "cheaprandn(uint32(norder + 1))", "heisenCheaprandn(uint32(norder + 1))", 1),
+		replaceCalls("selectgo", "cheaprandn(uint32(norder + 1))", "heisenPollOrder(uint32(norder + 1))", 1),
 	}},
 	{"runtime/time.go", []patch{
 		replaceCalls("timer.maybeAdd", "cheaprand()", "heisenCheaprand()", 1),

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/report"
@@ -96,6 +97,9 @@ func (f *fuzzRun) reproduce(ctx context.Context, v *confirm.Result, finding *rep
 		return
 	}
 	finding.Accesses, finding.Goroutines = repro.Finding.Accesses, repro.Finding.Goroutines
+	if finding.Kind == heisen.Leak {
+		finding.Blocked = repro.Finding.Blocked // with the locks that they hold
+	}
 	finding.Witness = repro.Steps
 	confirm.AddBlocked(finding, repro.Execution.Blocked)
 	t := finding.Trials

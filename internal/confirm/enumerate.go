@@ -16,7 +16,7 @@ const maxEnumerated = 1000
 
 // enumeration makes the executions of a unit one after the other, one of each class of executions that
 // differ only in the order of steps that do not depend on each other. A step goes from one
-// synchronization of a goroutine to its next one. The first execution is the one with the default
+// synchronization of a goroutine to its next one. Each ready case of a select statement is taken. The first execution is the one with the default
 // schedule.
 type enumeration struct {
 	explorer dpor.Explorer
@@ -32,7 +32,11 @@ type enumeration struct {
 func (m *enumeration) schedule(c *Confirmer) *recorder.Schedule {
 	config := strategies.Config{Strategy: strategies.Explore, Seed: c.From}
 	for i, task := range m.explorer.Prefix() {
-		config.Choices = append(config.Choices, strategies.Choice{Step: uint64(i), ID: task})
+		choice := strategies.Choice{Step: uint64(i), ID: task}
+		if drawn := m.explorer.Drawn(i); len(drawn) > 0 {
+			choice.Case = 1 + uint32(drawn[0])
+		}
+		config.Choices = append(config.Choices, choice)
 	}
 	m.explorer.Sleeping(func(task uint32, uses []dpor.Use) {
 		config.Sleepers = append(config.Sleepers, strategies.Sleeper{ID: task})
@@ -69,6 +73,10 @@ func (m *enumeration) add(e *Execution, testBinary bool) {
 		}
 		if at < 0 || at >= len(s.Enabled) || s.Enabled[at] != s.Step.Task {
 			m.over = true // the program did not follow
+			return
+		}
+		if s.Ready > 0 && m.explorer.Draw(uint64(s.Ready)) != uint64(s.Case) {
+			m.over = true
 			return
 		}
 		m.explorer.Did(s.Step)

@@ -161,16 +161,96 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// These are not enumerated.
-
+// Each of the ready cases is taken, in any order: 3 times 2.
 func TestSelects(t *testing.T) {
-	a, b := make(chan int, 1), make(chan int, 1)
+	a, b, c := make(chan int, 1), make(chan int, 1), make(chan int)
+	var none chan int
 	a <- 1
 	b <- 1
+	close(c)
+	all := ""
+	for range 2 {
+		select {
+		case <-none:
+		case <-a:
+			all, a = all+"a", nil
+		case b <- 2:
+			all += "full"
+		case <-b:
+			all, b = all+"b", nil
+		case <-c:
+			all, c = all+"c", nil
+		}
+	}
+	os.Stdout.WriteString("result: " + all + "\n")
+}
+
+// Both senders are ready, or only the one or the other, or the receiver waits first and then one sender
+// takes it from the other: 2 and 2 and 2.
+func TestSelectsSenders(t *testing.T) {
+	a, b := make(chan int), make(chan int)
+	go func() { a <- 1 }()
+	go func() { b <- 1 }()
 	select {
 	case <-a:
+		os.Stdout.WriteString("result: a\n")
 	case <-b:
+		os.Stdout.WriteString("result: b\n")
 	}
+}
+
+// Only one of eight orders of cases fails.
+func TestSelectsRarely(t *testing.T) {
+	a, b := make(chan int, 3), make(chan int, 3)
+	for i := range 3 {
+		a <- i
+		b <- i
+	}
+	n := 0
+	for range 3 {
+		select {
+		case <-a:
+			n++
+		case <-b:
+		}
+	}
+	if n == 3 {
+		t.Error("only one of them")
+	}
+}
+
+// The second select statement cannot send to a goroutine that has been woken by the first.
+func TestSelectsOnce(t *testing.T) {
+	a, b, c := make(chan int), make(chan int), make(chan int, 1)
+	done := make(chan int, 1)
+	go func() {
+		select {
+		case <-a:
+		case <-b:
+		}
+		done <- 1
+	}()
+	a <- 1
+	select {
+	case b <- 1:
+		t.Error("nobody receives")
+	case c <- 1:
+	}
+	<-done
+}
+
+// These are not enumerated.
+
+// The goroutine waits twice for a channel: which case is served depends on a random number.
+func TestSelectsTwice(t *testing.T) {
+	a := make(chan int)
+	go func() {
+		select {
+		case <-a:
+		case <-a:
+		}
+	}()
+	a <- 1
 }
 
 func TestReadsTime(t *testing.T) { _ = time.Now() }
@@ -211,8 +291,10 @@ func TestPanics(t *testing.T) {
 // differ in more than the order of synchronization.
 func TestEnumeration(t *testing.T) {
 	p, c := openTests(t, countedTests)
-	all := search(t, p, c, 10*time.Minute, "TestNothing", "TestApart", "TestLocks", "TestReadLocks", "TestStore", "TestOrder", "TestDeadlock", "TestMakesMap")
-	for test, want := range map[string]int{"TestNothing": 1, "TestApart": 1, "TestLocks": 6, "TestReadLocks": 1, "TestStore": 6, "TestOrder": 2, "TestMakesMap": 1} {
+	all := search(t, p, c, 10*time.Minute, "TestNothing", "TestApart", "TestLocks", "TestReadLocks", "TestStore", "TestOrder", "TestDeadlock", "TestMakesMap",
+		"TestSelects", "TestSelectsSenders", "TestSelectsRarely", "TestSelectsOnce")
+	for test, want := range map[string]int{"TestNothing": 1, "TestApart": 1, "TestLocks": 6, "TestReadLocks": 1, "TestStore": 6, "TestOrder": 2, "TestMakesMap": 1,
+		"TestSelects": 6, "TestSelectsSenders": 6, "TestSelectsRarely": 8, "TestSelectsOnce": 4} {
 		s := all[test]
 		if s.unit.All != want || s.unit.Executions < want || !s.unit.Exhausted {
 			t.Errorf("%s: all %d executions, made %d, want %d", test, s.unit.All, s.unit.Executions, want)
@@ -225,19 +307,29 @@ func TestEnumeration(t *testing.T) {
 	if order := all["TestOrder"]; order.outcomes["passed"] != 1 || order.outcomes["test failed"] != 1 {
 		t.Errorf("an order: %v", order.outcomes)
 	}
-	for test, s := range search(t, p, c, 20*time.Second, "TestSelects", "TestReadsTime", "TestSleeps", "TestRanges", "TestTries",
+	for test, s := range search(t, p, c, 20*time.Second, "TestSelectsTwice", "TestReadsTime", "TestSleeps", "TestRanges", "TestTries",
 		"TestReadsLength", "TestReadsFile", "TestRaces", "TestPanics") {
 		if s.unit.All != 0 || s.unit.Executions < 10 {
 			t.Errorf("%s, with %d executions, is claimed to have %d", test, s.unit.Executions, s.unit.All)
 		}
 	}
-	failures := all["TestOrder"].unit.Failures()
-	if len(failures) != 1 {
-		t.Fatalf("%d failures", len(failures))
+	for test, result := range map[string]string{"TestSelects": "passed ab ac ba bc ca cb", "TestSelectsSenders": "passed a b"} {
+		class, results, _ := strings.Cut(result, " ")
+		for _, r := range strings.Fields(results) {
+			if s := all[test]; s.outcomes[class+" "+r] != s.unit.All/len(strings.Fields(results)) {
+				t.Errorf("%s: %v", test, s.outcomes)
+			}
+		}
 	}
-	proof, err := c.Reproduce(t.Context(), failures[0], 20)
-	if err != nil || !proof.Replayed || proof.Execution.Outcome.Class != confirm.TestFailed {
-		t.Errorf("the failure is not reproduced: %+v, %v", proof, err)
+	for _, test := range []string{"TestOrder", "TestSelectsRarely"} {
+		failures := all[test].unit.Failures()
+		if len(failures) != 1 {
+			t.Fatalf("%s: %d failures", test, len(failures))
+		}
+		proof, err := c.Reproduce(t.Context(), failures[0], 20)
+		if err != nil || !proof.Replayed || proof.Execution.Outcome.Class != confirm.TestFailed {
+			t.Errorf("%s: the failure is not reproduced: %+v, %v", test, proof, err)
+		}
 	}
 }
 
@@ -246,9 +338,9 @@ func randomTest(rng *rand.Rand, name string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "func %s(t *testing.T) {\n", name)
 	goroutines := 2 + rng.IntN(4)/3
-	fmt.Fprintf(&b, "\tvar mu sync.Mutex\n\tvar rw sync.RWMutex\n\tvar n, m atomic.Int32\n\tc := make(chan int32, 1)\n\tu := make(chan int32)\n")
+	fmt.Fprintf(&b, "\tvar mu sync.Mutex\n\tvar rw sync.RWMutex\n\tvar n, m atomic.Int32\n\tc := make(chan int32, 1)\n\tu := make(chan int32)\n\td, closed := make(chan int32, 1), make(chan int)\n\tclose(closed)\n")
 	fmt.Fprintf(&b, "\tseen := make([][]int32, %d)\n\ttotal := int32(0)\n\tvar done sync.WaitGroup\n", goroutines)
-	b.WriteString("\t_, _, _, _, _, _, _ = &mu, &rw, &n, &m, c, u, &total\n")
+	b.WriteString("\t_, _, _, _, _, _, _, _, _ = &mu, &rw, &n, &m, c, u, d, closed, &total\n")
 	for i := range goroutines {
 		fmt.Fprintf(&b, "\tdone.Add(1)\n\tgo func() {\n\t\tdefer done.Done()\n\t\tsee := func(v int32) { seen[%d] = append(seen[%d], v) }\n\t\t_ = see\n", i, i)
 		for range 1 + rng.IntN(2) + (3 - goroutines) {
@@ -264,7 +356,10 @@ func randomTest(rng *rand.Rand, name string) string {
 				"select { case v := <-u: see(v); default: see(0) }",
 				"select { case u <- 7: see(1); default: see(0) }",
 				"if m.CompareAndSwap(0, 9) { see(9) }",
-			}[rng.IntN(11)] + "\n")
+				"select { case c <- 4: see(1); case v := <-c: see(v); case v := <-d: see(v); default: see(0) }",
+				"select { case d <- 5: see(2); case v := <-c: see(v); case u <- 6: see(3); default: see(0) }",
+				"select { case d <- 8: see(4); case v := <-u: see(v); case <-closed: see(9) }",
+			}[rng.IntN(14)] + "\n")
 		}
 		b.WriteString("\t}()\n")
 	}

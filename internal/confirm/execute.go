@@ -138,11 +138,11 @@ func (p *Program) Execute(ctx context.Context, plan Plan, resolver *Resolver) (*
 	// The messages are part of the fingerprints of failures.
 	switch {
 	case hung:
-		e.Outcome = Outcome{Hung, fmt.Sprintf("stopped after %v", plan.Limit)}
+		e.Outcome = Outcome{Class: Hung, Message: fmt.Sprintf("stopped after %v", plan.Limit)}
 	case e.Stuck != nil && e.Stuck.Why == recorder.Deadlock:
-		e.Outcome = Outcome{Deadlocked, "no goroutine can go on"}
+		e.Outcome = Outcome{Class: Deadlocked, Message: "no goroutine can go on", Waits: waitsOf(e.Blocked)}
 	case e.Stuck != nil:
-		e.Outcome = Outcome{Hung, "it does not end by its own clock"}
+		e.Outcome = Outcome{Class: Hung, Message: "it does not end by its own clock"}
 	default:
 		e.Outcome = outcomeOf(status, e.Output)
 	}

@@ -56,7 +56,7 @@ func SurveyFailures(p *Program, runs []*Trial) (all []*Result) {
 
 func failure(p *Program, o Outcome) report.Finding {
 	message := numbers.ReplaceAllString(o.String(), "#")
-	sum := sha256.Sum256([]byte(string(heisen.Failure) + "\n" + p.Package + "\n" + message))
+	sum := sha256.Sum256([]byte(string(heisen.Failure) + "\n" + p.Package + "\n" + message + o.Waits))
 	return report.Finding{
 		Detector: detectorName, Kind: heisen.Failure, Fingerprint: hex.EncodeToString(sum[:8]),
 		Message: o.String(), Count: 1, Accesses: []report.Access{},

@@ -1,6 +1,8 @@
 package confirm
 
 import (
+	"strings"
+
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
@@ -64,5 +66,9 @@ func (h *heldLocks) access(b *recorder.Blocked) heisen.Access {
 		calls := h.symbols.Cursor(b.Context).Calls
 		context = h.symbols.Context(heisen.Cursor{Calls: calls, Locks: h.locks[b.Thread].Locks})
 	}
-	return heisen.Access{Op: heisen.Acquire, Thread: b.Thread, Object: b.Object, Site: b.Site, Context: context}
+	object := b.Object
+	if strings.HasPrefix(b.Reason, "select") {
+		object = 0 // it may wait for several, or for none
+	}
+	return heisen.Access{Op: waitOp(b.Reason), Thread: b.Thread, Object: object, Site: b.Site, Context: context}
 }

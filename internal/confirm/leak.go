@@ -82,9 +82,8 @@ func (h *heldLocks) leaks(leaked []recorder.Blocked, resolver *Resolver) (all []
 	var some []recorder.Blocked // of many at a place, not all
 	for _, g := range leaked {
 		access := h.access(&g)
-		access.Op = waitOp(g.Reason)
 		f := heisen.Finding{
-			Detector: leakDetector, Kind: heisen.Leak, Object: g.Object, Accesses: []heisen.Access{access},
+			Detector: leakDetector, Kind: heisen.Leak, Object: access.Object, Accesses: []heisen.Access{access},
 			Message: "a goroutine waits for ever: " + g.Reason,
 		}
 		if alike[g.Context]++; alike[g.Context] <= maxAlike {

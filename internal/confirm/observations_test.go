@@ -27,7 +27,7 @@ func TestObservationsInAnyOrder(t *testing.T) {
 		for number := range uint64(5) {
 			e := &Execution{Outcome: Outcome{Class: Passed}}
 			if random.IntN(3) == 0 {
-				e.Outcome = Outcome{Panicked, fmt.Sprint("index ", random.IntN(9))}
+				e.Outcome = Outcome{Class: Panicked, Message: fmt.Sprint("index ", random.IntN(9))}
 			}
 			for bug := range 3 {
 				if random.IntN(3) == 0 {

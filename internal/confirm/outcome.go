@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/heisen-go/heisen/report"
 )
 
 // Class is a way in which an execution ends.
@@ -29,6 +32,23 @@ func (c Class) Failed() bool { return c != Passed && c != Hung }
 type Outcome struct {
 	Class   Class
 	Message string // the program's message, on one line, or the name of the failed test
+	// Waits says of a deadlock for what the goroutines wait, and in which functions: sorted lines, each
+	// once. It is empty if that is not known.
+	Waits string
+}
+
+// waitsOf returns Outcome.Waits. Lines are no part of it, so that fingerprints last.
+func waitsOf(blocked []report.Blocked) string {
+	var waits []string
+	for _, g := range blocked {
+		function := ""
+		if len(g.Stack) > 0 {
+			function = g.Stack[0].Func
+		}
+		waits = append(waits, strings.Join([]string{g.Reason, g.Variable, function}, ", "))
+	}
+	slices.Sort(waits)
+	return strings.Join(slices.Compact(waits), "\n")
 }
 
 // String returns the outcome on one line.
@@ -40,9 +60,17 @@ func (o Outcome) String() string {
 }
 
 // Same reports whether two executions seem to have ended for the same reason. It ignores numbers and
-// addresses in the messages.
+// addresses in the messages. In deadlocks the goroutines wait at the same places; there may be more of them in
+// one of the two.
 func (o Outcome) Same(other Outcome) bool {
-	return o.Class == other.Class && numbers.ReplaceAllString(o.Message, "#") == numbers.ReplaceAllString(other.Message, "#")
+	return o.Class == other.Class && numbers.ReplaceAllString(o.Message, "#") == numbers.ReplaceAllString(other.Message, "#") &&
+		(contains(o.Waits, other.Waits) || contains(other.Waits, o.Waits))
+}
+
+// contains reports whether all lines of b are in a.
+func contains(a, b string) bool {
+	lines := strings.Split(a, "\n")
+	return b == "" || !slices.ContainsFunc(strings.Split(b, "\n"), func(line string) bool { return !slices.Contains(lines, line) })
 }
 
 var numbers = regexp.MustCompile(`\b(0x[0-9a-fA-F]+|[0-9]+(\.[0-9]+)?)\b`)
@@ -53,7 +81,7 @@ var recovered = regexp.MustCompile(` \[recovered(, repanicked)?\]$`)
 // outcomeOf returns the outcome of a process that ended by itself and printed the given output.
 func outcomeOf(status syscall.WaitStatus, printed []byte) Outcome {
 	if status.Signaled() {
-		return Outcome{Killed, status.Signal().String()}
+		return Outcome{Class: Killed, Message: status.Signal().String()}
 	}
 	code := status.ExitStatus()
 	if code == 0 {
@@ -64,11 +92,11 @@ func outcomeOf(status syscall.WaitStatus, printed []byte) Outcome {
 		text := strings.TrimRight(string(line), "\r\n")
 		switch {
 		case strings.HasPrefix(text, "fatal error: all goroutines are asleep"):
-			return Outcome{Deadlocked, "all goroutines are asleep"}
+			return Outcome{Class: Deadlocked, Message: "all goroutines are asleep"}
 		case strings.HasPrefix(text, "fatal error: "):
-			return Outcome{Fatal, oneLine(text[len("fatal error: "):])}
+			return Outcome{Class: Fatal, Message: oneLine(text[len("fatal error: "):])}
 		case strings.HasPrefix(text, "panic: ") && code == 2:
-			return Outcome{Panicked, oneLine(recovered.ReplaceAllString(text[len("panic: "):], ""))}
+			return Outcome{Class: Panicked, Message: oneLine(recovered.ReplaceAllString(text[len("panic: "):], ""))}
 		}
 		if name, ok := strings.CutPrefix(strings.TrimLeft(text, " "), "--- FAIL: "); ok {
 			name, _, _ = strings.Cut(name, " ")
@@ -78,9 +106,9 @@ func outcomeOf(status syscall.WaitStatus, printed []byte) Outcome {
 		}
 	}
 	if test != "" {
-		return Outcome{TestFailed, test}
+		return Outcome{Class: TestFailed, Message: test}
 	}
-	return Outcome{Exited, fmt.Sprintf("status %d", code)}
+	return Outcome{Class: Exited, Message: fmt.Sprintf("status %d", code)}
 }
 
 // maxMessage bounds the message of an outcome, in bytes.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/heisen-go/heisen/report"
 )
 
 func exited(code int) syscall.WaitStatus { return syscall.WaitStatus(code << 8) }
@@ -16,17 +18,17 @@ func TestOutcome(t *testing.T) {
 		want   Outcome
 	}{
 		{"passes", exited(0), "panic: in its log only\n", Outcome{Class: Passed}},
-		{"panic", exited(2), "start\npanic: ERROR1\n\ngoroutine 7 [running]:\n", Outcome{Panicked, "ERROR1"}},
-		{"panic again", exited(2), "panic: one [recovered]\n\tpanic: two\n", Outcome{Panicked, "one"}},
-		{"the same panic again", exited(2), "panic: one [recovered, repanicked]\n", Outcome{Panicked, "one"}},
-		{"panic in a test", exited(2), "--- FAIL: TestA (0.00s)\npanic: boom\n", Outcome{Panicked, "boom"}},
-		{"deadlock", exited(2), "fatal error: all goroutines are asleep - deadlock!\n", Outcome{Deadlocked, "all goroutines are asleep"}},
-		{"map", exited(2), "fatal error: concurrent map writes\n", Outcome{Fatal, "concurrent map writes"}},
-		{"test", exited(1), "=== RUN TestA\n--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/sub (0.00s)\nFAIL\n", Outcome{TestFailed, "TestA/sub"}},
-		{"two tests", exited(1), "--- FAIL: TestA (0.00s)\n--- FAIL: TestB (0.00s)\nFAIL\n", Outcome{TestFailed, "TestA"}},
-		{"exit", exited(3), "sorry\n", Outcome{Exited, "status 3"}},
-		{"the word only", exited(1), "panic: said log\n", Outcome{Exited, "status 1"}},
-		{"signal", syscall.WaitStatus(syscall.SIGSEGV), "", Outcome{Killed, "segmentation fault"}},
+		{"panic", exited(2), "start\npanic: ERROR1\n\ngoroutine 7 [running]:\n", Outcome{Class: Panicked, Message: "ERROR1"}},
+		{"panic again", exited(2), "panic: one [recovered]\n\tpanic: two\n", Outcome{Class: Panicked, Message: "one"}},
+		{"the same panic again", exited(2), "panic: one [recovered, repanicked]\n", Outcome{Class: Panicked, Message: "one"}},
+		{"panic in a test", exited(2), "--- FAIL: TestA (0.00s)\npanic: boom\n", Outcome{Class: Panicked, Message: "boom"}},
+		{"deadlock", exited(2), "fatal error: all goroutines are asleep - deadlock!\n", Outcome{Class: Deadlocked, Message: "all goroutines are asleep"}},
+		{"map", exited(2), "fatal error: concurrent map writes\n", Outcome{Class: Fatal, Message: "concurrent map writes"}},
+		{"test", exited(1), "=== RUN TestA\n--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/sub (0.00s)\nFAIL\n", Outcome{Class: TestFailed, Message: "TestA/sub"}},
+		{"two tests", exited(1), "--- FAIL: TestA (0.00s)\n--- FAIL: TestB (0.00s)\nFAIL\n", Outcome{Class: TestFailed, Message: "TestA"}},
+		{"exit", exited(3), "sorry\n", Outcome{Class: Exited, Message: "status 3"}},
+		{"the word only", exited(1), "panic: said log\n", Outcome{Class: Exited, Message: "status 1"}},
+		{"signal", syscall.WaitStatus(syscall.SIGSEGV), "", Outcome{Class: Killed, Message: "segmentation fault"}},
 	} {
 		if got := outcomeOf(test.status, []byte(test.output)); got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
@@ -43,11 +45,30 @@ func TestOutcomeIsOneLine(t *testing.T) {
 }
 
 func TestSame(t *testing.T) {
-	a := Outcome{Panicked, "index 5 out of range [5] at 0xc000012"}
-	if !a.Same(Outcome{Panicked, "index 7 out of range [3] at 0xc0000ff"}) {
+	a := Outcome{Class: Panicked, Message: "index 5 out of range [5] at 0xc000012"}
+	if !a.Same(Outcome{Class: Panicked, Message: "index 7 out of range [3] at 0xc0000ff"}) {
 		t.Error("numbers count")
 	}
-	if a.Same(Outcome{Panicked, "index out of range"}) || a.Same(Outcome{Fatal, a.Message}) {
+	if a.Same(Outcome{Class: Panicked, Message: "index out of range"}) || a.Same(Outcome{Class: Fatal, Message: a.Message}) {
 		t.Error("different outcomes are the same")
+	}
+	stuck := func(at ...string) Outcome {
+		var blocked []report.Blocked
+		for _, function := range at {
+			blocked = append(blocked, report.Blocked{Reason: "chan send", Variable: "c", Stack: []report.Frame{{Func: function, Line: len(blocked)}}})
+		}
+		return Outcome{Class: Deadlocked, Message: "no goroutine can go on", Waits: waitsOf(blocked)}
+	}
+	for _, other := range []Outcome{stuck("f", "g"), stuck("g", "f"), stuck("g"), stuck("f", "f", "g", "h"), stuck()} {
+		if a := stuck("f", "g"); !a.Same(other) || !other.Same(a) {
+			t.Errorf("%q and %q differ", a.Waits, other.Waits)
+		}
+	}
+	if stuck("f", "g").Same(stuck("f", "h")) || stuck("f").Same(stuck("g")) {
+		t.Error("goroutines that wait elsewhere are the same")
+	}
+	p := &Program{Package: "p"}
+	if failure(p, stuck("f")).Fingerprint == failure(p, stuck("g")).Fingerprint || failure(p, stuck("f", "g")).Fingerprint != failure(p, stuck("g", "f", "f")).Fingerprint {
+		t.Error("the fingerprint of a deadlock is not that of its places")
 	}
 }

@@ -81,6 +81,15 @@ func (x *Explorer) Prefix() (tasks []uint32) {
 	return tasks
 }
 
+// Drawn returns the numbers that the step i of the next execution has to draw, if it is in the prefix.
+// It may draw more, which must be 0.
+func (x *Explorer) Drawn(i int) (numbers []uint64) {
+	for _, d := range x.nodes[i].draws {
+		numbers = append(numbers, d.taken)
+	}
+	return numbers
+}
+
 // Sleeping calls f with each task that the next execution should not choose after the prefix, until
 // a step conflicts with the given uses. The last step of the prefix counts.
 func (x *Explorer) Sleeping(f func(task uint32, uses []Use)) {

@@ -27,6 +27,9 @@ func (x *Explored) Complete() bool { return x.ended && !x.Unfinished }
 type ExploredStep struct {
 	Enabled []uint32
 	Step    dpor.Step
+	// Ready is the number of ready cases of the select statement in this step, if there were several, and
+	// Case is the number of the one that was taken, from 0, in the order of their text.
+	Ready, Case uint32
 }
 
 // Doubts is a set of things that a program does.
@@ -34,7 +37,7 @@ type Doubts uint32
 
 const (
 	ReadsTime     Doubts = unsureTime      // it reads the clock, sleeps or sets a timer
-	DrawsNumbers  Doubts = unsureRandom    // it draws random numbers: for select, to range over a map, or by package math/rand
+	DrawsNumbers  Doubts = unsureRandom    // it draws random numbers: to range over a map, by package math/rand, or for a select statement that Schedule.Explore does not decide
 	TriesLocks    Doubts = unsureTry       // it calls a TryLock method
 	ReadsLength   Doubts = unsureLen       // it reads the length of a channel
 	RunsFinalizer Doubts = unsureFinalizer // finalizers or cleanups run
@@ -64,11 +67,13 @@ func (s *Stream) addSteps(words []uint64) error {
 			if since > uint64(len(x.Steps)) {
 				return s.corrupt("step %d was possible since step %d", len(x.Steps), since)
 			}
-			x.Steps = append(x.Steps, ExploredStep{x.enabled, dpor.Step{Task: task, Since: int(since)}})
+			x.Steps = append(x.Steps, ExploredStep{Enabled: x.enabled, Step: dpor.Step{Task: task, Since: int(since)}})
 			x.enabled = nil
 		case w&^arguments == exploreUse && last >= 0:
 			step := &x.Steps[last].Step
 			step.Uses = append(step.Uses, dpor.Use{Object: w & (1<<objectBits - 1), Mode: dpor.Mode(w & arguments >> objectBits)})
+		case w&^arguments == exploreCase && last >= 0 && x.Steps[last].Ready == 0 && w&arguments>>32 > uint64(max(task, 1)):
+			x.Steps[last].Case, x.Steps[last].Ready = task, uint32(w&arguments>>32)
 		case w&^arguments == exploreEnd && w&arguments>>33 == 0 && uint32(w)&^(uint32(allDoubts)|unsureMain) == 0:
 			x.ended, x.Unfinished, x.Doubts, x.MainSynchronizes = true, w>>32&1 != 0, Doubts(w)&allDoubts, w&unsureMain != 0
 		default:

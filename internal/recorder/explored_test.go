@@ -11,7 +11,7 @@ import (
 func TestSteps(t *testing.T) {
 	s := &Stream{}
 	for _, words := range [][]uint64{
-		{exploreEnabled | 3, exploreChosen | 3, exploreUse | 1<<56 | 0xc000010000, exploreUse | 8, exploreEnabled | 4},
+		{exploreEnabled | 3, exploreChosen | 3, exploreUse | 1<<56 | 0xc000010000, exploreUse | 8, exploreCase | 3<<32 | 2, exploreEnabled | 4},
 		{exploreEnabled | 3, exploreChosen | 1<<32 | 4, exploreEnd | unsureRandom | unsureMain},
 	} {
 		if err := s.addSteps(words); err != nil {
@@ -20,8 +20,8 @@ func TestSteps(t *testing.T) {
 	}
 	x := s.execution.Explored
 	want := []ExploredStep{
-		{[]uint32{3}, dpor.Step{Task: 3, Uses: []dpor.Use{{Object: 0xc000010000, Mode: dpor.Read}, {Object: 8, Mode: dpor.Write}}}},
-		{[]uint32{4, 3}, dpor.Step{Task: 4, Since: 1}},
+		{Enabled: []uint32{3}, Step: dpor.Step{Task: 3, Uses: []dpor.Use{{Object: 0xc000010000, Mode: dpor.Read}, {Object: 8, Mode: dpor.Write}}}, Ready: 3, Case: 2},
+		{Enabled: []uint32{4, 3}, Step: dpor.Step{Task: 4, Since: 1}},
 	}
 	if !reflect.DeepEqual(x.Steps, want) || !x.Complete() || x.Doubts != DrawsNumbers || !x.MainSynchronizes {
 		t.Errorf("%+v", x)
@@ -31,13 +31,17 @@ func TestSteps(t *testing.T) {
 // TestBadSteps: what no program sends is an error.
 func TestBadSteps(t *testing.T) {
 	for name, words := range map[string][]uint64{
-		"a use before the first step": {exploreUse | 8},
-		"a step of the future":        {exploreChosen | 1<<32 | 3},
-		"an unknown doubt":            {exploreEnd | 1<<20},
-		"an unknown flag":             {exploreEnd | 1<<33},
-		"words after the end":         {exploreEnd, exploreEnabled | 3},
-		"an unknown word":             {7 << 60},
-		"nothing":                     {0},
+		"a use before the first step":  {exploreUse | 8},
+		"a step of the future":         {exploreChosen | 1<<32 | 3},
+		"an unknown doubt":             {exploreEnd | 1<<20},
+		"an unknown flag":              {exploreEnd | 1<<33},
+		"words after the end":          {exploreEnd, exploreEnabled | 3},
+		"a case before the first step": {exploreCase | 2<<32},
+		"a case beyond the last one":   {exploreChosen | 3, exploreCase | 2<<32 | 2},
+		"a single case":                {exploreChosen | 3, exploreCase | 1<<32},
+		"two choices of a case":        {exploreChosen | 3, exploreCase | 2<<32, exploreCase | 2<<32},
+		"an unknown word":              {7 << 60},
+		"nothing":                      {0},
 	} {
 		if err := (&Stream{}).addSteps(words); err == nil {
 			t.Errorf("%s is accepted", name)

@@ -126,7 +126,7 @@ func (s *Schedule) encode() ([]byte, error) {
 	}
 	b = append32(b, uint32(len(s.Strategy.Choices)))
 	for _, c := range s.Strategy.Choices {
-		b = append32(append64(b, c.Step), c.ID)
+		b = append32(append64(b, c.Step), c.ID, c.Case)
 	}
 	b = append32(b, uint32(len(s.Strategy.Turns)))
 	for _, t := range s.Strategy.Turns {
@@ -317,10 +317,14 @@ func (s *Stream) addChoices(words []uint64) error {
 	}
 	e := &s.execution
 	for i := 0; i < len(words); i += 2 {
-		c := strategies.Choice{Step: words[i], ID: uint32(words[i+1])}
+		c := strategies.Choice{Step: words[i], ID: uint32(words[i+1]), Case: uint32(words[i+1] >> 32)}
 		last := len(e.Choices) - 1
-		if c.ID != strategies.NoTask && words[i+1] >= maxGoroutines || last >= 0 && c.Step <= e.Choices[last].Step {
-			return s.corrupt("choice of goroutine %d at step %d", words[i+1], words[i])
+		if last >= 0 && c.Step == e.Choices[last].Step && c.ID == e.Choices[last].ID && c.Case > 0 && e.Choices[last].Case == 0 {
+			e.Choices[last].Case = c.Case // the choice had been sent before its select statement was reached
+			continue
+		}
+		if last >= 0 && c.Step <= e.Choices[last].Step || c.Case > 0 && c.ID == strategies.NoTask {
+			return s.corrupt("choice of goroutine %d at step %d", c.ID, c.Step)
 		}
 		if last+1 == maxChoices {
 			e.Lost += uint64(len(words)-i) / 2

@@ -20,6 +20,7 @@ func executionMessages() []byte {
 	rec = message(rec, msgMeeting, 0, uint64(strategies.Race), 7, accessID(3, heisen.Write, 2), varBase, 8, accessID(4, heisen.Read, 1), varBase+4, 1)
 	rec = message(rec, msgChoices, 0, 5, 3, 9, 1)
 	rec = message(rec, msgChoices, 0, 11, 2)
+	rec = message(rec, msgChoices, 0, 11, 3<<32|2, 15, 1<<32|4) // the first of them adds the case
 	rec = message(rec, msgStuck, uint32(Deadlock), slices.Concat(
 		[]uint64{3, lockBase, 2, 15}, textWords("sync.Mutex.Lock"), []uint64{4, 0, 0, 0})...)
 	rec = message(rec, msgStuck, uint32(Deadlock), slices.Concat([]uint64{5, 8, 1, 8}, textWords("runnable"))...)
@@ -51,7 +52,7 @@ func TestExecution(t *testing.T) {
 	}
 	want := &Execution{
 		Ended: true, Steps: 40, Hash: 0xabc, Order: 0xdef, Delays: 6, Virtual: time.Hour, Reached: true, Diverged: 2,
-		Choices:    []strategies.Choice{{Step: 5, ID: 3}, {Step: 9, ID: 1}, {Step: 11, ID: 2}},
+		Choices:    []strategies.Choice{{Step: 5, ID: 3}, {Step: 9, ID: 1}, {Step: 11, ID: 2, Case: 3}, {Step: 15, ID: 4, Case: 1}},
 		Influences: []Influence{{Input, 3, first}, {Syscall, 1, 0}},
 		Stuck: &Stuck{Deadlock, []Blocked{
 			{Thread: 3, Reason: "sync.Mutex.Lock", Object: lockBase, Site: second, Context: context},
@@ -95,7 +96,7 @@ func TestCorruptExecution(t *testing.T) {
 		{"far influence", message(known, msgExecution, 0, far...), "influence at"},
 		{"half a choice", message(known, msgChoices, 0, 1), "choices in 1 words"},
 		{"a choice too late", message(known, msgChoices, 0, 4, 1, 4, 2), "choice of goroutine 2 at step 4"},
-		{"a choice of an unknown goroutine", message(known, msgChoices, 0, 4, 1<<32), "choice of goroutine 4294967296"},
+		{"a case of no goroutine", message(known, msgChoices, 0, 4, 1<<32|uint64(strategies.NoTask)), "choice of goroutine 4294967295 at step 4"},
 		{"stuck for no reason", message(known, msgStuck, 0), "stuck for reason 0"},
 		{"stuck for an unknown reason", message(known, msgStuck, 5), "stuck for reason 5"},
 		{"half a goroutine", message(known, msgStuck, 1, 1, 2, 1), "words of a goroutine"},

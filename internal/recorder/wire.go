@@ -79,6 +79,7 @@ const (
 	exploreChosen  = 2 << 60
 	exploreUse     = 3 << 60
 	exploreEnd     = 4 << 60
+	exploreCase    = 5 << 60
 
 	unsureTime      = 1
 	unsureRandom    = 2

@@ -2,10 +2,45 @@ package strategies
 
 // Choice says which task continued at a step. A choice that differs from the default choice is a
 // deviation. The deviations and the seed determine an execution.
+//
+// Case, if not 0, is 1 plus the number of the case that the task's select statement takes in this step,
+// among the ready cases in the order of their text. If it is 0, the seed decides.
 type Choice struct {
 	Step uint64
 	ID   uint32
+	Case uint32
 }
+
+// Case returns which of several ready cases, counted from 0, the select statement takes that the task
+// chosen last has reached, and true; or false if a random number decides. ready is their number. Explore
+// takes the first one if Choices have none. The case is logged with the choice.
+func (s *Scheduler) Case(ready uint32) (first uint32, decided bool) {
+	switch {
+	case s.wanted > ready:
+		s.Diverged++
+		return 0, false
+	case s.wanted > 0:
+		first = s.wanted - 1
+	case s.config.Strategy != Explore:
+		return 0, false
+	}
+	if len(s.Log) > 0 {
+		step := s.steps - 1
+		if s.NumLog == 0 || s.Log[s.NumLog-1].Step != step {
+			if s.NumLog == len(s.Log) {
+				s.LostLog++
+				return first, true
+			}
+			s.Log[s.NumLog].Step, s.Log[s.NumLog].ID = step, s.last
+			s.NumLog++
+		}
+		s.Log[s.NumLog-1].Case = first + 1
+	}
+	return first, true
+}
+
+// Decides reports whether Case decides about the select statement of the current step.
+func (s *Scheduler) Decides() bool { return s.wanted > 0 || s.config.Strategy == Explore }
 
 // MaxInRow is how often in a row a task is the default choice while other tasks are runnable. It
 // ends loops that wait for another task by acquiring and releasing a lock.
@@ -41,6 +76,7 @@ func (s *Scheduler) logChoice(tasks []Task, i int, running uint32) {
 		if s.NumLog < len(s.Log) {
 			s.Log[s.NumLog].Step = s.steps
 			s.Log[s.NumLog].ID = id
+			s.Log[s.NumLog].Case = 0
 			s.NumLog++
 		} else {
 			s.LostLog++

@@ -1,6 +1,7 @@
 package strategies
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/heisen-go/heisen/internal/dpor"
@@ -36,7 +37,7 @@ func TestExplore(t *testing.T) {
 		{"a step without objects", []Sleeper{{0, 0, 1}}, EveryObject, ModeWrite, 0},
 	} {
 		var s Scheduler
-		s.Start(&Config{Strategy: Explore, Choices: []Choice{{0, 2}, {1, 1}}, Sleepers: c.sleepers})
+		s.Start(&Config{Strategy: Explore, Choices: []Choice{{Step: 0, ID: 2}, {Step: 1, ID: 1}}, Sleepers: c.sleepers})
 		if i := s.Next(tasks, NoTask); i != 2 {
 			t.Errorf("%s: the first choice is %d", c.name, i)
 		}
@@ -47,6 +48,43 @@ func TestExplore(t *testing.T) {
 		s.Uses(c.object, c.mode)
 		if i := s.Next(tasks, 1); tasks[i].ID != c.want {
 			t.Errorf("%s: task %d continues, want %d", c.name, tasks[i].ID, c.want)
+		}
+	}
+}
+
+// TestCase: Explore and Replay decide which ready case a select statement takes, and log it with the choice.
+func TestCase(t *testing.T) {
+	tasks := []Task{{ID: 0, Kind: Sync}, {ID: 1, Kind: Sync}}
+	for _, c := range []struct {
+		name     string
+		strategy Strategy
+		choice   Choice
+		ready    uint32
+		want     uint32
+		decided  bool
+		log      []Choice
+		diverged uint64
+	}{
+		{"the first by default", Explore, Choice{ID: 1}, 3, 0, true, []Choice{{ID: 1, Case: 1}}, 0},
+		{"a given one", Explore, Choice{ID: 1, Case: 3}, 3, 2, true, []Choice{{ID: 1, Case: 3}}, 0},
+		{"with the default choice", Replay, Choice{ID: 0, Case: 2}, 2, 1, true, []Choice{{ID: 0, Case: 2}}, 0},
+		{"one that is not there", Replay, Choice{ID: 1, Case: 3}, 2, 0, false, []Choice{{ID: 1}}, 1},
+		{"not given", Replay, Choice{ID: 1}, 2, 0, false, []Choice{{ID: 1}}, 0},
+		{"another strategy", RandomWalk, Choice{ID: 1, Case: 2}, 2, 0, false, nil, 0},
+	} {
+		var s Scheduler
+		s.Start(&Config{Strategy: c.strategy, Choices: []Choice{c.choice}, Log: make([]Choice, 4)})
+		s.Next(tasks, NoTask)
+		got, decided := s.Case(c.ready)
+		if got != c.want || decided != c.decided || s.Diverged != c.diverged {
+			t.Errorf("%s: case %d, %t, diverged %d", c.name, got, decided, s.Diverged)
+		}
+		if log := s.Log[:s.NumLog]; c.strategy != RandomWalk && !slices.Equal(log, c.log) {
+			t.Errorf("%s: log %v, want %v", c.name, log, c.log)
+		}
+		s.Next(tasks, 0)
+		if c.strategy == Replay && s.Decides() {
+			t.Errorf("%s: it decides about the next step", c.name)
 		}
 	}
 }

@@ -123,6 +123,7 @@ type Scheduler struct {
 	last    uint32 // the task chosen last
 	inRow   uint64 // how often in a row it was chosen
 	next    int    // index of the next entry of Choices or Turns
+	wanted  uint32 // Case of the choice of the current step
 	stalled uint64 // steps in a row at which the next turn could not be followed
 	started bool   // the task of the next turn has continued in this turn
 	reached uint64 // highest Seq that it has begun in this turn

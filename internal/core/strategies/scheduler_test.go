@@ -427,7 +427,7 @@ func TestMaxInRow(t *testing.T) {
 		t.Errorf("task 1 starts at step %d", at)
 	}
 	// MaxInRow counts steps in a row.
-	s = run(t, Config{Strategy: Replay, Choices: []Choice{{500, 1}}}, repeat(5000, plain), repeat(5000, plain))
+	s = run(t, Config{Strategy: Replay, Choices: []Choice{{Step: 500, ID: 1}}}, repeat(5000, plain), repeat(5000, plain))
 	if at := slices.Index(s.order[500:], 0); at != MaxInRow {
 		t.Errorf("task 1 has a turn of %d", at)
 	}
@@ -459,12 +459,12 @@ func TestReplay(t *testing.T) {
 			}
 		}
 	}
-	r := run(t, Config{Strategy: Replay, Choices: []Choice{{0, 7}, {3, 2}}}, tasks...)
+	r := run(t, Config{Strategy: Replay, Choices: []Choice{{Step: 0, ID: 7}, {Step: 3, ID: 2}}}, tasks...)
 	if r.scheduler.Diverged != 1 {
 		t.Errorf("%d choices could not be followed", r.scheduler.Diverged)
 	}
 	// Steps that do not ascend are skipped.
-	r = run(t, Config{Strategy: Replay, Choices: []Choice{{3, 1}, {2, 2}}}, tasks...)
+	r = run(t, Config{Strategy: Replay, Choices: []Choice{{Step: 3, ID: 1}, {Step: 2, ID: 2}}}, tasks...)
 	if r.scheduler.Diverged != 1 || r.order[4] != 1 {
 		t.Errorf("%d choices could not be followed, %v", r.scheduler.Diverged, r.order)
 	}

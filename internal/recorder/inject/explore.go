@@ -10,7 +10,7 @@ import (
 
 // The steps of a deterministic run, for the enumeration of all executions (package internal/dpor). For
 // each choice the tasks that could continue are logged, then the one that does, then the objects that
-// its step uses. A step lasts until the next choice. Objects are what goroutines synchronize by, known
+// its step uses, and which of several ready cases of a select statement it takes. A step lasts until the next choice. Objects are what goroutines synchronize by, known
 // by their addresses. Plain accesses are not logged.
 
 // heisenExploring is the log.
@@ -175,17 +175,124 @@ func (s *heisenScheduler) sendSteps() {
 	}
 }
 
-// heisenPointSelect is the point before a select statement.
-func heisenPointSelect(first *scase, cases int) {
-	heisenPoint(nil)
-	if !heisenSched.exploring.on {
-		return
+// heisenPointChannel is the point before an operation on a channel.
+func heisenPointChannel(c *hchan) {
+	heisenPoint(unsafe.Pointer(c))
+	if c != nil && heisenSched.exploring.on {
+		heisenUseWaiting(c)
 	}
-	for _, x := range unsafe.Slice(first, cases) {
-		if x.c != nil {
-			heisenUse(uint64(uintptr(unsafe.Pointer(x.c))), heisenStrategiesModeWrite)
+}
+
+// heisenUseWaiting notes that an operation on a channel may end select statements that wait for it. Then
+// these no longer wait for their other channels, so these are used, too.
+func heisenUseWaiting(c *hchan) {
+	for _, q := range [...]*waitq{&c.recvq, &c.sendq} {
+		for w := q.first; w != nil; w = w.next {
+			if !heisenStillWaits(w) || !w.isSelect {
+				continue
+			}
+			for other := w.g.waiting; other != nil; other = other.waitlink {
+				heisenUse(uint64(heisenChannelOf(other)), heisenStrategiesModeWrite)
+			}
 		}
 	}
+}
+
+// heisenStillWaits reports whether no other case has woken the goroutine of an entry of a channel's queue.
+func heisenStillWaits(w *sudog) bool { return !w.isSelect || w.g.selectDone.Load() == 0 }
+
+// heisenPointSelect is the point before a select statement. If the schedule decides which of several
+// ready cases is taken, it is decided here. Until the statement is executed, no other goroutine runs.
+func heisenPointSelect(first *scase, sends, receives int) {
+	heisenPoint(nil)
+	s := &heisenSched
+	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	if !s.on || h == nil {
+		return
+	}
+	h.task.first, h.task.decided = 0, false
+	cases := unsafe.Slice(first, sends+receives)
+	if s.exploring.on {
+		for _, x := range cases {
+			if x.c != nil {
+				heisenUse(uint64(uintptr(unsafe.Pointer(x.c))), heisenStrategiesModeWrite)
+				heisenUseWaiting(x.c)
+			}
+		}
+	}
+	if h.id == s.running && s.picker.Decides() {
+		s.decide(h, cases, sends)
+	}
+}
+
+// heisenSelectDecided is the largest number of cases of a select statement that a schedule decides.
+const heisenSelectDecided = 64
+
+// decide decides which of the ready cases h takes.
+func (s *heisenScheduler) decide(h *heisenG, cases []scase, sends int) {
+	if len(cases) > heisenSelectDecided || s.decidedAt == s.picker.Steps() {
+		return
+	}
+	s.decidedAt = s.picker.Steps()
+	ready, twice := uint32(0), false
+	for i := range cases {
+		c := cases[i].c
+		if c == nil {
+			continue
+		}
+		if c.timer != nil {
+			return
+		}
+		for k := range i {
+			twice = twice || cases[k].c == c
+		}
+		if heisenReady(c, i < sends) {
+			ready++
+		}
+	}
+	// A goroutine that waits for a channel in two cases is served in the one in which it was queued first.
+	h.task.decided = ready > 0 || !twice
+	if ready < 2 {
+		return
+	}
+	taken, ok := s.picker.Case(ready)
+	if h.task.decided = ok; !ok {
+		return
+	}
+	if s.exploring.on {
+		s.exploring.add(heisenExploreCase | uint64(ready)<<32 | uint64(taken))
+	}
+	for i := range cases {
+		if c := cases[i].c; c != nil {
+			h.task.first++
+			if heisenReady(c, i < sends) {
+				if taken == 0 {
+					return
+				}
+				taken--
+			}
+		}
+	}
+}
+
+// heisenReady reports whether a select statement can send to a channel, or receive from it, at once.
+func heisenReady(c *hchan, send bool) bool {
+	if c.closed != 0 {
+		return true
+	}
+	waiting := c.sendq.first
+	if send {
+		waiting = c.recvq.first
+	}
+	for ; waiting != nil; waiting = waiting.next {
+		if heisenStillWaits(waiting) {
+			return true
+		}
+	}
+	if send {
+		return c.qcount < c.dataqsiz
+	}
+	return c.qcount > 0
 }
 
 // heisenUnsureHere is heisenUnsure for the caller.

@@ -259,8 +259,14 @@ func heisenDraws() bool {
 //
 //go:nosplit
 func heisenRandom() (x uint64) {
-	systemstack(func() { x = heisenSched.picker.Random() })
+	x = heisenNextRandom()
 	heisenUnsureHere(heisenUnsureRandom)
+	return x
+}
+
+//go:nosplit
+func heisenNextRandom() (x uint64) {
+	systemstack(func() { x = heisenSched.picker.Random() })
 	return x
 }
 
@@ -274,14 +280,26 @@ func heisenCheaprand() uint32 {
 	return cheaprand()
 }
 
-// heisenCheaprandn takes the place of cheaprandn, likewise.
+// heisenPollOrder takes the place of cheaprandn(n) where a select statement puts its nth channel among
+// those before: at the place that is returned, and the one that was there last. The first ready one is
+// taken. The same random numbers are drawn whether the schedule decides or not.
 //
 //go:nosplit
-func heisenCheaprandn(n uint32) uint32 {
-	if heisenDraws() {
-		return uint32(heisenRandom() >> 32 * uint64(n) >> 32)
+func heisenPollOrder(n uint32) uint32 {
+	if !heisenDraws() {
+		return cheaprandn(n)
 	}
-	return cheaprandn(n)
+	switch h := (*heisenG)(unsafe.Pointer(getg().racectx)); {
+	case !h.task.decided:
+		return uint32(heisenRandom() >> 32 * uint64(n) >> 32)
+	case h.task.first == 0: // at most one is ready
+		return uint32(heisenNextRandom() >> 32 * uint64(n) >> 32)
+	case n == h.task.first:
+		heisenNextRandom()
+		return 0
+	}
+	heisenNextRandom()
+	return n - 1
 }
 
 // heisenGetrandom fills p as the operating system's source of random numbers would.

@@ -61,6 +61,7 @@ type heisenScheduler struct {
 	ended  bool // the results were sent
 
 	exploring heisenExploring
+	decidedAt uint64 // the number of choices when the ready cases of a select statement were last looked at
 
 	influences [heisenInfluences]heisenInfluence
 	behaviors  heisenBehaviors
@@ -81,6 +82,8 @@ type heisenSchedG struct {
 	// expects is the value that its compare-and-swap compares with.
 	expects       uint64
 	hooks         uint32 // since its last point
+	first         uint32 // the channel of its select statement that is tried first, from 1, without nil channels; 0 if not decided
+	decided       bool   // no random number decides in its select statement
 	wide          uint8  // width of the compare-and-swap in bytes, 0 if there is none
 	kind          uint8  // whose goroutine it is, once known
 	resumes       bool   // it continues without a choice

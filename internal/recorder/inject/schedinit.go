@@ -63,7 +63,7 @@ func heisenReadLists(m *heisenMessage, c *heisenStrategiesConfig) {
 	if n := m.next(); n > 0 {
 		c.Choices = heisenChoices(uintptr(n))
 		for i := range c.Choices {
-			c.Choices[i].Step, c.Choices[i].ID = m.next64(), m.next()
+			c.Choices[i].Step, c.Choices[i].ID, c.Choices[i].Case = m.next64(), m.next(), m.next()
 		}
 	}
 	if n := m.next(); n > 0 {

@@ -110,10 +110,11 @@ const (
 	heisenExploreChosen  = 2 << 60 // the task that does, and, shifted by 32, how many steps there were when it arrived
 	heisenExploreUse     = 3 << 60 // an object, and, shifted by 56, the mode
 	heisenExploreEnd     = 4 << 60 // the reasons for doubt, and, shifted by 32, 1 if a task could continue
+	heisenExploreCase    = 5 << 60 // which of the ready cases a select statement takes, and, shifted by 32, their number, at least 2
 
 	// The reasons why other executions may be possible than those that steps lead to.
 	heisenUnsureTime      = 1  // the program has read the clock or slept
-	heisenUnsureRandom    = 2  // it has drawn random numbers, for example in a select statement or to range over a map
+	heisenUnsureRandom    = 2  // it has drawn random numbers, for example to range over a map
 	heisenUnsureTry       = 4  // it has tried to lock
 	heisenUnsureLen       = 8  // it has read the length of a channel
 	heisenUnsureFinalizer = 16 // a finalizer or cleanup has run
