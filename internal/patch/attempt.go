@@ -30,10 +30,8 @@ func (m *maker) attempts(t *task, target *target) (out []func() (*repair, *refus
 	}
 	ordering := p.newOrdering(p.starts(), uses)
 	shared := slices.DeleteFunc(slices.Clone(uses), func(u *use) bool { return ordering.alone(u, target) })
-	for _, u := range shared {
-		if why := m.unsupported(u, target); why != nil {
-			return []func() (*repair, *refusal){func() (*repair, *refusal) { return nil, why }}
-		}
+	if why := m.unsupported(shared, target); why != nil {
+		return []func() (*repair, *refusal){func() (*repair, *refusal) { return nil, why }}
 	}
 	if accessors {
 		shared = m.calls(shared, spans)
@@ -64,16 +62,24 @@ func (m *maker) attempts(t *task, target *target) (out []func() (*repair, *refus
 	return out
 }
 
-// unsupported returns why a use cannot be protected by any lock.
-func (m *maker) unsupported(u *use, t *target) *refusal {
-	text := m.texts.of(u.expr)
-	switch {
-	case u.fn != nil && u.fn.file.cgo:
-		return refuse(u.expr, "the file uses cgo")
-	case u.addr:
-		return refuse(u.expr, "the address of %s is taken, so it may be accessed elsewhere", text)
-	case u.alias && isMap(t.first().v.Type()):
-		return refuse(u.expr, "the map %s is passed on, so it may be accessed elsewhere without the lock", text)
+// unsupported returns why no lock can protect the uses.
+func (m *maker) unsupported(uses []*use, t *target) *refusal {
+	written := slices.ContainsFunc(uses, func(u *use) bool { return u.write && u.part })
+	for _, u := range uses {
+		text := m.texts.of(u.expr)
+		switch {
+		case u.fn != nil && u.fn.file.cgo:
+			return refuse(u.expr, "the file uses cgo")
+		case u.addr:
+			return refuse(u.expr, "the address of %s is taken, so it may be accessed elsewhere", text)
+		case u.alias && isMap(u.fn.pkg.TypesInfo.TypeOf(u.expr)):
+			return refuse(u.expr, "the map %s is passed on, so it may be accessed elsewhere without the lock", text)
+		case u.alias && written:
+			return refuse(u.expr, "the slice %s is passed on, so its elements may be accessed elsewhere without the lock", text)
+		}
+	}
+	if at := m.p.copied(t); at != nil {
+		return refuse(at, "the whole struct is read or written, and no lock is placed around that")
 	}
 	return nil
 }

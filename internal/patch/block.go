@@ -218,3 +218,42 @@ func leaves(root ast.Node) (found ast.Node) {
 	}
 	return found
 }
+
+// heldWhileWaiting returns the locks that may be held while a goroutine waits for another one, with a place where that is
+// so. Whoever takes such a lock may wait for that other goroutine, too.
+func (p *program) heldWhileWaiting() map[object]ast.Node {
+	out := map[object]ast.Node{}
+	for _, fn := range p.functions {
+		info := fn.pkg.TypesInfo
+		inspectOwn(fn.body, func(n ast.Node) {
+			var at ast.Node
+			switch n := n.(type) {
+			case *ast.SendStmt:
+				at = n.Chan
+			case *ast.UnaryExpr:
+				if n.Op == token.ARROW {
+					at = n
+				}
+			case *ast.RangeStmt:
+				if t := info.TypeOf(n.X); t != nil {
+					if _, ok := t.Underlying().(*types.Chan); ok {
+						at = n.X
+					}
+				}
+			case *ast.CallExpr:
+				if f := p.callOf(fn, n).std; f != nil && (f.FullName() == "(*sync.WaitGroup).Wait" || f.FullName() == "(*sync.Cond).Wait") {
+					at = n
+				}
+			}
+			if at == nil {
+				return
+			}
+			if h := p.locks.at(at); h != nil {
+				for class := range h.may {
+					out[class] = n
+				}
+			}
+		})
+	}
+	return out
+}

@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/types"
 	"maps"
+	"strconv"
+	"strings"
 )
 
 // lock is a lock of the program as a function names it.
@@ -120,19 +122,43 @@ func newLocking(p *program) *locking {
 			changed = l.summarize(fn) || changed
 		}
 	}
+	l.solve()
+	called := map[*function]bool{}
+	for _, fn := range p.functions {
+		for _, c := range fn.calls {
+			for _, callee := range c.callees {
+				called[callee] = true
+			}
+		}
+	}
+	for _, onlyRoots := range []bool{true, false} { // what nothing calls, as far as the source shows, runs too
+		for _, fn := range p.functions {
+			if l.entries[fn] == nil && !(onlyRoots && called[fn]) {
+				l.entries[fn] = &held{map[lock]bool{}, map[object]bool{}}
+			}
+		}
+		l.solve()
+	}
+	return l
+}
+
+// solve follows all functions until nothing changes.
+func (l *locking) solve() {
 	for changed := true; changed; {
 		changed = false
-		for _, fn := range p.functions {
+		for _, fn := range l.p.functions {
 			changed = l.follow(fn) || changed
 		}
 	}
-	return l
 }
 
 // callersKnown reports whether a function is only called by name and in this module.
 func (l *locking) callersKnown(fn *function) bool {
 	decl, ok := fn.node.(*ast.FuncDecl)
 	if !ok {
+		if l.p.inline(fn) {
+			return true
+		}
 		call, called := l.p.parents[fn.node].(*ast.CallExpr)
 		if !called || call.Fun != fn.node {
 			return false
@@ -248,15 +274,24 @@ func (h *held) meet(other *held) (changed bool) {
 // node changes h by a node of a control-flow graph, and keeps what is held at the expressions in it.
 func (l *locking) node(fn *function, n ast.Node, h *held) (changed bool) {
 	_, deferred := n.(*ast.DeferStmt)
+	now := h.clone()
 	inspectOwn(n, func(inner ast.Node) {
 		if e, ok := inner.(ast.Expr); ok {
-			l.before[e] = h.clone()
+			l.before[e] = now
 		}
+		defer func() {
+			switch inner.(type) {
+			case *ast.AssignStmt, *ast.IncDecStmt, *ast.CallExpr:
+				now = h.clone()
+			}
+		}()
 		switch inner := inner.(type) {
 		case *ast.AssignStmt:
 			for _, left := range inner.Lhs {
 				l.assigned(fn, left, h)
 			}
+		case *ast.IncDecStmt:
+			l.assigned(fn, inner.X, h)
 		case *ast.CallExpr:
 			if !deferred {
 				changed = l.call(fn, inner, h) || changed
@@ -275,7 +310,7 @@ func (l *locking) assigned(fn *function, left ast.Expr, h *held) {
 		return
 	}
 	for at := range h.must {
-		if at.path.hasPrefix(to) {
+		if at.path.hasPrefix(to) || to.fields == "" && strings.Contains(at.path.fields, "["+to.root.name+strconv.Itoa(to.root.line)+"]") {
 			delete(h.must, at)
 		}
 	}
@@ -287,10 +322,7 @@ func (l *locking) call(fn *function, expr *ast.CallExpr, h *held) (changed bool)
 		l.operate(fn, op, h)
 		return false
 	}
-	for _, c := range fn.calls {
-		if c.expr != expr {
-			continue
-		}
+	if c := l.p.byCall[expr]; c != nil {
 		for _, callee := range l.p.possible(c) {
 			if c.started {
 				changed = l.enter(callee, &held{map[lock]bool{}, map[object]bool{}}) || changed

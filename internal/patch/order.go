@@ -2,7 +2,9 @@ package patch
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
+	"slices"
 )
 
 // start is a place at which functions are started in other goroutines.
@@ -81,12 +83,7 @@ func (p *program) passed(info *types.Info, arg ast.Expr) (out []*function) {
 			return nil
 		}
 	}
-	for _, fn := range p.functions {
-		if p.taken[fn] {
-			out = append(out, fn)
-		}
-	}
-	return out
+	return p.allTaken()
 }
 
 // reach returns the functions that calls lead to.
@@ -114,11 +111,10 @@ func (p *program) reach(from []*function) map[*function]bool {
 
 // doneBy returns the WaitGroup whose Done a literal defers, if it does so first of all.
 func (p *program) doneBy(fn *function) path {
-	for _, s := range fn.body.List {
-		d, ok := s.(*ast.DeferStmt)
-		if !ok {
-			return path{}
-		}
+	if len(fn.body.List) == 0 {
+		return path{}
+	}
+	if d, ok := fn.body.List[0].(*ast.DeferStmt); ok { // so it runs after all others
 		if sel, ok := ast.Unparen(d.Call.Fun).(*ast.SelectorExpr); ok {
 			if f, ok := fn.pkg.TypesInfo.Uses[sel.Sel].(*types.Func); ok && f.FullName() == "(*sync.WaitGroup).Done" {
 				return p.pathOf(fn.pkg.TypesInfo, sel.X)
@@ -150,10 +146,17 @@ func (p *program) newOrdering(all []*start, uses []*use) *ordering {
 // alone reports whether no other goroutine can access the variable at the same time as u: it is not shared yet, or
 // all goroutines that access it have not begun, or have been waited for.
 func (o *ordering) alone(u *use, t *target) bool {
-	if u.fn == nil || u.fn.name == "init" {
-		return true // the initial value of a package-level variable
+	if u.fn == nil || o.initializes(u.fn) {
+		return true
 	}
 	return o.fresh(u) || o.beforeCaptured(u, t) || o.outside(u, t)
+}
+
+// initializes reports whether a function is one of those named init, which run before all others, and no goroutine
+// begins in it.
+func (o *ordering) initializes(fn *function) bool {
+	decl, ok := fn.node.(*ast.FuncDecl)
+	return ok && decl.Recv == nil && fn.name == "init" && !slices.ContainsFunc(o.starts, func(s *start) bool { return !o.p.isRoot(s.in) })
 }
 
 // outside reports whether u runs before the goroutines begin, or after they have been waited for.
@@ -282,6 +285,8 @@ func (o *ordering) fresh(u *use) bool {
 		if !ok || o.p.around(other) != u.fn {
 			fresh = false
 		} else if selection := info.Selections[sel]; selection == nil || selection.Kind() != types.FieldVal {
+			fresh = false
+		} else if addr, ok := o.p.parents[sel].(*ast.UnaryExpr); ok && addr.Op == token.AND {
 			fresh = false
 		}
 		return true

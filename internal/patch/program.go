@@ -20,9 +20,11 @@ type program struct {
 	byNode    map[ast.Node]*function
 	files     map[string]*file // by name
 	parents   map[ast.Node]ast.Node
+	byCall    map[*ast.CallExpr]*call
 
 	methods  map[string][]*function // by name, for calls through interfaces
 	taken    map[*function]bool     // used other than by calling them
+	values   []*function            // the same, in order; see allTaken
 	parallel bool                   // some tests run at the same time as others
 	locks    *locking
 }
@@ -72,7 +74,7 @@ func newProgram(all []*packages.Package, fset *token.FileSet) *program {
 	p := &program{
 		fset: fset, packages: all,
 		byObject: map[object]*function{}, byNode: map[ast.Node]*function{}, files: map[string]*file{},
-		parents: map[ast.Node]ast.Node{}, methods: map[string][]*function{}, taken: map[*function]bool{},
+		parents: map[ast.Node]ast.Node{}, byCall: map[*ast.CallExpr]*call{}, methods: map[string][]*function{}, taken: map[*function]bool{},
 	}
 	for _, pkg := range all {
 		for i, syntax := range pkg.Syntax {
@@ -186,11 +188,12 @@ func (p *program) findCalls(fn *function) {
 		case *ast.CallExpr:
 			c := p.callOf(fn, n)
 			fn.calls = append(fn.calls, c)
+			p.byCall[n] = c
 			if c.std != nil && c.std.FullName() == "(*testing.T).Parallel" {
 				p.parallel = true
 			}
 		case *ast.FuncLit:
-			if call, ok := p.parents[n].(*ast.CallExpr); !ok || call.Fun != n {
+			if call, ok := p.parents[n].(*ast.CallExpr); !p.inline(p.byNode[n]) && (!ok || call.Fun != n) {
 				p.taken[p.byNode[n]] = true
 			}
 		case *ast.Ident:
@@ -245,6 +248,11 @@ func (p *program) callOf(fn *function, expr *ast.CallExpr) *call {
 	case *types.Builtin, *types.TypeName:
 		c.known = true
 	case *types.Func:
+		for _, arg := range expr.Args {
+			if lit, ok := arg.(*ast.FuncLit); ok && p.inline(p.byNode[lit]) {
+				c.callees = append(c.callees, p.byNode[lit])
+			}
+		}
 		if recv := used.Signature().Recv(); recv != nil && types.IsInterface(recv.Type()) {
 			c.std = used
 			return c // see possible
@@ -259,6 +267,19 @@ func (p *program) callOf(fn *function, expr *ast.CallExpr) *call {
 	return c
 }
 
+// inline reports whether a function is a literal that a function of another package calls before it returns.
+func (p *program) inline(fn *function) bool {
+	call, ok := p.parents[fn.node].(*ast.CallExpr)
+	if !ok || fn.parent == nil || call.Fun == fn.node {
+		return false
+	}
+	switch p.parents[call].(type) {
+	case *ast.GoStmt, *ast.DeferStmt:
+		return false
+	}
+	return isPure(fn.pkg.TypesInfo, call)
+}
+
 // possible returns the functions of the module that a call may call.
 func (p *program) possible(c *call) []*function {
 	if c.known {
@@ -267,13 +288,20 @@ func (p *program) possible(c *call) []*function {
 	if c.std != nil { // through an interface
 		return p.methods[c.std.Name()]
 	}
-	var all []*function
-	for _, fn := range p.functions {
-		if p.taken[fn] {
-			all = append(all, fn)
+	return p.allTaken()
+}
+
+// allTaken returns the functions that are used other than by calling them. All calls have been found.
+func (p *program) allTaken() []*function {
+	if p.values == nil {
+		p.values = []*function{}
+		for _, fn := range p.functions {
+			if p.taken[fn] {
+				p.values = append(p.values, fn)
+			}
 		}
 	}
-	return all
+	return p.values
 }
 
 // inspectOwn calls visit with the nodes of a function without those in literals in it.

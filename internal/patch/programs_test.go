@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/programs.diff")
 
-// heisen runs the command and returns its exit status.
-func heisen(t *testing.T, out *bytes.Buffer, args ...string) int {
+// run runs the command and returns its exit status.
+func run(t *testing.T, out *bytes.Buffer, args ...string) int {
 	t.Helper()
 	var messages bytes.Buffer
 	status := cli.Main(context.Background(), cli.Tool{}, args, cli.Streams{In: strings.NewReader(""), Out: out, Err: &messages})
@@ -40,7 +40,7 @@ func command(t *testing.T, input, name string, args ...string) string {
 	return string(out)
 }
 
-// module makes a module of packages in a temporary folder the working directory.
+// module makes a module of packages in a temporary folder that becomes the working directory.
 func module(t *testing.T, packages ...string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -71,7 +71,7 @@ func TestPrograms(t *testing.T) {
 	}
 	module(t, all...)
 	var diff bytes.Buffer
-	if status := heisen(t, &diff, "heal", "-patch", "./..."); status != cli.Clean {
+	if status := run(t, &diff, "heal", "-patch", "./..."); status != cli.Clean {
 		t.Fatalf("exit status %d", status)
 	}
 	if *update {
@@ -101,7 +101,7 @@ func patched(t *testing.T, diff string, flags ...string) {
 		command(t, "", "go", "test", "-race", "-count=3", "./...")
 	}
 	var out bytes.Buffer
-	if status := heisen(t, &out, append([]string{"test", "-count=3"}, append(flags, "./...")...)...); status != cli.Clean {
+	if status := run(t, &out, append([]string{"test", "-count=3"}, append(flags, "./...")...)...); status != cli.Clean {
 		t.Errorf("heisen test after the patch: exit status %d\n%s", status, out.String())
 	}
 }
@@ -119,12 +119,12 @@ func TestSequence(t *testing.T) {
 	module(t, filepath.Join("testdata", "booking"))
 	var out, diff bytes.Buffer
 	fuzz := []string{"fuzz", "-seeds", "1:100", "-time", "0", "-strategy", "walk", "./..."}
-	if status := heisen(t, &out, fuzz...); status != cli.Findings {
+	if status := run(t, &out, fuzz...); status != cli.Findings {
 		t.Fatalf("heisen fuzz finds nothing to repair: exit status %d", status)
 	}
 	noise := []string{"-detect", "atomrace", "-noise", "random", "-noise-strength", "1000", "-noise-wait", "2ms"}
 	heal := append([]string{"heal", "-patch", "-count=100"}, noise...)
-	if status := heisen(t, &diff, append(heal, "./...")...); status != cli.Clean {
+	if status := run(t, &diff, append(heal, "./...")...); status != cli.Clean {
 		t.Fatalf("exit status %d", status)
 	}
 	if *update {
@@ -140,7 +140,7 @@ func TestSequence(t *testing.T) {
 		t.Errorf("the patch differs (-want +got):\n%s", d)
 	}
 	patched(t, diff.String(), noise...)
-	if status := heisen(t, &out, fuzz...); status != cli.Clean {
+	if status := run(t, &out, fuzz...); status != cli.Clean {
 		t.Errorf("heisen fuzz after the patch: exit status %d", status)
 	}
 }

@@ -118,7 +118,7 @@ func (r *repair) inFunction(fn *function, uses []*use) ([]*region, *refusal) {
 func (r *repair) statement(u *use) (*region, ast.Stmt) {
 	for n := ast.Node(u.expr); ; n = r.p.parents[n] {
 		stmt, ok := n.(ast.Stmt)
-		if !ok {
+		if !ok || r.p.around(n) != u.fn && r.p.byNode[n] != u.fn {
 			continue
 		}
 		list := statements(r.p.parents[n])
@@ -165,7 +165,7 @@ func (r *repair) around(u *use) (*region, *refusal) {
 			return region, why
 		}
 	default:
-		if w == nil {
+		if w == nil && !r.terminates(u.fn, s) {
 			return region, nil
 		}
 	}
@@ -177,6 +177,16 @@ func (r *repair) around(u *use) (*region, *refusal) {
 		return region, refuse(w.at, "the lock would be held over %s", w.what)
 	}
 	return region, refuse(u.expr, "%s is not read by a statement that the lock can be held around", r.texts.of(u.expr))
+}
+
+// terminates reports whether a statement is a call that does not return.
+func (r *repair) terminates(fn *function, s ast.Stmt) bool {
+	e, ok := s.(*ast.ExprStmt)
+	if !ok {
+		return false
+	}
+	call, ok := e.X.(*ast.CallExpr)
+	return ok && !mayReturn(fn.pkg.TypesInfo)(call)
 }
 
 // compound returns why the lock cannot be held around a statement with statements in it.

@@ -107,6 +107,7 @@ func inspectAll(list []ast.Stmt, visit func(ast.Node)) {
 // deadlock.
 func (r *repair) acyclic() *refusal {
 	p := r.p
+	waiting := p.heldWhileWaiting()
 	r.order = map[object]map[object]bool{}
 	add := func(first, second object) {
 		if r.order[first] == nil {
@@ -151,7 +152,14 @@ func (r *repair) acyclic() *refusal {
 			}
 		}
 	}
+	if at := waiting[r.g.class]; at != nil {
+		return refuse(r.result[0].list[r.result[0].first], "%s is held at %s while its goroutine waits for another one", r.g.class.name, p.place(at))
+	}
 	for class := range r.order[r.g.class] {
+		if at := waiting[class]; at != nil {
+			g := r.result[0]
+			return refuse(g.list[g.first], "%s would be held while %s is taken, which is held at %s while its goroutine waits for another one", g.lock, class.name, p.place(at))
+		}
 		if r.reaches(class, r.g.class) {
 			g := r.result[0]
 			return refuse(g.list[g.first], "%s would be taken before %s in one place and after it in another: a deadlock", g.lock, class.name)

@@ -16,6 +16,7 @@ type use struct {
 	base  ast.Expr // the struct of a field; nil for other variables, and if it has no expression
 	path  path     // of the struct, with embedded fields; of the variable itself if it is no field
 	write bool
+	part  bool // it is about an element of a slice
 	alias bool // the value leaves the statement and still leads to the elements of a map or slice
 	addr  bool // its address is taken
 }
@@ -95,6 +96,9 @@ func (p *program) uses(t *target) (out []*use) {
 // useOf describes an access by name. It returns nil for the key of a composite literal.
 func (p *program) useOf(info *types.Info, id *ast.Ident, t *target) *use {
 	u := &use{fn: p.around(id), expr: id}
+	for u.fn != nil && p.inline(u.fn) {
+		u.fn = u.fn.parent
+	}
 	if sel, ok := p.parents[id].(*ast.SelectorExpr); ok && sel.Sel == id {
 		u.expr = sel
 		if selection := info.Selections[sel]; selection != nil {
@@ -134,6 +138,7 @@ func (p *program) classify(info *types.Info, u *use) {
 			if outer.X != inner {
 				return
 			}
+			u.part = true
 			if _, pointer := info.TypeOf(outer).Underlying().(*types.Pointer); pointer && !p.assigns(outer) {
 				return
 			}
@@ -218,6 +223,71 @@ func leadsOn(t types.Type) bool {
 	switch t.Underlying().(type) {
 	case *types.Map, *types.Slice:
 		return true
+	}
+	return false
+}
+
+// copied returns an expression that reads or writes the whole struct of a field, other than a local variable, or nil.
+func (p *program) copied(t *target) (found ast.Expr) {
+	if !t.isField() {
+		return nil
+	}
+	spec := p.typeSpec(t.first().ident)
+	if spec == nil {
+		return nil
+	}
+	owner := p.object(t.file.pkg.TypesInfo.Defs[spec.Name])
+	for _, name := range slices.Sorted(maps.Keys(p.files)) {
+		f := p.files[name]
+		info := f.pkg.TypesInfo
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			if loop, ok := n.(*ast.RangeStmt); ok && loop.Value != nil && found == nil {
+				if named, ok := types.Unalias(info.TypeOf(loop.Value)).(*types.Named); ok && p.object(named.Obj()) == owner {
+					found = loop.Value
+				}
+			}
+			e, ok := n.(ast.Expr)
+			if !ok || found != nil || !info.Types[e].IsValue() {
+				return true
+			}
+			named, ok := types.Unalias(info.TypeOf(e)).(*types.Named)
+			if !ok || p.object(named.Obj()) != owner {
+				return true
+			}
+			switch e := e.(type) {
+			case *ast.Ident:
+				if v, ok := info.Uses[e].(*types.Var); !ok || !isGlobal(v) {
+					return true
+				}
+			case *ast.StarExpr, *ast.SelectorExpr, *ast.IndexExpr:
+			default:
+				return true
+			}
+			if !p.selects(info, e) {
+				found = e
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// selects reports whether the struct that an expression names is used only for a field or method, or for its address.
+func (p *program) selects(info *types.Info, e ast.Expr) bool {
+	switch outer := p.parents[e].(type) {
+	case *ast.SelectorExpr:
+		if outer.Sel == e {
+			return true // of the selection as a whole
+		}
+		if selection := info.Selections[outer]; selection != nil && selection.Kind() == types.MethodVal {
+			_, pointer := selection.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
+			return pointer
+		}
+		return true
+	case *ast.UnaryExpr:
+		return outer.Op == token.AND
+	case *ast.ParenExpr:
+		return p.selects(info, outer)
 	}
 	return false
 }
