@@ -34,6 +34,9 @@ type locking struct {
 	releases map[*function]map[object]bool
 	leaves   map[*function]map[object]bool // may be held at its end
 	order    map[object]map[object]bool    // a lock may be acquired while the first one is held
+	dynamic  map[*function]bool            // functions that call a function value
+	changed  map[*function]bool            // functions whose entries have changed since they were followed
+	values   *held                         // at calls of function values; the function nil stands for these in the maps above
 }
 
 // lockCall is an operation on a lock.
@@ -109,10 +112,13 @@ func newLocking(p *program) *locking {
 		p: p, entries: map[*function]*held{}, before: map[ast.Node]*held{},
 		acquires: map[*function]map[object]bool{}, releases: map[*function]map[object]bool{},
 		leaves: map[*function]map[object]bool{}, order: map[object]map[object]bool{},
+		dynamic: map[*function]bool{}, changed: map[*function]bool{}, values: &held{map[lock]bool{}, map[object]bool{}},
 	}
+	l.acquires[nil], l.releases[nil], l.leaves[nil] = map[object]bool{}, map[object]bool{}, map[object]bool{}
 	for _, fn := range p.functions {
 		l.acquires[fn], l.releases[fn], l.leaves[fn] = map[object]bool{}, map[object]bool{}, map[object]bool{}
 		if !l.callersKnown(fn) {
+			l.changed[fn] = true
 			l.entries[fn] = &held{map[lock]bool{}, map[object]bool{}}
 		}
 	}
@@ -121,6 +127,7 @@ func newLocking(p *program) *locking {
 		for _, fn := range p.functions {
 			changed = l.summarize(fn) || changed
 		}
+		changed = l.summarizeValues() || changed
 	}
 	l.solve()
 	called := map[*function]bool{}
@@ -134,6 +141,7 @@ func newLocking(p *program) *locking {
 	for _, onlyRoots := range []bool{true, false} { // what nothing calls, as far as the source shows, runs too
 		for _, fn := range p.functions {
 			if l.entries[fn] == nil && !(onlyRoots && called[fn]) {
+				l.changed[fn] = true
 				l.entries[fn] = &held{map[lock]bool{}, map[object]bool{}}
 			}
 		}
@@ -147,7 +155,11 @@ func (l *locking) solve() {
 	for changed := true; changed; {
 		changed = false
 		for _, fn := range l.p.functions {
-			changed = l.follow(fn) || changed
+			if l.changed[fn] {
+				delete(l.changed, fn)
+				l.follow(fn)
+				changed = true
+			}
 		}
 	}
 }
@@ -204,6 +216,10 @@ func (l *locking) summarize(fn *function) (changed bool) {
 			}
 			continue
 		}
+		if !c.known && c.std == nil {
+			l.dynamic[fn] = true
+			continue
+		}
 		for _, callee := range l.p.possible(c) {
 			for class := range l.acquires[callee] {
 				add(l.acquires[fn], class)
@@ -216,6 +232,25 @@ func (l *locking) summarize(fn *function) (changed bool) {
 	for class := range l.acquires[fn] {
 		if !l.releases[fn][class] {
 			add(l.leaves[fn], class)
+		}
+	}
+	return changed
+}
+
+// summarizeValues passes what the functions that are used as values do with locks to those that call any of them. It reports
+// whether anything was new.
+func (l *locking) summarizeValues() (changed bool) {
+	for _, of := range []map[*function]map[object]bool{l.acquires, l.releases, l.leaves} {
+		all := of[nil]
+		for _, fn := range l.p.allTaken() {
+			maps.Copy(all, of[fn])
+		}
+	}
+	for fn := range l.dynamic {
+		for _, of := range []map[*function]map[object]bool{l.acquires, l.releases} {
+			before := len(of[fn])
+			maps.Copy(of[fn], of[nil])
+			changed = changed || len(of[fn]) > before
 		}
 	}
 	return changed
@@ -282,7 +317,9 @@ func (l *locking) node(fn *function, n ast.Node, h *held) (changed bool) {
 		defer func() {
 			switch inner.(type) {
 			case *ast.AssignStmt, *ast.IncDecStmt, *ast.CallExpr:
-				now = h.clone()
+				if !maps.Equal(now.must, h.must) || !maps.Equal(now.may, h.may) {
+					now = h.clone()
+				}
 			}
 		}()
 		switch inner := inner.(type) {
@@ -323,6 +360,9 @@ func (l *locking) call(fn *function, expr *ast.CallExpr, h *held) (changed bool)
 		return false
 	}
 	if c := l.p.byCall[expr]; c != nil {
+		if !c.known && c.std == nil {
+			return l.callValue(c, h)
+		}
 		for _, callee := range l.p.possible(c) {
 			if c.started {
 				changed = l.enter(callee, &held{map[lock]bool{}, map[object]bool{}}) || changed
@@ -353,13 +393,37 @@ func (l *locking) call(fn *function, expr *ast.CallExpr, h *held) (changed bool)
 	return changed
 }
 
+// callValue changes h by the call of a function value, which may be any of those that are used as values.
+func (l *locking) callValue(c *call, h *held) (changed bool) {
+	inside := &held{map[lock]bool{}, map[object]bool{}}
+	if !c.started {
+		inside.may = maps.Clone(h.may)
+		for class := range l.leaves[nil] {
+			h.may[class] = true
+		}
+		for at := range h.must {
+			if l.releases[nil][at.class] && !l.acquires[nil][at.class] {
+				delete(h.must, at)
+			}
+		}
+	}
+	if l.values.meet(inside) {
+		for _, callee := range l.p.allTaken() {
+			changed = l.enter(callee, inside) || changed
+		}
+	}
+	return changed
+}
+
 // enter merges what is held at a call into the entry of a callee.
 func (l *locking) enter(callee *function, at *held) bool {
 	if l.entries[callee] == nil {
-		l.entries[callee] = at
+		l.entries[callee], l.changed[callee] = at.clone(), true
 		return true
 	}
-	return l.entries[callee].meet(at)
+	changed := l.entries[callee].meet(at)
+	l.changed[callee] = l.changed[callee] || changed
+	return changed
 }
 
 // operate changes h by an operation on a lock, and adds to the lock order.

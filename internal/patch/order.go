@@ -38,7 +38,10 @@ func (p *program) starts() (out []*start) {
 				out = append(out, s)
 			case c.std != nil && c.known && !waiting[c.std.FullName()] && !isPure(info, c.expr):
 				for _, arg := range c.expr.Args {
-					begins := p.passed(info, arg)
+					begins, any := p.passed(info, arg)
+					if any {
+						begins = p.allTaken()
+					}
 					if len(begins) == 0 {
 						continue
 					}
@@ -58,51 +61,73 @@ func (p *program) starts() (out []*start) {
 	return out
 }
 
-// passed returns the functions that an argument is or may be.
-func (p *program) passed(info *types.Info, arg ast.Expr) (out []*function) {
+// passed returns the function that an argument is. If it may be any, any is set.
+func (p *program) passed(info *types.Info, arg ast.Expr) (out []*function, any bool) {
 	if t := info.TypeOf(arg); t == nil {
-		return nil
+		return nil, false
 	} else if _, ok := t.Underlying().(*types.Signature); !ok {
-		return nil
+		return nil, false
 	}
 	switch arg := ast.Unparen(arg).(type) {
 	case *ast.FuncLit:
-		return []*function{p.byNode[arg]}
+		return []*function{p.byNode[arg]}, false
 	case *ast.Ident:
 		if f, ok := info.Uses[arg].(*types.Func); ok {
 			if fn := p.byObject[p.object(f)]; fn != nil {
-				return []*function{fn}
+				return []*function{fn}, false
 			}
-			return nil
+			return nil, false
 		}
 	case *ast.SelectorExpr:
 		if f, ok := info.Uses[arg.Sel].(*types.Func); ok {
 			if fn := p.byObject[p.object(f)]; fn != nil {
-				return []*function{fn}
+				return []*function{fn}, false
 			}
-			return nil
+			return nil, false
 		}
 	}
-	return p.allTaken()
+	return nil, true
 }
 
 // reach returns the functions that calls lead to.
 func (p *program) reach(from []*function) map[*function]bool {
 	seen := map[*function]bool{}
-	work := from
-	for len(work) > 0 {
-		fn := work[0]
-		work = work[1:]
-		if seen[fn] {
-			continue
+	var work []*function
+	add := func(list []*function) {
+		for _, fn := range list {
+			if !seen[fn] {
+				seen[fn] = true
+				work = append(work, fn)
+			}
 		}
-		seen[fn] = true
+	}
+	unknown := map[string]bool{} // calls of any function, and of any method of a name, that have been followed
+	once := func(name string, list func() []*function) {
+		if !unknown[name] {
+			unknown[name] = true
+			add(list())
+		}
+	}
+	add(from)
+	for len(work) > 0 {
+		fn := work[len(work)-1]
+		work = work[:len(work)-1]
 		for _, c := range fn.calls {
-			if !c.started {
-				work = append(work, p.possible(c)...)
+			switch {
+			case c.started:
+			case c.known:
+				add(c.callees)
+			case c.std != nil:
+				once(c.std.Name(), func() []*function { return p.possible(c) })
+			default:
+				once("", p.allTaken)
 			}
 			for _, arg := range c.expr.Args {
-				work = append(work, p.passed(fn.pkg.TypesInfo, arg)...)
+				if list, any := p.passed(fn.pkg.TypesInfo, arg); any {
+					once("", p.allTaken)
+				} else {
+					add(list)
+				}
 			}
 		}
 	}
