@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen/internal/cli"
+	"github.com/heisen-go/heisen/report"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/programs.diff")
@@ -142,5 +143,39 @@ func TestSequence(t *testing.T) {
 	patched(t, diff.String(), noise...)
 	if status := run(t, &out, fuzz...); status != cli.Clean {
 		t.Errorf("heisen fuzz after the patch: exit status %d", status)
+	}
+}
+
+// TestFindingsFile: with -findings nothing runs, and the patch is the same. Without -patch, and with -json, the command line
+// is wrong.
+func TestFindingsFile(t *testing.T) {
+	golden, err := os.ReadFile(filepath.Join("testdata", "programs.diff"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	module(t, filepath.Join("testdata", "programs", "counter"))
+	file, err := filepath.Abs(filepath.Join("counter", "counter.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	access := report.Access{Op: "write", Variable: "c.n", Stack: []report.Frame{{Func: "inc", File: file, Line: 9}}}
+	finding := report.Finding{Detector: "fasttrack", Kind: "race", Fingerprint: "0123456789abcdef", Accesses: []report.Access{access, access}}
+	var text, diff bytes.Buffer
+	if err := report.WriteJSON(&text, &finding); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("found.json", text.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if status := run(t, &diff, "heal", "-patch", "-findings", "found.json"); status != cli.Clean {
+		t.Fatalf("exit status %d", status)
+	}
+	if diff.Len() == 0 || !strings.Contains(string(golden), diff.String()) {
+		t.Errorf("the patch is not part of that in programs.diff:\n%s", diff.String())
+	}
+	for _, args := range [][]string{{"heal"}, {"heal", "-patch", "-json"}} {
+		if status := run(t, &diff, args...); status != cli.Misused {
+			t.Errorf("heisen %s: exit status %d", strings.Join(args, " "), status)
+		}
 	}
 }
