@@ -161,7 +161,7 @@ func goVerb(name string, sub []string) string {
 	switch {
 	case name == "test" || name == "run" || name == "build":
 		return name
-	case name == "sections" && slices.Equal(sub, []string{"refine"}):
+	case name == "heal", name == "sections" && slices.Equal(sub, []string{"refine"}):
 		return "test"
 	}
 	return ""

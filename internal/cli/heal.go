@@ -1,70 +1,160 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
+	"os/exec"
+	"strings"
 	"time"
 
-	"github.com/heisen-go/heisen/internal/infer"
-	"github.com/heisen-go/heisen/section"
+	"github.com/heisen-go/heisen/internal/patch"
+	"github.com/heisen-go/heisen/report"
 )
 
-// healFlag defines -heal.
-func (o *atomraceFlags) healFlag(inv *invocation) *atomraceFlags {
-	inv.flags.StringVar(&o.heal, "heal", "", "atomrace: keep goroutines apart at accesses to the variables of the findings in `file`,\nas -report json writes them, so that races and violated sections do no harm")
-	return o
+var healCommand = command{
+	name: "heal", args: "-patch [flags] [packages] [flags] [-args arguments]",
+	short: "repair the races in tests by a patch that adds locks",
+	intro: `$heisen heal -patch runs tests as $heisen test does. For each variable with a data
+race, or with a violated atomic section, it puts a lock around the accesses that
+lack one. It prints the changes on standard output, as a diff that git apply takes,
+and changes no files.
+
+`,
+	first: []brief{
+		{"patch", "print a patch; there is no other output yet"},
+		{"findings", "repair the findings in a file, and run nothing"},
+		{"detect", "detectors, such as fasttrack and atomrace"},
+		{"sections", "check the atomic sections in a file"},
+		{"noise", "where atomrace delays goroutines, to see more"},
+		{"noise-strength", "how often, from 0 to 1000"},
+		{"pkgs", "record only these packages; work: the main module"},
+		{"hide", "do not record these packages, only calls into them"},
+		{"baseline", "do not repair the findings in a file"},
+		{"suppress", "do not repair findings that lines of a file match"},
+	},
+	long: `$heisen heal -patch runs tests as $heisen test does, or takes the findings of -findings,
+a file that -report json has written. For each variable with a data race, or with a
+violated atomic section, it puts a lock around the accesses that lack one: the mutex
+that other accesses hold, or a new one beside the variable. It prints the changes on
+standard output, as a diff that git apply takes in the module's folder, and changes
+no files. Reports and messages go to standard error.
+
+A lock is held around no operation that may wait, such as those on channels, input
+and output, and the locks that are added cannot deadlock with each other and with
+those of the module. The locks of the module stay where they are. A finding that
+cannot be repaired in this way is named with its place and the reason, and the exit
+status is then 66.
+
+All accesses in the module count. Those of other modules to its exported variables
+do not.
+`,
+	run: (*invocation).heal,
 }
 
-// healed returns the places to heal: those of the findings, and where their variables are accessed. It says which of the sections
-// at these places cannot be healed, and why.
-func (o *atomraceFlags) healed(inv *invocation, sections []section.Section) ([]section.Location, error) {
-	if o.heal == "" {
-		return nil, nil
+// heal is heisen heal.
+func (inv *invocation) heal() (int, error) {
+	inv.buildFlags()
+	watch := &observation{
+		detect: inv.detectFlag(), filter: inv.filterFlag(true), known: inv.baselineFlags(),
+		overlaps: inv.atomraceFlags(), reports: &reports{tool: inv.tool.Name},
 	}
-	places, err := variablesOf(inv, o.heal)
+	want := inv.flags.Bool("patch", false, "print a patch for the source, as a unified diff")
+	file := inv.flags.String("findings", "", "repair the findings in `file`, which -report json has written, and run nothing")
+	if err := inv.testLine(); err != nil {
+		return Misused, err
+	}
+	if !*want {
+		return Misused, misuse("want -patch")
+	}
+	if value, given := inv.line.value("json"); given && value != "false" {
+		return Misused, misuse("-json: standard output has the patch")
+	}
+	var found []report.Finding
+	var err error
+	if *file != "" {
+		found, err = findingsIn(*file)
+	} else {
+		found, err = inv.findingsOfTests(watch)
+	}
+	if err != nil {
+		return Failed, err
+	}
+	return inv.printPatch(found)
+}
+
+// findingsOfTests runs the tests of the command line. What they print goes to standard error.
+func (inv *invocation) findingsOfTests(watch *observation) ([]report.Finding, error) {
+	if err := watch.overlaps.inferSections(inv, watch.detect); err != nil {
+		return nil, err
+	}
+	if err := watch.prepare(inv); err != nil {
+		return nil, err
+	}
+	defer inv.holdSignals()()
+	cmd, err := inv.goTestCommand()
 	if err != nil {
 		return nil, err
 	}
-	// The source may access a part of the variable where a finding names all of it.
-	reported, err := locationsOf(o.heal)
+	cmd.Stdout = inv.raw.Err
+	status, err := watch.run(inv, cmd)
 	if err != nil {
 		return nil, err
 	}
-	for _, at := range reported {
-		if !slices.Contains(places, at) {
-			places = append(places, at)
-		}
+	found, _ := watch.found.all()
+	if status != Clean && status != Findings {
+		return nil, fmt.Errorf("the tests ended with exit status %d", status)
 	}
-	var concerned []section.Section
-	for i := range sections {
-		if slices.Contains(places, sections[i].Entry) {
-			concerned = append(concerned, sections[i])
-		}
-	}
-	if len(concerned) == 0 {
-		fmt.Fprintf(inv.Err, "%s: no section begins at the accesses to heal: single accesses are kept apart\n", inv.tool.Name)
-		return places, nil
-	}
-	done := inv.progress("looking for synchronization", time.Second)
-	defer done()
+	return found, nil
+}
+
+// printPatch prints the patch for findings, and what it does not repair.
+func (inv *invocation) printPatch(found []report.Finding) (int, error) {
+	done := inv.progress("repairing", time.Second)
 	ctx, stop := inv.interruptible()
 	defer stop()
-	found, err := infer.Synchronizations(ctx, infer.Source{Packages: inv.line.packages(), Tests: true, Tags: inv.line.tags()}, concerned)
-	if ctx.Err() != nil {
-		return nil, errInterrupted
+	root, err := moduleRoot()
+	var result *patch.Result
+	if err == nil {
+		result, err = patch.Make(ctx, root, inv.line.tags(), found)
 	}
-	if err != nil && found == nil {
-		return nil, err
+	done()
+	if err != nil {
+		return Failed, err
+	}
+	if err := result.WriteDiff(inv.Out); err != nil {
+		return Failed, err
 	}
 	here, err := absolute(".")
 	if err != nil {
-		return nil, err
+		return Failed, err
 	}
-	for _, s := range found {
-		entry := concerned[s.Section].Entry
-		entry.File = filepath.ToSlash(relative(here, entry.File))
-		fmt.Fprintf(inv.Err, "%s: section %v is healed only in part: %s:%d %s\n", inv.tool.Name, entry, relative(here, s.File), s.Line, s.What)
+	for _, line := range result.Repaired {
+		fmt.Fprintf(inv.Err, "%s: %s\n", inv.tool.Name, line)
 	}
-	return places, nil
+	for _, r := range result.Refused {
+		if r.File != "" {
+			r.File = relative(here, r.File)
+		}
+		fmt.Fprintf(inv.Err, "%s: %v\n", inv.tool.Name, r)
+	}
+	if result.Changed() > 0 && here != root {
+		fmt.Fprintf(inv.Err, "%s: apply the patch in %s\n", inv.tool.Name, root)
+	}
+	if len(result.Refused) > 0 {
+		return Findings, nil
+	}
+	return Clean, nil
+}
+
+// moduleRoot returns the folder of the main module.
+func moduleRoot() (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the main module: %w", err)
+	}
+	all := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(all) != 1 || all[0] == "" {
+		return "", errors.New("-patch needs one main module: set GOWORK=off in a workspace")
+	}
+	return absolute(all[0])
 }

@@ -20,6 +20,8 @@ type Source struct {
 	Packages []string // package patterns of the go command; none: the package in Dir
 	Tags     []string // build tags besides race, which heisen always sets; nil: those of GOFLAGS
 	Tests    bool     // include tests
+
+	Overlay map[string][]byte // contents to read instead of those of files, by absolute name
 }
 
 // ErrPackages is wrapped by errors about packages that do not exist or do not compile.
@@ -54,6 +56,7 @@ func (s Source) load(ctx context.Context) (*loaded, error) {
 		Context: ctx,
 		Dir:     s.Dir,
 		Fset:    out.fset,
+		Overlay: s.Overlay,
 		Tests:   s.Tests,
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
 			packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo |
@@ -95,6 +98,16 @@ func (s Source) load(ctx context.Context) (*loaded, error) {
 	}
 	out.err = errors.Join(failed...)
 	return out, nil
+}
+
+// Load loads the packages with their syntax and types, and their imports from export data. Packages that
+// cannot be analyzed are left out; the error then wraps ErrPackages, and the others are returned with it.
+func (s Source) Load(ctx context.Context) ([]*packages.Package, error) {
+	l, err := s.load(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("load packages: %w", err)
+	}
+	return l.packages, l.err
 }
 
 // errorTexts returns the errors of a package, one line each with its position. Errors of the type

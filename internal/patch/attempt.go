@@ -1,0 +1,360 @@
+package patch
+
+import (
+	"go/ast"
+	"go/types"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/analysis/passes/copylock"
+)
+
+// attempts returns the ways to repair a task, the plainest first: with a lock that the program uses for the variable already,
+// with a new mutex beside it, and for a field with a new mutex at package level.
+func (m *maker) attempts(t *task, target *target) (out []func() (*repair, *refusal)) {
+	p := m.p
+	uses := p.uses(target)
+	var spans []span
+	accessors := false
+	for _, s := range t.spans {
+		found, ok := m.span(s)
+		if !ok {
+			return []func() (*repair, *refusal){func() (*repair, *refusal) {
+				return nil, &refusal{target.first().ident.Pos(), "the sequence of accesses is not found"}
+			}}
+		}
+		spans = append(spans, found)
+		accessors = accessors || s.calls
+	}
+	ordering := p.newOrdering(p.starts(), uses)
+	shared := slices.DeleteFunc(slices.Clone(uses), func(u *use) bool { return ordering.alone(u, target) })
+	if why := m.unsupported(shared, target); why != nil {
+		return []func() (*repair, *refusal){func() (*repair, *refusal) { return nil, why }}
+	}
+	if accessors {
+		shared = m.calls(shared, spans)
+		shared = slices.DeleteFunc(shared, func(u *use) bool { return ordering.alone(u, target) })
+	} else {
+		for _, g := range p.candidates(shared) {
+			out = append(out, func() (*repair, *refusal) { return m.with(g, target, shared, spans) })
+		}
+	}
+	if len(t.parts) > 1 && len(out) > 0 {
+		return out // rather one lock for each than a new one for all
+	}
+	news := []*guard{p.newVariable(target)}
+	if target.isField() {
+		news = []*guard{p.newField(target), p.newVariable(target)}
+	}
+	for _, g := range news {
+		if g != nil {
+			out = append(out, func() (*repair, *refusal) {
+				r, why := m.with(g, target, shared, spans)
+				if r != nil {
+					r.accessors = accessors
+				}
+				return r, why
+			})
+		}
+	}
+	return out
+}
+
+// unsupported returns why no lock can protect the uses.
+func (m *maker) unsupported(uses []*use, t *target) *refusal {
+	written := slices.ContainsFunc(uses, func(u *use) bool { return u.write && u.part })
+	for _, u := range uses {
+		text := m.texts.of(u.expr)
+		switch {
+		case u.fn != nil && u.fn.file.cgo:
+			return refuse(u.expr, "the file uses cgo")
+		case u.addr:
+			return refuse(u.expr, "the address of %s is taken, so it may be accessed elsewhere", text)
+		case u.alias && isMap(u.fn.pkg.TypesInfo.TypeOf(u.expr)):
+			return refuse(u.expr, "the map %s is passed on, so it may be accessed elsewhere without the lock", text)
+		case u.alias && written:
+			return refuse(u.expr, "the slice %s is passed on, so its elements may be accessed elsewhere without the lock", text)
+		}
+	}
+	if at := m.p.copied(t); at != nil {
+		return refuse(at, "the whole struct is read or written, and no lock is placed around that")
+	}
+	return nil
+}
+
+func isMap(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Map)
+	return ok
+}
+
+// with tries to repair a target with a lock.
+func (m *maker) with(g *guard, t *target, shared []*use, spans []span) (*repair, *refusal) {
+	p := m.p
+	r := &repair{p: p, t: t, g: g, spans: spans, texts: m.texts}
+	for _, u := range shared {
+		if why := m.visible(g, t, u); why != nil {
+			return nil, why
+		}
+		if !g.existing {
+			r.uses = append(r.uses, u)
+			continue
+		}
+		lacking, why := m.lacking(g, u, 0)
+		if why != nil {
+			return nil, why
+		}
+		for _, u := range lacking {
+			i := slices.IndexFunc(r.uses, func(o *use) bool { return o.expr == u.expr })
+			if i < 0 {
+				r.uses = append(r.uses, u)
+			} else { // a call, because of several accesses
+				r.uses[i].write = r.uses[i].write || u.write
+			}
+		}
+	}
+	if len(r.uses) == 0 {
+		return nil, &refusal{t.first().ident.Pos(), "all accesses hold a lock already, as far as the source shows"}
+	}
+	return r, r.place()
+}
+
+// visible returns why a lock cannot be named at a use.
+func (m *maker) visible(g *guard, t *target, u *use) *refusal {
+	if u.fn == nil {
+		return refuse(u.expr, "it is accessed by the initial value of a package-level variable")
+	}
+	if u.fn.pkg.Types.Path() != t.file.pkg.Types.Path() && !ast.IsExported(g.name) && (!g.existing || g.absolute.valid()) {
+		return refuse(u.expr, "it is accessed in another package, %s", u.fn.pkg.PkgPath)
+	}
+	return nil
+}
+
+// maxLift bounds the calls from an access up to where the lock is taken.
+const maxLift = 3
+
+// lacking returns what lacks the lock: u itself, or, if only some callers hold it, the calls of the others.
+func (m *maker) lacking(g *guard, u *use, depth int) ([]*use, *refusal) {
+	p := m.p
+	exclusive, ok := g.holds(p, u)
+	switch {
+	case ok && (exclusive || !u.write):
+		return nil, nil
+	case ok:
+		return nil, refuse(u.expr, "%s is written while %s is held for reading only", m.texts.of(u.expr), g.class.name)
+	case !g.mayHold(p, u):
+		return []*use{u}, nil
+	}
+	entry := p.locks.entries[u.fn]
+	_, fromCaller := entry.may[g.class]
+	if !fromCaller || depth == maxLift || !p.locks.callersKnown(u.fn) {
+		return nil, refuse(u.expr, "%s may or may not be held there", g.class.name)
+	}
+	var out []*use
+	for _, fn := range p.functions {
+		for _, c := range fn.calls {
+			if !slices.Contains(p.possible(c), u.fn) {
+				continue
+			}
+			caller, ok := p.callUse(c, u)
+			if !ok {
+				return nil, refuse(c.expr, "%s may or may not be held there", g.class.name)
+			}
+			lacking, why := m.lacking(g, caller, depth+1)
+			if why != nil {
+				return nil, why
+			}
+			out = append(out, lacking...)
+		}
+	}
+	return out, nil
+}
+
+// callUse returns the use that a call is, because a function that it calls has one.
+func (p *program) callUse(c *call, u *use) (*use, bool) {
+	if c.started || c.later || !c.known {
+		return nil, false
+	}
+	out := &use{fn: c.in, expr: c.expr, write: u.write}
+	if u.base == nil {
+		return out, true
+	}
+	for param, arg := range p.arguments(c, u.fn) {
+		if u.path.root == param && u.path.fields == "" {
+			out.base, out.path = arg, p.receiverPath(c, arg)
+			return out, out.path.valid()
+		}
+	}
+	return nil, false
+}
+
+// calls returns the calls of functions that access the variable, from functions that do not, and from those of spans. Of
+// the latter also the accesses.
+func (m *maker) calls(uses []*use, spans []span) (out []*use) {
+	p := m.p
+	spanning := func(fn *function) bool { return slices.ContainsFunc(spans, func(s span) bool { return s.fn == fn }) }
+	accessors := map[*function]bool{}
+	for _, u := range uses {
+		if u.fn == nil {
+			continue
+		}
+		if spanning(u.fn) {
+			out = append(out, u)
+		} else {
+			accessors[u.fn] = true
+		}
+	}
+	for _, fn := range p.functions {
+		if accessors[fn] {
+			continue
+		}
+		for _, c := range fn.calls {
+			for _, u := range uses {
+				if !accessors[u.fn] || !slices.Contains(c.callees, u.fn) {
+					continue
+				}
+				i := slices.IndexFunc(out, func(o *use) bool { return o.expr == c.expr })
+				if i >= 0 {
+					out[i].write = out[i].write || u.write
+					continue
+				}
+				call, ok := p.callUse(c, u)
+				if !ok {
+					call = &use{fn: c.in, expr: c.expr, write: u.write}
+				}
+				out = append(out, call)
+			}
+		}
+	}
+	return out
+}
+
+// span finds a sequence of accesses in the source as it is now.
+func (m *maker) span(s place) (span, bool) {
+	f := m.p.fileNamed(s.file)
+	if f == nil {
+		return span{}, false
+	}
+	first, last := m.currentLine(f.name, s.first), m.currentLine(f.name, s.last)
+	var out span
+	for _, fn := range m.p.functions {
+		if fn.file != f {
+			continue
+		}
+		from, to := m.p.position(fn.node.Pos()).Line, m.p.position(fn.node.End()).Line
+		if from > first || last > to || out.fn != nil && fn.node.Pos() < out.fn.node.Pos() {
+			continue
+		}
+		out.fn = fn
+	}
+	if out.fn == nil {
+		return out, false
+	}
+	inspectOwn(out.fn.body, func(n ast.Node) {
+		if _, ok := n.(ast.Expr); !ok {
+			return
+		}
+		at := m.p.position(n.Pos()).Line
+		if at == first && !out.first.IsValid() {
+			out.first = n.Pos()
+		}
+		if at == last {
+			out.last = n.Pos()
+		}
+	})
+	return out, out.first.IsValid() && out.last.IsValid()
+}
+
+// currentLine returns the number of a line of the original source in the source as it is now.
+func (m *maker) currentLine(name string, line int) int {
+	now, ok := m.result.new[name]
+	if !ok {
+		return line
+	}
+	for _, p := range common(lines(m.result.old[name]), lines(now)) {
+		if p.old+1 == line {
+			return p.new + 1
+		}
+	}
+	return line
+}
+
+// originalLine is the inverse of currentLine.
+func (m *maker) originalLine(name string, line int) int {
+	now, ok := m.result.new[name]
+	if !ok {
+		return line
+	}
+	for _, p := range common(lines(m.result.old[name]), lines(now)) {
+		if p.new+1 == line {
+			return p.old + 1
+		}
+	}
+	return line
+}
+
+// fileNamed returns the file that a finding names.
+func (p *program) fileNamed(name string) *file {
+	if f := p.files[name]; f != nil {
+		return f
+	}
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		return p.files[real]
+	}
+	return nil
+}
+
+// targetOf returns the variable that an access names, or why it is not known.
+func (p *program) targetOf(file string, line int, expr string) (*target, string) {
+	f := p.fileNamed(file)
+	v := p.find(p.position(f.syntax.Package).Filename, line, expr)
+	if v == nil {
+		return nil, "it is not known which variable is accessed there"
+	}
+	t := p.declare(v)
+	if t == nil {
+		return nil, "the variable is declared outside of the module"
+	}
+	if t.fn == nil || t.isField() {
+		return t, ""
+	}
+	if isPointer(v.Type()) && expr != v.Name() || t.parameter(p) {
+		return nil, "the variable is reached through " + v.Name() + ", and it is not known what else leads to it"
+	}
+	return t, ""
+}
+
+// parameter reports whether a local variable is a parameter whose elements were passed in.
+func (t *target) parameter(p *program) bool {
+	for n := ast.Node(t.first().ident); n != nil && n != t.fn.body; n = p.parents[n] {
+		if n == ast.Node(t.fn.typ.Params) || t.fn.recv != nil && n == ast.Node(t.fn.recv) {
+			return leadsOn(t.first().v.Type()) || isPointer(t.first().v.Type())
+		}
+	}
+	return false
+}
+
+// copies returns the places at which the module copies locks, by message.
+func (m *maker) copies() map[string]int {
+	out := map[string]int{}
+	graph, err := checker.Analyze([]*analysis.Analyzer{copylock.Analyzer}, m.p.packages, nil)
+	if err != nil {
+		return out
+	}
+	for _, root := range graph.Roots {
+		for _, d := range root.Diagnostics {
+			out[d.Message]++
+		}
+	}
+	return out
+}
+
+func containsAll(known, now map[string]int) bool {
+	for message, n := range now {
+		if n > known[message] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,259 @@
+package patch
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+// pure has the packages whose functions do not wait, and do not keep their arguments.
+var pure = map[string]bool{
+	"bytes": true, "cmp": true, "container/heap": true, "container/list": true, "encoding/binary": true, "encoding/hex": true,
+	"errors": true, "hash/fnv": true, "maps": true, "math": true, "math/bits": true, "math/rand": true, "math/rand/v2": true,
+	"path": true, "slices": true, "sort": true, "strconv": true, "strings": true, "sync/atomic": true,
+	"unicode": true, "unicode/utf8": true, "unsafe": true,
+}
+
+// isPure reports whether a call is of a builtin function, a conversion, or of a function of the standard library
+// that does not wait.
+func isPure(info *types.Info, call *ast.CallExpr) bool {
+	if info.Types[call.Fun].IsType() {
+		return true
+	}
+	var used types.Object
+	switch fun := ast.Unparen(call.Fun).(type) {
+	case *ast.Ident:
+		used = info.Uses[fun]
+	case *ast.SelectorExpr:
+		used = info.Uses[fun.Sel]
+	case *ast.IndexExpr:
+		if sel, ok := fun.X.(*ast.SelectorExpr); ok {
+			used = info.Uses[sel.Sel]
+		}
+	}
+	switch used := used.(type) {
+	case *types.Builtin:
+		return true
+	case *types.Func:
+		if used.Pkg() == nil {
+			return false // the method of an error
+		}
+		if recv := used.Signature().Recv(); recv != nil && types.IsInterface(recv.Type()) {
+			return false
+		}
+		switch used.Pkg().Path() {
+		case "fmt":
+			return strings.HasPrefix(used.Name(), "Sprint") || used.Name() == "Errorf"
+		case "time":
+			switch used.Name() {
+			case "Sleep", "After", "Tick", "NewTimer", "NewTicker", "AfterFunc", "Reset", "Stop":
+				return false
+			}
+			return true
+		case "sync":
+			switch used.FullName() {
+			case "(*sync.WaitGroup).Done", "(*sync.WaitGroup).Add", "(*sync.Cond).Signal", "(*sync.Cond).Broadcast",
+				"(*sync.Pool).Put", "sync.NewCond":
+				return true
+			}
+			return false
+		}
+		return pure[used.Pkg().Path()]
+	}
+	return false
+}
+
+// wait is a place at which a goroutine may wait.
+type wait struct {
+	at   ast.Node
+	what string
+}
+
+// waits returns a place in a node at which a goroutine may wait for something other than a lock, or nil. It
+// follows calls.
+func (p *program) waits(fn *function, n ast.Node) *wait {
+	return p.waitsIn(fn, n, map[*function]bool{})
+}
+
+func (p *program) waitsIn(fn *function, root ast.Node, seen map[*function]bool) (found *wait) {
+	info := fn.pkg.TypesInfo
+	later := map[ast.Node]bool{}
+	inspectOwn(root, func(n ast.Node) {
+		if found != nil {
+			return
+		}
+		switch n := n.(type) {
+		case *ast.SendStmt:
+			found = &wait{n, "a channel operation"}
+		case *ast.UnaryExpr:
+			if n.Op == token.ARROW {
+				found = &wait{n, "a channel operation"}
+			}
+		case *ast.SelectStmt:
+			found = &wait{n, "select"}
+		case *ast.RangeStmt:
+			t := info.TypeOf(n.X)
+			if t == nil {
+				return
+			}
+			switch t.Underlying().(type) {
+			case *types.Chan:
+				found = &wait{n, "a channel operation"}
+			case *types.Signature:
+				found = &wait{n, "an iterator"}
+			}
+		case *ast.GoStmt:
+			later[n.Call] = true
+		case *ast.CallExpr:
+			if later[n] {
+				return
+			}
+			found = p.waitsInCall(fn, n, seen)
+		}
+	})
+	return found
+}
+
+func (p *program) waitsInCall(fn *function, expr *ast.CallExpr, seen map[*function]bool) *wait {
+	info := fn.pkg.TypesInfo
+	if _, ok := p.lockCallOf(info, expr); ok {
+		return nil
+	}
+	c := p.callOf(fn, expr)
+	if isPure(info, expr) && !p.passesFunction(fn, expr) {
+		return nil
+	}
+	if !c.known || c.std != nil {
+		return &wait{expr, fmt.Sprintf("the call of %s", types.ExprString(expr.Fun))}
+	}
+	for _, callee := range c.callees {
+		if seen[callee] {
+			continue
+		}
+		seen[callee] = true
+		if w := p.waitsIn(callee, callee.body, seen); w != nil {
+			return &wait{expr, fmt.Sprintf("the call of %s, which may wait at %s", types.ExprString(expr.Fun), p.place(w.at))}
+		}
+	}
+	return nil
+}
+
+// passesFunction reports whether a call passes a function, which it may call.
+func (p *program) passesFunction(fn *function, expr *ast.CallExpr) bool {
+	for _, arg := range expr.Args {
+		t := fn.pkg.TypesInfo.TypeOf(arg)
+		if t == nil {
+			continue
+		}
+		if _, ok := t.Underlying().(*types.Signature); !ok {
+			continue
+		}
+		lit, ok := arg.(*ast.FuncLit)
+		if !ok || p.waitsIn(p.byNode[lit], lit.Body, map[*function]bool{}) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// leaves returns a statement in n by which control may leave n other than at its end, or nil.
+func leaves(root ast.Node) (found ast.Node) {
+	labels := map[string]bool{}
+	ast.Inspect(root, func(n ast.Node) bool {
+		if l, ok := n.(*ast.LabeledStmt); ok {
+			labels[l.Label.Name] = true
+		}
+		return true
+	})
+	var visit func(n ast.Node, loop, breakable bool)
+	visit = func(n ast.Node, loop, breakable bool) {
+		ast.Inspect(n, func(inner ast.Node) bool {
+			if found != nil {
+				return false
+			}
+			switch inner := inner.(type) {
+			case *ast.FuncLit:
+				return false
+			case *ast.ReturnStmt:
+				found = inner
+			case *ast.BranchStmt:
+				switch {
+				case inner.Label != nil:
+					if !labels[inner.Label.Name] {
+						found = inner
+					}
+				case inner.Tok == token.GOTO, inner.Tok == token.CONTINUE && !loop, inner.Tok == token.BREAK && !breakable:
+					found = inner
+				}
+			case *ast.ForStmt:
+				if inner != n {
+					visit(inner.Body, true, true)
+					return false
+				}
+			case *ast.RangeStmt:
+				if inner != n {
+					visit(inner.Body, true, true)
+					return false
+				}
+			case *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
+				if inner != n {
+					visit(inner, loop, true)
+					return false
+				}
+			}
+			return true
+		})
+	}
+	switch n := root.(type) {
+	case *ast.ForStmt:
+		visit(n.Body, true, true)
+	case *ast.RangeStmt:
+		visit(n.Body, true, true)
+	case *ast.SwitchStmt, *ast.TypeSwitchStmt:
+		visit(n, false, true)
+	default:
+		visit(root, false, false)
+	}
+	return found
+}
+
+// heldWhileWaiting returns the locks that may be held while a goroutine waits for another one, with a place where that is
+// so. Whoever takes such a lock may wait for that other goroutine, too.
+func (p *program) heldWhileWaiting() map[object]ast.Node {
+	out := map[object]ast.Node{}
+	for _, fn := range p.functions {
+		info := fn.pkg.TypesInfo
+		inspectOwn(fn.body, func(n ast.Node) {
+			var at ast.Node
+			switch n := n.(type) {
+			case *ast.SendStmt:
+				at = n.Chan
+			case *ast.UnaryExpr:
+				if n.Op == token.ARROW {
+					at = n
+				}
+			case *ast.RangeStmt:
+				if t := info.TypeOf(n.X); t != nil {
+					if _, ok := t.Underlying().(*types.Chan); ok {
+						at = n.X
+					}
+				}
+			case *ast.CallExpr:
+				if f := p.callOf(fn, n).std; f != nil && (f.FullName() == "(*sync.WaitGroup).Wait" || f.FullName() == "(*sync.Cond).Wait") {
+					at = n
+				}
+			}
+			if at == nil {
+				return
+			}
+			if h := p.locks.at(at); h != nil {
+				for class := range h.may {
+					out[class] = n
+				}
+			}
+		})
+	}
+	return out
+}

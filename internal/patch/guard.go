@@ -1,0 +1,302 @@
+package patch
+
+import (
+	"cmp"
+	"go/ast"
+	"go/types"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// guard is the lock that is to guard a target.
+type guard struct {
+	class    object
+	rw       bool // a sync.RWMutex
+	embedded bool // its methods are those of the struct
+	existing bool
+
+	absolute path   // a variable; not valid for a field
+	name     string // of the variable, or of the new field
+	trim     int    // fields of the path of a use that do not lead to the lock
+	suffix   string // fields that lead to the lock from there
+}
+
+// on returns the path of the lock for a use.
+func (g *guard) on(u *use) path {
+	if g.absolute.valid() {
+		return g.absolute
+	}
+	at := u.path
+	for range g.trim {
+		i := strings.LastIndexByte(at.fields, '.')
+		if i < 0 {
+			return path{}
+		}
+		at.fields = at.fields[:i]
+	}
+	if at.valid() {
+		at.fields += g.suffix
+	}
+	return at
+}
+
+// expression returns the lock as source for a use. It returns "" if there is none.
+func (g *guard) expression(p *program, u *use, text func(ast.Node) string) string {
+	if g.absolute.valid() {
+		return g.name
+	}
+	base := u.base
+	if base == nil || !u.path.valid() {
+		return ""
+	}
+	for range g.trim {
+		sel, ok := ast.Unparen(base).(*ast.SelectorExpr)
+		if !ok {
+			return ""
+		}
+		base = sel.X
+	}
+	base = ast.Unparen(base)
+	if addr, ok := base.(*ast.UnaryExpr); ok {
+		base = addr.X
+	}
+	expr := text(base)
+	if star, ok := base.(*ast.StarExpr); ok {
+		expr = text(star.X)
+	}
+	if g.embedded && strings.Count(g.suffix, ".") == 1 {
+		return expr
+	}
+	return expr + g.suffix
+}
+
+// holds reports whether a use holds the lock, on all paths to it. exclusive is set if it holds it exclusively.
+func (g *guard) holds(p *program, u *use) (exclusive, ok bool) {
+	h := p.locks.at(u.expr)
+	if h == nil {
+		return true, true // never reached
+	}
+	exclusive, ok = h.must[lock{g.on(u), g.class}]
+	return exclusive, ok
+}
+
+// mayHold reports whether a use may hold the lock, or one of its class.
+func (g *guard) mayHold(p *program, u *use) bool {
+	h := p.locks.at(u.expr)
+	if h == nil {
+		return false
+	}
+	_, ok := h.may[g.class]
+	return ok
+}
+
+// candidates returns the locks of the program that some of the uses hold and that may be meant for the target, those that
+// most hold first.
+func (p *program) candidates(uses []*use) (out []*guard) {
+	count := map[guard]int{}
+	for _, u := range uses {
+		seen := map[guard]bool{}
+		for l := range p.heldForSome(u) {
+			g, ok := relate(l, u)
+			if !ok || seen[g] {
+				continue
+			}
+			v := p.variableOfClass(l.class)
+			if v == nil {
+				continue
+			}
+			named := deref(v.Type()).String()
+			g.rw = named == "sync.RWMutex"
+			g.embedded = v.Embedded()
+			if named != "sync.Mutex" && !g.rw {
+				continue
+			}
+			seen[g] = true
+			count[g]++
+		}
+	}
+	var all []guard
+	for g := range count {
+		all = append(all, g)
+	}
+	slices.SortFunc(all, func(a, b guard) int {
+		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a.class.name, b.class.name), cmp.Compare(a.trim, b.trim), cmp.Compare(a.suffix, b.suffix))
+	})
+	for i := range all {
+		out = append(out, &all[i])
+	}
+	return out
+}
+
+// heldForSome returns the locks that are held at a use on all paths from some call of its function.
+func (p *program) heldForSome(u *use) map[lock]bool {
+	h := p.locks.at(u.expr)
+	if h == nil {
+		return nil
+	}
+	out := maps.Clone(h.must)
+	if !p.locks.callersKnown(u.fn) {
+		return out
+	}
+	for _, fn := range p.functions {
+		for _, c := range fn.calls {
+			there := p.locks.at(c.expr)
+			if there == nil || c.started || !slices.Contains(c.callees, u.fn) {
+				continue
+			}
+			for l, exclusive := range there.must {
+				if at, ok := p.translate(c, u.fn, l.path); ok {
+					out[lock{at, l.class}] = exclusive
+				}
+			}
+		}
+	}
+	return out
+}
+
+// relate says how a use names a lock that it holds: from the struct of a field, or by name.
+func relate(l lock, u *use) (guard, bool) {
+	g := guard{class: l.class, existing: true}
+	if l.path.global && l.path.fields == "" {
+		g.absolute, g.name = l.path, l.path.root.name
+		return g, true
+	}
+	if u.base != nil && u.path.valid() && l.path.root == u.path.root {
+		at := u.path.fields
+		for !strings.HasPrefix(l.path.fields, at+".") {
+			i := strings.LastIndexByte(at, '.')
+			if i < 0 {
+				return g, false
+			}
+			at = at[:i]
+			g.trim++
+		}
+		g.suffix = l.path.fields[len(at):]
+		return g, !strings.Contains(g.suffix, "[")
+	}
+	if u.base == nil && l.path.fields == "" { // two local variables
+		g.absolute, g.name = l.path, l.path.root.name
+		return g, true
+	}
+	return g, false
+}
+
+// variableOfClass returns the field or variable that has a lock.
+func (p *program) variableOfClass(class object) *types.Var {
+	f := p.files[class.file]
+	if f == nil {
+		return nil
+	}
+	for id, obj := range f.pkg.TypesInfo.Defs {
+		if v, ok := obj.(*types.Var); ok && id.Name == class.name && p.object(v) == class {
+			return v
+		}
+	}
+	for _, obj := range f.pkg.TypesInfo.Implicits { // not fields
+		if v, ok := obj.(*types.Var); ok && p.object(v) == class {
+			return v
+		}
+	}
+	return p.embeddedField(f, class)
+}
+
+// embeddedField finds an embedded field, which has no definition of its own.
+func (p *program) embeddedField(f *file, class object) (found *types.Var) {
+	ast.Inspect(f.syntax, func(n ast.Node) bool {
+		st, ok := n.(*ast.StructType)
+		if !ok {
+			return true
+		}
+		if t, ok := f.pkg.TypesInfo.TypeOf(st).(*types.Struct); ok {
+			for field := range t.Fields() {
+				if p.object(field) == class {
+					found = field
+				}
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// newField returns a new mutex beside a field.
+func (p *program) newField(t *target) *guard {
+	st := p.structOf(t.first().ident)
+	if st == nil {
+		return nil
+	}
+	taken := map[string]bool{}
+	if typ, ok := t.file.pkg.TypesInfo.TypeOf(st).(*types.Struct); ok {
+		for field := range typ.Fields() {
+			taken[field.Name()] = true
+		}
+	}
+	if spec := p.typeSpec(t.first().ident); spec != nil {
+		if named, ok := t.file.pkg.TypesInfo.Defs[spec.Name].Type().(*types.Named); ok {
+			for m := range named.Methods() {
+				taken[m.Name()] = true
+			}
+		}
+	}
+	name := unused([]string{"mu", lowered(t.first().v.Name()) + "Mu"}, taken)
+	if name == "" {
+		return nil
+	}
+	return &guard{class: object{name: "new " + t.first().key}, name: name, suffix: "." + name}
+}
+
+// newVariable returns a new mutex in a variable: beside a local variable, or at package level.
+func (p *program) newVariable(t *target) *guard {
+	taken := map[string]bool{}
+	for _, f := range p.files {
+		if f.pkg.PkgPath != t.file.pkg.PkgPath {
+			continue
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && (t.fn == nil || within(t.fn.node, id)) {
+				taken[id.Name] = true
+			}
+			return true
+		})
+	}
+	name := lowered(t.first().v.Name()) + "Mu"
+	names := []string{name}
+	if t.fn != nil && !t.isField() {
+		names = []string{"mu", name}
+	} else if spec := p.typeSpec(t.first().ident); spec != nil && t.isField() {
+		names = []string{lowered(spec.Name.Name) + raised(name)}
+	}
+	g := &guard{class: object{name: "new " + t.first().key}, name: unused(names, taken)}
+	g.absolute = path{root: object{name: g.name, file: "new"}, global: true}
+	if g.name == "" {
+		return nil
+	}
+	return g
+}
+
+func within(outer, inner ast.Node) bool {
+	return outer.Pos() <= inner.Pos() && inner.End() <= outer.End()
+}
+
+// unused returns the first name that is not taken, or "".
+func unused(names []string, taken map[string]bool) string {
+	for _, name := range names {
+		if !taken[name] {
+			return name
+		}
+	}
+	return ""
+}
+
+func lowered(name string) string {
+	upper := strings.TrimLeftFunc(name, unicode.IsUpper)
+	n := len(name) - len(upper)
+	if n > 1 && upper != "" {
+		n-- // the last of several is the start of the next word
+	}
+	return strings.ToLower(name[:n]) + name[n:]
+}
+
+func raised(name string) string { return strings.ToUpper(name[:1]) + name[1:] }

@@ -1,0 +1,172 @@
+package patch
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+)
+
+// merge makes one region of regions that touch, and of a read and a write between which nothing waits, since the
+// written value may depend on the read one. Regions inside of others vanish.
+func (r *repair) merge(fn *function, regions []*region) ([]*region, *refusal) {
+	slices.SortStableFunc(regions, func(a, b *region) int {
+		if a.start() != b.start() {
+			return int(a.start() - b.start())
+		}
+		return int(b.end() - a.end())
+	})
+	for _, s := range r.spans {
+		if s.fn == fn {
+			if why := r.join(&regions, s); why != nil {
+				return nil, why
+			}
+		}
+	}
+	var out []*region
+	for _, next := range regions {
+		if len(out) == 0 {
+			out = append(out, next)
+			continue
+		}
+		last := out[len(out)-1]
+		switch {
+		case last.start() <= next.start() && next.end() <= last.end() && last.lock == next.lock && (last.form != ahead || next.form == ahead):
+		case last.lock == next.lock && &last.list[0] == &next.list[0] && last.form == around && next.form != ahead && r.joins(last, next):
+			last.last, last.form = next.last, next.form
+		default:
+			out = append(out, next)
+			continue
+		}
+		last.uses = append(last.uses, next.uses...)
+		last.exclusive = last.exclusive || next.exclusive
+	}
+	return out, nil
+}
+
+func (g *region) start() token.Pos { return g.list[g.first].Pos() }
+func (g *region) end() token.Pos   { return g.list[g.last].End() }
+
+// maxGap bounds the statements between a read and a write that are put into one critical section.
+const maxGap = 3
+
+// joins reports whether two regions in one list are to be one.
+func (r *repair) joins(a, b *region) bool {
+	if b.first <= a.last+1 {
+		return true
+	}
+	if b.first-a.last-1 > maxGap || !slices.ContainsFunc(b.uses, func(u *use) bool { return u.write }) {
+		return false
+	}
+	for _, s := range a.list[a.last+1 : b.first] {
+		if r.p.waits(a.fn, s) != nil || leaves(s) != nil || r.spins(a.fn, s) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// join makes one region of those that a span covers.
+func (r *repair) join(regions *[]*region, s span) *refusal {
+	var inside []*region
+	for _, g := range *regions {
+		if g.start() <= s.last && s.first <= g.end() {
+			inside = append(inside, g)
+		}
+	}
+	if len(inside) == 0 {
+		return nil
+	}
+	list, first, last := r.common(s)
+	if list == nil {
+		return &refusal{s.first, "the check and the act have no statement list in common"}
+	}
+	one := &region{fn: s.fn, list: list, first: first, last: last, lock: inside[0].lock, exclusive: true}
+	for _, stmt := range list[first : last+1] {
+		if w := r.p.waits(s.fn, stmt); w != nil {
+			return refuse(w.at, "the lock would be held over %s", w.what)
+		}
+		if at := leaves(stmt); at != nil {
+			one.form = deferred // allowed only for the whole function, see check
+		}
+		if at := r.spins(s.fn, stmt); at != nil {
+			return refuse(at, "the loop may wait for other goroutines, and the lock would be held over it")
+		}
+	}
+	for _, g := range inside {
+		if g.lock != one.lock {
+			return &refusal{s.first, "the check and the act are about different objects"}
+		}
+		one.uses = append(one.uses, g.uses...)
+	}
+	*regions = append(slices.DeleteFunc(*regions, func(g *region) bool { return slices.Contains(inside, g) }), one)
+	return nil
+}
+
+// common returns the innermost list of statements that has both ends of a span, and the indices of their statements.
+func (r *repair) common(s span) (list []ast.Stmt, first, last int) {
+	inspectOwn(s.fn.body, func(n ast.Node) {
+		stmts := statements(n)
+		i := slices.IndexFunc(stmts, func(s1 ast.Stmt) bool { return s1.Pos() <= s.first && s.first < s1.End() })
+		j := slices.IndexFunc(stmts, func(s1 ast.Stmt) bool { return s1.Pos() <= s.last && s.last < s1.End() })
+		if i >= 0 && j >= i {
+			list, first, last = stmts, i, j
+		}
+	})
+	return list, first, last
+}
+
+// maxStatements bounds the functions that hold a lock to their end.
+const maxStatements = 12
+
+// wholeFunction returns the region from the first use to the end of the function, if that is plainer than the given
+// regions: because they cannot be written, or are not plain statements, or are the whole function. It returns nil
+// if the function is not small or waits for something.
+func (r *repair) wholeFunction(fn *function, uses []*use, regions []*region, must bool) *region {
+	var one *region
+	for _, u := range uses {
+		i := slices.IndexFunc(fn.body.List, func(s ast.Stmt) bool { return within(s, u.expr) })
+		if i < 0 {
+			return nil
+		}
+		lock := r.g.expression(r.p, u, r.texts.of)
+		if one == nil {
+			one = &region{fn: fn, list: fn.body.List, first: i, last: len(fn.body.List) - 1, form: deferred, lock: lock}
+		}
+		one.first = min(one.first, i)
+		one.uses = append(one.uses, u)
+		one.exclusive = one.exclusive || u.write || !r.g.rw
+		if lock != one.lock {
+			return nil
+		}
+	}
+	plain := !must
+	for _, g := range regions {
+		whole := g.form == around && &g.list[0] == &fn.body.List[0] && g.last-g.first+1 == len(g.list)
+		single := g.form == deferred && len(regions) == 1
+		plain = plain && (g.form == around || single) && !whole
+	}
+	if plain {
+		return nil
+	}
+	size := 0
+	inspectOwn(fn.body, func(n ast.Node) {
+		if _, ok := n.(ast.Stmt); ok {
+			size++
+		}
+	})
+	if size > maxStatements {
+		return nil
+	}
+	for _, s := range one.list[one.first:] {
+		if r.p.waits(fn, s) != nil || r.spins(fn, s) != nil {
+			return nil
+		}
+		if _, ok := s.(*ast.GoStmt); ok {
+			return nil
+		}
+	}
+	if r.check(one) != nil {
+		return nil
+	}
+	return one
+}

@@ -1,0 +1,401 @@
+package patch
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+)
+
+// start is a place at which functions are started in other goroutines.
+type start struct {
+	in      *function
+	at      ast.Node
+	begins  []*function
+	literal *function // the literal that is started, if it is one
+	group   path      // the WaitGroup that its end is told to, if it is known
+	reaches map[*function]bool
+}
+
+// waiting has the functions of other packages that call a function before they return.
+var waiting = map[string]bool{
+	"(*testing.T).Run": true, "(*testing.B).Run": true, "(*sync.Once).Do": true, "(*testing.common).Cleanup": true,
+}
+
+// starts returns the places in the program at which goroutines begin. A function that is passed to another
+// package may be started by it.
+func (p *program) starts() (out []*start) {
+	for _, fn := range p.functions {
+		info := fn.pkg.TypesInfo
+		for _, c := range fn.calls {
+			switch {
+			case c.started:
+				s := &start{in: fn, at: c.expr, begins: p.possible(c)}
+				if lit, ok := ast.Unparen(c.expr.Fun).(*ast.FuncLit); ok {
+					s.literal = p.byNode[lit]
+					s.group = p.doneBy(s.literal)
+				}
+				out = append(out, s)
+			case c.std != nil && c.known && !waiting[c.std.FullName()] && !isPure(info, c.expr):
+				for _, arg := range c.expr.Args {
+					begins, any := p.passed(info, arg)
+					if any {
+						begins = p.allTaken()
+					}
+					if len(begins) == 0 {
+						continue
+					}
+					s := &start{in: fn, at: c.expr, begins: begins}
+					if c.std.FullName() == "(*sync.WaitGroup).Go" {
+						s.literal = begins[0]
+						s.group = p.pathOf(info, ast.Unparen(c.expr.Fun).(*ast.SelectorExpr).X)
+					}
+					out = append(out, s)
+				}
+			}
+		}
+	}
+	for _, s := range out {
+		s.reaches = p.reach(s.begins)
+	}
+	return out
+}
+
+// passed returns the function that an argument is. If it may be any, any is set.
+func (p *program) passed(info *types.Info, arg ast.Expr) (out []*function, any bool) {
+	if t := info.TypeOf(arg); t == nil {
+		return nil, false
+	} else if _, ok := t.Underlying().(*types.Signature); !ok {
+		return nil, false
+	}
+	switch arg := ast.Unparen(arg).(type) {
+	case *ast.FuncLit:
+		return []*function{p.byNode[arg]}, false
+	case *ast.Ident:
+		if f, ok := info.Uses[arg].(*types.Func); ok {
+			if fn := p.byObject[p.object(f)]; fn != nil {
+				return []*function{fn}, false
+			}
+			return nil, false
+		}
+	case *ast.SelectorExpr:
+		if f, ok := info.Uses[arg.Sel].(*types.Func); ok {
+			if fn := p.byObject[p.object(f)]; fn != nil {
+				return []*function{fn}, false
+			}
+			return nil, false
+		}
+	}
+	return nil, true
+}
+
+// reach returns the functions that calls lead to.
+func (p *program) reach(from []*function) map[*function]bool {
+	seen := map[*function]bool{}
+	var work []*function
+	add := func(list []*function) {
+		for _, fn := range list {
+			if !seen[fn] {
+				seen[fn] = true
+				work = append(work, fn)
+			}
+		}
+	}
+	unknown := map[string]bool{} // calls of any function, and of any method of a name, that have been followed
+	once := func(name string, list func() []*function) {
+		if !unknown[name] {
+			unknown[name] = true
+			add(list())
+		}
+	}
+	add(from)
+	for len(work) > 0 {
+		fn := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, c := range fn.calls {
+			switch {
+			case c.started:
+			case c.known:
+				add(c.callees)
+			case c.std != nil:
+				once(c.std.Name(), func() []*function { return p.possible(c) })
+			default:
+				once("", p.allTaken)
+			}
+			for _, arg := range c.expr.Args {
+				if list, any := p.passed(fn.pkg.TypesInfo, arg); any {
+					once("", p.allTaken)
+				} else {
+					add(list)
+				}
+			}
+		}
+	}
+	return seen
+}
+
+// doneBy returns the WaitGroup whose Done a literal defers, if it does so first of all.
+func (p *program) doneBy(fn *function) path {
+	if len(fn.body.List) == 0 {
+		return path{}
+	}
+	if d, ok := fn.body.List[0].(*ast.DeferStmt); ok { // so it runs after all others
+		if sel, ok := ast.Unparen(d.Call.Fun).(*ast.SelectorExpr); ok {
+			if f, ok := fn.pkg.TypesInfo.Uses[sel.Sel].(*types.Func); ok && f.FullName() == "(*sync.WaitGroup).Done" {
+				return p.pathOf(fn.pkg.TypesInfo, sel.X)
+			}
+		}
+	}
+	return path{}
+}
+
+// ordering knows which accesses no other goroutine can come between.
+type ordering struct {
+	p      *program
+	starts []*start // those that lead to an access to the variable
+}
+
+func (p *program) newOrdering(all []*start, uses []*use) *ordering {
+	o := &ordering{p: p}
+	for _, s := range all {
+		for _, u := range uses {
+			if s.reaches[u.fn] {
+				o.starts = append(o.starts, s)
+				break
+			}
+		}
+	}
+	return o
+}
+
+// alone reports whether no other goroutine can access the variable at the same time as u: it is not shared yet, or
+// all goroutines that access it have not begun, or have been waited for.
+func (o *ordering) alone(u *use, t *target) bool {
+	if u.fn == nil || o.initializes(u.fn) {
+		return true
+	}
+	return o.fresh(u) || o.beforeCaptured(u, t) || o.outside(u, t)
+}
+
+// initializes reports whether a function is one of those named init, which run before all others, and no goroutine
+// begins in it.
+func (o *ordering) initializes(fn *function) bool {
+	decl, ok := fn.node.(*ast.FuncDecl)
+	return ok && decl.Recv == nil && fn.name == "init" && !slices.ContainsFunc(o.starts, func(s *start) bool { return !o.p.isRoot(s.in) })
+}
+
+// outside reports whether u runs before the goroutines begin, or after they have been waited for.
+func (o *ordering) outside(u *use, t *target) bool {
+	local := t.fn != nil && !t.isField() && u.fn == t.fn // each call of the function has a variable of its own
+	if !local && !o.p.isRoot(u.fn) {
+		return false
+	}
+	for _, s := range o.starts {
+		if local && s.in != u.fn || !local && (s.reaches[u.fn] || !o.p.isRoot(s.in)) {
+			return false
+		}
+		joined := o.p.joined(s)
+		switch {
+		case s.in != u.fn:
+			if joined == nil {
+				return false
+			}
+		case u.expr.Pos() < s.at.Pos():
+			if o.p.commonLoop(u.expr, s.at) {
+				return false
+			}
+		case joined == nil || u.expr.Pos() < joined.End():
+			return false
+		}
+	}
+	return true
+}
+
+// isRoot reports whether a function runs by itself: main, or a test that runs at the same time as no other one.
+func (p *program) isRoot(fn *function) bool {
+	decl, ok := fn.node.(*ast.FuncDecl)
+	if !ok || decl.Recv != nil || p.taken[fn] {
+		return false
+	}
+	for _, other := range p.functions {
+		for _, c := range other.calls {
+			for _, callee := range c.callees {
+				if callee == fn {
+					return false
+				}
+			}
+		}
+	}
+	if fn.name == "main" {
+		return fn.pkg.Name == "main"
+	}
+	if p.parallel || len(fn.typ.Params.List) != 1 {
+		return false
+	}
+	t := fn.pkg.TypesInfo.TypeOf(fn.typ.Params.List[0].Type)
+	return t != nil && t.String() == "*testing.T"
+}
+
+// joined returns the statement of a function that waits for the goroutines of a start, on all paths after it.
+func (p *program) joined(s *start) ast.Stmt {
+	if !s.group.valid() {
+		return nil
+	}
+	info := s.in.pkg.TypesInfo
+	for _, stmt := range s.in.body.List {
+		e, ok := stmt.(*ast.ExprStmt)
+		if !ok || stmt.Pos() < s.at.End() {
+			continue
+		}
+		call, ok := e.X.(*ast.CallExpr)
+		if !ok {
+			continue
+		}
+		sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+		if !ok {
+			continue
+		}
+		f, ok := info.Uses[sel.Sel].(*types.Func)
+		if ok && f.FullName() == "(*sync.WaitGroup).Wait" && p.pathOf(info, sel.X) == s.group {
+			return stmt
+		}
+	}
+	return nil
+}
+
+// commonLoop reports whether a loop of the function contains two nodes.
+func (p *program) commonLoop(a, b ast.Node) bool {
+	for n := p.parents[a]; n != nil && p.byNode[n] == nil; n = p.parents[n] {
+		switch n.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			if n.Pos() <= b.Pos() && b.End() <= n.End() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fresh reports whether u is about a struct that the function has just made, and that it has used for nothing but
+// its fields.
+func (o *ordering) fresh(u *use) bool {
+	id, ok := ast.Unparen(u.base).(*ast.Ident)
+	if u.base == nil || !ok {
+		return false
+	}
+	info := u.fn.pkg.TypesInfo
+	v, ok := info.Uses[id].(*types.Var)
+	if !ok || isGlobal(v) {
+		return false
+	}
+	def := o.p.made(u.fn, v)
+	if def == nil {
+		return false
+	}
+	for n := o.p.parents[u.expr]; n != nil && n != u.fn.node; n = o.p.parents[n] {
+		switch n.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			if def.Pos() < n.Pos() {
+				return false
+			}
+		}
+	}
+	fresh := true
+	ast.Inspect(u.fn.body, func(n ast.Node) bool {
+		other, ok := n.(*ast.Ident)
+		if !ok || info.Uses[other] != v || other.Pos() >= u.expr.Pos() {
+			return true
+		}
+		sel, ok := o.p.parents[other].(*ast.SelectorExpr)
+		if !ok || o.p.around(other) != u.fn {
+			fresh = false
+		} else if selection := info.Selections[sel]; selection == nil || selection.Kind() != types.FieldVal {
+			fresh = false
+		} else if addr, ok := o.p.parents[sel].(*ast.UnaryExpr); ok && addr.Op == token.AND {
+			fresh = false
+		}
+		return true
+	})
+	return fresh
+}
+
+// made returns the definition of a local variable whose value is a new struct, or nil.
+func (p *program) made(fn *function, v *types.Var) (def ast.Node) {
+	info := fn.pkg.TypesInfo
+	inspectOwn(fn.body, func(n ast.Node) {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			if len(n.Lhs) != 1 || len(n.Rhs) != 1 {
+				return
+			}
+			if id, ok := n.Lhs[0].(*ast.Ident); ok && info.Defs[id] == v && makes(info, n.Rhs[0]) {
+				def = n
+			}
+		case *ast.ValueSpec:
+			if len(n.Names) == 1 && info.Defs[n.Names[0]] == v && (len(n.Values) == 0 && !isPointer(v.Type()) || len(n.Values) == 1 && makes(info, n.Values[0])) {
+				def = n
+			}
+		}
+	})
+	return def
+}
+
+func isPointer(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Pointer)
+	return ok
+}
+
+func makes(info *types.Info, e ast.Expr) bool {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.CompositeLit:
+		return true
+	case *ast.UnaryExpr:
+		_, ok := e.X.(*ast.CompositeLit)
+		return ok
+	case *ast.CallExpr:
+		id, ok := e.Fun.(*ast.Ident)
+		_, builtin := info.Uses[id].(*types.Builtin)
+		return ok && builtin && id.Name == "new"
+	}
+	return false
+}
+
+// beforeCaptured reports whether u is about a local variable, in the function that declares it and before any
+// literal names it.
+func (o *ordering) beforeCaptured(u *use, t *target) bool {
+	if t.isField() || t.fn == nil || u.fn != t.fn {
+		return false
+	}
+	captured := false
+	ast.Inspect(t.fn.body, func(n ast.Node) bool {
+		lit, ok := n.(*ast.FuncLit)
+		if !ok {
+			return true
+		}
+		ast.Inspect(lit.Body, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && u.fn.pkg.TypesInfo.Uses[id] == t.first().v {
+				if lit.Pos() < u.expr.Pos() {
+					captured = true
+				} else if o.p.commonLoop(u.expr, lit) && !o.p.commonLoopWithin(u.expr, lit, t.first().ident) {
+					captured = true
+				}
+			}
+			return true
+		})
+		return false
+	})
+	return !captured
+}
+
+// commonLoopWithin reports whether all loops that contain a and b contain the declaration, too.
+func (p *program) commonLoopWithin(a, b, declaration ast.Node) bool {
+	for n := p.parents[a]; n != nil && p.byNode[n] == nil; n = p.parents[n] {
+		switch n.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			if n.Pos() <= b.Pos() && b.End() <= n.End() && !(n.Pos() <= declaration.Pos() && declaration.End() <= n.End()) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,366 @@
+package patch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/token"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/infer"
+	"github.com/heisen-go/heisen/report"
+)
+
+// Result is what Make has done about findings.
+type Result struct {
+	// Repaired has a line for each variable that a lock guards now, such as "counter.n: guarded by the new mutex mu
+	// of counter".
+	Repaired []string
+	// Refused has the findings that are left.
+	Refused []Refusal
+
+	root     string
+	old, new map[string][]byte
+}
+
+// Refusal says why a finding is not repaired.
+type Refusal struct {
+	Fingerprint string
+	File        string // absolute; empty if the finding has no place in the module
+	Line        int
+	Reason      string
+}
+
+// String returns the refusal on one line.
+func (r Refusal) String() string {
+	if r.File == "" {
+		return fmt.Sprintf("%s is not repaired: %s", r.Fingerprint, r.Reason)
+	}
+	return fmt.Sprintf("%s:%d: %s is not repaired: %s", r.File, r.Line, r.Fingerprint, r.Reason)
+}
+
+// Changed returns the number of files that are changed.
+func (r *Result) Changed() int { return len(r.new) }
+
+// WriteDiff writes the changes in the unified format. The names of files are relative to the folder of the module.
+func (r *Result) WriteDiff(w io.Writer) error {
+	for _, name := range slices.Sorted(maps.Keys(r.new)) {
+		rel, err := filepath.Rel(r.root, name)
+		if err == nil && !filepath.IsLocal(rel) {
+			err = fmt.Errorf("%s is not in %s", name, r.root)
+		}
+		if err == nil {
+			err = writeDiff(w, filepath.ToSlash(rel), r.old[name], r.new[name])
+		}
+		if err != nil {
+			return fmt.Errorf("write a diff: %w", err)
+		}
+	}
+	return nil
+}
+
+// ErrSource is wrapped by errors of Make about source that does not compile.
+var ErrSource = errors.New("the source cannot be analyzed")
+
+// Make repairs findings of a module by locks. root is the folder of the module, and tags are the build tags besides
+// race. Make changes no files.
+//
+// The cost is that of type-checking the module, two or three times for each variable with a finding.
+func Make(ctx context.Context, root string, tags []string, findings []report.Finding) (*Result, error) {
+	m := &maker{ctx: ctx, root: root, tags: tags, result: &Result{root: root, old: map[string][]byte{}, new: map[string][]byte{}}}
+	if len(findings) == 0 {
+		return m.result, nil
+	}
+	if err := m.load(); err != nil {
+		return nil, fmt.Errorf("make a patch: %w", err)
+	}
+	if len(m.p.packages) == 0 {
+		return nil, fmt.Errorf("make a patch: %w: there are no packages in %s", ErrSource, root)
+	}
+	m.warnings = m.copies()
+	for i := range findings {
+		m.take(&findings[i])
+	}
+	for _, t := range m.grouped() {
+		if err := m.repair(t); err != nil {
+			return nil, fmt.Errorf("make a patch: %w", err)
+		}
+	}
+	return m.result, nil
+}
+
+// maker makes a patch.
+type maker struct {
+	ctx      context.Context
+	root     string
+	tags     []string
+	p        *program
+	texts    *texts
+	result   *Result
+	tasks    []*task
+	warnings map[string]int
+}
+
+// task is a variable with findings.
+type task struct {
+	keys     []string
+	group    string // variables of one group are to have one lock: fields of a type, or local variables of a function
+	spans    []place
+	findings []*report.Finding
+	parts    []*task // the tasks of a group
+}
+
+// place is a sequence of two accesses that must be atomic, in the lines of the original source.
+type place struct {
+	file        string
+	first, last int
+	calls       bool // the accesses are in functions that are called there
+}
+
+// load loads the module as it is changed so far.
+func (m *maker) load() error {
+	all, err := infer.Source{Dir: m.root, Packages: []string{"./..."}, Tags: m.tags, Tests: true, Overlay: m.result.new}.Load(m.ctx)
+	if m.ctx.Err() != nil {
+		return m.ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrSource, err)
+	}
+	fset := token.NewFileSet()
+	if len(all) > 0 {
+		fset = all[0].Fset
+	}
+	m.p = newProgram(all, fset)
+	read := map[string][]byte{}
+	m.texts = &texts{fset: fset, changed: m.result.new, read: read}
+	return nil
+}
+
+// take finds the variable of a finding.
+func (m *maker) take(f *report.Finding) {
+	if f.Kind != heisen.Race && f.Kind != heisen.Atomicity {
+		m.refuse(f, "", 0, fmt.Sprintf("a lock does not repair a %s", f.Kind))
+		return
+	}
+	var found *target
+	for i := range f.Accesses {
+		a := &f.Accesses[i]
+		if len(a.Stack) == 0 {
+			m.refuse(f, "", 0, "an access has no stack")
+			return
+		}
+		at := a.Stack[0]
+		if m.p.fileNamed(at.File) == nil {
+			m.refuse(f, at.File, at.Line, "the access stands outside of the module")
+			return
+		}
+		t, why := m.p.targetOf(at.File, at.Line, a.Variable)
+		if why != "" {
+			m.refuse(f, at.File, at.Line, why)
+			return
+		}
+		if found != nil && found.first().object != t.first().object {
+			m.refuse(f, at.File, at.Line, fmt.Sprintf("the accesses name different variables, %s and %s, that share memory", found.names(), t.names()))
+			return
+		}
+		found = t
+	}
+	if found == nil {
+		m.refuse(f, "", 0, "it has no accesses")
+		return
+	}
+	key := found.first().key
+	i := slices.IndexFunc(m.tasks, func(t *task) bool { return t.keys[0] == key })
+	if i < 0 {
+		i = len(m.tasks)
+		t := &task{keys: []string{key}}
+		if found.isField() || found.fn != nil {
+			t.group = key[:strings.LastIndex(key, ".")]
+			t.group = strings.TrimRight(t.group, "'")
+			if known := m.p.candidates(m.p.uses(found)); len(known) > 0 {
+				t.group += " " + known[0].class.name
+			}
+		}
+		m.tasks = append(m.tasks, t)
+	}
+	t := m.tasks[i]
+	t.findings = append(t.findings, f)
+	if f.Kind == heisen.Atomicity {
+		s, why := sequence(f)
+		if why != "" {
+			t.findings = t.findings[:len(t.findings)-1]
+			m.refuse(f, f.Accesses[0].Stack[0].File, f.Accesses[0].Stack[0].Line, why)
+			if len(t.findings) == 0 {
+				m.tasks = slices.Delete(m.tasks, i, i+1)
+			}
+			return
+		}
+		t.spans = append(t.spans, s)
+	}
+}
+
+// sequence returns the two places that must be atomic: in the innermost function that both accesses stand in or that has
+// called both.
+func sequence(f *report.Finding) (place, string) {
+	first, last := f.Accesses[0].Stack, f.Accesses[len(f.Accesses)-1].Stack
+	if len(f.Accesses) < 3 || f.Accesses[0].Thread != f.Accesses[len(f.Accesses)-1].Thread {
+		return place{}, "it is no sequence of two accesses by one goroutine"
+	}
+	for n := 0; n < len(first) && n < len(last); n++ {
+		a, b := first[len(first)-1-n], last[len(last)-1-n]
+		if a == b {
+			continue
+		}
+		if a.Func != b.Func || a.File != b.File {
+			return place{}, "the two accesses have no function in common"
+		}
+		return place{a.File, a.Line, b.Line, n < len(first)-1 || n < len(last)-1}, ""
+	}
+	at := first[0]
+	return place{at.File, at.Line, at.Line, false}, ""
+}
+
+func (m *maker) refuse(f *report.Finding, file string, line int, reason string) {
+	m.result.Refused = append(m.result.Refused, Refusal{f.Fingerprint, file, line, reason})
+}
+
+// grouped puts variables of one group into one task, so that one mutex guards them.
+func (m *maker) grouped() (out []*task) {
+	for _, t := range m.tasks {
+		i := -1
+		if t.group != "" && !t.calls() {
+			i = slices.IndexFunc(out, func(o *task) bool { return o.group == t.group && !o.calls() })
+		}
+		if i < 0 {
+			one := *t
+			one.parts = []*task{t}
+			out = append(out, &one)
+			continue
+		}
+		out[i].keys = append(slices.Clip(out[i].keys), t.keys...)
+		out[i].spans = append(slices.Clip(out[i].spans), t.spans...)
+		out[i].findings = append(slices.Clip(out[i].findings), t.findings...)
+		out[i].parts = append(out[i].parts, t)
+	}
+	return out
+}
+
+// calls reports whether a sequence of calls is to be atomic.
+func (t *task) calls() bool {
+	return slices.ContainsFunc(t.spans, func(s place) bool { return s.calls })
+}
+
+// repair repairs a task, or says why it is not repaired.
+func (m *maker) repair(t *task) error {
+	target := m.target(t)
+	if target == nil {
+		return m.leave(t, &refusal{reason: "the variable is not found"})
+	}
+	var first *refusal
+	for _, try := range m.attempts(t, target) {
+		r, why := try()
+		if why == nil {
+			summary := m.summary(r)
+			if why = m.accept(r); why == nil {
+				m.result.Repaired = append(m.result.Repaired, summary)
+				return nil
+			}
+		}
+		if m.ctx.Err() != nil {
+			return m.ctx.Err()
+		}
+		if first == nil && why != nil {
+			first = why
+		}
+	}
+	if len(t.parts) > 1 { // no lock for all of them: one for each
+		for _, part := range t.parts {
+			if err := m.repair(part); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if first == nil {
+		first = &refusal{target.first().ident.Pos(), "no lock can be declared beside it"}
+	}
+	return m.leave(t, first)
+}
+
+// leave refuses the findings of a task.
+func (m *maker) leave(t *task, why *refusal) error {
+	at := m.p.position(why.at)
+	line := m.originalLine(at.Filename, at.Line)
+	for _, f := range t.findings {
+		m.refuse(f, at.Filename, line, why.reason)
+	}
+	return nil
+}
+
+// target finds the variables of a task in the source as it is now.
+func (m *maker) target(t *task) *target {
+	var out *target
+	for _, key := range t.keys {
+		found := m.p.byKey(key)
+		if found == nil {
+			return nil
+		}
+		if out == nil {
+			out = found
+		} else {
+			out.variables = append(out.variables, found.variables...)
+		}
+	}
+	return out
+}
+
+// summary says which lock guards a target now.
+func (m *maker) summary(r *repair) string {
+	what := r.t.names()
+	if spec := m.p.typeSpec(r.t.first().ident); spec != nil && r.t.isField() {
+		what = spec.Name.Name + "." + what
+	}
+	if r.g.existing {
+		return fmt.Sprintf("%s: %s guards it everywhere now", what, r.g.class.name)
+	}
+	return fmt.Sprintf("%s: guarded by a new mutex, %s", what, r.g.name)
+}
+
+// accept applies a repair, and checks that the result compiles and copies no mutex.
+func (m *maker) accept(r *repair) *refusal {
+	e, why := r.write()
+	if why != nil {
+		return why
+	}
+	at := r.t.first().ident.Pos()
+	changed, err := e.apply()
+	if err != nil {
+		return &refusal{at, err.Error()}
+	}
+	before, p := maps.Clone(m.result.new), m.p
+	texts := m.texts
+	maps.Copy(m.result.new, changed)
+	err = m.load()
+	if err == nil && !containsAll(m.warnings, m.copies()) {
+		err = errors.New("the mutex would be copied")
+	}
+	if err != nil {
+		m.result.new, m.p, m.texts = before, p, texts
+		texts.changed = before
+		return &refusal{at, fmt.Sprintf("with a lock the source would not compile or copy it: %v", err)}
+	}
+	for name := range changed {
+		if _, ok := m.result.old[name]; !ok {
+			if m.result.old[name], err = os.ReadFile(name); err != nil {
+				return &refusal{at, err.Error()}
+			}
+		}
+	}
+	return nil
+}

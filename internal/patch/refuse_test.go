@@ -1,0 +1,172 @@
+package patch_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/patch"
+	"github.com/heisen-go/heisen/report"
+)
+
+// makePatch makes a patch for a package in one file. Comments of the form "// race: c.n" mark the accesses of one data race.
+func makePatch(t *testing.T, source string) (result *patch.Result, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	file := filepath.Join(dir, "p.go")
+	for name, text := range map[string]string{"go.mod": "module example.com/p\n\ngo 1.25\n", "p.go": source} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := report.Finding{Kind: heisen.Race, Fingerprint: "0123456789abcdef"}
+	for i, line := range strings.Split(source, "\n") {
+		if _, expr, ok := strings.Cut(line, "// race: "); ok {
+			f.Accesses = append(f.Accesses, report.Access{
+				Op: "write", Variable: strings.TrimSpace(expr), Stack: []report.Frame{{Func: "p.f", File: file, Line: i + 1}},
+			})
+		}
+	}
+	result, err := patch.Make(context.Background(), dir, nil, []report.Finding{f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result, dir
+}
+
+// TestRefused: a finding that no lock repairs safely is refused, and the place and the reason are said.
+func TestRefused(t *testing.T) {
+	for _, test := range []struct{ name, source, want string }{
+		{"held over a channel operation", `
+type box struct { n int; c chan int }
+func (b *box) f() { for range b.n { <-b.c } } // race: b.n
+func (b *box) g() { b.n = <-b.c }
+`, "the lock would be held over a channel operation"},
+		{"held over a call that waits", `
+import "time"
+type box struct { n int }
+func (b *box) pause() int { time.Sleep(1); return 1 }
+func (b *box) g() { b.n = b.pause() } // race: b.n
+`, "the lock would be held over the call of b.pause, which may wait at p.go"},
+		{"held over unknown code", `
+type box struct { n int }
+func (b *box) g(f func() int) { b.n = f() } // race: b.n
+`, "the lock would be held over the call of f"},
+		{"taken twice", `
+type box struct { n int }
+func (b *box) get() int { return b.n } // race: b.n
+func (b *box) double() { b.n = 2 * b.get() }
+`, "b.get takes the lock, too"},
+		{"callers hold the lock, and callees take it", `
+import "sync"
+type a struct { mu sync.Mutex; n int; b *b }
+type b struct { mu sync.Mutex; n int }
+func (x *a) up() { x.mu.Lock(); x.b.mu.Lock(); x.b.n++; x.b.mu.Unlock(); x.n++; x.mu.Unlock() }
+func (y *b) down(x *a) { y.mu.Lock(); x.get(); y.mu.Unlock() }
+func (x *a) get() (n int) { m.Lock(); defer m.Unlock(); n = x.n; y(); return n } // race: x.n
+func y() { m.Lock(); m.Unlock() }
+var m sync.Mutex
+func (x *a) all() { x.n = other(x) }
+func other(x *a) int { x.mu.Lock(); defer x.mu.Unlock(); x.get(); return 1 }
+`, "takes the lock, too"},
+		{"address taken", `
+type box struct { n int }
+func (b *box) f() *int { return &b.n }
+func (b *box) g() { b.n++ } // race: b.n
+`, "the address of b.n is taken"},
+		{"map passed on", `
+type box struct { m map[int]int }
+func (b *box) f() map[int]int { return b.m }
+func (b *box) g() { b.m[1]++ } // race: b.m
+`, "the map b.m is passed on"},
+		{"slice passed on", `
+type box struct { s []int }
+func (b *box) f() []int { return b.s }
+func (b *box) g() { b.s[1]++ } // race: b.s[1]
+`, "the slice b.s is passed on"},
+		{"struct copied", `
+type box struct { n int }
+func (b *box) f() box { return *b }
+func (b *box) g() { b.n++ } // race: b.n
+`, "the whole struct is read or written"},
+		{"reached through a pointer", `
+func g(p *int) { *p++ } // race: *p
+`, "the variable is reached through p"},
+		{"a loop that waits", `
+type box struct { done bool }
+func (b *box) wait() { for !b.done {} } // race: b.done
+func (b *box) end() { b.done = true }
+`, "the loop may wait for other goroutines"},
+		{"check and act around a wait", `
+import "time"
+type box struct { n int }
+func (b *box) g() { if b.n > 0 { time.Sleep(1); b.n-- } } // race: b.n
+`, "the lock would be held over the call of time.Sleep"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			result, dir := makePatch(t, "package p\n"+test.source)
+			if len(result.Repaired) > 0 {
+				var diff strings.Builder
+				result.WriteDiff(&diff)
+				t.Fatalf("repaired:\n%s", diff.String())
+			}
+			if len(result.Refused) != 1 || !strings.Contains(result.Refused[0].Reason, test.want) {
+				t.Fatalf("got %v, want %q", result.Refused, test.want)
+			}
+			if r := result.Refused[0]; r.File != filepath.Join(dir, "p.go") || r.Line < 2 {
+				t.Errorf("place %s:%d", r.File, r.Line)
+			}
+		})
+	}
+}
+
+// TestOtherLock: where the mutex that other accesses hold could lead to a deadlock, a new mutex is taken, and that only for
+// as long as nothing else is.
+func TestOtherLock(t *testing.T) {
+	for _, test := range []struct{ name, source string }{
+		{"held while another goroutine is waited for", `
+import "sync"
+type box struct { mu sync.Mutex; n int; c chan int }
+func (b *box) f() { b.mu.Lock(); b.n++; <-b.c; b.mu.Unlock() } // race: b.n
+func (b *box) g() { b.n++; b.c <- 1 }
+`},
+		{"of the same type", `
+import "sync"
+type box struct { mu sync.Mutex; n int }
+func move(a, b *box) { a.mu.Lock(); a.n--; b.n++; a.mu.Unlock() } // race: a.n
+`},
+		{"in the other order", `
+import "sync"
+type box struct { mu sync.Mutex; n int }
+var other sync.RWMutex
+func (b *box) f() { b.mu.Lock(); other.Lock(); other.Unlock(); b.n++; b.mu.Unlock() } // race: b.n
+func (b *box) g() { other.RLock(); b.n++; other.RUnlock() }
+`},
+		{"held for reading at a write", `
+import "sync"
+type box struct { mu sync.RWMutex; n int }
+func (b *box) f() { b.mu.RLock(); b.n++; b.mu.RUnlock() } // race: b.n
+func (b *box) g() { b.mu.Lock(); b.n++; b.mu.Unlock() }
+`},
+		{"held by callers that cannot be told apart", `
+import "sync"
+type box struct { mu sync.Mutex; n int }
+func (b *box) Add() { b.n++ } // race: b.n
+func (b *box) Two() { b.mu.Lock(); b.Add(); b.n++; b.mu.Unlock() }
+`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			result, _ := makePatch(t, "package p\n"+test.source)
+			var diff strings.Builder
+			if err := result.WriteDiff(&diff); err != nil {
+				t.Fatal(err)
+			}
+			if len(result.Repaired) != 1 || !strings.Contains(diff.String(), "nMu.Unlock()") || strings.Contains(diff.String(), "+\tb.mu.") {
+				t.Errorf("%v %v\n%s", result.Repaired, result.Refused, diff.String())
+			}
+		})
+	}
+}

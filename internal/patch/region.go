@@ -1,0 +1,307 @@
+package patch
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"slices"
+)
+
+// form is how a critical section is written.
+type form uint8
+
+const (
+	around   form = iota // Lock before the statements, Unlock after them
+	deferred             // Lock and defer Unlock before the statements, to the end of the function
+	ahead                // the values are read before the statement, into new variables
+)
+
+// region is a critical section: statements that stand one after the other in a list.
+type region struct {
+	fn          *function
+	list        []ast.Stmt
+	first, last int
+	form        form
+	uses        []*use
+	lock        string // as source
+	exclusive   bool
+	init        ast.Stmt // of an if statement, to be moved ahead of it
+	names       []string // of new variables
+}
+
+// refusal is a reason not to patch something.
+type refusal struct {
+	at     token.Pos
+	reason string
+}
+
+func refuse(n ast.Node, format string, args ...any) *refusal {
+	return &refusal{n.Pos(), fmt.Sprintf(format, args...)}
+}
+
+// repair places a lock at the uses of a target that lack it.
+type repair struct {
+	p      *program
+	t      *target
+	g      *guard
+	uses   []*use // that lack the lock
+	spans  []span // what must be atomic
+	texts  *texts
+	result []*region
+	order  map[object]map[object]bool // that the repairs add
+
+	accessors bool // the uses are calls of functions that access the target
+}
+
+// span is a check and an act that must be atomic: places in one function.
+type span struct {
+	fn          *function
+	first, last token.Pos
+}
+
+// place fills in the regions.
+func (r *repair) place() *refusal {
+	byFunction := map[*function][]*use{}
+	var functions []*function
+	for _, u := range r.uses {
+		if u.fn == nil {
+			return refuse(u.expr, "an initial value would have to hold the lock")
+		}
+		if byFunction[u.fn] == nil {
+			functions = append(functions, u.fn)
+		}
+		byFunction[u.fn] = append(byFunction[u.fn], u)
+	}
+	for _, fn := range functions {
+		regions, why := r.inFunction(fn, byFunction[fn])
+		if why != nil {
+			return why
+		}
+		r.result = append(r.result, regions...)
+	}
+	for _, region := range r.result {
+		if why := r.check(region); why != nil {
+			return why
+		}
+	}
+	return r.acyclic()
+}
+
+// inFunction returns the regions of a function.
+func (r *repair) inFunction(fn *function, uses []*use) ([]*region, *refusal) {
+	var regions []*region
+	var failed *refusal
+	for _, u := range uses {
+		lock := r.g.expression(r.p, u, r.texts.of)
+		if lock == "" {
+			return nil, refuse(u.expr, "%s has no lock that can be named there", r.texts.of(u.expr))
+		}
+		region, why := r.around(u)
+		if why != nil {
+			failed = why
+			region, _ = r.statement(u)
+			region.form = ahead
+		}
+		region.lock = lock
+		regions = append(regions, region)
+	}
+	if failed == nil {
+		regions, failed = r.merge(fn, regions)
+	}
+	if whole := r.wholeFunction(fn, uses, regions, failed != nil); whole != nil {
+		return []*region{whole}, nil
+	}
+	return regions, failed
+}
+
+// statement returns the region of the statement in a list that a use stands in.
+func (r *repair) statement(u *use) (*region, ast.Stmt) {
+	for n := ast.Node(u.expr); ; n = r.p.parents[n] {
+		stmt, ok := n.(ast.Stmt)
+		if !ok || r.p.around(n) != u.fn && r.p.byNode[n] != u.fn {
+			continue
+		}
+		list := statements(r.p.parents[n])
+		if i := slices.Index(list, stmt); i >= 0 {
+			return &region{fn: u.fn, list: list, first: i, last: i, uses: []*use{u}, exclusive: u.write || !r.g.rw}, stmt
+		}
+	}
+}
+
+// statements returns the list of statements that a node is.
+func statements(n ast.Node) []ast.Stmt {
+	switch n := n.(type) {
+	case *ast.BlockStmt:
+		return n.List
+	case *ast.CaseClause:
+		return n.Body
+	case *ast.CommClause:
+		return n.Body
+	}
+	return nil
+}
+
+// around returns the plainest region for a use by itself.
+func (r *repair) around(u *use) (*region, *refusal) {
+	region, stmt := r.statement(u)
+	w := r.p.waits(u.fn, stmt)
+	switch s := stmt.(type) {
+	case *ast.ReturnStmt:
+		region.form = deferred
+		if w == nil {
+			return region, nil
+		}
+	case *ast.IfStmt:
+		if r.writesIn(s.Body, u) || s.Else != nil && r.writesIn(s.Else, u) {
+			return region, r.compound(u, s, w) // check and act
+		}
+		if s.Init != nil && within(s.Init, u.expr) {
+			return r.initAhead(region, s, u)
+		}
+	case *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt, *ast.LabeledStmt, *ast.BlockStmt:
+		if why := r.compound(u, s, w); why == nil {
+			return region, nil
+		} else if r.readAhead(u, stmt) == nil {
+			return region, why
+		}
+	default:
+		if w == nil && !r.terminates(u.fn, s) {
+			return region, nil
+		}
+	}
+	if r.readAhead(u, stmt) != nil {
+		region.form = ahead
+		return region, nil
+	}
+	if w != nil {
+		return region, refuse(w.at, "the lock would be held over %s", w.what)
+	}
+	return region, refuse(u.expr, "%s is not read by a statement that the lock can be held around", r.texts.of(u.expr))
+}
+
+// terminates reports whether a statement is a call that does not return.
+func (r *repair) terminates(fn *function, s ast.Stmt) bool {
+	e, ok := s.(*ast.ExprStmt)
+	if !ok {
+		return false
+	}
+	call, ok := e.X.(*ast.CallExpr)
+	return ok && !mayReturn(fn.pkg.TypesInfo)(call)
+}
+
+// compound returns why the lock cannot be held around a statement with statements in it.
+func (r *repair) compound(u *use, s ast.Stmt, w *wait) *refusal {
+	if w != nil {
+		return refuse(w.at, "the lock would be held over %s", w.what)
+	}
+	if at := leaves(s); at != nil {
+		return refuse(at, "control leaves the statement that the lock would be held around")
+	}
+	if at := r.spins(u.fn, s); at != nil {
+		return refuse(at, "the loop may wait for other goroutines, and the lock would be held over it")
+	}
+	return nil
+}
+
+// initAhead moves the first statement of an if statement ahead of it.
+func (r *repair) initAhead(region *region, s *ast.IfStmt, u *use) (*region, *refusal) {
+	w := r.p.waits(u.fn, s.Init)
+	if w != nil {
+		return region, refuse(w.at, "the lock would be held over %s", w.what)
+	}
+	if why := r.compound(u, s, r.p.waits(u.fn, s)); why == nil && len(s.Body.List) <= 3 {
+		return region, nil // small enough as a whole
+	}
+	init, ok := s.Init.(*ast.AssignStmt)
+	if !ok || u.alias {
+		return region, refuse(s, "the if statement is too complex")
+	}
+	if _, isElse := r.p.parents[s].(*ast.IfStmt); isElse {
+		return region, refuse(s, "the if statement is too complex")
+	}
+	for _, left := range init.Lhs {
+		id, ok := left.(*ast.Ident)
+		if !ok || id.Name != "_" && init.Tok == token.DEFINE && r.named(u.fn, id.Name, s) {
+			return region, refuse(s, "the if statement is too complex")
+		}
+	}
+	region.form, region.init = ahead, init
+	return region, nil
+}
+
+// named reports whether a name occurs in a function outside of a node.
+func (r *repair) named(fn *function, name string, outside ast.Node) (found bool) {
+	for fn.parent != nil {
+		fn = fn.parent
+	}
+	ast.Inspect(fn.node, func(n ast.Node) bool {
+		if n == outside {
+			return false
+		}
+		id, ok := n.(*ast.Ident)
+		if !ok || id.Name != name {
+			return true
+		}
+		if sel, ok := r.p.parents[id].(*ast.SelectorExpr); !ok || sel.Sel != id {
+			found = true
+		}
+		return true
+	})
+	return found
+}
+
+// writesIn reports whether a part of a statement, in which u does not stand, writes the variable.
+func (r *repair) writesIn(part ast.Node, u *use) bool {
+	if within(part, u.expr) {
+		return false
+	}
+	return slices.ContainsFunc(r.uses, func(other *use) bool { return other.write && other.fn == u.fn && within(part, other.expr) })
+}
+
+// spins returns a loop in a node that may wait for other goroutines: nothing in it changes what its condition depends
+// on.
+func (r *repair) spins(fn *function, root ast.Node) (found ast.Node) {
+	info := fn.pkg.TypesInfo
+	inspectOwn(root, func(n ast.Node) {
+		loop, ok := n.(*ast.ForStmt)
+		if !ok || found != nil {
+			return
+		}
+		changes := false
+		inspectOwn(loop, func(n ast.Node) {
+			var targets []ast.Expr
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				targets = n.Lhs
+			case *ast.IncDecStmt:
+				targets = []ast.Expr{n.X}
+			case *ast.CallExpr:
+				targets = n.Args
+			}
+			for _, target := range targets {
+				v := variableOf(info, target)
+				if v != nil && loop.Cond != nil {
+					ast.Inspect(loop.Cond, func(n ast.Node) bool {
+						id, ok := n.(*ast.Ident)
+						changes = changes || ok && info.Uses[id] == v
+						return true
+					})
+				}
+			}
+		})
+		if !changes && (loop.Cond != nil || leaves(loop) == nil && !breaks(loop)) {
+			found = loop
+		}
+	})
+	return found
+}
+
+// breaks reports whether a loop has a break statement.
+func breaks(loop *ast.ForStmt) (found bool) {
+	ast.Inspect(loop.Body, func(n ast.Node) bool {
+		b, ok := n.(*ast.BranchStmt)
+		found = found || ok && b.Tok == token.BREAK
+		return true
+	})
+	return found
+}

@@ -1,0 +1,293 @@
+package patch
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"slices"
+)
+
+// use is an access to the variable that is repaired: an expression that names it, or a call of a function that
+// accesses it.
+type use struct {
+	fn    *function
+	expr  ast.Expr
+	base  ast.Expr // the struct of a field; nil for other variables, and if it has no expression
+	path  path     // of the struct, with embedded fields; of the variable itself if it is no field
+	write bool
+	part  bool // it is about an element of a slice
+	alias bool // the value leaves the statement and still leads to the elements of a map or slice
+	addr  bool // its address is taken
+}
+
+// find returns the variable that an access of a finding names, or nil.
+func (p *program) find(name string, line int, expr string) *types.Var {
+	for _, f := range p.files {
+		if p.position(f.syntax.Package).Filename != name {
+			continue
+		}
+		var found *types.Var
+		several := false
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			e, ok := n.(ast.Expr)
+			if !ok {
+				return true
+			}
+			first, last := p.position(e.Pos()).Line, p.position(e.End()).Line
+			if first > line || line > last || expr != "" && types.ExprString(ast.Unparen(e)) != expr {
+				return true
+			}
+			if v := variableOf(f.pkg.TypesInfo, e); v != nil {
+				if found != nil && p.object(v) != p.object(found) {
+					several = true
+				}
+				found = v
+			}
+			return true
+		})
+		if !several || expr != "" {
+			return found
+		}
+	}
+	return nil
+}
+
+// variableOf returns the variable that an expression ends in, or nil.
+func variableOf(info *types.Info, e ast.Expr) *types.Var {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		v, _ := info.ObjectOf(e).(*types.Var)
+		return v
+	case *ast.SelectorExpr:
+		v, _ := info.Uses[e.Sel].(*types.Var)
+		return v
+	case *ast.IndexExpr:
+		return variableOf(info, e.X)
+	case *ast.StarExpr:
+		return variableOf(info, e.X)
+	}
+	return nil
+}
+
+// uses returns the accesses to the variables of a target, by file and position.
+func (p *program) uses(t *target) (out []*use) {
+	for _, name := range slices.Sorted(maps.Keys(p.files)) {
+		f := p.files[name]
+		info := f.pkg.TypesInfo
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			v, ok := info.Uses[id].(*types.Var)
+			if !ok || !t.has(p.object(v)) {
+				return true
+			}
+			if u := p.useOf(info, id, t); u != nil {
+				out = append(out, u)
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// useOf describes an access by name. It returns nil for the key of a composite literal.
+func (p *program) useOf(info *types.Info, id *ast.Ident, t *target) *use {
+	u := &use{fn: p.around(id), expr: id}
+	for u.fn != nil && p.inline(u.fn) {
+		u.fn = u.fn.parent
+	}
+	if sel, ok := p.parents[id].(*ast.SelectorExpr); ok && sel.Sel == id {
+		u.expr = sel
+		if selection := info.Selections[sel]; selection != nil {
+			u.base = sel.X
+			if u.path = p.pathOf(info, sel.X); u.path.valid() {
+				u.path = through(u.path, selection)
+			}
+		}
+	} else if t.isField() {
+		return nil
+	}
+	if !t.isField() {
+		u.path = p.pathOf(info, u.expr)
+	}
+	p.classify(info, u)
+	return u
+}
+
+// classify finds out what a use does, from the expressions around it.
+func (p *program) classify(info *types.Info, u *use) {
+	var inner ast.Node = u.expr
+	for {
+		outer := p.parents[inner]
+		switch outer := outer.(type) {
+		case *ast.ParenExpr, *ast.StarExpr:
+		case *ast.SelectorExpr:
+			if selection := info.Selections[outer]; selection != nil && selection.Kind() == types.MethodVal {
+				_, pointer := selection.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
+				_, already := info.TypeOf(inner.(ast.Expr)).Underlying().(*types.Pointer)
+				u.write = u.write || pointer && !already
+				return
+			}
+			if _, pointer := info.TypeOf(inner.(ast.Expr)).Underlying().(*types.Pointer); pointer {
+				return // another variable
+			}
+		case *ast.IndexExpr:
+			if outer.X != inner {
+				return
+			}
+			u.part = true
+			if _, pointer := info.TypeOf(outer).Underlying().(*types.Pointer); pointer && !p.assigns(outer) {
+				return
+			}
+		case *ast.SliceExpr:
+			if outer.X != inner {
+				return
+			}
+		case *ast.UnaryExpr:
+			u.addr = outer.Op == token.AND
+			return
+		case *ast.IncDecStmt:
+			u.write = true
+			return
+		case *ast.RangeStmt:
+			u.write = outer.Key == inner || outer.Value == inner
+			return
+		case *ast.AssignStmt:
+			for i, left := range outer.Lhs {
+				if left == inner {
+					u.write = true
+					return
+				}
+				if len(outer.Lhs) == len(outer.Rhs) && outer.Rhs[i] == inner {
+					u.alias = leadsOn(info.TypeOf(inner.(ast.Expr)))
+				}
+			}
+			return
+		case *ast.CallExpr:
+			p.argument(info, u, outer, inner.(ast.Expr))
+			return
+		case *ast.ReturnStmt, *ast.ValueSpec, *ast.CompositeLit, *ast.KeyValueExpr, *ast.SendStmt:
+			if e, ok := inner.(ast.Expr); ok {
+				u.alias = leadsOn(info.TypeOf(e))
+			}
+			return
+		default:
+			return
+		}
+		inner = outer
+	}
+}
+
+// assigns reports whether an expression stands on the left of an assignment.
+func (p *program) assigns(e ast.Expr) bool {
+	switch outer := p.parents[e].(type) {
+	case *ast.AssignStmt:
+		for _, left := range outer.Lhs {
+			if left == e {
+				return true
+			}
+		}
+	case *ast.IncDecStmt:
+		return true
+	}
+	return false
+}
+
+// argument finds out what a call does with a use.
+func (p *program) argument(info *types.Info, u *use, call *ast.CallExpr, arg ast.Expr) {
+	if !leadsOn(info.TypeOf(arg)) {
+		return
+	}
+	if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok {
+		if _, builtin := info.Uses[id].(*types.Builtin); builtin {
+			switch id.Name {
+			case "delete", "clear":
+				u.write = true
+			case "copy":
+				u.write = call.Args[0] == arg
+			}
+			return
+		}
+	}
+	u.write, u.alias = true, !isPure(info, call)
+}
+
+// leadsOn reports whether values of a type lead to elements that belong to the variable.
+func leadsOn(t types.Type) bool {
+	if t == nil {
+		return false
+	}
+	switch t.Underlying().(type) {
+	case *types.Map, *types.Slice:
+		return true
+	}
+	return false
+}
+
+// copied returns an expression that reads or writes the whole struct of a field, other than a local variable, or nil.
+func (p *program) copied(t *target) (found ast.Expr) {
+	if !t.isField() {
+		return nil
+	}
+	spec := p.typeSpec(t.first().ident)
+	if spec == nil {
+		return nil
+	}
+	owner := p.object(t.file.pkg.TypesInfo.Defs[spec.Name])
+	for _, name := range slices.Sorted(maps.Keys(p.files)) {
+		f := p.files[name]
+		info := f.pkg.TypesInfo
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			if loop, ok := n.(*ast.RangeStmt); ok && loop.Value != nil && found == nil {
+				if named, ok := types.Unalias(info.TypeOf(loop.Value)).(*types.Named); ok && p.object(named.Obj()) == owner {
+					found = loop.Value
+				}
+			}
+			e, ok := n.(ast.Expr)
+			if !ok || found != nil || !info.Types[e].IsValue() {
+				return true
+			}
+			named, ok := types.Unalias(info.TypeOf(e)).(*types.Named)
+			if !ok || p.object(named.Obj()) != owner {
+				return true
+			}
+			switch e := e.(type) {
+			case *ast.Ident:
+				if v, ok := info.Uses[e].(*types.Var); !ok || !isGlobal(v) {
+					return true
+				}
+			case *ast.StarExpr, *ast.SelectorExpr, *ast.IndexExpr:
+			default:
+				return true
+			}
+			if !p.selects(info, e) {
+				found = e
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// selects reports whether the struct that an expression names is used only for a field or method, or for its address.
+func (p *program) selects(info *types.Info, e ast.Expr) bool {
+	switch outer := p.parents[e].(type) {
+	case *ast.SelectorExpr:
+		if outer.Sel == e {
+			return true // of the selection as a whole
+		}
+		if selection := info.Selections[outer]; selection != nil && selection.Kind() == types.MethodVal {
+			_, pointer := selection.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
+			return pointer
+		}
+		return true
+	case *ast.UnaryExpr:
+		return outer.Op == token.AND
+	case *ast.ParenExpr:
+		return p.selects(info, outer)
+	}
+	return false
+}

@@ -1,0 +1,263 @@
+package patch
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// write turns a repair into edits.
+func (r *repair) write() (*edits, *refusal) {
+	e := &edits{texts: r.texts, files: map[string][]edit{}}
+	if !r.g.existing {
+		if why := r.declare(e); why != nil {
+			return nil, why
+		}
+	}
+	for _, g := range r.result {
+		if why := r.section(e, g); why != nil {
+			return nil, why
+		}
+	}
+	return e, nil
+}
+
+// declare declares the new mutex.
+func (r *repair) declare(e *edits) *refusal {
+	t := r.t
+	pkg, err := e.importSync(t.file)
+	if err != nil {
+		return &refusal{t.first().ident.Pos(), err.Error()}
+	}
+	comment := "// guards " + t.names()
+	if r.accessors {
+		comment = "// makes sequences of accesses to " + t.names() + " atomic"
+	}
+	line := r.g.name + " " + pkg + ".Mutex " + comment
+	ident := t.first().ident
+	if t.isField() && !r.g.absolute.valid() {
+		field, ok := r.p.parents[ident].(*ast.Field)
+		if !ok {
+			return refuse(ident, "the field has no declaration of its own")
+		}
+		at := field.Pos()
+		if field.Doc != nil {
+			at = field.Doc.Pos()
+		}
+		e.before(at, line)
+		return nil
+	}
+	if t.isField() {
+		comment = strings.Replace(comment, "// guards ", "// guards "+r.p.typeSpec(ident).Name.Name+".", 1)
+		return r.beforeDeclaration(e, "var "+r.g.name+" "+pkg+".Mutex "+comment)
+	}
+	if t.fn == nil {
+		return r.besideVariable(e, line)
+	}
+	for n := ast.Node(ident); n != nil; n = r.p.parents[n] {
+		if n == t.fn.node || r.p.parents[n] == t.fn.node { // a parameter or result
+			e.before(t.fn.body.List[0].Pos(), "var "+line)
+			return nil
+		}
+		if slices.ContainsFunc(statements(r.p.parents[n]), func(s ast.Stmt) bool { return s == n }) {
+			switch n.(type) {
+			case *ast.AssignStmt, *ast.DeclStmt:
+				e.before(n.Pos(), "var "+line)
+				return nil
+			}
+			break
+		}
+	}
+	return refuse(ident, "%s is declared where no mutex can be declared beside it", ident.Name)
+}
+
+// beforeDeclaration inserts a line before the declaration of a type at package level.
+func (r *repair) beforeDeclaration(e *edits, line string) *refusal {
+	for n := ast.Node(r.t.first().ident); n != nil; n = r.p.parents[n] {
+		decl, ok := n.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		if _, top := r.p.parents[decl].(*ast.File); !top {
+			break
+		}
+		at := decl.Pos()
+		if decl.Doc != nil {
+			at = decl.Doc.Pos()
+		}
+		e.before(at, line, "")
+		return nil
+	}
+	return refuse(r.t.first().ident, "the type is declared in a function")
+}
+
+// besideVariable inserts a declaration after that of a package-level variable.
+func (r *repair) besideVariable(e *edits, line string) *refusal {
+	for n := ast.Node(r.t.first().ident); n != nil; n = r.p.parents[n] {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			continue
+		}
+		decl := r.p.parents[spec].(*ast.GenDecl)
+		if decl.Lparen.IsValid() {
+			e.after(spec.Pos(), spec.End(), line)
+		} else {
+			e.after(decl.Pos(), decl.End(), "", "var "+line)
+		}
+		return nil
+	}
+	return refuse(r.t.first().ident, "the declaration is not understood")
+}
+
+// section writes a critical section.
+func (r *repair) section(e *edits, g *region) *refusal {
+	take, give := ".Lock()", ".Unlock()"
+	if r.g.rw && !g.exclusive {
+		take, give = ".RLock()", ".RUnlock()"
+	}
+	comment := r.comment(g)
+	switch g.form {
+	case around:
+		e.before(g.start(), comment, g.lock+take)
+		e.after(g.start(), g.end(), g.lock+give)
+	case deferred:
+		e.before(g.start(), comment, g.lock+take, "defer "+g.lock+give, "")
+	case ahead:
+		lines := []string{comment, g.lock + take}
+		if g.init != nil {
+			stmt := g.list[g.first].(*ast.IfStmt)
+			lines = append(lines, e.texts.of(g.init))
+			e.replace(stmt.Init.Pos(), stmt.Cond.Pos(), "")
+		}
+		names := map[string]string{} // by expression
+		for _, u := range g.uses {
+			if g.init != nil && within(g.init, u.expr) {
+				continue
+			}
+			expr := r.readAhead(u, g.list[g.first])
+			if expr == nil {
+				return refuse(u.expr, "%s is not read by a statement that the lock can be held around", e.texts.of(u.expr))
+			}
+			text := e.texts.of(expr)
+			if names[text] == "" {
+				name := r.newName(g, u, expr, names)
+				if name == "" {
+					return refuse(u.expr, "there is no name for the value of %s", text)
+				}
+				names[text] = name
+				lines = append(lines, name+" := "+text)
+			}
+			e.replace(expr.Pos(), expr.End(), names[text])
+		}
+		lines = append(lines, g.lock+give)
+		e.before(g.start(), lines...)
+	}
+	return nil
+}
+
+// comment says what a critical section makes atomic.
+func (r *repair) comment(g *region) string {
+	reads, writes := false, false
+	var names []string
+	conditions := false
+	for _, u := range g.uses {
+		writes = writes || u.write
+		reads = reads || !u.write || r.updates(u)
+		conditions = conditions || !u.write && g.form != ahead && r.inCondition(u)
+		if name := strings.Join(strings.Fields(r.texts.of(u.expr)), " "); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if _, calls := g.uses[0].expr.(*ast.CallExpr); calls {
+		names = []string{r.t.names()}
+	}
+	verb := "is"
+	if len(names) > 1 {
+		names = []string{r.t.names()}
+		if len(r.t.variables) > 1 {
+			verb = "are"
+		}
+	}
+	switch {
+	case writes && conditions:
+		return fmt.Sprintf("// %s %s checked and changed in one step.", names[0], verb)
+	case reads && writes:
+		return fmt.Sprintf("// %s %s read and written in one step.", names[0], verb)
+	case writes:
+		return fmt.Sprintf("// %s %s written while nobody else accesses %s.", names[0], verb, pronoun(verb))
+	}
+	return fmt.Sprintf("// %s %s read while nobody writes %s.", names[0], verb, pronoun(verb))
+}
+
+func pronoun(verb string) string {
+	if verb == "are" {
+		return "them"
+	}
+	return "it"
+}
+
+// updates reports whether a write also reads: n++, n += 1, m[k] = append(m[k], x).
+func (r *repair) updates(u *use) bool {
+	for n := r.p.parents[u.expr]; n != nil; n = r.p.parents[n] {
+		switch n := n.(type) {
+		case *ast.IncDecStmt:
+			return true
+		case *ast.AssignStmt:
+			return n.Tok != token.ASSIGN && n.Tok != token.DEFINE
+		case ast.Stmt:
+			return false
+		}
+	}
+	return false
+}
+
+// inCondition reports whether a use stands in the condition of an if statement.
+func (r *repair) inCondition(u *use) bool {
+	for n := ast.Node(u.expr); n != nil; n = r.p.parents[n] {
+		if s, ok := r.p.parents[n].(*ast.IfStmt); ok {
+			return s.Cond == n || s.Init == n
+		}
+		if _, ok := n.(ast.Stmt); ok {
+			if s, ok := r.p.parents[n].(*ast.IfStmt); !ok || s.Init != n {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// newName returns a name for the value of an expression that the function does not use yet, or "".
+func (r *repair) newName(g *region, u *use, expr ast.Expr, others map[string]string) string {
+	base := ""
+	switch e := ast.Unparen(expr).(type) {
+	case *ast.CallExpr:
+		base = "length"
+	case *ast.SelectorExpr:
+		base = lowered(e.Sel.Name)
+	case *ast.IndexExpr:
+		base = "value"
+	case *ast.Ident:
+		base = "current"
+	}
+	if base == "" {
+		return ""
+	}
+	for _, name := range []string{base, base + "Now", "current" + raised(base), base + "2", base + "3", base + "4"} {
+		used := r.named(g.fn, name, nil) || types.Universe.Lookup(name) != nil || token.IsKeyword(name) ||
+			g.fn.pkg.Types.Scope().Lookup(name) != nil
+		for _, other := range others {
+			used = used || other == name
+		}
+		for _, other := range r.result {
+			used = used || other != g && other.fn == g.fn && slices.Contains(other.names, name)
+		}
+		if !used {
+			g.names = append(g.names, name)
+			return name
+		}
+	}
+	return ""
+}
