@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/heisen-go/heisen"
@@ -44,7 +46,8 @@ func (r *Resolver) resolve(f heisen.Finding, symbols *heisen.Symbols) report.Fin
 }
 
 // blocked resolves where goroutines are blocked: where has the operation that each was about to do,
-// with its object if that is known.
+// with its object if that is known. Goroutines of package testing that only wait for tests are left out,
+// if others are blocked.
 func (r *Resolver) blocked(where []heisen.Access, reasons []string, symbols *heisen.Symbols) []report.Blocked {
 	all := make([]report.Blocked, len(where))
 	for i, a := range where {
@@ -57,7 +60,17 @@ func (r *Resolver) blocked(where []heisen.Access, reasons []string, symbols *hei
 			all[i].Object, all[i].Variable = at.Object, at.Variable
 		}
 	}
+	if slices.ContainsFunc(all, func(g report.Blocked) bool { return !inHarness(g.Stack) }) {
+		all = slices.DeleteFunc(all, func(g report.Blocked) bool { return inHarness(g.Stack) })
+	}
 	return all
+}
+
+// inHarness reports whether a stack is that of a goroutine of package testing that runs no test.
+func inHarness(stack []report.Frame) bool {
+	return len(stack) > 0 && !slices.ContainsFunc(stack, func(f report.Frame) bool {
+		return !strings.HasPrefix(f.Func, "testing.") && filepath.Base(f.File) != "_testmain.go"
+	})
 }
 
 // influence describes an input from outside, and where the program first got it.
