@@ -152,7 +152,7 @@ func TestReductionRandom(t *testing.T) {
 
 // TestReductionLate: a potential race that is found after the transactions have ended counts for them.
 func TestReductionLate(t *testing.T) {
-	const x, y, mu = 64, 72, 1024
+	const x = 64
 	trace := []heisen.Record{
 		{Thread: 1, Op: heisen.Enter, Site: 1},
 		{Thread: 1, Op: heisen.Read, Object: x, Site: 2},
@@ -219,9 +219,10 @@ func TestReductionSteady(t *testing.T) {
 			heisen.Record{Thread: thread, Op: heisen.Release, Object: mu, Site: 7},
 			heisen.Record{Thread: thread, Op: heisen.Exit, Site: 8})
 	}
-	for _, r := range []heisen.Record{{Thread: 1, Op: heisen.Acquire, Object: mu, Site: 9}, {Thread: 1, Op: heisen.Read, Object: x, Site: 10}, {Thread: 1, Op: heisen.Release, Object: mu, Site: 11}} {
-		batch = append(batch, r)
-	}
+	batch = append(batch,
+		heisen.Record{Thread: 1, Op: heisen.Acquire, Object: mu, Site: 9},
+		heisen.Record{Thread: 1, Op: heisen.Read, Object: x, Site: 10},
+		heisen.Record{Thread: 1, Op: heisen.Release, Object: mu, Site: 11})
 	d := must.Make(atomicity.NewReduction())
 	for range 100 {
 		d.HandleRecords(batch)
