@@ -110,6 +110,7 @@
 //   - internal/recorder: the recorder that is injected into programs, and the receiver of its
 //     events.
 //   - internal/infer: proposes atomic sections from Go source.
+//   - internal/unhook: removes hooks from linked programs, where a focus.Plan says that accesses are safe.
 //   - internal/patch: repairs races and atomicity violations in Go source by locks, as a patch.
 //   - internal/private: makes folders and files that other users cannot change.
 //   - internal/processes: ends commands with everything that they have started.
