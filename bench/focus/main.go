@@ -1,0 +1,247 @@
+// Command focus compares full checking with checking under a plan (package focus), as Table 1 of Agarwal,
+// Sasturkar, Wang and Stoller does, on Go counterparts of their programs (bench/focus/programs). It prints
+// a table in Markdown.
+//
+//	go run ./bench/focus [-count n] [-only list] [-eraser=false]
+//
+// It must run in the folder of the module. For each program it makes a plan by heisen infer. Then it runs the
+// program, built in four ways, n times in turn, and takes medians of the processor time: plain, with go
+// build -race, with heisen build, and with heisen build -focus. The last two have the same detector inside.
+// With -eraser it also runs a smaller problem with the detector eraser, which works outside of the program,
+// without and with the plan.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/heisen-go/heisen/focus"
+)
+
+// program is a program of the table.
+type program struct {
+	name  string
+	small string // the size of the problem for Eraser, as the flag -n
+}
+
+var programs = []program{
+	{"elevator", "60000"}, {"tsp", "12"}, {"hedc", "60"}, {"moldyn", "2"}, {"raytracer", "60"}, {"montecarlo", "1500"},
+}
+
+// ways are the ways in which a program is built and run.
+const (
+	plain = iota
+	race
+	full
+	focused
+	eraser
+	focusedEraser
+	ways
+)
+
+// row is a line of the table.
+type row struct {
+	program
+	dir     string
+	plan    *focus.Plan
+	seconds [ways][]float64 // of processor time
+}
+
+func main() {
+	count := flag.Int("count", 5, "runs of each program in each way")
+	only := flag.String("only", "", "comma-separated `list` of programs")
+	withEraser := flag.Bool("eraser", true, "run Eraser, too")
+	flag.Parse()
+	if flag.NArg() > 0 || *count < 1 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := compare(*count, *only, *withEraser); err != nil {
+		fmt.Fprintln(os.Stderr, "focus:", err)
+		os.Exit(1)
+	}
+}
+
+func compare(count int, only string, withEraser bool) error {
+	dir, err := os.MkdirTemp("", "bench-focus-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	heisen := filepath.Join(dir, "heisen")
+	if _, err := run("go", "build", "-o", heisen, "./cmd/heisen"); err != nil {
+		return err
+	}
+	var rows []*row
+	for _, p := range programs {
+		if only != "" && !slices.Contains(strings.Split(only, ","), p.name) {
+			continue
+		}
+		r := &row{program: p, dir: filepath.Join(dir, p.name)}
+		if err := r.build(heisen); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		rows = append(rows, r)
+	}
+	if len(rows) == 0 {
+		return fmt.Errorf("none of the programs is in %q", only)
+	}
+	for n := range count {
+		for _, r := range rows {
+			if err := r.measure(heisen, withEraser); err != nil {
+				return fmt.Errorf("%s: %w", r.name, err)
+			}
+		}
+		fmt.Fprintf(os.Stderr, "\rround %d of %d", n+1, count)
+	}
+	fmt.Fprintln(os.Stderr)
+	print(rows, withEraser)
+	return nil
+}
+
+func (r *row) pkg() string { return "./bench/focus/programs/" + r.name }
+
+func (r *row) planFile() string { return filepath.Join(r.dir, "plan") }
+
+func (r *row) exe(way int) string { return filepath.Join(r.dir, fmt.Sprint(way)) }
+
+// build makes the plan and the programs.
+func (r *row) build(heisen string) error {
+	if err := os.Mkdir(r.dir, 0o777); err != nil {
+		return err
+	}
+	for _, command := range [][]string{
+		{heisen, "infer", "-plan", r.planFile(), r.pkg()},
+		{"go", "build", "-o", r.exe(plain), r.pkg()},
+		{"go", "build", "-race", "-o", r.exe(race), r.pkg()},
+		{heisen, "build", "-o", r.exe(full), r.pkg()},
+		{heisen, "build", "-o", r.exe(focused), "-focus", r.planFile(), r.pkg()},
+	} {
+		if _, err := run(command...); err != nil {
+			return err
+		}
+	}
+	file, err := os.Open(r.planFile())
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	r.plan, err = focus.DecodePlan(file)
+	return err
+}
+
+// measure runs the program once in each way.
+func (r *row) measure(heisen string, withEraser bool) error {
+	commands := [][]string{{r.exe(plain)}, {r.exe(race)}, {r.exe(full)}, {r.exe(focused)}}
+	if withEraser {
+		commands = append(commands,
+			[]string{heisen, "run", "-detect", "eraser", r.pkg(), "-n", r.small},
+			[]string{heisen, "run", "-detect", "eraser", "-focus", r.planFile(), r.pkg(), "-n", r.small})
+	}
+	for way, command := range commands {
+		seconds, err := run(command...)
+		if err != nil {
+			return err
+		}
+		r.seconds[way] = append(r.seconds[way], seconds)
+	}
+	return nil
+}
+
+// findings is the exit status of heisen run if Eraser reports something. It is no failure here.
+const findings = 66
+
+// run runs a command and returns its processor time in seconds.
+func run(command ...string) (seconds float64, err error) {
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = append(cmd.Environ(), "GORACE=atexit_sleep_ms=0") // otherwise -race sleeps for a second at exit
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err = cmd.Run()
+	var failed *exec.ExitError
+	if err != nil && !(errors.As(err, &failed) && failed.ExitCode() == findings && slices.Contains(command, "eraser")) {
+		return 0, fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, out.Bytes())
+	}
+	return (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), nil
+}
+
+func (r *row) median(way int) float64 {
+	sorted := slices.Sorted(slices.Values(r.seconds[way]))
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}
+
+// safety counts the fields and functions of the plan.
+func (r *row) safety() (unsafe, fields, untyped, functions int) {
+	for _, p := range r.plan.Variables {
+		fields++
+		if p.Unsafe {
+			unsafe++
+		}
+	}
+	for _, p := range r.plan.Functions {
+		functions++
+		if !p.Typed {
+			untyped++
+		}
+	}
+	return unsafe, fields, untyped, functions
+}
+
+func print(rows []*row, withEraser bool) {
+	fmt.Println("Processor time, in seconds for the plain program and as multiples of it for the others. Overhead is that of focused checking; removed is the part of full checking's overhead that focused checking does not have.")
+	fmt.Println()
+	head := []string{"program", "plain", "-race", "full", "focused", "overhead", "removed", "focused / -race", "race-unsafe fields", "untyped functions"}
+	if withEraser {
+		head = append(head, "Eraser full", "Eraser focused", "Eraser removed")
+	}
+	fmt.Printf("| %s |\n|%s\n", strings.Join(head, " | "), "---|"+strings.Repeat("---:|", len(head)-1))
+	var overheads, removals, ratios, erased []float64
+	for _, r := range rows {
+		base := r.median(plain)
+		times := func(way int) string { return fmt.Sprintf("%.1f", r.median(way)/base) }
+		overhead := r.median(focused)/base - 1
+		removed := (r.median(full) - r.median(focused)) / (r.median(full) - base)
+		ratio := r.median(focused) / r.median(race)
+		overheads, removals, ratios = append(overheads, overhead), append(removals, removed), append(ratios, math.Log(ratio))
+		unsafe, fields, untyped, functions := r.safety()
+		cells := []string{r.name, fmt.Sprintf("%.2f", base), times(race), times(full), times(focused),
+			percent(overhead), percent(removed), fmt.Sprintf("%.2f", ratio), fmt.Sprintf("%d/%d", unsafe, fields), fmt.Sprintf("%d/%d", untyped, functions)}
+		if withEraser {
+			gone := (r.median(eraser) - r.median(focusedEraser)) / r.median(eraser)
+			erased = append(erased, gone)
+			cells = append(cells, fmt.Sprintf("%.2f s", r.median(eraser)), fmt.Sprintf("%.2f s", r.median(focusedEraser)), percent(gone))
+		}
+		fmt.Printf("| %s |\n", strings.Join(cells, " | "))
+	}
+	fmt.Println()
+	fmt.Printf("Median overhead %s, median removed %s, geometric mean of focused / -race %.2f", percent(median(overheads)), percent(median(removals)), math.Exp(mean(ratios)))
+	if withEraser {
+		fmt.Printf(", median removed from Eraser %s", percent(median(erased)))
+	}
+	fmt.Println(".")
+}
+
+func percent(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}
+
+func mean(values []float64) (sum float64) {
+	for _, v := range values {
+		sum += v / float64(len(values))
+	}
+	return sum
+}
