@@ -108,6 +108,7 @@
 //   - internal/arch: the architecture as a test.
 //   - internal/recorder: the recorder that is injected into programs, and the receiver of its
 //     events.
+//   - internal/ssaload: loads Go packages and builds their SSA form.
 //   - internal/infer: proposes atomic sections from Go source.
 //   - internal/patch: repairs races and atomicity violations in Go source by locks, as a patch.
 //   - internal/private: makes folders and files that other users cannot change.

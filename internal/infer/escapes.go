@@ -4,6 +4,8 @@ import (
 	"go/token"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/heisen-go/heisen/internal/ssaload"
 )
 
 // fate describes what a function does with a parameter.
@@ -135,8 +137,8 @@ func (f *flow) follow(v ssa.Value) {
 			if ref.Val != v {
 				break
 			}
-			to := pointee(ref.Addr)
-			if local, ok := to.root.(*ssa.Alloc); !ok || len(f.s.escapesOf(local)) > 0 {
+			to := ssaload.Pointee(ref.Addr)
+			if local, ok := to.Root.(*ssa.Alloc); !ok || len(f.s.escapesOf(local)) > 0 {
 				f.out = append(f.out, ref)
 			}
 		case *ssa.UnOp:
@@ -210,7 +212,7 @@ func (f *flow) call(ins ssa.Instruction, call *ssa.CallCommon, v ssa.Value) {
 		}
 		return
 	}
-	for i, arg := range arguments(call) {
+	for i, arg := range ssaload.Arguments(call) {
 		if arg != v {
 			continue
 		}
