@@ -55,13 +55,13 @@ func (p *program) accessOf(ins ssa.Instruction) *access {
 	default:
 		return nil
 	}
-	found := p.spots.of(ins)
+	found := p.spots.Of(ins)
 	if found == nil {
 		return nil
 	}
-	a.name, a.at = found.name, found.read
+	a.name, a.at = found.Name, found.Read
 	if a.mode == section.Writes {
-		a.at = found.write
+		a.at = found.Write
 	}
 	if !a.at.IsValid() {
 		return nil

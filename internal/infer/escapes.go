@@ -54,40 +54,8 @@ func origins(v ssa.Value) (roots []ssa.Value, fresh bool) {
 func (s *sharing) escaped(root ssa.Value, ins ssa.Instruction) bool {
 	made, _ := root.(ssa.Instruction)
 	for _, from := range s.escapesOf(root) {
-		if ins == nil || from.Parent() != ins.Parent() || leadsTo(from, ins, made.Block()) {
+		if ins == nil || from.Parent() != ins.Parent() || ssaload.LeadsTo(from, ins, made.Block()) {
 			return true
-		}
-	}
-	return false
-}
-
-// leadsTo reports whether control can get from one instruction to another without entering block
-// avoid again.
-func leadsTo(from, to ssa.Instruction, avoid *ssa.BasicBlock) bool {
-	if from.Block() == to.Block() {
-		for _, ins := range from.Block().Instrs {
-			if ins == from {
-				return true
-			}
-			if ins == to {
-				break
-			}
-		}
-	}
-	seen := newSet(len(from.Parent().Blocks))
-	work := []*ssa.BasicBlock{from.Block()}
-	for len(work) > 0 {
-		b := work[len(work)-1]
-		work = work[:len(work)-1]
-		for _, succ := range b.Succs {
-			if succ == avoid || seen.has(succ.Index) {
-				continue
-			}
-			if succ == to.Block() {
-				return true
-			}
-			seen.add(succ.Index)
-			work = append(work, succ)
 		}
 	}
 	return false

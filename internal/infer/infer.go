@@ -200,7 +200,7 @@ func mergeEqualEntries(sections []section.Section) (out []section.Section) {
 // section would then never reach the known end.
 func (s *found) before(e foundEnd, known []foundEnd) bool {
 	return slices.ContainsFunc(known, func(end foundEnd) bool {
-		return e.ins != end.ins && (e.ins.Parent() != end.ins.Parent() || leadsTo(e.ins, end.ins, s.entry.ins.Block()))
+		return e.ins != end.ins && (e.ins.Parent() != end.ins.Parent() || ssaload.LeadsTo(e.ins, end.ins, s.entry.ins.Block()))
 	})
 }
 

@@ -29,7 +29,7 @@ type program struct {
 
 	pass    *analysis.Pass
 	funcs   []*ssa.Function // functions and literals with source, in its order
-	spots   *spots
+	spots   *ssaload.Spots
 	byIns   map[ssa.Instruction]*access
 	byFn    map[*ssa.Function][]*access
 	calls   map[*ssa.Function][]*ssa.Call // calls with a known callee, by callee
@@ -62,7 +62,7 @@ func newProgram(pass *analysis.Pass) (*program, error) {
 		graphs:  map[*ssa.Function]*graph{},
 		reach:   map[*ssa.Function]map[types.Object]bool{},
 	}
-	p.spots = newSpots(pass, p.funcs)
+	p.spots = ssaload.NewSpots(pass.Files, pass.TypesInfo, p.funcs)
 	for _, fn := range p.funcs {
 		for _, b := range fn.Blocks {
 			for _, ins := range b.Instrs {

@@ -138,7 +138,7 @@ func named(l *ssaload.Loaded, dir string, of []Access) ([][]variable, error) {
 				}
 				first, last := l.Fset.Position(e.Pos()), l.Fset.Position(e.End())
 				for _, i := range wanted[first.Filename] {
-					if first.Line > of[i].Line || of[i].Line > last.Line || nameOf(e) != of[i].Expr {
+					if first.Line > of[i].Line || of[i].Line > last.Line || ssaload.NameOf(e) != of[i].Expr {
 						continue
 					}
 					if obj := objectOf(pkg, e); obj != nil {

@@ -92,3 +92,35 @@ func noReturn(fn *types.Func) bool {
 	}
 	return false
 }
+
+// LeadsTo reports whether control can get from one instruction to another without entering block
+// avoid again.
+func LeadsTo(from, to ssa.Instruction, avoid *ssa.BasicBlock) bool {
+	if from.Block() == to.Block() {
+		for _, ins := range from.Block().Instrs {
+			if ins == from {
+				return true
+			}
+			if ins == to {
+				break
+			}
+		}
+	}
+	seen := make([]bool, len(from.Parent().Blocks))
+	work := []*ssa.BasicBlock{from.Block()}
+	for len(work) > 0 {
+		b := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, succ := range b.Succs {
+			if succ == avoid || seen[succ.Index] {
+				continue
+			}
+			if succ == to.Block() {
+				return true
+			}
+			seen[succ.Index] = true
+			work = append(work, succ)
+		}
+	}
+	return false
+}
