@@ -61,6 +61,6 @@ func ExampleReduction() {
 		fmt.Println(err)
 	}
 	// Output:
-	// reduction: atomicity on 0x1000: a transaction is not proved to be atomic: its acquire cannot be moved before what comes in after its release
+	// reduction: atomicity on 0x1000: a transaction is not proved to be atomic: its acquire cannot be moved before what other threads do after its release
 	// enter by thread 1 at site 10, event 1; release by thread 1 at site 13, event 4; acquire by thread 1 at site 14, event 5
 }

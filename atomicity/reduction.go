@@ -440,7 +440,7 @@ func (d *Reduction) report(s *sequence, commit, at *entry) {
 		Detector: "reduction",
 		Kind:     heisen.Atomicity,
 		Object:   at.access.Object,
-		Message: fmt.Sprintf("a transaction is not proved to be atomic: its %v cannot be moved before what comes in after its %v",
+		Message: fmt.Sprintf("a transaction is not proved to be atomic: its %v cannot be moved before what other threads do after its %v",
 			at.access.Op, commit.access.Op),
 		Accesses: accesses,
 	})

@@ -9,12 +9,10 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/words"
 )
 
 // ErrPlan is wrapped by all errors about invalid plans, whether they come from a file or not.
@@ -53,7 +51,7 @@ const (
 // OWNER is unknown, local, read-only, handed-over, synchronization, or guarded LOCK. LOCK is "field
 // PATH" for a Guard with SameObject and otherwise "variable NAME"; the word shared may follow. Words are
 // separated by blanks; a word that contains blanks or begins with # or " is quoted as in Go. Blank
-// lines, and lines that begin with #, are ignored.
+// lines are ignored, and so is a # where a word could begin, with what follows it on the line.
 //
 // If anything in the file is invalid, or if Check refuses the plan, DecodePlan returns no plan and an
 // error that wraps ErrPlan; it names the first invalid line if there is one. An error of r is returned
@@ -106,18 +104,18 @@ func (d *planDecoder) line(number int, text string) error {
 	if text == "" || text[0] == '#' {
 		return nil
 	}
-	words, err := splitWords(text)
+	parts, _, err := words.Split(text)
 	if err != nil {
 		return err
 	}
-	what, words := words[0], words[1:]
+	what, arguments := parts[0], parts[1:]
 	switch what {
 	case "file":
-		return d.file(words)
+		return d.file(arguments)
 	case "variable":
-		return d.variable(words)
+		return d.variable(arguments)
 	case "function":
-		return d.startFunction(words)
+		return d.startFunction(arguments)
 	case "requires", "uses":
 		if !d.inside {
 			return fmt.Errorf("%q comes before the first function", what)
@@ -127,12 +125,12 @@ func (d *planDecoder) line(number int, text string) error {
 	}
 	p := d.plan.Functions[d.function]
 	if what == "uses" {
-		if len(words) != 1 {
+		if len(arguments) != 1 {
 			return errors.New("want the form: uses PATH")
 		}
-		p.Files = append(p.Files, words[0])
+		p.Files = append(p.Files, arguments[0])
 	} else {
-		g, err := parseGuard(words)
+		g, err := parseGuard(arguments)
 		if err != nil {
 			return err
 		}
@@ -221,40 +219,6 @@ var kindWords = func() (words [len(kindNames)]string) {
 	}
 	return words
 }()
-
-// splitWords returns the words of a line that has one.
-func splitWords(line string) (words []string, err error) {
-	for line = strings.TrimSpace(line); line != ""; line = strings.TrimLeftFunc(line, unicode.IsSpace) {
-		if line[0] == '"' {
-			quoted, err := strconv.QuotedPrefix(line)
-			if err != nil {
-				return nil, fmt.Errorf("invalid quoted word: %s", line)
-			}
-			word, _ := strconv.Unquote(quoted)
-			line = line[len(quoted):]
-			if next, _ := utf8.DecodeRuneInString(line); line != "" && !unicode.IsSpace(next) {
-				return nil, fmt.Errorf("want a blank after %s", quoted)
-			}
-			words = append(words, word)
-			continue
-		}
-		end := strings.IndexFunc(line, unicode.IsSpace)
-		if end < 0 {
-			end = len(line)
-		}
-		words, line = append(words, line[:end]), line[end:]
-	}
-	return words, nil
-}
-
-// word returns s as one word of a plan file.
-func word(s string) string {
-	if s == "" || s[0] == '#' || s[0] == '"' || !utf8.ValidString(s) ||
-		strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
-		return strconv.Quote(s)
-	}
-	return s
-}
 
 // Check returns an error that wraps ErrPlan if the plan contradicts itself or cannot be written: names
 // are malformed, a variable is guarded and has no guard, a variable of unknown owner is safe, or a function
@@ -345,12 +309,12 @@ func (p *Plan) Encode(w io.Writer) error {
 	fmt.Fprintln(out, planHeader)
 	blank(out, len(p.Files))
 	for _, file := range slices.Sorted(maps.Keys(p.Files)) {
-		fmt.Fprintf(out, "file %s %v\n", word(file), p.Files[file])
+		fmt.Fprintf(out, "file %s %v\n", words.Quote(file), p.Files[file])
 	}
 	blank(out, len(p.Variables))
 	for _, v := range slices.SortedFunc(maps.Keys(p.Variables), func(a, b Variable) int { return cmp.Compare(a.String(), b.String()) }) {
 		protection := p.Variables[v]
-		fmt.Fprintf(out, "variable %s %s %s", word(v.String()), either(protection.Unsafe, "unsafe", "safe"), kindWords[protection.Owner.Kind])
+		fmt.Fprintf(out, "variable %s %s %s", words.Quote(v.String()), either(protection.Unsafe, "unsafe", "safe"), kindWords[protection.Owner.Kind])
 		if protection.Owner.Kind == Guarded {
 			fmt.Fprintf(out, " %s", protection.Owner.Guard.words())
 		}
@@ -359,12 +323,12 @@ func (p *Plan) Encode(w io.Writer) error {
 	blank(out, len(p.Functions))
 	for _, f := range slices.Sorted(maps.Keys(p.Functions)) {
 		properties := p.Functions[f]
-		fmt.Fprintf(out, "function %s %s%s\n", word(string(f)), either(properties.Typed, "typed", "untyped"), either(properties.Atomic, " atomic", ""))
+		fmt.Fprintf(out, "function %s %s%s\n", words.Quote(string(f)), either(properties.Typed, "typed", "untyped"), either(properties.Atomic, " atomic", ""))
 		for _, g := range properties.Requires {
 			fmt.Fprintf(out, "\trequires %s\n", g.words())
 		}
 		for _, file := range properties.Files {
-			fmt.Fprintf(out, "\tuses %s\n", word(file))
+			fmt.Fprintf(out, "\tuses %s\n", words.Quote(file))
 		}
 	}
 	if err := out.Flush(); err != nil {
@@ -391,7 +355,7 @@ func either(first bool, a, b string) string {
 func (g Guard) words() string {
 	shared := either(g.Shared, " shared", "")
 	if g.SameObject {
-		return "field " + word(g.Path) + shared
+		return "field " + words.Quote(g.Path) + shared
 	}
-	return "variable " + word(g.Variable.String()) + shared
+	return "variable " + words.Quote(g.Variable.String()) + shared
 }

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/words"
 )
 
 // ErrInvalid is wrapped by all errors about invalid sections, whether they come from a file or not.
@@ -108,15 +108,15 @@ func (p *parser) parse(line string) error {
 		p.above = nil
 		return nil
 	}
-	words, comment, err := splitWords(line)
+	parts, comment, err := words.Split(line)
 	if err != nil {
 		return err
 	}
-	if len(words) == 0 {
+	if len(parts) == 0 {
 		p.above = append(p.above, comment)
 		return nil
 	}
-	what, arguments := words[0], words[1:]
+	what, arguments := parts[0], parts[1:]
 	switch {
 	case what == "section":
 		s, err := parseSection(arguments)
@@ -266,46 +266,6 @@ func parseNumber(text string) (int, error) {
 	return n, nil
 }
 
-// splitWords returns the words of a line and the comment behind them.
-func splitWords(line string) (words []string, comment string, err error) {
-	for {
-		line = strings.TrimLeftFunc(line, unicode.IsSpace)
-		switch {
-		case line == "":
-			return words, "", nil
-		case line[0] == '#':
-			return words, strings.TrimRightFunc(strings.TrimPrefix(line[1:], " "), unicode.IsSpace), nil
-		case line[0] == '"':
-			quoted, err := strconv.QuotedPrefix(line)
-			if err != nil {
-				return nil, "", fmt.Errorf("invalid quoted word: %s", line)
-			}
-			word, _ := strconv.Unquote(quoted)
-			line = line[len(quoted):]
-			if next, _ := utf8.DecodeRuneInString(line); line != "" && !unicode.IsSpace(next) {
-				return nil, "", fmt.Errorf("want a blank after %s", quoted)
-			}
-			words = append(words, word)
-		default:
-			end := strings.IndexFunc(line, unicode.IsSpace)
-			if end < 0 {
-				end = len(line)
-			}
-			words = append(words, line[:end])
-			line = line[end:]
-		}
-	}
-}
-
-// word returns s as one word of a sections file.
-func word(s string) string {
-	if s == "" || s[0] == '#' || s[0] == '"' || !utf8.ValidString(s) ||
-		strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
-		return strconv.Quote(s)
-	}
-	return s
-}
-
 // Encode writes sections as a file that Decode reads. The file depends only on the set of sections: they
 // are ordered by entry and variable, and their ends by place. Encode does not change its argument. If
 // Check refuses the sections, it writes nothing and returns that error, which wraps ErrInvalid.
@@ -339,7 +299,7 @@ func writeSection(w io.Writer, s *Section) {
 	}
 	fmt.Fprintf(w, "section %v\n", s.Entry)
 	if s.Variable != "" {
-		fmt.Fprintf(w, "\tvariable %s\n", word(s.Variable))
+		fmt.Fprintf(w, "\tvariable %s\n", words.Quote(s.Variable))
 	}
 	if s.Pattern != "" {
 		fmt.Fprintf(w, "\tpattern %s\n", s.Pattern)

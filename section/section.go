@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/words"
 )
 
 // Modes is a set of ways to access a variable. Section 3.2 of the paper attaches such a set A to each
@@ -45,7 +46,7 @@ type Location struct {
 
 // String returns the location as sections files write it, such as "bank.go:31 read".
 func (l Location) String() string {
-	return word(fmt.Sprintf("%s:%d", l.File, l.Line)) + " " + strings.Trim(l.Mode.String(), "{}")
+	return words.Quote(fmt.Sprintf("%s:%d", l.File, l.Line)) + " " + strings.Trim(l.Mode.String(), "{}")
 }
 
 func compareLocations(a, b Location) int {
@@ -85,7 +86,7 @@ type Lines struct {
 
 // String returns the lines as sections files write them, such as "bank.go:31-40".
 func (l Lines) String() string {
-	return word(fmt.Sprintf("%s:%d-%d", l.File, l.First, l.Last))
+	return words.Quote(fmt.Sprintf("%s:%d-%d", l.File, l.First, l.Last))
 }
 
 func compareLines(a, b Lines) int {

@@ -21,6 +21,7 @@ var table = map[string]room{
 	// What several packages are built with.
 	"internal/option":          {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
 	"internal/printable":       {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
+	"internal/words":           {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/races":           {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
 	"internal/locksets":        {floor: 0, step: 2, library: true, only: []string{".", "internal/shadow"}},
 	"internal/shadow":          {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
@@ -38,7 +39,7 @@ var table = map[string]room{
 	"vclock":  {floor: 1, library: true},
 	"lockset": {floor: 1, step: 1, library: true, only: []string{".", "internal/locksets", "internal/option", "internal/shadow", "vclock"}},
 	"tree":    {floor: 1, library: true},
-	"section": {floor: 1, library: true, stdOnly: true, only: []string{".", "internal/option"}},
+	"section": {floor: 1, library: true, stdOnly: true, only: []string{".", "internal/option", "internal/words"}},
 	"report":  {floor: 1, library: true, only: []string{".", "internal/option", "internal/printable", "internal/source", "internal/fold"}},
 
 	"internal/repository": {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
@@ -82,7 +83,7 @@ var table = map[string]room{
 	"mcm/internal/windowtest": {floor: 6, step: 2},
 	"mcm/internal/modeltest":  {floor: 6, step: 3},
 
-	"focus": {floor: 3, library: true, only: []string{".", "internal/locksets", "internal/option", "internal/shadow", "vclock"}},
+	"focus": {floor: 3, library: true, only: []string{".", "internal/locksets", "internal/option", "internal/shadow", "internal/words", "vclock"}},
 
 	"heal":      {floor: 3, step: 1, library: true, stdOnly: true, only: []string{".", "heal/lock", "internal/option", "internal/shadow", "section"}},
 	"heal/lock": {floor: 3, library: true, stdOnly: true, only: []string{}}, // runs in programs in production
