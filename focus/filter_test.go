@@ -217,7 +217,7 @@ func TestFilterOptions(t *testing.T) {
 		{&focus.Plan{}, heisen.Tee(), focus.Names{}, nil, heisen.ErrOption},
 		{&focus.Plan{}, heisen.Tee(), focus.Names{Variable: variable}, []focus.FilterOption{focus.WithMode(3)}, heisen.ErrOption},
 		{&focus.Plan{}, heisen.Tee(), focus.Names{Variable: variable}, []focus.FilterOption{nil}, heisen.ErrOption},
-		{&focus.Plan{Files: map[string]focus.Hash{"": {}}}, heisen.Tee(), focus.Names{Variable: variable}, nil, focus.ErrPlan},
+		{&focus.Plan{Files: map[string]focus.File{"": {}}}, heisen.Tee(), focus.Names{Variable: variable}, nil, focus.ErrPlan},
 		{&focus.Plan{}, heisen.Tee(), focus.Names{Variable: variable}, nil, nil},
 	} {
 		if f, err := focus.NewFilter(test.plan, test.next, test.names, test.opts...); !errors.Is(err, test.want) || (f == nil) != (err != nil) {

@@ -18,7 +18,17 @@ type Plan struct {
 	Functions map[Function]Properties
 	// Files has the files that the proofs rest on, as slash-separated paths relative to a folder that
 	// whoever uses the plan knows, such as that of go.mod.
-	Files map[string]Hash
+	Files map[string]File
+}
+
+// File is what a Plan says about a source file.
+type File struct {
+	// Hash identifies the content that the plan is about.
+	Hash Hash
+	// Reads has lines on which all reads are reads of safe variables, so that none needs to be recorded,
+	// and Writes is the same for writes. A read or write here is what the compiler reports to a race
+	// detector; inlined code stands on the lines where it was written. There may be further such lines.
+	Reads, Writes Lines
 }
 
 // Protection is what a Plan says about a variable. A variable that a Plan does not have is unsafe.
@@ -97,7 +107,7 @@ func (p *Plan) Stale(hash func(file string) (h Hash, ok bool)) []string {
 	}
 	var stale []string
 	for file, want := range p.Files {
-		if h, ok := hash(file); !ok || h != want {
+		if h, ok := hash(file); !ok || h != want.Hash {
 			stale = append(stale, file)
 		}
 	}
@@ -107,8 +117,8 @@ func (p *Plan) Stale(hash func(file string) (h Hash, ok bool)) []string {
 
 // Without returns what is left of the plan after files have changed, which may be files that the plan
 // does not have. Functions that rest on these files are not typed. If there is any such file, no function
-// is known to be atomic and all variables are unsafe, because any code may make an object shared or leave
-// a lock out. The owners of variables remain, so that a Filter can still leave out accesses by typed
+// is known to be atomic, all variables are unsafe, and no line is known to have only reads or writes of safe
+// ones, because any code may make an object shared or leave a lock out. The owners of variables remain, so that a Filter can still leave out accesses by typed
 // functions. The plan itself does not change.
 func (p *Plan) Without(files ...string) *Plan {
 	if p == nil {
@@ -122,6 +132,9 @@ func (p *Plan) Without(files ...string) *Plan {
 	for _, file := range files {
 		changed[file] = true
 		delete(left.Files, file)
+	}
+	for path, file := range left.Files {
+		left.Files[path] = File{Hash: file.Hash}
 	}
 	for v, protection := range left.Variables {
 		protection.Unsafe = true

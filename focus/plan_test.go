@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -37,13 +38,18 @@ func bankPlan() *focus.Plan {
 			"example.com/bank.(*Account).Deposit": {Typed: true, Atomic: true, Files: []string{"bank.go"}},
 			"example.com/bank.main":               {},
 		},
-		Files: map[string]focus.Hash{"bank.go": focus.HashOf([]byte("package bank\n")), "my file.go": focus.HashOf(nil)},
+		Files: map[string]focus.File{
+			"bank.go":    {Hash: focus.HashOf([]byte("package bank\n")), Reads: focus.Lines{{7, 9}, {12, 12}}, Writes: focus.Lines{{12, 12}}},
+			"my file.go": {Hash: focus.HashOf(nil)},
+		},
 	}
 }
 
 const bankFile = `heisen plan 1
 
 file bank.go 9eaf0edaa44a896c825d7f245d790322f3c76d1117fbedb34087c134b955fba8
+	reads 7-9 12
+	writes 12
 file "my file.go" e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
 
 variable example.com/bank.Account.balance unsafe guarded field mu
@@ -94,7 +100,7 @@ func TestWrongPlanFiles(t *testing.T) {
 		{"", `line 1: the first line must be "heisen plan 1"`},
 		{"heisen sections 1", `line 1: the first line must be "heisen plan 1"`},
 		{"heisen plan 2", `line 1: unknown version "2" of the format, want 1`},
-		{"heisen plan 1\nlock mu", `line 2: "lock" is none of file, variable, function, requires, uses`},
+		{"heisen plan 1\nlock mu", `line 2: "lock" is none of file, reads, writes, variable, function, requires, uses`},
 		{"heisen plan 1\n\nfile a.go 00", `line 3: want the form: file PATH HASH, with 64 hexadecimal digits`},
 		{"heisen plan 1\nfile a.go " + strings.ToUpper(hash), `line 2: want the form`},
 		{"heisen plan 1\nfile a.go " + strings.Repeat("x", 64), `line 2: encoding/hex`},
@@ -102,6 +108,15 @@ func TestWrongPlanFiles(t *testing.T) {
 		{"heisen plan 1\nfile \"a.go " + hash, `line 2: invalid quoted word`},
 		{"heisen plan 1\nfile \"a.go\"x " + hash, `line 2: want a blank after "a.go"`},
 		{"heisen plan 1\nfile \"\" " + hash, `a file has no name`},
+		{"heisen plan 1\nreads 1", `line 2: "reads" comes before the first file`},
+		{"heisen plan 1\nfile a.go " + hash + "\nwrites", `line 3: want the form: writes RANGE...`},
+		{"heisen plan 1\nfile a.go " + hash + "\nreads 1\nreads 2", `line 4: "reads" appears twice for "a.go"`},
+		{"heisen plan 1\nfile a.go " + hash + "\nreads x", `line 3: "x" is not a range of lines`},
+		{"heisen plan 1\nfile a.go " + hash + "\nreads 1-", `line 3: "1-" is not a range of lines`},
+		{"heisen plan 1\nfile a.go " + hash + "\nreads 0", `line 3: the lines 0-0 are not in order`},
+		{"heisen plan 1\nfile a.go " + hash + "\nreads 7-3", `line 3: the lines 7-3 are not in order`},
+		{"heisen plan 1\nfile a.go " + hash + "\nreads 1-9223372036854775807 3", `line 3: the lines 3-3 are not in order`},
+		{"heisen plan 1\nfile a.go " + hash + "\nreads 3-7 8", `line 3: the lines 8-8 are not in order`},
 		{"heisen plan 1\nvariable a.b local", `line 2: want the form: variable NAME safe|unsafe OWNER`},
 		{"heisen plan 1\nvariable a safe local", `line 2: not the name of a variable`},
 		{"heisen plan 1\nvariable a.b safe owned", `line 2: "owned" is none of unknown, local, read-only, handed-over, guarded, synchronization`},
@@ -137,6 +152,7 @@ func TestPlanChecks(t *testing.T) {
 		{Variables: map[focus.Variable]focus.Protection{variable: {Owner: focus.Owner{Kind: focus.Local, Guard: focus.Guard{Path: "mu"}}}}},
 		{Variables: map[focus.Variable]focus.Protection{variable: {Owner: focus.Owner{Kind: focus.Guarded, Guard: focus.Guard{SameObject: true, Path: "mu", Variable: variable}}}}},
 		{Variables: map[focus.Variable]focus.Protection{variable: {Owner: focus.Owner{Kind: focus.Guarded, Guard: focus.Guard{Path: "mu", Variable: variable}}}}},
+		{Files: map[string]focus.File{"a.go": {Writes: focus.Lines{{2, 1}}}}},
 		{Functions: map[focus.Function]focus.Properties{"f": {Requires: make([]focus.Guard, 1)}}},
 	} {
 		if err := plan.Encode(io.Discard); !errors.Is(err, focus.ErrPlan) {
@@ -164,7 +180,7 @@ func TestPlanReadAndWriteErrors(t *testing.T) {
 
 func TestStalePlan(t *testing.T) {
 	plan := bankPlan()
-	unchanged := func(file string) (focus.Hash, bool) { h, ok := plan.Files[file]; return h, ok }
+	unchanged := func(file string) (focus.Hash, bool) { f, ok := plan.Files[file]; return f.Hash, ok }
 	if stale := plan.Stale(unchanged); stale != nil {
 		t.Errorf("nothing has changed, and %q are stale", stale)
 	}
@@ -194,6 +210,11 @@ func TestStalePlan(t *testing.T) {
 				t.Errorf("%q are stale: %s has %+v", stale, f, properties)
 			}
 		}
+		for path, file := range left.Files {
+			if file.Reads != nil || file.Writes != nil || file.Hash != plan.Files[path].Hash {
+				t.Errorf("%q are stale: %s has %+v", stale, path, file)
+			}
+		}
 		for v := range left.Variables {
 			if left.Safe(v) || left.Variables[v].Owner != plan.Variables[v].Owner {
 				t.Errorf("%q are stale: %v has %+v", stale, v, left.Variables[v])
@@ -205,6 +226,25 @@ func TestStalePlan(t *testing.T) {
 	}
 	if !reflect.DeepEqual(plan, bankPlan()) {
 		t.Error("Without has changed the plan")
+	}
+}
+
+func TestLines(t *testing.T) {
+	given := []int{9, 3, 4, 9, 5, 0, 7, -1}
+	lines := focus.LinesOf(given)
+	if want := (focus.Lines{{3, 5}, {7, 7}, {9, 9}}); !reflect.DeepEqual(lines, want) {
+		t.Fatalf("%v, want %v", lines, want)
+	}
+	for line := -2; line < 12; line++ {
+		if want := line > 0 && slices.Contains(given, line); lines.Contains(line) != want {
+			t.Errorf("%v contains %d: %v", lines, line, !want)
+		}
+	}
+	if focus.LinesOf(nil).Contains(1) {
+		t.Error("no lines contain 1")
+	}
+	if got := lines.String(); got != "3-5 7 9" {
+		t.Errorf("String: %q", got)
 	}
 }
 

@@ -29,6 +29,8 @@ const (
 //	heisen plan 1
 //
 //	file bank.go 9eaf0edaa44a896c825d7f245d790322f3c76d1117fbedb34087c134b955fba8
+//		reads 7-9 12
+//		writes 12
 //
 //	variable example.com/bank.Account.balance unsafe guarded field mu
 //	variable example.com/bank.Account.name safe read-only
@@ -40,9 +42,11 @@ const (
 //	function example.com/bank.(*Account).Deposit typed atomic
 //
 // The first line has the format and its version. The lines that follow have any order, except that
-// requires and uses belong to the function before them:
+// reads and writes belong to the file before them, and requires and uses to the function before them:
 //
 //	file PATH HASH                            Files
+//	reads RANGE...                            File.Reads, a range of lines is NUMBER or NUMBER-NUMBER
+//	writes RANGE...                           File.Writes
 //	variable NAME safe|unsafe OWNER           Variables
 //	function NAME typed|untyped [atomic]      Functions
 //	requires LOCK                             Requires, in the order of the lines
@@ -61,7 +65,7 @@ func DecodePlan(r io.Reader) (*Plan, error) {
 	if r == nil {
 		return nil, fmt.Errorf("focus.DecodePlan: %w: the reader is nil", heisen.ErrOption)
 	}
-	d := planDecoder{plan: &Plan{Variables: map[Variable]Protection{}, Functions: map[Function]Properties{}, Files: map[string]Hash{}}}
+	d := planDecoder{plan: &Plan{Variables: map[Variable]Protection{}, Functions: map[Function]Properties{}, Files: map[string]File{}}}
 	line := 0
 	for in := bufio.NewReader(r); ; {
 		text, err := in.ReadString('\n')
@@ -85,9 +89,11 @@ func DecodePlan(r io.Reader) (*Plan, error) {
 }
 
 type planDecoder struct {
-	plan     *Plan
-	function Function // that requires and uses belong to
-	inside   bool     // there is one
+	plan       *Plan
+	path       string   // of the file that reads and writes belong to
+	function   Function // that requires and uses belong to
+	inFile     bool     // there is a path
+	inFunction bool     // there is a function
 }
 
 func (d *planDecoder) line(number int, text string) error {
@@ -111,17 +117,43 @@ func (d *planDecoder) line(number int, text string) error {
 	what, arguments := parts[0], parts[1:]
 	switch what {
 	case "file":
-		return d.file(arguments)
+		return d.startFile(arguments)
+	case "reads", "writes":
+		return d.lines(what, arguments)
 	case "variable":
 		return d.variable(arguments)
 	case "function":
 		return d.startFunction(arguments)
 	case "requires", "uses":
-		if !d.inside {
-			return fmt.Errorf("%q comes before the first function", what)
-		}
-	default:
-		return fmt.Errorf("%q is none of file, variable, function, requires, uses", what)
+		return d.needs(what, arguments)
+	}
+	return fmt.Errorf("%q is none of file, reads, writes, variable, function, requires, uses", what)
+}
+
+func (d *planDecoder) lines(what string, ranges []string) error {
+	if !d.inFile {
+		return fmt.Errorf("%q comes before the first file", what)
+	}
+	file := d.plan.Files[d.path]
+	lines := &file.Reads
+	if what == "writes" {
+		lines = &file.Writes
+	}
+	if *lines != nil {
+		return fmt.Errorf("%q appears twice for %q", what, d.path)
+	}
+	if len(ranges) == 0 {
+		return fmt.Errorf("want the form: %s RANGE...", what)
+	}
+	var err error
+	*lines, err = parseLines(ranges)
+	d.plan.Files[d.path] = file
+	return err
+}
+
+func (d *planDecoder) needs(what string, arguments []string) error {
+	if !d.inFunction {
+		return fmt.Errorf("%q comes before the first function", what)
 	}
 	p := d.plan.Functions[d.function]
 	if what == "uses" {
@@ -140,7 +172,7 @@ func (d *planDecoder) line(number int, text string) error {
 	return nil
 }
 
-func (d *planDecoder) file(words []string) error {
+func (d *planDecoder) startFile(words []string) error {
 	var h Hash
 	if len(words) != 2 || len(words[1]) != 2*len(h) || strings.ToLower(words[1]) != words[1] {
 		return fmt.Errorf("want the form: file PATH HASH, with %d hexadecimal digits", 2*len(h))
@@ -151,7 +183,8 @@ func (d *planDecoder) file(words []string) error {
 	if _, twice := d.plan.Files[words[0]]; twice {
 		return fmt.Errorf("the file %q appears twice", words[0])
 	}
-	d.plan.Files[words[0]] = h
+	d.plan.Files[words[0]] = File{Hash: h}
+	d.path, d.inFile = words[0], true
 	return nil
 }
 
@@ -192,7 +225,7 @@ func (d *planDecoder) startFunction(words []string) error {
 		return fmt.Errorf("the function %q appears twice", f)
 	}
 	d.plan.Functions[f] = Properties{Typed: words[1] == "typed", Atomic: len(words) == 3}
-	d.function, d.inside = f, true
+	d.function, d.inFunction = f, true
 	return nil
 }
 
@@ -221,16 +254,19 @@ var kindWords = func() (words [len(kindNames)]string) {
 }()
 
 // Check returns an error that wraps ErrPlan if the plan contradicts itself or cannot be written: names
-// are malformed, a variable is guarded and has no guard, a variable of unknown owner is safe, or a function
-// uses a file that the plan does not have.
+// are malformed, lines are out of order, a variable is guarded and has no guard, a variable of unknown owner is
+// safe, or a function uses a file that the plan does not have.
 func (p *Plan) Check() error {
 	if p == nil {
 		return heisen.ErrZero
 	}
 	var errs []error
-	for file := range p.Files {
-		if file == "" {
+	for path, file := range p.Files {
+		if path == "" {
 			errs = append(errs, errors.New("a file has no name"))
+		}
+		if err := cmp.Or(file.Reads.check(), file.Writes.check()); err != nil {
+			errs = append(errs, fmt.Errorf("file %q: %w", path, err))
 		}
 	}
 	for v, protection := range p.Variables {
@@ -308,8 +344,15 @@ func (p *Plan) Encode(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, planHeader)
 	blank(out, len(p.Files))
-	for _, file := range slices.Sorted(maps.Keys(p.Files)) {
-		fmt.Fprintf(out, "file %s %v\n", words.Quote(file), p.Files[file])
+	for _, path := range slices.Sorted(maps.Keys(p.Files)) {
+		file := p.Files[path]
+		fmt.Fprintf(out, "file %s %v\n", words.Quote(path), file.Hash)
+		if len(file.Reads) > 0 {
+			fmt.Fprintf(out, "\treads %v\n", file.Reads)
+		}
+		if len(file.Writes) > 0 {
+			fmt.Fprintf(out, "\twrites %v\n", file.Writes)
+		}
 	}
 	blank(out, len(p.Variables))
 	for _, v := range slices.SortedFunc(maps.Keys(p.Variables), func(a, b Variable) int { return cmp.Compare(a.String(), b.String()) }) {

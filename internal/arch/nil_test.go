@@ -72,6 +72,7 @@ var methods = map[string]struct {
 	"focus: Filter":     {(*focus.Filter)(nil), useless},
 	"focus: Guard":      {(*focus.Guard)(nil), ready},
 	"focus: Hash":       {(*focus.Hash)(nil), ready},
+	"focus: Lines":      {(*focus.Lines)(nil), ready},
 	"focus: Kind":       {(*focus.Kind)(nil), ready},
 	"focus: Owner":      {(*focus.Owner)(nil), ready},
 	"focus: Plan":       {(*focus.Plan)(nil), ready},
