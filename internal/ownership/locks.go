@@ -152,6 +152,9 @@ func (f *function) unlocked(s locksAt, pointer ssa.Value, shared bool) locksAt {
 	h := f.lockAt(pointer)
 	h.shared = shared
 	if i := slices.IndexFunc(s.held, h.equal); i >= 0 {
+		if len(h.place.through) > 0 { // a pointer on the way may have changed
+			s = s.release(h.class)
+		}
 		s.held = slices.Delete(slices.Clone(s.held), i, i+1)
 		return s
 	}
@@ -160,8 +163,8 @@ func (f *function) unlocked(s locksAt, pointer ssa.Value, shared bool) locksAt {
 
 // lockAt returns the lock that a pointer points to.
 func (f *function) lockAt(pointer ssa.Value) held {
-	m, _ := f.memoryAt(pointer)
-	return held{place: f.places.of(pointer), class: m}
+	at, _ := f.at(pointer)
+	return held{place: f.places.of(pointer), class: at.memory}
 }
 
 // solve computes what is known about locks at the start of each block.

@@ -3,7 +3,6 @@ package ownership
 import (
 	"fmt"
 	"go/ast"
-	"go/token"
 	"go/types"
 	"strings"
 
@@ -12,19 +11,6 @@ import (
 	"github.com/heisen-go/heisen/focus"
 	"github.com/heisen-go/heisen/internal/ssaload"
 )
-
-// memory is what accesses are of: a variable, or the elements of the slice or map that it has.
-type memory struct {
-	focus.Variable
-	elements bool
-}
-
-func (m memory) String() string {
-	if m.elements {
-		return m.Variable.String() + "[...]"
-	}
-	return m.Variable.String()
-}
 
 // packagePath returns the import path of a package. That of a test package is the path of the package that
 // it tests, with _test.
@@ -48,16 +34,11 @@ func globalName(g *ssa.Global) (v focus.Variable, ok bool) {
 	return focus.Variable{Package: packagePath(g.Pkg.Pkg), Name: g.Name()}, true
 }
 
-// variableAt returns what is at the end of a path, and the path of the struct value that has it. For a
-// package-level variable this is the variable itself. A variable that has no name is not ok: a local
-// variable, an element of something local, the target of a pointer that was passed.
-func variableAt(p ssaload.Path) (m memory, base ssaload.Path, ok bool) {
+// variableAt returns the field or package-level variable at the end of a path. Anything else is not ok: a local
+// variable, an element, the target of a pointer.
+func variableAt(p ssaload.Path) (m memory, ok bool) {
 	end := len(p.Steps)
-	for end > 0 && p.Steps[end-1].Kind != ssaload.FieldStep {
-		m.elements = m.elements || p.Steps[end-1].Kind != ssaload.ElemStep
-		end--
-	}
-	names := []string{}
+	var names []string
 	for end > 0 && p.Steps[end-1].Kind == ssaload.FieldStep {
 		step := p.Steps[end-1]
 		end--
@@ -66,54 +47,22 @@ func variableAt(p ssaload.Path) (m memory, base ssaload.Path, ok bool) {
 			continue // of a struct type without a name
 		}
 		if m.Variable, ok = typeName(step.Owner); !ok {
-			return memory{}, ssaload.Path{}, false
+			return memory{}, false
 		}
 		m.Name = strings.Join(names, ".")
-		return m, ssaload.Path{Root: p.Root, Steps: p.Steps[:end]}, m.Name != "_"
+		return m, m.Name != "_"
 	}
 	g, isGlobal := p.Root.(*ssa.Global)
 	if !isGlobal || end > 0 {
-		return memory{}, ssaload.Path{}, false
+		return memory{}, false
 	}
 	if m.Variable, ok = globalName(g); !ok {
-		return memory{}, ssaload.Path{}, false
+		return memory{}, false
 	}
 	if len(names) > 0 {
 		m.Type, m.Name = m.Name, strings.Join(names, ".")
 	}
-	return m, ssaload.Path{Root: p.Root}, true
-}
-
-// structOf returns the pointer to the struct value that has the variable which an address is of, as
-// variableAt tells it, or nil.
-func structOf(address ssa.Value) ssa.Value {
-	inField := false
-	for {
-		switch at := address.(type) {
-		case *ssa.FieldAddr:
-			inField = true
-			if ssaload.Named(ssaload.Deref(at.X.Type())) != nil {
-				return at.X
-			}
-			address = at.X
-		case *ssa.IndexAddr:
-			if inField {
-				return nil
-			}
-			address = at.X
-		case *ssa.UnOp:
-			if inField || at.Op != token.MUL {
-				return nil
-			}
-			address = at.X
-		case *ssa.ChangeType:
-			address = at.X
-		case *ssa.Global:
-			return at
-		default:
-			return nil
-		}
-	}
+	return m, true
 }
 
 // id identifies a function in all packages, even where only its type is known.
@@ -205,10 +154,4 @@ func nameWithLiterals(fn *ssa.Function, name string, out map[*ssa.Function]focus
 		}
 		return false
 	})
-}
-
-// position returns a position as reports have it.
-func (a *analysis) position(pos token.Pos) Position {
-	at := a.fset.Position(pos)
-	return Position{File: at.Filename, Line: at.Line}
 }

@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/heisen-go/heisen/focus"
 	"github.com/heisen-go/heisen/internal/ssaload"
 )
 
@@ -177,7 +176,7 @@ func (ps *places) at(p ssaload.Path) place {
 			text.WriteString("{}")
 		case ssaload.DerefStep:
 			text.WriteString("^")
-			m, _, ok := variableAt(at)
+			m, ok := variableAt(at)
 			if !ok {
 				return place{} // a pointer that may have changed
 			}
@@ -255,6 +254,7 @@ func (ps *places) cell(v ssa.Value) *cell {
 		}
 		v = outside
 	}
+	declared := v
 	var use func(v ssa.Value)
 	use = func(v ssa.Value) {
 		for _, ref := range *v.Referrers() {
@@ -265,6 +265,9 @@ func (ps *places) cell(v ssa.Value) *cell {
 					break
 				}
 				stores++
+				if alloc, ok := declared.(*ssa.Alloc); ok && ref.Parent() == alloc.Parent() && repeats(ref, alloc) {
+					c.once = false
+				}
 				if c.value = ref.Val; ref.Parent() != ps.fn {
 					c.value = nil
 				}
@@ -287,6 +290,19 @@ func (ps *places) cell(v ssa.Value) *cell {
 		c.once = false
 	}
 	return c
+}
+
+// repeats reports whether a store may be made several times to one local variable.
+func repeats(store *ssa.Store, alloc *ssa.Alloc) bool {
+	if store.Block() == alloc.Block() {
+		return false
+	}
+	for _, succ := range store.Block().Succs {
+		if succ == store.Block() || succ != alloc.Block() && len(succ.Instrs) > 0 && ssaload.LeadsTo(succ.Instrs[0], store, alloc.Block()) {
+			return true
+		}
+	}
+	return false
 }
 
 // bindingOf returns the local variable that a captured variable is, or nil.
@@ -320,46 +336,6 @@ func bindingOf(fv *ssa.FreeVar) ssa.Value {
 		return outside
 	}
 	return nil
-}
-
-// guardSteps returns how a path of field names leads from a struct type to a lock, which fields with pointers
-// it leads through, and the lock. It returns false if there is no such lock.
-func guardSteps(from types.Type, path string) (steps string, through []memory, lock memory, ok bool) {
-	var in focus.Variable // the type that has the field, and the names so far
-	for _, name := range strings.Split(path, ".") {
-		if n := ssaload.Named(from); n != nil {
-			if in, ok = typeName(n); !ok {
-				return "", nil, memory{}, false
-			}
-		}
-		st, isStruct := ssaload.StructOf(from)
-		if !isStruct || in.Type == "" {
-			return "", nil, memory{}, false
-		}
-		var field *types.Var
-		for i := range st.NumFields() {
-			if st.Field(i).Name() == name {
-				field = st.Field(i)
-			}
-		}
-		if field == nil {
-			return "", nil, memory{}, false
-		}
-		if in.Name != "" {
-			in.Name += "."
-		}
-		in.Name += name
-		lock = memory{Variable: in}
-		steps += "." + name
-		from = field.Type()
-		if pointer, ok := from.Underlying().(*types.Pointer); ok {
-			steps += "^"
-			through = append(through, lock)
-			lock.elements = true
-			from, in = pointer.Elem(), focus.Variable{}
-		}
-	}
-	return steps, through, lock, lockType(from) != notLock
 }
 
 // lockKind is a type of lock.

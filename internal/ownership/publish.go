@@ -11,8 +11,8 @@ import (
 // publishing finds where objects may become known to other goroutines: from where on they are not fresh.
 // It looks at one package. It errs on the side of published.
 type publishing struct {
-	known  func(call *ssa.CallCommon) *ssa.Function // the function of the package that a call is known to call
-	facts  map[ssa.Value]*fact
+	known func(call *ssa.CallCommon) *ssa.Function // the function of the package that a call is known to call
+	facts map[ssa.Value]*fact
 	fresh map[*ssa.Function]bool // functions whose first result is fresh; while it is computed, false
 }
 
@@ -30,16 +30,35 @@ func newPublishing(known func(*ssa.CallCommon) *ssa.Function) *publishing {
 // unpublished reports whether no other goroutine can know the object that a pointer points into when control
 // is at ins, because this function has made it.
 func (pub *publishing) unpublished(pointer ssa.Value, ins ssa.Instruction) bool {
-	makers, ok := pub.makers(pointer)
+	makers, merged, ok := pub.makers(pointer)
 	if !ok {
 		return false
 	}
 	for _, maker := range makers {
-		made := maker.(ssa.Instruction)
+		// A pointer that is merged from several may have been made in an earlier turn of a loop.
+		made := maker.(ssa.Instruction).Block()
+		if merged {
+			made = nil
+		}
 		for _, at := range pub.of(maker).published {
-			if at.Parent() != ins.Parent() || at == ins || ssaload.LeadsTo(at, ins, made.Block()) {
+			if at.Parent() != ins.Parent() || at == ins || ssaload.LeadsTo(at, ins, made) {
 				return false
 			}
+		}
+	}
+	return true
+}
+
+// private reports whether nobody but this function, and those that it calls, ever knows the object that a pointer points
+// into.
+func (pub *publishing) private(pointer ssa.Value) bool {
+	makers, _, ok := pub.makers(pointer)
+	if !ok {
+		return false
+	}
+	for _, maker := range makers {
+		if fact := pub.of(maker); len(fact.published) > 0 || fact.returned {
+			return false
 		}
 	}
 	return true
@@ -57,8 +76,8 @@ func (pub *publishing) publishedBefore(param *ssa.Parameter, ins ssa.Instruction
 }
 
 // makers returns the instructions of the function that make the object which a pointer points into, if it comes
-// from these only.
-func (pub *publishing) makers(v ssa.Value) (makers []ssa.Value, ok bool) {
+// from these only. Merged says that control decides which of them it is, or which of the objects that one made.
+func (pub *publishing) makers(v ssa.Value) (makers []ssa.Value, merged, ok bool) {
 	seen := map[ssa.Value]bool{}
 	ok = true
 	var follow func(v ssa.Value)
@@ -69,6 +88,7 @@ func (pub *publishing) makers(v ssa.Value) (makers []ssa.Value, ok bool) {
 		seen[v] = true
 		switch v := v.(type) {
 		case *ssa.Phi:
+			merged = true
 			for _, edge := range v.Edges {
 				follow(edge)
 			}
@@ -93,7 +113,7 @@ func (pub *publishing) makers(v ssa.Value) (makers []ssa.Value, ok bool) {
 			ok = false
 		case *ssa.Extract:
 			if call, isCall := v.Tuple.(*ssa.Call); isCall && v.Index == 0 && pub.makes(call) {
-				makers = append(makers, v)
+				makers = append(makers, call) // other results may lead to the same object
 				return
 			}
 			ok = false
@@ -113,7 +133,7 @@ func (pub *publishing) makers(v ssa.Value) (makers []ssa.Value, ok bool) {
 		}
 	}
 	follow(v)
-	return makers, ok && len(makers) > 0
+	return makers, merged, ok && len(makers) > 0
 }
 
 // onlyValue returns what a local variable has, if it is stored to once and in its function.
