@@ -11,6 +11,7 @@ require (
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	go.uber.org/goleak v1.3.0
+	golang.org/x/arch v0.30.0
 	golang.org/x/tools v0.49.0
 	pgregory.net/rapid v1.3.0
 )

@@ -109,7 +109,7 @@ func TestWrongPlanFiles(t *testing.T) {
 		{"heisen plan 1\nfile \"a.go\"x " + hash, `line 2: want a blank after "a.go"`},
 		{"heisen plan 1\nfile \"\" " + hash, `a file has no name`},
 		{"heisen plan 1\nreads 1", `line 2: "reads" comes before the first file`},
-		{"heisen plan 1\nfile a.go " + hash + "\nwrites", `line 3: want the form: writes RANGE...`},
+		{"heisen plan 1\nfile a.go " + hash + "\nwrites", `line 3: writes needs at least one range of lines`},
 		{"heisen plan 1\nfile a.go " + hash + "\nreads 1\nreads 2", `line 4: "reads" appears twice for "a.go"`},
 		{"heisen plan 1\nfile a.go " + hash + "\nreads x", `line 3: "x" is not a range of lines`},
 		{"heisen plan 1\nfile a.go " + hash + "\nreads 1-", `line 3: "1-" is not a range of lines`},

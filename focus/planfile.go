@@ -143,7 +143,7 @@ func (d *planDecoder) lines(what string, ranges []string) error {
 		return fmt.Errorf("%q appears twice for %q", what, d.path)
 	}
 	if len(ranges) == 0 {
-		return fmt.Errorf("want the form: %s RANGE...", what)
+		return fmt.Errorf("%s needs at least one range of lines", what)
 	}
 	var err error
 	*lines, err = parseLines(ranges)

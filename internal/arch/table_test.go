@@ -98,6 +98,8 @@ var table = map[string]room{
 	"internal/private":   {floor: 4, step: 0, stdOnly: true, only: []string{}},
 	"internal/recorder":  {floor: 4, step: 1},
 	"internal/infer":     {floor: 4, step: 0, only: []string{"internal/option", "internal/ssaload", "section"}},
+	"internal/ownership": {floor: 4, step: 0, only: []string{"focus", "internal/ssaload"}},
+	"internal/unhook":    {floor: 4, step: 0, only: []string{"focus"}},
 	"internal/patch":     {floor: 4, step: 1, only: []string{".", "internal/infer", "report"}},
 	"internal/build":     {floor: 4, step: 2},
 	"internal/confirm":   {floor: 4, step: 3},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ type Builder struct {
 	overlay   string     // path of the overlay's description
 	gcflags   []compiled // in the order of the go command
 	listFlags []string   // of go list
+	toolexec  string     // of the go command; empty if none
 }
 
 // compiled says with which flags the packages that match a pattern are compiled.
@@ -193,6 +195,60 @@ func (b *Builder) MainFiles(ctx context.Context, dir string, patterns ...string)
 	return b.listLines(ctx, dir, slices.Concat([]string{"-deps", "-f", format, "--"}, patterns)...)
 }
 
+// TestedFiles returns the Go source files of the packages that match patterns, and of those they import,
+// in packages of the main modules. With tests, these are also the files of tests.
+func (b *Builder) TestedFiles(ctx context.Context, dir string, tests bool, patterns ...string) ([]string, error) {
+	// The program that runs a package's tests is generated, and its path ends in .test.
+	const format = `{{if or .Module (not .Standard)}}{{if or (not .Module) .Module.Main}}{{range .GoFiles}}{{$.ImportPath}}	{{$.Dir}}/{{.}}
+{{end}}{{range .CgoFiles}}{{$.ImportPath}}	{{$.Dir}}/{{.}}
+{{end}}{{end}}{{end}}`
+	lines, err := b.listLines(ctx, dir, slices.Concat([]string{"-deps", fmt.Sprintf("-test=%t", tests), "-f", format, "--"}, patterns)...)
+	var files []string
+	for _, line := range lines {
+		if pkg, file, _ := strings.Cut(line, "\t"); !strings.HasSuffix(pkg, ".test") {
+			files = append(files, file)
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files), err
+}
+
+// Module is a main module: its path, and its folder as a slash-separated path.
+type Module struct{ Path, Dir string }
+
+// MainModules returns the main modules, and the folder that has them all: that of the only module or of the
+// workspace. Outside of modules there are none.
+func (b *Builder) MainModules(ctx context.Context, dir string) (root string, modules []Module, err error) {
+	work, err := b.Toolchain.command(ctx, dir, "env", "GOWORK").Output()
+	if err != nil {
+		return "", nil, commandError("go env", err)
+	}
+	lines, err := b.listLines(ctx, dir, "-m", "-f", "{{.Path}}\t{{.Dir}}")
+	if err != nil {
+		return "", nil, err
+	}
+	for _, line := range lines {
+		if path, dir, _ := strings.Cut(line, "\t"); dir != "" {
+			modules = append(modules, Module{path, filepath.ToSlash(dir)})
+		}
+	}
+	if file := strings.TrimSpace(string(work)); file != "" && file != "off" {
+		return filepath.ToSlash(filepath.Dir(file)), modules, nil
+	}
+	if len(modules) != 1 {
+		return "", nil, nil
+	}
+	return modules[0].Dir, modules, nil
+}
+
+// Toolexec makes the go command run its tools through a command, see go help build. A word that has both
+// kinds of quotes is an error, because the go command cannot read it.
+func (b *Builder) Toolexec(command ...string) error {
+	list, err := joinWords(command)
+	b.toolexec = list
+	return err
+}
+
 // flags returns the build flags that inject the recorder.
 func (b *Builder) flags(tags []string) []string {
 	flags := []string{"-overlay=" + b.overlay, "-tags=" + strings.Join(tags, ",")}
@@ -201,6 +257,9 @@ func (b *Builder) flags(tags []string) []string {
 			c.flags = c.pattern + "=" + c.flags
 		}
 		flags = append(flags, "-gcflags="+c.flags)
+	}
+	if b.toolexec != "" {
+		flags = append(flags, "-toolexec="+b.toolexec)
 	}
 	return flags
 }

@@ -25,3 +25,21 @@ func Words(list string) (words []string, err error) {
 	}
 	return words, nil
 }
+
+// joinWords returns a list that Words splits into the given words.
+func joinWords(words []string) (string, error) {
+	var list []string
+	for _, word := range words {
+		switch {
+		case word != "" && !strings.ContainsAny(word, " \t\n\r'\""):
+		case !strings.Contains(word, "'"):
+			word = "'" + word + "'"
+		case !strings.Contains(word, `"`):
+			word = `"` + word + `"`
+		default:
+			return "", fmt.Errorf("the go command cannot read a word with both kinds of quotes: %s", word)
+		}
+		list = append(list, word)
+	}
+	return strings.Join(list, " "), nil
+}

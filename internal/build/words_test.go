@@ -29,6 +29,20 @@ func TestWords(t *testing.T) {
 	}
 }
 
+func TestJoinWords(t *testing.T) {
+	words := []string{"/a b/heisen", "", "it's", `say "x"`, "plain", "\ttab", "a'b c"}
+	list, err := joinWords(words)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Words(list); err != nil || !slices.Equal(got, words) {
+		t.Errorf("%s: %q, error %v", list, got, err)
+	}
+	if list, err := joinWords([]string{`it's "x"`}); err == nil {
+		t.Errorf("%s, want an error", list)
+	}
+}
+
 func TestPerPackage(t *testing.T) {
 	for _, test := range []struct{ value, pattern, flags string }{
 		{"", "", ""},

@@ -35,6 +35,7 @@ writes.
 // build is heisen build.
 func (inv *invocation) build() (int, error) {
 	inv.pkgsFlag()
+	inv.focusFlag()
 	detect := inv.flags.String("detect", fasttrackName, "the `detector`; there is only this one")
 	if err := inv.buildLine(); err != nil {
 		return Misused, err

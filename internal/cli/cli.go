@@ -14,6 +14,7 @@
 //	-filter                                     filter.go
 //	-baseline, -write-baseline, -suppress       baseline.go
 //	-transactions                               atomicityflags.go
+//	-focus                                      focus.go
 //	-sections, -noise..., -from                 atomraceflags.go
 //	-window, -budget, -j                        mcmflags.go
 //
@@ -78,6 +79,7 @@ type invocation struct {
 	flags    *flag.FlagSet // for the subcommand to fill and parse
 	pkgs     patterns      // packages in which accesses are recorded
 	hide     patterns      // hidden packages
+	plan     string        // file of the plan of -focus; empty if none
 	limit    int           // bound on the objects that a hidden call reaches
 	once     bool          // objects are followed once
 
@@ -116,6 +118,8 @@ func (tool Tool) main(ctx context.Context, args []string, std, safe Streams) int
 	case "-h", "-help", "--help":
 		tool.usage(safe.Out)
 		return Clean
+	case toolexec:
+		return tool.runTool(ctx, args, std)
 	case "help":
 		help, args = helpArgs(args)
 		if len(args) == 0 {

@@ -39,6 +39,9 @@ func (inv *invocation) newBuilder(ctx context.Context) (*build.Builder, error) {
 	if gcflags := inv.line.values("gcflags"); err == nil && len(gcflags) > 0 {
 		err = b.AddGcflags(ctx, "", inv.line.packages(), gcflags...)
 	}
+	if err == nil {
+		err = inv.focusBuild(ctx, b)
+	}
 	return b, err
 }
 

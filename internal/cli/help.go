@@ -21,6 +21,7 @@ func commands() []command {
 		analyzeCommand,
 		traceCommand,
 		sectionsCommand,
+		inferCommand,
 		completionCommand,
 		versionCommand,
 	}
@@ -57,7 +58,7 @@ var flagGroups = []struct {
 	flags []string
 }{
 	{"detectors", []string{"detect", "predict", "filter", "transactions"}},
-	{"packages", []string{"pkgs", "hide", "hide.once", "hide.limit"}},
+	{"packages", []string{"pkgs", "focus", "hide", "hide.once", "hide.limit"}},
 	{"reports", []string{"report", "baseline", "write-baseline", "suppress", "schedules", "unconfirmed", "timing", "merge"}},
 	{"search", []string{
 		"window", "budget", "seeds", "shard", "strategy", "walks", "depth", "minimize", "patience", "wait",

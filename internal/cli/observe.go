@@ -35,6 +35,7 @@ type observation struct {
 
 func (inv *invocation) watchFlags() *observation {
 	inv.buildFlags()
+	inv.focusFlag()
 	return &observation{
 		detect:   inv.detectFlag(),
 		filter:   inv.filterFlag(true),
@@ -48,6 +49,9 @@ func (inv *invocation) watchFlags() *observation {
 func (w *observation) prepare(inv *invocation) (err error) {
 	w.detect.live = true
 	if w.live, err = w.overlaps.live(inv, w.detect); err != nil {
+		return err
+	}
+	if err := w.canFocus(inv); err != nil {
 		return err
 	}
 	if err := w.reports.check(); err != nil {

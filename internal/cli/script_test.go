@@ -20,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/focus"
 	"github.com/heisen-go/heisen/internal/cli"
 	"github.com/heisen-go/heisen/report"
 	"github.com/heisen-go/heisen/trace"
@@ -50,6 +51,7 @@ func TestMain(m *testing.M) {
 //	append file          append what the latest command has printed
 //	schedule folder out  copy the only file in a folder
 //	same folder folder   check that both have the same files
+//	plan out files       write a plan of files: nothing needs to be recorded on lines with // safe
 //	alike test args      go and heisen do the same with these arguments, see alike
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -72,6 +74,7 @@ func TestScripts(t *testing.T) {
 			"append":       appendOutput,
 			"schedule":     copySchedule,
 			"same":         sameFolders,
+			"plan":         writePlan,
 			"alike":        alike,
 		},
 	})
@@ -174,6 +177,24 @@ func writeTrace(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(w.Flush())
 	}
 	ts.Check(w.Close())
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), out.Bytes(), 0o666))
+}
+
+func writePlan(ts *testscript.TestScript, neg bool, args []string) {
+	noNegation(ts, neg, args, 2, "plan out files")
+	plan := focus.Plan{Files: map[string]focus.File{}}
+	for _, name := range args[1:] {
+		text := ts.ReadFile(name)
+		var safe []int
+		for i, line := range strings.Split(text, "\n") {
+			if strings.HasSuffix(line, "// safe") {
+				safe = append(safe, i+1)
+			}
+		}
+		plan.Files[name] = focus.File{Hash: focus.HashOf([]byte(text)), Reads: focus.LinesOf(safe), Writes: focus.LinesOf(safe)}
+	}
+	var out bytes.Buffer
+	ts.Check(plan.Encode(&out))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), out.Bytes(), 0o666))
 }
 

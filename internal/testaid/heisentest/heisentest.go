@@ -24,7 +24,8 @@ const asCommand = "HEISENTEST_COMMAND"
 // Main runs the tests, or the heisen command with the given options if Run has started the test
 // binary. It does not return. The TestMain of a package whose tests call Run must call it.
 func Main(m *testing.M, options ...driver.Option) {
-	if os.Getenv(asCommand) == "" {
+	byGo := len(os.Args) > 1 && os.Args[1] == "-toolexec" // the go command runs its tools by the command
+	if os.Getenv(asCommand) == "" && !byGo {
 		os.Exit(m.Run())
 	}
 	os.Unsetenv(asCommand)

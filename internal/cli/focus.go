@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/heisen-go/heisen/focus"
+	"github.com/heisen-go/heisen/internal/build"
+	"github.com/heisen-go/heisen/internal/unhook"
+)
+
+// focusFlag defines -focus.
+func (inv *invocation) focusFlag() {
+	inv.flags.StringVar(&inv.plan, "focus", "", "do not record accesses that a `plan` proves safe, see package focus; if the source\nhas changed since, everything is recorded")
+}
+
+// focusDetectors are the detectors that need no accesses to variables which do not race.
+var focusDetectors = []string{fasttrackName, "hb", "eraser", "hybrid", "lockorder", atomraceName, leakName}
+
+// canFocus returns an error if there is a plan and a detector needs all accesses.
+func (w *observation) canFocus(inv *invocation) error {
+	if inv.plan == "" {
+		return nil
+	}
+	for _, name := range w.detect.chosen {
+		if !slices.Contains(focusDetectors, name) {
+			return misuse("-focus: the detector %s needs all accesses, and a plan leaves out those that do not race", name)
+		}
+	}
+	if w.live != nil && len(w.live.Sections) > 0 {
+		return misuse("-focus: atomic sections need all accesses, and a plan leaves out those that do not race; use -sections none")
+	}
+	return nil
+}
+
+// toolexec is a first argument in the place of a command. The go command runs its tools by it, see
+// unhook.Link. The arguments that follow are the plan, pairs NAME=FOLDER of unhook.Source, and after -- the
+// tool and its arguments.
+const toolexec = "-toolexec"
+
+// runTool does the work of the first argument toolexec.
+func (tool Tool) runTool(ctx context.Context, args []string, std Streams) int {
+	source := unhook.Source{Folders: map[string]string{}}
+	end := slices.Index(args, "--")
+	if end < 1 {
+		fmt.Fprintf(std.Err, "%s: %s is for the go command\n", tool.Name, toolexec)
+		return Misused
+	}
+	source.Plan = args[0]
+	for _, pair := range args[1:end] {
+		i := strings.LastIndexByte(pair, '=')
+		if i < 0 {
+			fmt.Fprintf(std.Err, "%s: %s: no folder in %q\n", tool.Name, toolexec, pair)
+			return Misused
+		}
+		source.Folders[pair[:i]] = pair[i+1:]
+	}
+	status, err := unhook.Link(ctx, source, args[end+1:], std.Out, std.Err)
+	if err != nil {
+		printError(std.Err, tool.Name+" -focus", err)
+		return Failed
+	}
+	return status
+}
+
+// focusBuild makes b leave out what the plan proves, unless the plan is about another source.
+func (inv *invocation) focusBuild(ctx context.Context, b *build.Builder) error {
+	if inv.plan == "" {
+		return nil
+	}
+	if _, given := inv.line.value("toolexec"); given {
+		return misuse("-focus uses the go command's -toolexec")
+	}
+	if _, given := inGOFLAGS(b.Toolchain.Flags, "toolexec"); given {
+		return misuse("-focus uses the go command's -toolexec, which GOFLAGS sets")
+	}
+	name, err := filepath.Abs(inv.plan)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	plan, err := focus.DecodePlan(bytes.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", inv.plan, err)
+	}
+	root, modules, err := b.MainModules(ctx, "")
+	if err == nil && root == "" {
+		err = errors.New("-focus needs a main module")
+	}
+	var changed string
+	if err == nil {
+		changed, err = inv.changedSince(ctx, b, root, plan)
+	}
+	if err != nil {
+		return err
+	}
+	if changed != "" {
+		fmt.Fprintf(inv.Err, "%s: everything is recorded, because %s; make %s anew\n", inv.tool.Name, changed, inv.plan)
+		return nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	words := []string{self, toolexec, name}
+	for _, m := range modules {
+		folder := filepath.ToSlash(relative(filepath.FromSlash(root), filepath.FromSlash(m.Dir)))
+		words = append(words, m.Dir+"="+folder, m.Path+"="+folder) // the second with -trimpath
+	}
+	return b.Toolexec(append(words, "--")...)
+}
+
+// changedSince says how the source of the packages differs from the one that a plan is about; the empty
+// string if it does not.
+func (inv *invocation) changedSince(ctx context.Context, b *build.Builder, root string, plan *focus.Plan) (string, error) {
+	var failed error
+	stale := plan.Stale(func(file string) (h focus.Hash, ok bool) {
+		if !filepath.IsLocal(filepath.FromSlash(file)) {
+			return h, false
+		}
+		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failed = err
+		}
+		return focus.HashOf(text), err == nil
+	})
+	if failed != nil {
+		return "", failed
+	}
+	if len(stale) > 0 {
+		return fmt.Sprintf("%s has changed or is gone", stale[0]), nil
+	}
+	packages := inv.line.packages()
+	if len(packages) == 0 {
+		packages = []string{"."}
+	}
+	files, err := b.TestedFiles(ctx, "", inv.line.verb == "test", packages...)
+	if err != nil {
+		return "", err
+	}
+	for _, file := range files {
+		name := filepath.ToSlash(relative(filepath.FromSlash(root), file))
+		if _, known := plan.Files[name]; !known {
+			return fmt.Sprintf("the plan does not know %s", name), nil
+		}
+	}
+	return "", nil
+}
