@@ -2,16 +2,15 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/heisen-go/heisen/focus"
 	"github.com/heisen-go/heisen/internal/ownership"
+	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/internal/ssaload"
 )
 
@@ -67,7 +66,7 @@ func (inv *invocation) inferPlan() (int, error) {
 	if err != nil {
 		return Failed, err
 	}
-	if err := writePlan(*file, result.Plan); err != nil {
+	if err := private.Replace(*file, result.Plan.Encode); err != nil {
 		return Failed, err
 	}
 	here, err := absolute(".")
@@ -85,23 +84,6 @@ func (inv *invocation) inferPlan() (int, error) {
 	}
 	fmt.Fprintf(inv.Err, "%s: %s: %d of %s cannot race\n", inv.tool.Name, *file, safe, counted(len(result.Variables), "variable"))
 	return Clean, nil
-}
-
-// writePlan writes a plan to a file, which is complete or as it was before.
-func writePlan(name string, plan *focus.Plan) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	if err := errors.Join(plan.Encode(f), f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
 }
 
 // printOwners prints what guards what, type by type.

@@ -43,6 +43,11 @@ func (a *analysis) candidates(v *variable, late []*access) (out []candidate) {
 // locksIn returns the locks in a struct type, without following pointers.
 func (a *analysis) locksIn(t types.Type, path, steps string, depth int) (out []candidate) {
 	in, _ := a.ours(t)
+	return a.locksInStruct(t, in, path, steps, depth)
+}
+
+// locksInStruct returns the locks in a struct, the fields of which are named as those of in.
+func (a *analysis) locksInStruct(t types.Type, in focus.Variable, path, steps string, depth int) (out []candidate) {
 	st, ok := ssaload.StructOf(t)
 	if !ok || depth > 3 {
 		return nil
@@ -50,7 +55,7 @@ func (a *analysis) locksIn(t types.Type, path, steps string, depth int) (out []c
 	for field := range st.Fields() {
 		c := candidate{steps: steps + "." + field.Name()}
 		c.class.Variable = in
-		c.class.Name = field.Name()
+		c.class.Name = strings.TrimPrefix(in.Name+"."+field.Name(), ".")
 		c.guard = focus.Guard{SameObject: true, Path: strings.TrimPrefix(path+"."+field.Name(), ".")}
 		if lockType(field.Type()) != notLock {
 			out = append(out, c)
@@ -61,6 +66,8 @@ func (a *analysis) locksIn(t types.Type, path, steps string, depth int) (out []c
 		}
 		if _, named := a.ours(field.Type()); named {
 			out = append(out, a.locksIn(field.Type(), path+"."+field.Name(), c.steps, depth+1)...)
+		} else if _, anonymous := types.Unalias(field.Type()).(*types.Struct); anonymous && in.Type != "" {
+			out = append(out, a.locksInStruct(field.Type(), c.class.Variable, path+"."+field.Name(), c.steps, depth+1)...)
 		}
 	}
 	return out
