@@ -117,26 +117,43 @@ func (f *function) loaded(load *ssa.UnOp) {
 	if !ok || at.other != "" || at.elements {
 		return
 	}
-	for _, ref := range *load.Referrers() {
+	if !f.keeps(load, load) {
+		f.alias(at.memory, load, "other variables may have them too")
+	}
+}
+
+// keeps reports whether a slice or map that comes from a load of a variable is used for nothing but accesses to its
+// elements, and for being put back.
+func (f *function) keeps(v ssa.Value, load *ssa.UnOp) bool {
+	for _, ref := range *v.Referrers() {
 		switch ref := ref.(type) {
 		case *ssa.IndexAddr, *ssa.Lookup, *ssa.Range, *ssa.BinOp, *ssa.DebugRef:
 			continue
 		case *ssa.MapUpdate:
-			if ref.Map == load && ref.Value != load && ref.Key != load {
+			if ref.Map == v && ref.Value != v && ref.Key != v {
 				continue
 			}
 		case *ssa.Convert:
 			if _, ok := ref.Type().Underlying().(*types.Basic); ok {
 				continue
 			}
+		case *ssa.Slice:
+			if f.keeps(ref, load) {
+				continue
+			}
+		case *ssa.Store: // to the same variable of the same object
+			if ref.Val == v && ref.Addr != v && v != load && f.sameVariable(ref.Addr, load.X) {
+				continue
+			}
 		case *ssa.Call:
-			if f.keepsElements(ref, load, at.memory) {
+			b, ok := ref.Call.Value.(*ssa.Builtin)
+			if ok && (b.Name() != "append" || ref.Call.Args[0] != v || f.keeps(ref, load)) {
 				continue
 			}
 		}
-		f.alias(at.memory, load, "other variables may have them too")
-		return
+		return false
 	}
+	return true
 }
 
 // alias says that elements of a variable may be those of another one too.
@@ -147,26 +164,28 @@ func (f *function) alias(m memory, at ssa.Instruction, text string) {
 	}
 }
 
-// keepsElements reports whether a builtin function leaves the elements of a slice or map where they are, or puts
-// them back to the same variable.
-func (f *function) keepsElements(call *ssa.Call, of ssa.Value, m memory) bool {
-	b, ok := call.Call.Value.(*ssa.Builtin)
-	if !ok {
+// sameVariable reports whether two addresses are of the same variable of the same object.
+func (f *function) sameVariable(x, y ssa.Value) bool {
+	for x != y {
+		switch at := x.(type) {
+		case *ssa.FieldAddr:
+			other, ok := y.(*ssa.FieldAddr)
+			if !ok || other.Field != at.Field {
+				return false
+			}
+			x, y = at.X, other.X
+			continue
+		case *ssa.UnOp: // of a captured variable that is set once
+			other, ok := y.(*ssa.UnOp)
+			if !ok || at.Op != token.MUL || other.Op != token.MUL || at.X != other.X {
+				return false
+			}
+			switch at.X.(type) {
+			case *ssa.Alloc, *ssa.FreeVar:
+				return f.places.cell(at.X).once
+			}
+		}
 		return false
-	}
-	if b.Name() != "append" || call.Call.Args[0] != of {
-		return true
-	}
-	load := of.(*ssa.UnOp)
-	for _, ref := range *call.Referrers() {
-		store, ok := ref.(*ssa.Store)
-		if !ok || store.Val != call {
-			return false
-		}
-		// To the same variable of the same object.
-		if !ssaload.Pointee(store.Addr).Equal(ssaload.Pointee(load.X)) {
-			return false
-		}
 	}
 	return true
 }
@@ -243,18 +262,10 @@ func onlyKeptBy(store *ssa.Store, v ssa.Value) bool {
 	return true
 }
 
-// fromSame reports whether a store puts back what append returns for the variable's own value.
+// fromSame reports whether a store puts back what is made of the variable's own value, by slicing and append.
 func (f *function) fromSame(store *ssa.Store) bool {
-	call, ok := store.Val.(*ssa.Call)
-	if !ok {
-		return false
-	}
-	b, ok := call.Call.Value.(*ssa.Builtin)
-	if !ok || b.Name() != "append" {
-		return false
-	}
-	load, ok := call.Call.Args[0].(*ssa.UnOp)
-	return ok && load.Op == token.MUL && ssaload.Pointee(load.X).Equal(ssaload.Pointee(store.Addr))
+	load := holderOf(store.Val)
+	return load != nil && ssa.Value(load) != store.Val && f.sameVariable(load.X, store.Addr)
 }
 
 // wrapped exposes what the compiler's wrappers of promoted methods, and of methods with values as receivers, read.

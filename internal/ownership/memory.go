@@ -286,7 +286,7 @@ func (f *function) elementsOf(of ssa.Value) (target, bool) {
 	default:
 		return target{}, false
 	}
-	if load, ok := of.(*ssa.UnOp); ok && load.Op == token.MUL {
+	if load := holderOf(of); load != nil {
 		if at, ok := f.at(load.X); ok && at.other == "" && !at.elements {
 			at.elements = true
 			at.typ = element
@@ -294,6 +294,32 @@ func (f *function) elementsOf(of ssa.Value) (target, bool) {
 		}
 	}
 	return target{memory: pool, base: of, typ: element}, !generic(of.Type())
+}
+
+// holderOf returns the load of a variable from which a slice or map comes, or nil. It may have been sliced and
+// appended to.
+func holderOf(v ssa.Value) *ssa.UnOp {
+	for {
+		switch at := v.(type) {
+		case *ssa.UnOp:
+			if at.Op != token.MUL {
+				return nil
+			}
+			return at
+		case *ssa.Slice:
+			if _, isSlice := at.X.Type().Underlying().(*types.Slice); !isSlice {
+				return nil
+			}
+			v = at.X
+		case *ssa.Call:
+			if b, ok := at.Call.Value.(*ssa.Builtin); !ok || b.Name() != "append" {
+				return nil
+			}
+			v = at.Call.Args[0]
+		default:
+			return nil
+		}
+	}
 }
 
 // selfSynchronized reports whether a type is one of sync or sync/atomic, whose methods synchronize.

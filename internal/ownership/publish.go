@@ -183,6 +183,9 @@ func (pub *publishing) of(v ssa.Value) *fact {
 	pub.facts[v] = f
 	follow := following{pub: pub, fact: f, seen: map[ssa.Value]bool{}}
 	follow.value(v)
+	if len(f.published) > 0 {
+		f.published = append(f.published, follow.recursive...)
+	}
 	f.computing = false
 	return f
 }
@@ -192,6 +195,8 @@ type following struct {
 	pub  *publishing
 	fact *fact
 	seen map[ssa.Value]bool
+
+	recursive []ssa.Instruction // calls that publish the object if the function does
 }
 
 func (f *following) publishes(ins ssa.Instruction) { f.fact.published = append(f.fact.published, ins) }
@@ -277,6 +282,11 @@ func (f *following) call(call *ssa.Call, v ssa.Value) {
 			continue
 		}
 		inside := f.pub.of(callee.Params[i])
+		if inside == f.fact { // the function calls itself
+			f.recursive = append(f.recursive, call)
+			f.value(call)
+			continue
+		}
 		if inside.computing || len(inside.published) > 0 {
 			f.publishes(call)
 			return

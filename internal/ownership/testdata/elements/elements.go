@@ -82,12 +82,36 @@ func (i *items) use() int {
 	return i.list[1].m
 }
 
+type inner struct {
+	list []int64 // want unsafe: written without a lock; elements unsafe
+	mine []int64 // want guarded by mu; elements guarded by mu
+	mu   sync.Mutex
+}
+
+// A nested has its elements put back to another object.
+type nested struct {
+	in *inner // want unsafe: written without a lock
+}
+
+func (n *nested) use(other *inner) {
+	list := append(n.in.list, 1)
+	n.in = other
+	n.in.list = list
+	other.mu.Lock()
+	defer other.mu.Unlock()
+	other.mine = append(other.mine[:1], 1)
+	other.mine = other.mine[1:]
+	other.mine[0]++
+}
+
 func run() {
+	n, in := &nested{in: &inner{}}, &inner{}
 	c, d, i := newCache(make([]int32, 1)), &copied{list: make([]int16, 1)}, &items{}
 	for range 2 {
 		go func() {
 			println(c.use("x")[0], c.free1(), i.use())
 			d.use()
+			n.use(in)
 		}()
 	}
 }

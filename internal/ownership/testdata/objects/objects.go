@@ -22,6 +22,37 @@ func length() int {
 
 func (p *point) double() { p.y = 2 * p.x }
 
+// walk calls itself with its object, which nobody else knows.
+type walk struct {
+	steps int // want local
+	known int // want unsafe: written without a lock
+}
+
+func (w *walk) step(n int) {
+	w.steps++
+	if n > 0 {
+		w.step(n - 1)
+	}
+}
+
+func (w *walk) leak(n int) {
+	w.known++
+	if n > 0 {
+		w.leak(n - 1)
+	}
+	if n == 1 {
+		go println(w)
+	}
+}
+
+func walkAlone() int {
+	w, v := &walk{}, &walk{}
+	w.step(3)
+	v.leak(2)
+	v.known++
+	return w.steps
+}
+
 // settings are read-only, and get known through a channel, a go statement and a variable with a lock.
 type settings struct {
 	size int       // want read-only
@@ -121,7 +152,7 @@ func run() {
 	b, c, n := &box{}, make(chan *settings, 9), &counter{}
 	for range 2 {
 		go func() {
-			println(length(), n.count(), captured().n)
+			println(length(), walkAlone(), n.count(), captured().n)
 			publish(b, c)
 			publishCarelessly()
 			println(shared.size, shared.zero)
