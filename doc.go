@@ -109,7 +109,9 @@
 //   - internal/arch: the architecture as a test.
 //   - internal/recorder: the recorder that is injected into programs, and the receiver of its
 //     events.
+//   - internal/ssaload: loads Go packages and builds their SSA form.
 //   - internal/infer: proposes atomic sections from Go source.
+//   - internal/ownership: proves from Go source which variables cannot race, and makes plans of that.
 //   - internal/unhook: removes hooks from linked programs, where a focus.Plan says that accesses are safe.
 //   - internal/patch: repairs races and atomicity violations in Go source by locks, as a patch.
 //   - internal/private: makes folders and files that other users cannot change.

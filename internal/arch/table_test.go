@@ -90,12 +90,15 @@ var table = map[string]room{
 
 	"racefuzz": {floor: 3, library: true},
 
+	"internal/ssaload": {floor: 3, only: []string{}}, // runs the go command
+
 	// The parts of the command.
 	"internal/arch":      {floor: 4, step: 0, stdOnly: true, only: []string{}},
 	"internal/processes": {floor: 4, step: 0, stdOnly: true, only: []string{}},
 	"internal/private":   {floor: 4, step: 0, stdOnly: true, only: []string{}},
 	"internal/recorder":  {floor: 4, step: 1},
-	"internal/infer":     {floor: 4, step: 0, only: []string{"internal/option", "section"}},
+	"internal/infer":     {floor: 4, step: 0, only: []string{"internal/option", "internal/ssaload", "section"}},
+	"internal/ownership": {floor: 4, step: 0, only: []string{"focus", "internal/ssaload"}},
 	"internal/unhook":    {floor: 4, step: 0, only: []string{"focus"}},
 	"internal/patch":     {floor: 4, step: 1, only: []string{".", "internal/infer", "report"}},
 	"internal/build":     {floor: 4, step: 2},

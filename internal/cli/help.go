@@ -21,6 +21,7 @@ func commands() []command {
 		analyzeCommand,
 		traceCommand,
 		sectionsCommand,
+		inferCommand,
 		completionCommand,
 		versionCommand,
 	}

@@ -7,13 +7,14 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/heisen-go/heisen/internal/ssaload"
 	"github.com/heisen-go/heisen/section"
 )
 
 // access is an instruction that reads or writes a variable.
 type access struct {
 	ins    ssa.Instruction
-	path   path
+	path   ssaload.Path
 	mode   section.Modes // Reads or Writes
 	name   string        // the expression for the variable
 	at     token.Pos     // its position in the compiler's line table
@@ -31,22 +32,22 @@ func (p *program) accessOf(ins ssa.Instruction) *access {
 		if ins.Op != token.MUL || !needed(ins) {
 			return nil
 		}
-		a.path = pointee(ins.X)
+		a.path = ssaload.Pointee(ins.X)
 	case *ssa.Store:
-		a.path, a.mode, a.stored = pointee(ins.Addr), section.Writes, []ssa.Value{ins.Val}
+		a.path, a.mode, a.stored = ssaload.Pointee(ins.Addr), section.Writes, []ssa.Value{ins.Val}
 	case *ssa.Lookup:
 		if !isMap(ins.X) {
 			return nil
 		}
-		a.path, a.key = contents(ins.X), ins.Index
+		a.path, a.key = ssaload.Contents(ins.X), ins.Index
 	case *ssa.MapUpdate:
-		a.path, a.key = contents(ins.Map), ins.Key
+		a.path, a.key = ssaload.Contents(ins.Map), ins.Key
 		a.mode, a.stored = section.Writes, []ssa.Value{ins.Value}
 	case *ssa.Range:
 		if !isMap(ins.X) {
 			return nil
 		}
-		a.path = contents(ins.X)
+		a.path = ssaload.Contents(ins.X)
 	case *ssa.Call:
 		if !a.call(&ins.Call) {
 			return nil
@@ -54,13 +55,13 @@ func (p *program) accessOf(ins ssa.Instruction) *access {
 	default:
 		return nil
 	}
-	found := p.spots.of(ins)
+	found := p.spots.Of(ins)
 	if found == nil {
 		return nil
 	}
-	a.name, a.at = found.name, found.read
+	a.name, a.at = found.Name, found.Read
 	if a.mode == section.Writes {
-		a.at = found.write
+		a.at = found.Write
 	}
 	if !a.at.IsValid() {
 		return nil
@@ -78,7 +79,7 @@ func (a *access) call(c *ssa.CallCommon) bool {
 		if len(c.Args) == 0 || !isMap(c.Args[0]) {
 			return false
 		}
-		a.path = contents(c.Args[0])
+		a.path = ssaload.Contents(c.Args[0])
 		switch builtin.Name() {
 		case "len":
 			return true
@@ -102,7 +103,7 @@ func (a *access) call(c *ssa.CallCommon) bool {
 	if _, ok := c.Args[0].Type().Underlying().(*types.Pointer); !ok {
 		return false
 	}
-	a.path, a.stored = pointee(c.Args[0]), c.Args[1:]
+	a.path, a.stored = ssaload.Pointee(c.Args[0]), c.Args[1:]
 	for _, arg := range c.Args[1:] {
 		a.stored = append(a.stored[:len(a.stored):len(a.stored)], contentsOf(arg)...)
 	}
@@ -122,7 +123,7 @@ func (a *access) call(c *ssa.CallCommon) bool {
 // syncMap fills in the access of a method of sync.Map. The recorder reports the atomic operations on
 // an element of the map, at the line of the call.
 func (a *access) syncMap(c *ssa.CallCommon, method string) bool {
-	a.path = pointee(c.Args[0]).with(step{kind: contentsStep})
+	a.path = ssaload.Pointee(c.Args[0]).With(ssaload.Step{Kind: ssaload.ContentsStep})
 	if len(c.Args) > 1 {
 		a.key = c.Args[1]
 		if boxed, ok := a.key.(*ssa.MakeInterface); ok {

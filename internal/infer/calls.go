@@ -4,16 +4,9 @@ import (
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
-)
 
-// origin returns the generic function of an instance, which is the one with a body here. It returns
-// other functions as they are.
-func origin(fn *ssa.Function) *ssa.Function {
-	if o := fn.Origin(); o != nil {
-		return o
-	}
-	return fn
-}
+	"github.com/heisen-go/heisen/internal/ssaload"
+)
 
 // body returns the function of this package that a call is known to call, or nil.
 func (p *program) body(call *ssa.CallCommon) *ssa.Function {
@@ -24,22 +17,13 @@ func (p *program) body(call *ssa.CallCommon) *ssa.Function {
 	if callee == nil {
 		return nil
 	}
-	if callee = origin(callee); len(callee.Blocks) == 0 {
+	if callee = ssaload.Origin(callee); len(callee.Blocks) == 0 {
 		return nil
 	}
 	if _, ok := p.byFn[callee]; ok || callee.Pkg != nil && callee.Pkg.Pkg == p.pass.Pkg {
 		return callee
 	}
 	return nil
-}
-
-// arguments returns the arguments of a call, of which the first is the receiver of a method. They
-// correspond to the parameters of the function that is called.
-func arguments(call *ssa.CallCommon) []ssa.Value {
-	if !call.IsInvoke() {
-		return call.Args
-	}
-	return append([]ssa.Value{call.Value}, call.Args...)
 }
 
 // implementation returns the function that a call of an interface's method calls, or nil if that is
@@ -56,7 +40,7 @@ func (p *program) implementation(method *types.Func) *ssa.Function {
 		return nil
 	}
 	iface, ok := recv.Type().Underlying().(*types.Interface)
-	if !ok || named(recv.Type()) == nil {
+	if !ok || ssaload.Named(recv.Type()) == nil {
 		return nil
 	}
 	var only *types.Func
@@ -97,7 +81,7 @@ func (p *program) callersKnown(fn *ssa.Function) bool {
 
 // touches reports whether a function, or a function that it calls, may access the variable at the
 // end of a path of its caller. Variables are compared by field or package-level variable only.
-func (p *program) touches(fn *ssa.Function, variable path) bool {
+func (p *program) touches(fn *ssa.Function, variable ssaload.Path) bool {
 	if len(p.reach) == 0 {
 		for changed := true; changed; {
 			changed = false
@@ -137,8 +121,8 @@ func (p *program) collectTouched(fn *ssa.Function) (changed bool) {
 
 // class returns the field or package-level variable that a path ends in. All other variables have
 // the class nil.
-func class(p path) types.Object {
-	switch last := p.last().(type) {
+func class(p ssaload.Path) types.Object {
+	switch last := p.Last().(type) {
 	case *types.Var:
 		return last
 	case *ssa.Global:

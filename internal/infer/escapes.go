@@ -4,6 +4,8 @@ import (
 	"go/token"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/heisen-go/heisen/internal/ssaload"
 )
 
 // fate describes what a function does with a parameter.
@@ -52,40 +54,8 @@ func origins(v ssa.Value) (roots []ssa.Value, fresh bool) {
 func (s *sharing) escaped(root ssa.Value, ins ssa.Instruction) bool {
 	made, _ := root.(ssa.Instruction)
 	for _, from := range s.escapesOf(root) {
-		if ins == nil || from.Parent() != ins.Parent() || leadsTo(from, ins, made.Block()) {
+		if ins == nil || from.Parent() != ins.Parent() || ssaload.LeadsTo(from, ins, made.Block()) {
 			return true
-		}
-	}
-	return false
-}
-
-// leadsTo reports whether control can get from one instruction to another without entering block
-// avoid again.
-func leadsTo(from, to ssa.Instruction, avoid *ssa.BasicBlock) bool {
-	if from.Block() == to.Block() {
-		for _, ins := range from.Block().Instrs {
-			if ins == from {
-				return true
-			}
-			if ins == to {
-				break
-			}
-		}
-	}
-	seen := newSet(len(from.Parent().Blocks))
-	work := []*ssa.BasicBlock{from.Block()}
-	for len(work) > 0 {
-		b := work[len(work)-1]
-		work = work[:len(work)-1]
-		for _, succ := range b.Succs {
-			if succ == avoid || seen.has(succ.Index) {
-				continue
-			}
-			if succ == to.Block() {
-				return true
-			}
-			seen.add(succ.Index)
-			work = append(work, succ)
 		}
 	}
 	return false
@@ -135,8 +105,8 @@ func (f *flow) follow(v ssa.Value) {
 			if ref.Val != v {
 				break
 			}
-			to := pointee(ref.Addr)
-			if local, ok := to.root.(*ssa.Alloc); !ok || len(f.s.escapesOf(local)) > 0 {
+			to := ssaload.Pointee(ref.Addr)
+			if local, ok := to.Root.(*ssa.Alloc); !ok || len(f.s.escapesOf(local)) > 0 {
 				f.out = append(f.out, ref)
 			}
 		case *ssa.UnOp:
@@ -210,7 +180,7 @@ func (f *flow) call(ins ssa.Instruction, call *ssa.CallCommon, v ssa.Value) {
 		}
 		return
 	}
-	for i, arg := range arguments(call) {
+	for i, arg := range ssaload.Arguments(call) {
 		if arg != v {
 			continue
 		}

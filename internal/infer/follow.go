@@ -10,6 +10,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/heisen-go/heisen/internal/ssaload"
 	"github.com/heisen-go/heisen/section"
 )
 
@@ -111,7 +112,7 @@ type meeting struct {
 // frame is a function on the path.
 type frame struct {
 	fn      *ssa.Function
-	path    path               // by which it reaches the variable
+	path    ssaload.Path       // by which it reaches the variable
 	derived map[ssa.Value]bool // computed from what the entry read
 	key     ssa.Value          // of the map element that the entry reads; nil if the frame has no value for it
 	start   *ssa.BasicBlock    // the block where control begins; nil if the function is called
@@ -128,7 +129,7 @@ type state struct {
 }
 
 // hold adds those of the held locks that protect a variable to f.holds and returns their bits.
-func (f *follower) hold(held []hold, variable path) (set uint64) {
+func (f *follower) hold(held []hold, variable ssaload.Path) (set uint64) {
 	for _, h := range held {
 		if len(f.holds) < 64 && h.protects(variable) {
 			set |= 1 << len(f.holds)
@@ -159,7 +160,7 @@ func (f *follower) returnFrom(fr *frame, exits []state) {
 	f.level++
 	holds, top := f.holds, f.top
 	for _, call := range f.p.calls[fr.fn] {
-		p, ok := fr.path.back(&call.Call, fr.fn)
+		p, ok := fr.path.Back(&call.Call, fr.fn)
 		seeds := fr.returned(call)
 		if !ok || len(seeds) == 0 && !f.pattern.pairs {
 			continue
@@ -264,15 +265,15 @@ func (f *follower) enter(fr *frame, from, to *ssa.BasicBlock, st state) state {
 // instruction processes an instruction. If over is set, the path need not be followed any more. If
 // a call was followed, after has the states at its return.
 func (f *follower) instruction(fr *frame, ins ssa.Instruction, st state) (_ state, after []state, over bool) {
-	if v, ok := ins.(ssa.Value); ok && fr.path.dependsOn(v) {
+	if v, ok := ins.(ssa.Value); ok && fr.path.DependsOn(v) {
 		return st, nil, true // from here on the path leads to another variable
 	}
 	if a := f.p.byIns[ins]; a != nil {
 		switch {
-		case ins == f.entry.ins && fr.path.equal(a.path):
+		case ins == f.entry.ins && fr.path.Equal(a.path):
 			f.met = append(f.met, meeting{a, f.pattern.pairs && !st.void, f.level, f.top, f.safe(st.holds, a)})
 			return st, nil, true
-		case fr.path.equal(a.path):
+		case fr.path.Equal(a.path):
 			verdict := passes
 			if !st.void {
 				verdict = f.pattern.classify(f, fr, st, a)
@@ -282,7 +283,7 @@ func (f *follower) instruction(fr *frame, ins ssa.Instruction, st state) (_ stat
 				return st, nil, true
 			}
 			st.void = st.void || verdict == voids
-		case a.mode == section.Writes && fr.path.through(a.path):
+		case a.mode == section.Writes && fr.path.Through(a.path):
 			return st, nil, true
 		}
 	}
@@ -295,13 +296,13 @@ func (f *follower) instruction(fr *frame, ins ssa.Instruction, st state) (_ stat
 	if callee == nil || fr.depth == maxDepth || fr.calls(callee) || !f.p.touches(callee, fr.path) {
 		return st, nil, false
 	}
-	p, ok := fr.path.translate(&call.Call, callee)
+	p, ok := fr.path.Translate(&call.Call, callee)
 	if !ok {
 		return st, nil, false
 	}
 	inner := &frame{fn: callee, path: p, key: inward(fr.key, &call.Call, callee), depth: fr.depth + 1, outer: fr, call: call}
 	var seeds []ssa.Value
-	for i, arg := range arguments(&call.Call) {
+	for i, arg := range ssaload.Arguments(&call.Call) {
 		if fr.derived[arg] && i < len(callee.Params) {
 			seeds = append(seeds, callee.Params[i])
 		}

@@ -26,11 +26,11 @@ func TestLines(t *testing.T) {
 	}
 	t.Setenv("GOWORK", "off")
 	compiled := compiledAccesses(t, dir)
-	l, err := Source{Dir: dir}.load(context.Background())
-	if err != nil || l.err != nil {
-		t.Fatal(err, l.err)
+	l, err := Source{Dir: dir}.LoadAll(context.Background())
+	if err != nil || l.Err != nil {
+		t.Fatal(err, l.Err)
 	}
-	graph, err := checker.Analyze([]*analysis.Analyzer{accesses}, l.packages, nil)
+	graph, err := checker.Analyze([]*analysis.Analyzer{accesses}, l.Packages, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestLines(t *testing.T) {
 	for _, list := range p.byFn {
 		for _, a := range list {
 			if p.shared.shared(a.path, a.ins) {
-				found[location(l.fset, a)] = a.name
+				found[location(l.Fset, a)] = a.name
 			}
 		}
 	}

@@ -4,11 +4,13 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/heisen-go/heisen/internal/ssaload"
 )
 
 // hold is a lock that a function has taken and not released.
 type hold struct {
-	lock   path
+	lock   ssaload.Path
 	by     ssa.Instruction
 	shared bool // as a reader
 }
@@ -56,7 +58,7 @@ func (l *locking) collect(fn *ssa.Function) bool {
 				continue
 			}
 			if lock, op := lockOp(call.Common()); op == unlock || op == runlock {
-				known[lock.last()] = true
+				known[lock.Last()] = true
 			}
 			if callee := l.p.body(call.Common()); callee != nil {
 				for lock := range l.unlocks[callee] {
@@ -80,14 +82,14 @@ const (
 )
 
 // lockOp returns the lock operation that a call makes, and its lock.
-func lockOp(call *ssa.CallCommon) (path, lockOperation) {
+func lockOp(call *ssa.CallCommon) (ssaload.Path, lockOperation) {
 	var name string
 	var receiver ssa.Value
 	switch callee := call.StaticCallee(); {
 	case call.IsInvoke():
 		name, receiver = call.Method.Name(), call.Value
 		if len(call.Args) > 0 {
-			return path{}, noLock
+			return ssaload.Path{}, noLock
 		}
 	case callee != nil && callee.Signature.Recv() != nil && len(call.Args) == 1:
 		name, receiver = callee.Name(), call.Args[0]
@@ -95,22 +97,22 @@ func lockOp(call *ssa.CallCommon) (path, lockOperation) {
 			name = callee.Object().Name()
 		}
 	default:
-		return path{}, noLock
+		return ssaload.Path{}, noLock
 	}
 	if call.Signature().Results().Len() > 0 {
-		return path{}, noLock
+		return ssaload.Path{}, noLock
 	}
 	op := map[string]lockOperation{"Lock": lock, "RLock": rlock, "Unlock": unlock, "RUnlock": runlock, "Wait": wait}[name]
 	if op == wait && (call.StaticCallee() == nil || call.StaticCallee().String() != "(*sync.Cond).Wait") {
 		op = noLock
 	}
-	return pointee(receiver), op
+	return ssaload.Pointee(receiver), op
 }
 
 // step returns the locks that are held after an instruction. It does not change held.
 func (l *locking) step(held []hold, ins ssa.Instruction) []hold {
 	if v, ok := ins.(ssa.Value); ok {
-		held = without(held, func(h hold) bool { return h.lock.dependsOn(v) })
+		held = without(held, func(h hold) bool { return h.lock.DependsOn(v) })
 	}
 	call, ok := ins.(*ssa.Call)
 	if !ok {
@@ -121,12 +123,12 @@ func (l *locking) step(held []hold, ins ssa.Instruction) []hold {
 	case lock, rlock:
 		held = append(held[:len(held):len(held)], hold{p, ins, op == rlock})
 	case unlock, runlock:
-		held = without(held, func(h hold) bool { return h.lock.equal(p) && h.shared == (op == runlock) })
+		held = without(held, func(h hold) bool { return h.lock.Equal(p) && h.shared == (op == runlock) })
 	case wait:
 		held = nil
 	}
 	if callee := l.p.body(&call.Call); callee != nil && op == noLock {
-		held = without(held, func(h hold) bool { return l.unlocks[callee][h.lock.last()] })
+		held = without(held, func(h hold) bool { return l.unlocks[callee][h.lock.Last()] })
 	}
 	return held
 }
@@ -191,7 +193,7 @@ func (l *locking) solve(fn *ssa.Function) [][]hold {
 }
 
 func contains(held []hold, h hold) bool {
-	return slices.ContainsFunc(held, func(other hold) bool { return other.by == h.by && other.lock.equal(h.lock) })
+	return slices.ContainsFunc(held, func(other hold) bool { return other.by == h.by && other.lock.Equal(h.lock) })
 }
 
 // inherited returns the locks that all callers of a function hold, as the function reaches them. It
@@ -206,7 +208,7 @@ func (l *locking) inherited(fn *ssa.Function) (held []hold) {
 	for i, call := range calls {
 		var there []hold
 		for _, h := range l.at(call) {
-			if lock, ok := h.lock.translate(&call.Call, fn); ok {
+			if lock, ok := h.lock.Translate(&call.Call, fn); ok {
 				there = append(there, hold{lock, fn.Blocks[0].Instrs[0], h.shared})
 			}
 		}
@@ -214,7 +216,7 @@ func (l *locking) inherited(fn *ssa.Function) (held []hold) {
 			held = there
 		} else {
 			held = without(held, func(h hold) bool {
-				return !slices.ContainsFunc(there, func(o hold) bool { return o.lock.equal(h.lock) && o.shared == h.shared })
+				return !slices.ContainsFunc(there, func(o hold) bool { return o.lock.Equal(h.lock) && o.shared == h.shared })
 			})
 		}
 		if len(held) == 0 {
@@ -227,12 +229,12 @@ func (l *locking) inherited(fn *ssa.Function) (held []hold) {
 // protects reports whether a lock may be meant for a variable: it is a package-level lock, or both
 // are reached from the same value. If each of two accounts has a lock, the lock of one does not
 // protect the balance of the other.
-func (h hold) protects(variable path) bool {
-	if isGlobal(h.lock.root) {
+func (h hold) protects(variable ssaload.Path) bool {
+	if ssaload.IsGlobal(h.lock.Root) {
 		return true
 	}
-	from := sources(variable.root)
-	for v := range sources(h.lock.root) {
+	from := sources(variable.Root)
+	for v := range sources(h.lock.Root) {
 		if from[v] {
 			return true
 		}

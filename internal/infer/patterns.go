@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/heisen-go/heisen/internal/ssaload"
 	"github.com/heisen-go/heisen/section"
 )
 
@@ -114,9 +115,9 @@ func sameTest(a, b ssa.Value) bool {
 	x, isBinary := a.(*ssa.BinOp)
 	y, areBinary := b.(*ssa.BinOp)
 	if !isBinary || !areBinary {
-		return sameValue(a, b)
+		return ssaload.SameValue(a, b)
 	}
-	return (x.Op == y.Op || x.Op == opposite[y.Op]) && sameValue(x.X, y.X) && sameValue(x.Y, y.Y)
+	return (x.Op == y.Op || x.Op == opposite[y.Op]) && ssaload.SameValue(x.X, y.X) && ssaload.SameValue(x.Y, y.Y)
 }
 
 var opposite = map[token.Token]token.Token{

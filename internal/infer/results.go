@@ -4,6 +4,8 @@ import (
 	"go/token"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/heisen-go/heisen/internal/ssaload"
 )
 
 // Values that cross the border between a function and its caller.
@@ -45,7 +47,7 @@ func (fr *frame) dependent(i int) bool {
 		if first == nil {
 			first = v
 		}
-		differ = differ || !sameValue(first, v)
+		differ = differ || !ssaload.SameValue(first, v)
 		selected = selected || fr.selects(b)
 	}
 	return differ && selected
@@ -87,8 +89,8 @@ func inward(v ssa.Value, call *ssa.CallCommon, callee *ssa.Function) ssa.Value {
 	if v == nil || isFixed(v) {
 		return v
 	}
-	for i, arg := range arguments(call) {
-		if i < len(callee.Params) && sameValue(arg, v) {
+	for i, arg := range ssaload.Arguments(call) {
+		if i < len(callee.Params) && ssaload.SameValue(arg, v) {
 			return callee.Params[i]
 		}
 	}
@@ -100,7 +102,7 @@ func outward(v ssa.Value, call *ssa.CallCommon, callee *ssa.Function) ssa.Value 
 	if v == nil || isFixed(v) {
 		return v
 	}
-	args := arguments(call)
+	args := ssaload.Arguments(call)
 	for i, param := range callee.Params {
 		if param == v && i < len(args) {
 			return args[i]
@@ -116,7 +118,7 @@ func isFixed(v ssa.Value) bool {
 	case *ssa.Const:
 		return true
 	case *ssa.UnOp:
-		return v.Op == token.MUL && isGlobal(v.X)
+		return v.Op == token.MUL && ssaload.IsGlobal(v.X)
 	}
 	return false
 }
@@ -127,7 +129,7 @@ func (f *follower) sameElement(fr *frame, met *access) bool {
 	if f.entry.key == nil || met.key == nil {
 		return true
 	}
-	return fr.key != nil && sameValue(fr.key, met.key)
+	return fr.key != nil && ssaload.SameValue(fr.key, met.key)
 }
 
 // tested reports whether the frame's function, or a caller to which it returns, tests one of the

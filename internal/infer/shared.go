@@ -4,6 +4,8 @@ import (
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/heisen-go/heisen/internal/ssaload"
 )
 
 // sharing decides which variables goroutines may share. It looks at one package, and errs on the
@@ -56,13 +58,13 @@ func newSharing(p *program, pkg *ssa.Package) *sharing {
 
 // shared reports whether other goroutines may reach the variable at path p when control is at ins.
 // If ins is nil, it reports whether they may ever reach it.
-func (s *sharing) shared(p path, ins ssa.Instruction) bool {
+func (s *sharing) shared(p ssaload.Path, ins ssa.Instruction) bool {
 	direct := true
-	for _, step := range p.steps {
-		direct = direct && step.kind != derefStep
+	for _, step := range p.Steps {
+		direct = direct && step.Kind != ssaload.DerefStep
 	}
 	if direct {
-		roots, fresh := origins(p.root)
+		roots, fresh := origins(p.Root)
 		if fresh {
 			for _, root := range roots {
 				if s.escaped(root, ins) {
@@ -71,12 +73,12 @@ func (s *sharing) shared(p path, ins ssa.Instruction) bool {
 			}
 			return false
 		}
-		if fv, ok := p.root.(*ssa.FreeVar); ok {
+		if fv, ok := p.Root.(*ssa.FreeVar); ok {
 			return s.captured(fv)
 		}
 	}
 	if !s.unshared(p) {
-		if param, ok := p.root.(*ssa.Parameter); ok && direct && owner(p) == nil {
+		if param, ok := p.Root.(*ssa.Parameter); ok && direct && owner(p) == nil {
 			return s.param(param, map[*ssa.Parameter]bool{})
 		}
 		return true
@@ -85,19 +87,19 @@ func (s *sharing) shared(p path, ins ssa.Instruction) bool {
 }
 
 // owner returns the named type that contains the variable at the end of a path most closely, or nil.
-func owner(p path) *types.Named {
-	for i := len(p.steps) - 1; i >= 0; i-- {
-		if p.steps[i].kind == fieldStep && p.steps[i].owner != nil {
-			return p.steps[i].owner
+func owner(p ssaload.Path) *types.Named {
+	for i := len(p.Steps) - 1; i >= 0; i-- {
+		if p.Steps[i].Kind == ssaload.FieldStep && p.Steps[i].Owner != nil {
+			return p.Steps[i].Owner
 		}
 	}
-	return named(deref(p.root.Type()))
+	return ssaload.Named(ssaload.Deref(p.Root.Type()))
 }
 
 // unshared reports whether the type of the variable at the end of a path rules out that goroutines
 // share it: the type is declared in this package and is not in s.types. Values that are shared only
 // by unsafe code or reflection are missed.
-func (s *sharing) unshared(p path) bool {
+func (s *sharing) unshared(p ssaload.Path) bool {
 	n := owner(p)
 	return n != nil && n.Obj().Pkg() == s.p.pass.Pkg && !s.types[n.Obj()]
 }
@@ -169,8 +171,8 @@ func (s *sharing) param(param *ssa.Parameter, visiting map[*ssa.Parameter]bool) 
 			continue
 		}
 		for _, call := range s.p.calls[fn] {
-			arg := pointee(arguments(&call.Call)[i])
-			if next, ok := arg.root.(*ssa.Parameter); ok && len(arg.steps) == 0 {
+			arg := ssaload.Pointee(ssaload.Arguments(&call.Call)[i])
+			if next, ok := arg.Root.(*ssa.Parameter); ok && len(arg.Steps) == 0 {
 				if s.param(next, visiting) {
 					return true
 				}

@@ -4,6 +4,8 @@ import (
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/heisen-go/heisen/internal/ssaload"
 )
 
 // exported adds the types whose values other packages can have.
@@ -48,7 +50,7 @@ func synchronizes(st *types.Struct, around []*types.Struct) bool {
 		return false
 	}
 	for i := range st.NumFields() {
-		t := types.Unalias(deref(st.Field(i).Type()))
+		t := types.Unalias(ssaload.Deref(st.Field(i).Type()))
 		if array, ok := t.(*types.Array); ok {
 			t = types.Unalias(array.Elem())
 		}
@@ -118,7 +120,7 @@ func (s *sharing) addShared(ins ssa.Instruction) {
 	}
 	for _, operand := range ins.Operands(nil) {
 		if fn, ok := (*operand).(*ssa.Function); ok && fn != called {
-			s.taken[origin(fn)] = true
+			s.taken[ssaload.Origin(fn)] = true
 		}
 	}
 	switch ins := ins.(type) {
@@ -204,9 +206,5 @@ func uses(args []ssa.Value, v ssa.Value) bool {
 // share the rest of the value.
 func foreignReceiver(call *ssa.CallCommon) bool {
 	callee := call.StaticCallee()
-	return callee != nil && callee.Signature.Recv() != nil || isAtomic(callee)
-}
-
-func isAtomic(fn *ssa.Function) bool {
-	return fn != nil && fn.Object() != nil && fn.Object().Pkg() != nil && fn.Object().Pkg().Path() == "sync/atomic"
+	return callee != nil && callee.Signature.Recv() != nil || ssaload.IsAtomic(callee)
 }

@@ -1,14 +1,14 @@
 package infer
 
 import (
-	"fmt"
-	"go/ast"
 	"go/types"
 	"reflect"
 	"sync"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/heisen-go/heisen/internal/ssaload"
 )
 
 // accesses is the analyzer that all patterns require: it builds the SSA form of a package and finds
@@ -29,7 +29,7 @@ type program struct {
 
 	pass    *analysis.Pass
 	funcs   []*ssa.Function // functions and literals with source, in its order
-	spots   *spots
+	spots   *ssaload.Spots
 	byIns   map[ssa.Instruction]*access
 	byFn    map[*ssa.Function][]*access
 	calls   map[*ssa.Function][]*ssa.Call // calls with a known callee, by callee
@@ -45,48 +45,24 @@ type program struct {
 }
 
 func newProgram(pass *analysis.Pass) (*program, error) {
-	prog := ssa.NewProgram(pass.Fset, ssa.BuilderMode(0))
-	prog.SetNoReturn(noReturn)
-	for _, imported := range pass.Pkg.Imports() {
-		prog.CreatePackage(imported, nil, nil, true)
+	pkg, functions, err := ssaload.Build(pass.Fset, pass.Pkg, pass.Files, pass.TypesInfo)
+	if err != nil {
+		return nil, err
 	}
-	pkg := prog.CreatePackage(pass.Pkg, pass.Files, pass.TypesInfo, false)
-	pkg.Build()
-
 	p := &program{
 		pass:    pass,
+		funcs:   functions,
 		byIns:   map[ssa.Instruction]*access{},
 		byFn:    map[*ssa.Function][]*access{},
 		calls:   map[*ssa.Function][]*ssa.Call{},
 		invoked: map[string]bool{},
 		started: map[*ssa.Function]bool{},
-		prog:    prog,
+		prog:    pkg.Prog,
 		single:  map[*types.Func]*ssa.Function{},
 		graphs:  map[*ssa.Function]*graph{},
 		reach:   map[*ssa.Function]map[types.Object]bool{},
 	}
-	for _, file := range pass.Files {
-		for _, decl := range file.Decls {
-			decl, ok := decl.(*ast.FuncDecl)
-			if !ok {
-				continue
-			}
-			obj, ok := pass.TypesInfo.Defs[decl.Name].(*types.Func)
-			if !ok {
-				return nil, fmt.Errorf("no type of %s", decl.Name.Name)
-			}
-			if fn := prog.FuncValue(obj); fn != nil {
-				p.addFunc(fn)
-			}
-		}
-	}
-	// Literals in the initial values of package-level variables.
-	if init := pkg.Func("init"); init != nil {
-		for _, literal := range init.AnonFuncs {
-			p.addFunc(literal)
-		}
-	}
-	p.spots = newSpots(pass, p.funcs)
+	p.spots = ssaload.NewSpots(pass.Files, pass.TypesInfo, p.funcs)
 	for _, fn := range p.funcs {
 		for _, b := range fn.Blocks {
 			for _, ins := range b.Instrs {
@@ -100,7 +76,7 @@ func newProgram(pass *analysis.Pass) (*program, error) {
 					}
 				case *ssa.Call:
 					if callee := call.Call.StaticCallee(); callee != nil {
-						p.calls[origin(callee)] = append(p.calls[origin(callee)], call)
+						p.calls[ssaload.Origin(callee)] = append(p.calls[ssaload.Origin(callee)], call)
 					} else if callee := p.body(&call.Call); callee != nil {
 						p.calls[callee] = append(p.calls[callee], call)
 					}
@@ -116,24 +92,4 @@ func newProgram(pass *analysis.Pass) (*program, error) {
 	p.writes = newWritten(p)
 	p.locks = newLocking(p)
 	return p, nil
-}
-
-func (p *program) addFunc(fn *ssa.Function) {
-	p.funcs = append(p.funcs, fn)
-	for _, literal := range fn.AnonFuncs {
-		p.addFunc(literal)
-	}
-}
-
-// noReturn reports whether a function of the standard library never returns.
-func noReturn(fn *types.Func) bool {
-	switch fn.FullName() {
-	case "os.Exit", "runtime.Goexit", "log.Fatal", "log.Fatalf", "log.Fatalln", "log.Panic", "log.Panicf", "log.Panicln",
-		"(*log.Logger).Fatal", "(*log.Logger).Fatalf", "(*log.Logger).Fatalln",
-		"(*log.Logger).Panic", "(*log.Logger).Panicf", "(*log.Logger).Panicln",
-		"(*testing.common).Fatal", "(*testing.common).Fatalf", "(*testing.common).FailNow",
-		"(*testing.common).Skip", "(*testing.common).Skipf", "(*testing.common).SkipNow":
-		return true
-	}
-	return false
 }

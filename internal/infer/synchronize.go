@@ -32,15 +32,15 @@ type Synchronization struct {
 // another function than the entry, everything that may come after the entry in its function counts, and nothing of
 // the other function. The names of files are absolute. For the error and the cost see Uses.
 func Synchronizations(ctx context.Context, source Source, sections []section.Section) ([]Synchronization, error) {
-	l, err := source.load(ctx)
+	l, err := source.LoadAll(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find synchronization: %w", err)
 	}
-	graph, err := checker.Analyze([]*analysis.Analyzer{accesses}, l.packages, nil)
+	graph, err := checker.Analyze([]*analysis.Analyzer{accesses}, l.Packages, nil)
 	if err != nil {
 		return nil, fmt.Errorf("find synchronization: %w", err)
 	}
-	failed := []error{l.err}
+	failed := []error{l.Err}
 	out := map[int]Synchronization{}
 	for _, root := range graph.Roots {
 		if root.Err != nil {
@@ -52,7 +52,7 @@ func Synchronizations(ctx context.Context, source Source, sections []section.Sec
 			if _, known := out[i]; known {
 				continue
 			}
-			if at, what := p.synchronizes(l.fset, &sections[i]); what != "" {
+			if at, what := p.synchronizes(l.Fset, &sections[i]); what != "" {
 				out[i] = Synchronization{i, filepath.ToSlash(at.Filename), at.Line, what}
 			}
 		}

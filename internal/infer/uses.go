@@ -15,6 +15,7 @@ import (
 	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/heisen-go/heisen/internal/ssaload"
 	"github.com/heisen-go/heisen/section"
 )
 
@@ -38,12 +39,12 @@ var ErrNoVariable = errors.New("no such variable there")
 // returns the locations of the others and an error that wraps ErrPackages or ErrNoVariable. It
 // costs as much as Infer.
 func Uses(ctx context.Context, source Source, of ...Access) ([]section.Location, error) {
-	l, err := source.load(ctx)
+	l, err := source.LoadAll(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find uses of variables: %w", err)
 	}
-	failed := []error{l.err}
-	named, err := l.named(source.Dir, of)
+	failed := []error{l.Err}
+	named, err := named(l, source.Dir, of)
 	if err != nil {
 		return nil, fmt.Errorf("find uses of variables: %w", err)
 	}
@@ -56,7 +57,7 @@ func Uses(ctx context.Context, source Source, of ...Access) ([]section.Location,
 			wanted[v] = true
 		}
 	}
-	graph, err := checker.Analyze([]*analysis.Analyzer{accesses}, l.packages, nil)
+	graph, err := checker.Analyze([]*analysis.Analyzer{accesses}, l.Packages, nil)
 	if err != nil {
 		return nil, fmt.Errorf("find uses of variables: %w", err)
 	}
@@ -70,7 +71,7 @@ func Uses(ctx context.Context, source Source, of ...Access) ([]section.Location,
 		p := root.Result.(*program)
 		for _, list := range p.byFn {
 			for _, a := range list {
-				at := location(l.fset, a)
+				at := location(l.Fset, a)
 				if !seen[at] && wanted[p.variable(a.path)] {
 					seen[at] = true
 					out = append(out, at)
@@ -96,10 +97,10 @@ func variableAt(fset *token.FileSet, name string, pos token.Pos) variable {
 }
 
 // variable returns the field or variable that a path ends in.
-func (p *program) variable(at path) variable {
-	last := at.last()
+func (p *program) variable(at ssaload.Path) variable {
+	last := at.Last()
 	if last == nil {
-		last = p.shared.variable(at.root)
+		last = p.shared.variable(at.Root)
 	}
 	switch last := last.(type) {
 	case *types.Var:
@@ -115,7 +116,7 @@ func (p *program) variable(at path) variable {
 }
 
 // named returns, for each of the accesses, the variables that it may name.
-func (l *loaded) named(dir string, of []Access) ([][]variable, error) {
+func named(l *ssaload.Loaded, dir string, of []Access) ([][]variable, error) {
 	wanted := map[string][]int{} // the accesses in a file
 	for i, a := range of {
 		file := a.File
@@ -128,20 +129,20 @@ func (l *loaded) named(dir string, of []Access) ([][]variable, error) {
 		wanted[file] = append(wanted[file], i)
 	}
 	out := make([][]variable, len(of))
-	for _, pkg := range l.packages {
+	for _, pkg := range l.Packages {
 		for _, syntax := range pkg.Syntax {
 			ast.Inspect(syntax, func(n ast.Node) bool {
 				e, ok := n.(ast.Expr)
 				if !ok {
 					return true
 				}
-				first, last := l.fset.Position(e.Pos()), l.fset.Position(e.End())
+				first, last := l.Fset.Position(e.Pos()), l.Fset.Position(e.End())
 				for _, i := range wanted[first.Filename] {
-					if first.Line > of[i].Line || of[i].Line > last.Line || nameOf(e) != of[i].Expr {
+					if first.Line > of[i].Line || of[i].Line > last.Line || ssaload.NameOf(e) != of[i].Expr {
 						continue
 					}
 					if obj := objectOf(pkg, e); obj != nil {
-						out[i] = append(out[i], variableAt(l.fset, obj.Name(), obj.Pos()))
+						out[i] = append(out[i], variableAt(l.Fset, obj.Name(), obj.Pos()))
 					}
 				}
 				return true

@@ -4,6 +4,8 @@ import (
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/heisen-go/heisen/internal/ssaload"
 )
 
 // written is the set of variables that may change while they are shared. All others are like final
@@ -20,10 +22,10 @@ func newWritten(p *program) *written {
 		for _, b := range fn.Blocks {
 			for _, ins := range b.Instrs {
 				if store, ok := ins.(*ssa.Store); ok {
-					to := pointee(store.Addr)
-					if p.shared.shared(to, ins) && !(init && isGlobal(to.root)) {
+					to := ssaload.Pointee(store.Addr)
+					if p.shared.shared(to, ins) && !(init && ssaload.IsGlobal(to.Root)) {
 						w.add(to)
-						w.addFields(deref(store.Addr.Type()))
+						w.addFields(ssaload.Deref(store.Addr.Type()))
 					}
 				}
 				w.addresses(ins)
@@ -39,18 +41,13 @@ func isInit(fn *ssa.Function) bool {
 	return fn.Parent() == nil && fn.Signature.Recv() == nil && fn.Object() != nil && fn.Object().Name() == "init"
 }
 
-func isGlobal(v ssa.Value) bool {
-	_, ok := v.(*ssa.Global)
-	return ok
-}
-
-func (w *written) add(p path) {
-	if !p.direct() {
+func (w *written) add(p ssaload.Path) {
+	if !p.Direct() {
 		return
 	}
-	if last := p.last(); last != nil {
+	if last := p.Last(); last != nil {
 		w.set[last] = true
-	} else if alloc, ok := w.p.shared.variable(p.root).(*ssa.Alloc); ok {
+	} else if alloc, ok := w.p.shared.variable(p.Root).(*ssa.Alloc); ok {
 		w.set[alloc] = true
 	}
 }
@@ -83,7 +80,7 @@ func (w *written) addresses(ins ssa.Instruction) {
 		}
 		switch v := (*operand).(type) {
 		case *ssa.FieldAddr, *ssa.Global:
-			w.add(pointee(v))
+			w.add(ssaload.Pointee(v))
 		case *ssa.FreeVar:
 			if alloc, ok := w.p.shared.variable(v).(*ssa.Alloc); ok {
 				w.set[alloc] = true
@@ -96,12 +93,12 @@ func (w *written) addresses(ins ssa.Instruction) {
 
 // final reports whether a variable certainly does not change after it is shared. It returns false
 // for elements, for the contents of maps, and for variables that other packages can write.
-func (w *written) final(p path) bool {
-	if !p.direct() {
+func (w *written) final(p ssaload.Path) bool {
+	if !p.Direct() {
 		return false
 	}
 	var obj types.Object
-	switch last := p.last().(type) {
+	switch last := p.Last().(type) {
 	case *types.Var:
 		obj = last
 	case *ssa.Global:
@@ -109,16 +106,16 @@ func (w *written) final(p path) bool {
 	case *ssa.Alloc:
 		return !w.set[last]
 	default:
-		alloc, ok := w.p.shared.variable(p.root).(*ssa.Alloc)
+		alloc, ok := w.p.shared.variable(p.Root).(*ssa.Alloc)
 		return ok && !w.set[alloc]
 	}
-	if g, ok := p.last().(*ssa.Global); ok && isGlobal(p.root) && isError(deref(g.Type())) {
+	if g, ok := p.Last().(*ssa.Global); ok && ssaload.IsGlobal(p.Root) && isError(ssaload.Deref(g.Type())) {
 		return !w.set[g] // nobody sets an error of another package
 	}
 	if obj == nil || obj.Pkg() != w.p.pass.Pkg || obj.Exported() && obj.Pkg().Name() != "main" {
 		return false
 	}
-	return !w.set[p.last()]
+	return !w.set[p.Last()]
 }
 
 func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }

@@ -1,4 +1,4 @@
-package infer
+package ssaload
 
 import (
 	"go/ast"
@@ -7,32 +7,32 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 )
 
-// spot is an expression in the source that is accessed, with the positions that the compiler's line
+// Spot is an expression in the source that is accessed, with the positions that the compiler's line
 // table has for its accesses. In a statement that spans several lines, a load is at the line of the
 // operator that uses it, and a store at the line of the assignment operator. The rules were found
-// by looking at compiled code; TestLines compares them with compiled code.
-type spot struct {
-	name  string    // the variable as reports write it
-	read  token.Pos // position of a load, if there can be one
-	write token.Pos // position of a store, if there can be one
+// by looking at compiled code; TestLines of internal/infer compares them with compiled code.
+type Spot struct {
+	Name  string    // the variable as reports write it
+	Read  token.Pos // position of a load, if there can be one
+	Write token.Pos // position of a store, if there can be one
 	field bool      // it is the selection of a field
 }
 
-// spots finds the expression that an instruction accesses, by the position that go/ssa gives to the
+// Spots finds the expression that an instruction accesses, by the position that go/ssa gives to the
 // instruction.
-type spots struct {
+type Spots struct {
 	info   *types.Info
-	at     map[token.Pos]*spot
-	ranges map[ssa.Instruction]*spot // loads of the elements that a range clause visits
+	at     map[token.Pos]*Spot
+	ranges map[ssa.Instruction]*Spot // loads of the elements that a range clause visits
 }
 
-func newSpots(pass *analysis.Pass, funcs []*ssa.Function) *spots {
-	s := &spots{info: pass.TypesInfo, at: map[token.Pos]*spot{}, ranges: map[ssa.Instruction]*spot{}}
-	for _, file := range pass.Files {
+// NewSpots returns the spots of a package with the given files and functions.
+func NewSpots(files []*ast.File, info *types.Info, funcs []*ssa.Function) *Spots {
+	s := &Spots{info: info, at: map[token.Pos]*Spot{}, ranges: map[ssa.Instruction]*Spot{}}
+	for _, file := range files {
 		var parents []ast.Node
 		ast.Inspect(file, func(n ast.Node) bool {
 			if n == nil {
@@ -65,34 +65,34 @@ func keyOf(e ast.Expr) token.Pos {
 	return token.NoPos
 }
 
-func (s *spots) spot(key token.Pos) *spot {
+func (s *Spots) spot(key token.Pos) *Spot {
 	found := s.at[key]
 	if found == nil {
-		found = &spot{}
+		found = &Spot{}
 		s.at[key] = found
 	}
 	return found
 }
 
-func (s *spots) add(n ast.Node, parents []ast.Node) {
+func (s *Spots) add(n ast.Node, parents []ast.Node) {
 	switch n := n.(type) {
 	case *ast.SelectorExpr:
-		*s.spot(n.Sel.Pos()) = spot{name: nameOf(n), read: n.X.End(), write: s.spot(n.Sel.Pos()).write, field: true}
+		*s.spot(n.Sel.Pos()) = Spot{Name: NameOf(n), Read: n.X.End(), Write: s.spot(n.Sel.Pos()).Write, field: true}
 		if _, imported := s.info.Uses[n.Sel].(*types.Var); imported && s.info.Selections[n] == nil {
-			s.spot(n.Sel.Pos()).read = anchor(s.info, n, parents) // a variable of another package
+			s.spot(n.Sel.Pos()).Read = anchor(s.info, n, parents) // a variable of another package
 		}
 	case *ast.IndexExpr:
 		found := s.spot(n.Lbrack)
-		found.name, found.read = nameOf(n), n.Lbrack
+		found.Name, found.Read = NameOf(n), n.Lbrack
 		if _, ok := underlying(s.info.TypeOf(n.X)).(*types.Map); ok {
-			found.name = nameOf(n.X)
+			found.Name = NameOf(n.X)
 			if at := commaOk(n, parents); at.IsValid() {
-				found.read = at
+				found.Read = at
 			}
 		}
 	case *ast.StarExpr:
 		found := s.spot(n.Star)
-		found.name, found.read = nameOf(n), n.Star
+		found.Name, found.Read = NameOf(n), n.Star
 	case *ast.Ident:
 		if len(parents) > 0 {
 			if sel, ok := parents[len(parents)-1].(*ast.SelectorExpr); ok && sel.Sel == n {
@@ -100,14 +100,14 @@ func (s *spots) add(n ast.Node, parents []ast.Node) {
 			}
 		}
 		found := s.spot(n.Pos())
-		found.name, found.read = n.Name, anchor(s.info, n, parents)
+		found.Name, found.Read = n.Name, anchor(s.info, n, parents)
 	case *ast.AssignStmt:
 		for _, left := range n.Lhs {
 			s.target(left, n.TokPos)
 		}
 		for i, right := range n.Rhs {
 			if lit, ok := ast.Unparen(right).(*ast.CompositeLit); ok && len(n.Lhs) == len(n.Rhs) {
-				s.literal(lit, nameOf(n.Lhs[i]), n.TokPos)
+				s.literal(lit, NameOf(n.Lhs[i]), n.TokPos)
 			}
 		}
 	case *ast.IncDecStmt:
@@ -119,15 +119,15 @@ func (s *spots) add(n ast.Node, parents []ast.Node) {
 			}
 		}
 		// The position of the instruction that iterates over a map.
-		*s.spot(n.For) = spot{name: nameOf(n.X), read: n.Range}
+		*s.spot(n.For) = Spot{Name: NameOf(n.X), Read: n.Range}
 	case *ast.ValueSpec:
 		for _, name := range n.Names {
 			s.target(name, n.Pos())
 		}
 	case *ast.CallExpr:
 		found := s.spot(n.Lparen)
-		found.read, found.write = n.Lparen, n.Lparen
-		found.name = callee(n)
+		found.Read, found.Write = n.Lparen, n.Lparen
+		found.Name = callee(n)
 	}
 }
 
@@ -137,44 +137,44 @@ func callee(call *ast.CallExpr) string {
 	switch fun := ast.Unparen(call.Fun).(type) {
 	case *ast.Ident:
 		if len(call.Args) > 0 {
-			return nameOf(call.Args[0])
+			return NameOf(call.Args[0])
 		}
 	case *ast.SelectorExpr:
 		if len(call.Args) > 0 {
 			if at, ok := ast.Unparen(call.Args[0]).(*ast.UnaryExpr); ok && at.Op == token.AND {
 				if pkg, ok := fun.X.(*ast.Ident); ok && pkg.Name == "atomic" {
-					return nameOf(at.X)
+					return NameOf(at.X)
 				}
 			}
 		}
-		return nameOf(fun.X)
+		return NameOf(fun.X)
 	}
 	return ""
 }
 
 // target records that a statement stores to e, with the position at. A store to a map element is at
 // the index expression instead.
-func (s *spots) target(e ast.Expr, at token.Pos) {
+func (s *Spots) target(e ast.Expr, at token.Pos) {
 	if index, ok := ast.Unparen(e).(*ast.IndexExpr); ok {
 		if _, ok := underlying(s.info.TypeOf(index.X)).(*types.Map); ok {
 			at = index.Lbrack
 		}
 	}
 	if key := keyOf(e); key.IsValid() {
-		s.spot(key).write = at
+		s.spot(key).Write = at
 	}
 }
 
 // literal records the stores of a composite literal that is assigned in place. The compiler makes
 // them at one position.
-func (s *spots) literal(lit *ast.CompositeLit, name string, at token.Pos) {
+func (s *Spots) literal(lit *ast.CompositeLit, name string, at token.Pos) {
 	note := func(key token.Pos, field string) {
 		found := s.spot(key)
-		if found.write == token.NoPos {
-			found.write = at
+		if found.Write == token.NoPos {
+			found.Write = at
 		}
-		if found.name == "" {
-			found.name = strings.TrimPrefix(name, "*") + field
+		if found.Name == "" {
+			found.Name = strings.TrimPrefix(name, "*") + field
 		}
 	}
 	note(lit.Lbrace, "")
@@ -315,7 +315,7 @@ func isName(e ast.Expr, name string) bool {
 // addRanges finds the loads of elements that range clauses make. These loads have no position, but
 // the blocks that begin with them are in the order of the statements. If some statements are
 // unreachable, the numbers differ, and the loads are left out.
-func (s *spots) addRanges(fn *ssa.Function) {
+func (s *Spots) addRanges(fn *ssa.Function) {
 	var loads []ssa.Instruction
 	for _, b := range fn.Blocks {
 		if b.Comment != "rangeindex.body" {
@@ -359,12 +359,12 @@ func (s *spots) addRanges(fn *ssa.Function) {
 		return
 	}
 	for i, clause := range clauses {
-		s.ranges[loads[i]] = &spot{name: nameOf(clause.X), read: clause.Range}
+		s.ranges[loads[i]] = &Spot{Name: NameOf(clause.X), Read: clause.Range}
 	}
 }
 
-// of returns the spot of an instruction, or nil if it has none.
-func (s *spots) of(ins ssa.Instruction) *spot {
+// Of returns the Spot of an instruction, or nil if it has none.
+func (s *Spots) Of(ins ssa.Instruction) *Spot {
 	if found := s.ranges[ins]; found != nil {
 		return found
 	}
@@ -380,7 +380,7 @@ func (s *spots) of(ins ssa.Instruction) *spot {
 
 // implicit returns the position of the selector expression that a load of an embedded pointer
 // belongs to.
-func (s *spots) implicit(load *ssa.UnOp) token.Pos {
+func (s *Spots) implicit(load *ssa.UnOp) token.Pos {
 	var v ssa.Value = load
 	for v.Referrers() != nil && len(*v.Referrers()) == 1 {
 		switch next := (*v.Referrers())[0].(type) {
@@ -412,8 +412,8 @@ func underlying(t types.Type) types.Type {
 // maxName is the maximum length of names in bytes, as in reports.
 const maxName = 160
 
-// nameOf returns an expression as reports write it.
-func nameOf(e ast.Expr) string {
+// NameOf returns an expression as reports write it.
+func NameOf(e ast.Expr) string {
 	s := strings.Join(strings.Fields(types.ExprString(ast.Unparen(e))), " ")
 	if len(s) <= maxName {
 		return s

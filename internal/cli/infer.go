@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/heisen-go/heisen/focus"
+	"github.com/heisen-go/heisen/internal/ownership"
+	"github.com/heisen-go/heisen/internal/private"
+	"github.com/heisen-go/heisen/internal/ssaload"
+)
+
+var inferCommand = command{
+	name: "infer", args: "[flags] [packages]",
+	short: "find out from source what guards what, as a plan for -focus",
+	long: `For each field of a struct type and each package-level variable, $heisen infer
+finds out from source how the program keeps accesses by several goroutines apart,
+and prints it:
+
+  guarded     whoever accesses it holds a lock, which is named
+  read-only   nobody writes it after other goroutines know the object
+  local       only the function that makes the object accesses it
+  race-unsafe none of these can be proved; the places show why
+
+It writes what it has proved to a plan, with the lines on which nothing needs to be
+recorded. $heisen test -focus and the like then leave them out, and report the same
+races.
+
+Nothing is run. What is proved holds for programs that have no other packages of
+the module than those named and their imports, with their tests. -focus checks
+that. Without packages, ./... is meant.
+`,
+	run: (*invocation).inferPlan,
+}
+
+// inferPlan is heisen infer. It writes a plan and prints what guards what.
+func (inv *invocation) inferPlan() (int, error) {
+	source := ssaload.Source{Tests: true}
+	file := inv.flags.String("plan", "heisen.plan", "write the plan to `file`")
+	quiet := inv.flags.Bool("q", false, "print only the number of variables")
+	inv.flags.Func("tags", "comma-separated `list` of build tags", func(list string) error {
+		source.Tags = strings.Split(list, ",")
+		return nil
+	})
+	if err := inv.parse(); err != nil {
+		return Misused, err
+	}
+	if len(inv.rest) > 0 {
+		return Misused, misuse("infer runs nothing, so there are no arguments after --")
+	}
+	if source.Packages = inv.args; len(source.Packages) == 0 {
+		source.Packages = []string{"./..."}
+	}
+	if err := isFolder(filepath.Dir(*file)); err != nil {
+		return Failed, err // fail before the work
+	}
+	done := inv.progress("analyzing", time.Second)
+	ctx, stop := inv.interruptible()
+	defer stop()
+	result, err := ownership.Analyze(ctx, source)
+	done()
+	if err != nil {
+		return Failed, err
+	}
+	if err := private.Replace(*file, result.Plan.Encode); err != nil {
+		return Failed, err
+	}
+	here, err := absolute(".")
+	if err != nil {
+		return Failed, err
+	}
+	if !*quiet {
+		printOwners(inv.Out, result, here)
+	}
+	safe := 0
+	for i := range result.Variables {
+		if result.Variables[i].Safe {
+			safe++
+		}
+	}
+	fmt.Fprintf(inv.Err, "%s: %s: %d of %s cannot race\n", inv.tool.Name, *file, safe, counted(len(result.Variables), "variable"))
+	return Clean, nil
+}
+
+// printOwners prints what guards what, type by type.
+func printOwners(w io.Writer, result *ownership.Result, here string) {
+	type group struct{ pkg, typ string }
+	last := group{}
+	for i := range result.Variables {
+		v := &result.Variables[i]
+		if g := (group{v.Name.Package, v.Name.Type}); g != last {
+			fmt.Fprintf(w, "%s\n", strings.TrimSuffix(cmp.Or(typeName(v.Name), "package "+g.pkg), "."))
+			last = g
+		}
+		if v.Safe {
+			fmt.Fprintf(w, "\t%s: %s\n", v.Name.Name, v.Owner)
+			continue
+		}
+		fmt.Fprintf(w, "\t%s: race-unsafe", v.Name.Name)
+		if v.Owner.Kind != focus.Unknown {
+			fmt.Fprintf(w, ", though mostly %s", v.Owner)
+		}
+		fmt.Fprintln(w)
+		for _, reason := range v.Reasons {
+			fmt.Fprintf(w, "\t\t%s\n", place(reason, here))
+		}
+	}
+}
+
+// typeName returns the name of the type that has a field, or nothing for a package-level variable.
+func typeName(v focus.Variable) string {
+	if v.Type == "" {
+		return ""
+	}
+	name := focus.Variable{Package: v.Package, Name: v.Type}
+	return "type " + name.String()
+}
+
+// place returns a reason with the place where it applies.
+func place(reason ownership.Reason, here string) string {
+	if reason.File == "" {
+		return reason.Text
+	}
+	return fmt.Sprintf("%s:%d: %s", relative(here, reason.File), reason.Line, reason.Text)
+}

@@ -1,0 +1,272 @@
+package ownership
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/heisen-go/heisen/internal/ssaload"
+)
+
+// Position is a place in the source.
+type Position struct {
+	File string // absolute
+	Line int
+}
+
+// Reason says why something could not be proved.
+type Reason struct {
+	Position
+	Text string
+}
+
+func (r Reason) String() string { return fmt.Sprintf("%s:%d: %s", r.File, r.Line, r.Text) }
+
+// access is an instruction that reads or writes memory.
+type access struct {
+	target
+	f      *function
+	ins    ssa.Instruction
+	write  bool
+	atomic bool
+	locks  locksAt
+
+	fresh bool // nobody else knows the object yet, or no other goroutine runs
+}
+
+// variable is what the analysis knows about memory.
+type variable struct {
+	memory
+	typ      types.Type
+	accesses []*access
+	problems []Reason // why accesses that are not seen are possible
+	aliased  *Reason  // of elements: why another variable may have them too
+}
+
+func (a *analysis) variable(m memory) *variable {
+	v := a.variables[m]
+	if v == nil {
+		v = &variable{memory: m}
+		a.variables[m] = v
+	}
+	return v
+}
+
+// orphan is an access that is not attributed to memory, or a line of which more is accessed than is known.
+type orphan struct {
+	f           *function
+	ins         ssa.Instruction
+	read, write bool
+}
+
+// collect finds the accesses, calls and other uses of memory in a function.
+func (f *function) collect() {
+	f.walk(func(ins ssa.Instruction, s locksAt) {
+		f.collectAccess(ins, s)
+		f.collectTransfers(ins)
+		f.collectExposed(ins)
+		if c, ok := ins.(ssa.CallInstruction); ok {
+			if callee := c.Common().StaticCallee(); callee != nil {
+				if to := f.a.byID[id(callee)]; to != nil {
+					to.callers = append(to.callers, &call{f, c, s})
+				}
+			}
+		}
+	})
+}
+
+func (f *function) collectAccess(ins ssa.Instruction, s locksAt) {
+	switch ins := ins.(type) {
+	case *ssa.UnOp:
+		switch ins.Op {
+		case token.MUL:
+			f.accessAt(ins, ins.X, false, s)
+		case token.ARROW:
+			f.orphan(ins, true, true)
+		}
+	case *ssa.Store:
+		f.accessAt(ins, ins.Addr, true, s)
+	case *ssa.Lookup:
+		f.elements(ins, ins.X, false, s)
+	case *ssa.MapUpdate:
+		f.elements(ins, ins.Map, true, s)
+	case *ssa.Range:
+		f.elements(ins, ins.X, false, s)
+	case *ssa.Next:
+		if over, ok := ins.Iter.(*ssa.Range); ok {
+			f.elements(ins, over.X, false, s)
+		}
+	case *ssa.Convert:
+		f.converted(ins, s)
+	case *ssa.SliceToArrayPointer, *ssa.Send, *ssa.Select:
+		f.orphan(ins, true, true)
+	case *ssa.Call:
+		f.builtin(ins, &ins.Call, s)
+	case *ssa.Defer:
+		f.builtin(ins, &ins.Call, locksAt{gone: []memory{{}}})
+	case *ssa.Go:
+		f.builtin(ins, &ins.Call, locksAt{gone: []memory{{}}})
+	}
+}
+
+// converted adds the accesses of conversions between slices and strings.
+func (f *function) converted(c *ssa.Convert, s locksAt) {
+	if _, fromSlice := c.X.Type().Underlying().(*types.Slice); fromSlice {
+		f.elements(c, c.X, false, s)
+	}
+}
+
+func (f *function) orphan(ins ssa.Instruction, read, write bool) {
+	f.a.orphans = append(f.a.orphans, orphan{f, ins, read, write})
+}
+
+// accessAt adds the access to what is at an address: all fields, if that is a struct.
+func (f *function) accessAt(ins ssa.Instruction, address ssa.Value, write bool, s locksAt) {
+	if onStack(address) {
+		// The fields are memory that other objects have too, but this object is no problem.
+		return
+	}
+	list, complete := f.targets(ssaload.Deref(address.Type()), address)
+	for _, t := range list {
+		f.add(ins, t, write, false, s)
+	}
+	if !complete && !f.in.publish.private(address) {
+		f.orphan(ins, !write, write)
+	}
+}
+
+// onStack reports whether an address is in a local variable of which no pointer is taken.
+func onStack(address ssa.Value) bool {
+	for {
+		switch at := address.(type) {
+		case *ssa.FieldAddr:
+			address = at.X
+		case *ssa.IndexAddr:
+			if _, isSlice := at.X.Type().Underlying().(*types.Slice); isSlice {
+				return false
+			}
+			address = at.X
+		case *ssa.Alloc:
+			return !at.Heap
+		default:
+			return false
+		}
+	}
+}
+
+// elements adds an access to the elements of a map or slice.
+func (f *function) elements(ins ssa.Instruction, of ssa.Value, write bool, s locksAt) {
+	slice, isSlice := of.Type().Underlying().(*types.Slice)
+	if isSlice && f.a.aggregate(slice.Elem()) {
+		list, complete := []target{}, true
+		f.fields(slice.Elem(), of, place{}, &list, &complete)
+		for _, t := range list {
+			f.add(ins, t, write, false, s)
+		}
+		if !complete {
+			f.orphan(ins, !write, write)
+		}
+		return
+	}
+	if t, ok := f.elementsOf(of); ok {
+		f.add(ins, t, write, false, s)
+	} else if _, isString := of.Type().Underlying().(*types.Basic); !isString {
+		f.orphan(ins, true, true)
+	}
+}
+
+// builtin adds the accesses of builtin functions and atomic operations.
+func (f *function) builtin(ins ssa.Instruction, call *ssa.CallCommon, s locksAt) {
+	args := call.Args
+	if callee := call.StaticCallee(); ssaload.IsAtomic(callee) {
+		f.orphan(ins, true, true)
+		if len(args) > 0 && callee.Signature.Recv() == nil {
+			if t, ok := f.at(args[0]); ok {
+				t.typ = ssaload.Deref(args[0].Type())
+				f.add(ins, t, !strings.HasPrefix(callee.Name(), "Load"), true, s)
+			}
+		}
+		return
+	}
+	b, ok := call.Value.(*ssa.Builtin)
+	if !ok {
+		return
+	}
+	switch b.Name() {
+	case "append", "copy":
+		f.elements(ins, args[0], true, s)
+		f.elements(ins, args[0], false, s)
+		if len(args) > 1 {
+			f.elements(ins, args[1], false, s)
+		}
+	case "delete", "clear":
+		f.elements(ins, args[0], true, s)
+		f.elements(ins, args[0], false, s)
+	case "len":
+		if _, ok := args[0].Type().Underlying().(*types.Map); ok {
+			f.elements(ins, args[0], false, s)
+		}
+	case "close", "print", "println", "ssa:wrapnilchk", "cap", "real", "imag", "complex", "min", "max", "panic":
+		if b.Name() == "close" {
+			f.orphan(ins, true, true)
+		}
+	default:
+		f.orphan(ins, true, true)
+	}
+}
+
+// add adds an access.
+func (f *function) add(ins ssa.Instruction, t target, write, atomic bool, s locksAt) {
+	a := &access{target: t, f: f, ins: ins, write: write, atomic: atomic, locks: s}
+	a.fresh = f.initializes || t.base != nil && f.in.publish.unpublished(t.base, ins)
+	f.accesses = append(f.accesses, a)
+	v := f.a.variable(t.memory)
+	v.accesses = append(v.accesses, a)
+	if v.typ == nil {
+		v.typ = t.typ
+	}
+}
+
+// at returns the position of an instruction, or of one close to it.
+func (f *function) position(ins ssa.Instruction) Position {
+	pos := ins.Pos()
+	if spot := f.in.spots.Of(ins); spot != nil {
+		if _, write := ins.(*ssa.Store); write && spot.Write.IsValid() {
+			pos = spot.Write
+		} else if !write && spot.Read.IsValid() {
+			pos = spot.Read
+		}
+	}
+	if !pos.IsValid() {
+		pos = near(ins)
+	}
+	return f.a.position(pos)
+}
+
+// near returns the position of an instruction close to one that has none.
+func near(ins ssa.Instruction) token.Pos {
+	found := token.NoPos
+	for _, other := range ins.Block().Instrs {
+		if other.Pos().IsValid() {
+			found = other.Pos()
+		}
+		if other == ins && found.IsValid() {
+			return found
+		}
+	}
+	if found.IsValid() {
+		return found
+	}
+	return ins.Parent().Pos()
+}
+
+// problem says that memory may be accessed where the analysis does not see it.
+func (f *function) problem(m memory, at ssa.Instruction, text string) {
+	v := f.a.variable(m)
+	if len(v.problems) < 8 {
+		v.problems = append(v.problems, Reason{f.position(at), text})
+	}
+}

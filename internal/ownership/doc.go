@@ -1,0 +1,26 @@
+// Package ownership finds out from source code which variables of a program cannot race, and why: which lock
+// guards them, that one goroutine alone accesses them, or that nobody writes them after publication. It is
+// the static check of Agarwal, Sasturkar, Wang and Stoller, "Optimized Run-Time Race Detection and Atomicity
+// Checking Using Partial Discovered Types", sections 4 and 6.1.1, for Go.
+//
+// [Analyze] looks at all packages of a program that belong to one module. What other packages do with the
+// program's variables it cannot see, so a variable that these may access is race-unsafe, and so is one that
+// is accessed in a way that the analysis does not follow. See the list of reasons in exposed.go.
+//
+// A [Result] makes a focus.Plan, the lines of the source on which nothing needs to be recorded, and a report.
+//
+// The files are in the order of the work:
+//
+//	source.go    packages and functions
+//	memory.go    what an address is an address of
+//	place.go     how a function reaches a variable, so that a lock can be found beside it
+//	locks.go     which locks are held at an instruction
+//	publish.go   up to where an object that a function has made is known to nobody else
+//	access.go    reads and writes
+//	transfer.go  stores by which goroutines get to know objects
+//	exposed.go   what accesses cannot be seen
+//	callers.go   calls, and what callers hold
+//	check.go     the rules, and their greatest fixed point
+//	lines.go     lines of safe accesses
+//	plan.go      the plan
+package ownership

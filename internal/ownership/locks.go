@@ -1,0 +1,311 @@
+package ownership
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// lockOp is an operation on a lock.
+type lockOp uint8
+
+const (
+	noOperation lockOp = iota
+	lock
+	rlock
+	unlock
+	runlock
+	try // whether it succeeds is not followed
+)
+
+// lockOperation returns the operation on a lock that a call is, and the pointer to the lock. An Unlock of a
+// sync.Locker has no pointer.
+func lockOperation(call *ssa.CallCommon) (lockOp, ssa.Value) {
+	if call.IsInvoke() {
+		if call.Method.FullName() == "(sync.Locker).Unlock" {
+			return unlock, nil
+		}
+		return noOperation, nil
+	}
+	callee := call.StaticCallee()
+	if callee == nil || len(call.Args) == 0 {
+		return noOperation, nil
+	}
+	switch callee.String() {
+	case "(*sync.Mutex).Lock", "(*sync.RWMutex).Lock":
+		return lock, call.Args[0]
+	case "(*sync.RWMutex).RLock":
+		return rlock, call.Args[0]
+	case "(*sync.Mutex).Unlock", "(*sync.RWMutex).Unlock":
+		return unlock, call.Args[0]
+	case "(*sync.RWMutex).RUnlock":
+		return runlock, call.Args[0]
+	case "(*sync.Mutex).TryLock", "(*sync.RWMutex).TryLock", "(*sync.RWMutex).TryRLock":
+		return try, call.Args[0]
+	}
+	return noOperation, nil
+}
+
+// held is a lock that a function has acquired and certainly not released.
+type held struct {
+	place  place
+	class  memory // the variable that the lock is; zero for one without a name
+	shared bool
+}
+
+func (h held) equal(other held) bool {
+	if h.shared != other.shared || h.class != other.class {
+		return false
+	}
+	_, same := h.place.same(other.place)
+	return same && h.place.key() == other.place.key()
+}
+
+// locksAt is what is known about locks at a point of a function.
+type locksAt struct {
+	held []held
+	// gone has the classes of locks that may have been released since the function began, so that those which
+	// callers hold do not count any more. The zero class stands for all.
+	gone []memory
+}
+
+func (s locksAt) release(class memory) locksAt {
+	if !slices.Contains(s.gone, class) {
+		s.gone = append(s.gone[:len(s.gone):len(s.gone)], class)
+	}
+	return s
+}
+
+// lost reports whether a lock of the class that a caller holds may have been released.
+func (s locksAt) lost(class memory) bool {
+	return slices.Contains(s.gone, class) || slices.Contains(s.gone, memory{})
+}
+
+func (s locksAt) without(gone func(held) bool) locksAt {
+	if slices.ContainsFunc(s.held, gone) {
+		s.held = slices.DeleteFunc(slices.Clone(s.held), gone)
+	}
+	return s
+}
+
+// join returns what is known if either s or other is the case, and whether that is less than s.
+func (s locksAt) join(other locksAt) (locksAt, bool) {
+	out := s.without(func(h held) bool { return !slices.ContainsFunc(other.held, h.equal) })
+	for _, class := range other.gone {
+		out = out.release(class)
+	}
+	return out, len(out.held) < len(s.held) || len(out.gone) > len(s.gone)
+}
+
+// step returns what is known after an instruction.
+func (f *function) step(s locksAt, ins ssa.Instruction) locksAt {
+	if v, ok := ins.(ssa.Value); ok && len(s.held) > 0 {
+		s = s.without(func(h held) bool { return slices.Contains(h.place.values, v) })
+	}
+	switch ins := ins.(type) {
+	case *ssa.RunDefers:
+		// Deferred calls release locks here. What they access counts as accessed without a lock.
+		for _, h := range s.held {
+			s = s.release(h.class)
+		}
+		s.held = nil
+		for class := range f.a.releases[f.id] {
+			s = s.release(class)
+		}
+	case *ssa.Call:
+		return f.stepCall(s, ins)
+	}
+	return s
+}
+
+func (f *function) stepCall(s locksAt, call *ssa.Call) locksAt {
+	op, pointer := lockOperation(&call.Call)
+	switch op {
+	case lock, rlock:
+		h := f.lockAt(pointer)
+		h.shared = op == rlock
+		s.held = append(s.held[:len(s.held):len(s.held)], h)
+		return s
+	case unlock, runlock:
+		return f.unlocked(s, pointer, op == runlock)
+	case try:
+		return s
+	}
+	for class := range f.a.releasedBy(&call.Call) {
+		s = s.without(func(h held) bool { return h.class == class || class == memory{} }).release(class)
+	}
+	for _, h := range f.acquiredBy(call) {
+		s.held = append(s.held[:len(s.held):len(s.held)], h)
+	}
+	return s
+}
+
+// unlocked returns what is known after a lock was released. If it is not one that is known to be held, it may be
+// any of its class.
+func (f *function) unlocked(s locksAt, pointer ssa.Value, shared bool) locksAt {
+	if pointer == nil { // a sync.Locker
+		for class := range f.a.lockers {
+			s = s.without(func(h held) bool { return h.class == class }).release(class)
+		}
+		return s
+	}
+	h := f.lockAt(pointer)
+	h.shared = shared
+	if i := slices.IndexFunc(s.held, h.equal); i >= 0 {
+		if len(h.place.through) > 0 { // a pointer on the way may have changed
+			s = s.release(h.class)
+		}
+		s.held = slices.Delete(slices.Clone(s.held), i, i+1)
+		return s
+	}
+	return s.without(func(other held) bool { return other.class == h.class }).release(h.class)
+}
+
+// lockAt returns the lock that a pointer points to.
+func (f *function) lockAt(pointer ssa.Value) held {
+	at, _ := f.at(pointer)
+	return held{place: f.places.of(pointer), class: at.memory}
+}
+
+// solve computes what is known about locks at the start of each block.
+func (f *function) solve() {
+	f.entries = make([]*locksAt, len(f.fn.Blocks))
+	if len(f.fn.Blocks) == 0 {
+		return
+	}
+	f.entries[0] = &locksAt{}
+	work := []*ssa.BasicBlock{f.fn.Blocks[0]}
+	for len(work) > 0 {
+		b := work[0]
+		work = work[1:]
+		s := *f.entries[b.Index]
+		for _, ins := range b.Instrs {
+			s = f.step(s, ins)
+		}
+		for _, succ := range b.Succs {
+			if old := f.entries[succ.Index]; old == nil {
+				f.entries[succ.Index] = &s
+			} else if joined, less := old.join(s); less {
+				f.entries[succ.Index] = &joined
+			} else {
+				continue
+			}
+			work = append(work, succ)
+		}
+	}
+}
+
+// walk calls visit for each instruction of the function that can be reached, with what is known about locks
+// before it.
+func (f *function) walk(visit func(ins ssa.Instruction, before locksAt)) {
+	for _, b := range f.fn.Blocks {
+		s := locksAt{gone: []memory{{}}} // where a panic leads to
+		if b != f.fn.Recover {
+			if f.entries[b.Index] == nil {
+				continue
+			}
+			s = *f.entries[b.Index]
+		}
+		for _, ins := range b.Instrs {
+			visit(ins, s)
+			s = f.step(s, ins)
+		}
+	}
+}
+
+// collectReleases adds the classes of locks that the function may release without having acquired them. It
+// reports whether any were new.
+func (f *function) collectReleases() bool {
+	known := f.a.releases[f.id]
+	before := len(known)
+	add := func(class memory) {
+		if known == nil {
+			known = map[memory]bool{}
+			f.a.releases[f.id] = known
+		}
+		known[class] = true
+	}
+	f.walk(func(ins ssa.Instruction, s locksAt) {
+		call, ok := ins.(ssa.CallInstruction)
+		if !ok {
+			return
+		}
+		if _, started := ins.(*ssa.Go); started {
+			return
+		}
+		op, pointer := lockOperation(call.Common())
+		switch {
+		case op == unlock || op == runlock:
+			if pointer == nil {
+				for class := range f.a.lockers {
+					add(class)
+				}
+				return
+			}
+			h := f.lockAt(pointer)
+			h.shared = op == runlock
+			if !slices.ContainsFunc(s.held, h.equal) {
+				add(h.class)
+			}
+		case op == noOperation:
+			for class := range f.a.releasedBy(call.Common()) {
+				if !slices.ContainsFunc(s.held, func(h held) bool { return h.class == class }) {
+					add(class)
+				}
+			}
+		}
+	})
+	return len(known) > before
+}
+
+// acquired is a lock that a function holds whenever it returns, in terms of its parameters.
+type acquired struct {
+	root   string
+	steps  string
+	class  memory
+	shared bool
+}
+
+// collectAcquires finds the locks that the function holds whenever it returns. It reports whether there is
+// a change.
+func (f *function) collectAcquires() bool {
+	var all []held
+	returns := 0
+	f.walk(func(ins ssa.Instruction, s locksAt) {
+		if _, ok := ins.(*ssa.Return); !ok || ins.Block() == f.fn.Recover {
+			return
+		}
+		if returns++; returns == 1 {
+			all = s.held
+		} else {
+			all = slices.DeleteFunc(slices.Clone(all), func(h held) bool { return !slices.ContainsFunc(s.held, h.equal) })
+		}
+	})
+	var out []acquired
+	for _, h := range all {
+		if h.place.movable() && len(h.place.through) == 0 && h.class != (memory{}) && (h.place.root[0] == 'p' || h.place.root[0] == 'g') {
+			out = append(out, acquired{h.place.root, h.place.steps, h.class, h.shared})
+		}
+	}
+	if slices.Equal(out, f.a.acquires[f.id]) {
+		return false
+	}
+	f.a.acquires[f.id] = out
+	return true
+}
+
+// acquiredBy returns the locks that a call acquires for its caller.
+func (f *function) acquiredBy(call *ssa.Call) (locks []held) {
+	callee := call.Call.StaticCallee()
+	if callee == nil {
+		return nil
+	}
+	for _, lock := range f.a.acquires[id(callee)] {
+		at, ok := f.instantiate(&call.Call, place{root: lock.root, steps: lock.steps})
+		if !ok {
+			continue
+		}
+		locks = append(locks, held{at, lock.class, lock.shared})
+	}
+	return locks
+}

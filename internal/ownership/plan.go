@@ -1,0 +1,126 @@
+package ownership
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/heisen-go/heisen/focus"
+	"github.com/heisen-go/heisen/internal/ssaload"
+)
+
+// Result is what Analyze has found.
+type Result struct {
+	// Plan has the variables and files; the names of files are relative to Root.
+	Plan *focus.Plan
+	Root string
+	// Variables are in the order of their names.
+	Variables []Variable
+	Notes     []ssaload.Note
+}
+
+// Variable says what guards a variable, or why nothing is known to.
+type Variable struct {
+	Name    focus.Variable
+	Owner   focus.Owner
+	Safe    bool
+	Reasons []Reason // why it is not safe
+}
+
+// Analyze loads the packages of a source, and the other packages of their module that they import, and says what guards
+// the variables. It assumes that the program has no other packages of the module. Packages that cannot be analyzed
+// are an error that wraps ssaload.ErrPackages.
+//
+// It needs about as much memory and time as compiling the packages does.
+func Analyze(ctx context.Context, source ssaload.Source) (*Result, error) {
+	loaded, err := loadModule(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	a, err := newAnalysis(ctx, loaded)
+	if err != nil {
+		return nil, fmt.Errorf("analyze ownership: %w", err)
+	}
+	a.check()
+	return a.result(loaded)
+}
+
+// loadModule loads packages and what they import of their module.
+func loadModule(ctx context.Context, source ssaload.Source) (*ssaload.Loaded, error) {
+	const maxRounds = 50
+	for range maxRounds {
+		loaded, err := source.LoadAll(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if loaded.Err != nil {
+			return nil, loaded.Err
+		}
+		have, module := map[string]bool{}, ""
+		for _, pkg := range loaded.Packages {
+			have[pkg.PkgPath] = true
+			if pkg.Module != nil && pkg.Module.Main {
+				module = pkg.Module.Path
+			}
+		}
+		missing := map[string]bool{}
+		for _, pkg := range loaded.Packages {
+			for path, imported := range pkg.Imports {
+				if imported.Module != nil && imported.Module.Path == module && module != "" && !have[imported.PkgPath] && !have[path] {
+					missing[path] = true
+				}
+			}
+		}
+		if len(missing) == 0 {
+			return loaded, nil
+		}
+		if len(source.Packages) == 0 {
+			source.Packages = []string{"."}
+		}
+		for path := range missing {
+			source.Packages = append(source.Packages, path)
+		}
+	}
+	return nil, fmt.Errorf("load packages: imports of imports do not end")
+}
+
+func (a *analysis) result(loaded *ssaload.Loaded) (*Result, error) {
+	r := &Result{Plan: &focus.Plan{Variables: map[focus.Variable]focus.Protection{}, Functions: map[focus.Function]focus.Properties{}, Files: map[string]focus.File{}}, Notes: loaded.Notes}
+	for _, in := range a.packages {
+		if in.pkg.Module != nil {
+			r.Root = in.pkg.Module.Dir
+			break
+		}
+	}
+	if r.Root == "" && len(a.packages) > 0 && len(a.packages[0].pkg.GoFiles) > 0 {
+		r.Root = filepath.Dir(a.packages[0].pkg.GoFiles[0])
+	}
+	for _, m := range a.memories() {
+		if m.other != "" || m.elements {
+			continue
+		}
+		v := a.verdicts[m]
+		if len(a.variables[m].accesses) == 0 {
+			continue
+		}
+		owner := v.owner
+		r.Plan.Variables[m.Variable] = focus.Protection{Owner: owner, Unsafe: !v.safe}
+		r.Variables = append(r.Variables, Variable{m.Variable, owner, v.safe, v.reasons})
+	}
+	reads, writes := a.lines()
+	for _, name := range a.files() {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("hash the source: %w", err)
+		}
+		relative, err := filepath.Rel(r.Root, name)
+		if err != nil {
+			return nil, fmt.Errorf("hash the source: %w", err)
+		}
+		r.Plan.Files[filepath.ToSlash(relative)] = focus.File{Hash: focus.HashOf(content), Reads: reads[name], Writes: writes[name]}
+	}
+	slices.SortFunc(r.Notes, func(x, y ssaload.Note) int { return x.Line - y.Line })
+	return r, nil
+}

@@ -1,0 +1,202 @@
+package ownership
+
+import (
+	"context"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/heisen-go/heisen/focus"
+	"github.com/heisen-go/heisen/internal/ssaload"
+)
+
+// analysis is the source under analysis. Packages refer to what other packages declare by name, because each
+// package has types of its own for what it imports.
+type analysis struct {
+	ctx       context.Context
+	fset      *token.FileSet
+	packages  []*source
+	functions []*function
+	byID      map[string]*function
+	paths     map[string]bool // import paths of the packages
+	structs   map[focus.Variable]*types.Named
+
+	taken   map[string]bool // functions that are used other than by calling them
+	methods map[string]bool // full names of methods that can be called through interfaces
+
+	lockers  map[memory]bool            // locks that are used through sync.Locker
+	releases map[string]map[memory]bool // that functions may release for their callers
+	acquires map[string][]acquired
+	dynamic  map[memory]bool            // what a call of an unknown function may release
+	released map[string]map[memory]bool // what a call of a method through an interface may release, by name
+
+	variables map[memory]*variable
+	transfers []transfer
+	boxed     map[string]boxedType // what is converted to interfaces
+	captured  map[string][]carrier
+	racy      map[memory]Reason // objects that other goroutines may get to know without being ordered after what was done before
+	orphans   []orphan
+	widened   []widening
+
+	proofs    *proofs
+	verdicts  map[memory]*verdict
+	merged    map[memory]memory // elements that are not told apart from others, to all of them
+	sorted    []memory
+	racyKinds map[string]bool // interfaces and signatures whose contents are racy
+}
+
+// source is a package under analysis.
+type source struct {
+	pkg     *packages.Package
+	spots   *ssaload.Spots
+	publish *publishing
+}
+
+// function is a function or literal with source.
+type function struct {
+	a       *analysis
+	in      *source
+	fn      *ssa.Function
+	id      string
+	name    focus.Function // empty if it is not certain
+	places  *places
+	entries []*locksAt // by block; nil: it cannot be reached
+
+	initializes    bool // it is the initialization of a package
+	unknownCallers bool
+	callers        []*call
+	accesses       []*access
+}
+
+func newAnalysis(ctx context.Context, loaded *ssaload.Loaded) (*analysis, error) {
+	a := &analysis{
+		ctx: ctx, fset: loaded.Fset, byID: map[string]*function{}, paths: map[string]bool{},
+		structs: map[focus.Variable]*types.Named{}, taken: map[string]bool{}, methods: map[string]bool{},
+		lockers: map[memory]bool{}, releases: map[string]map[memory]bool{}, acquires: map[string][]acquired{},
+		variables: map[memory]*variable{}, boxed: map[string]boxedType{}, captured: map[string][]carrier{},
+		racy: map[memory]Reason{}, racyKinds: map[string]bool{},
+	}
+	for _, pkg := range loaded.Packages {
+		a.paths[pkg.PkgPath] = true
+		a.addTypes(pkg)
+	}
+	for _, pkg := range loaded.Packages {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := a.add(pkg); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range a.functions {
+		f.findUses()
+	}
+	for _, in := range a.packages {
+		for _, instance := range in.pkg.TypesInfo.Instances {
+			for t := range instance.TypeArgs.Types() {
+				a.callable(t) // generic code calls its methods
+			}
+		}
+	}
+	for _, f := range a.functions {
+		f.unknownCallers = f.callersUnknown()
+	}
+	if err := a.solveLocks(); err != nil {
+		return nil, err
+	}
+	for _, f := range a.functions {
+		f.collect()
+	}
+	for _, in := range a.packages {
+		a.exposeInstances(in)
+	}
+	a.exposeWidened()
+	return a, ctx.Err()
+}
+
+// addTypes adds the struct types that a package declares outside of functions.
+func (a *analysis) addTypes(pkg *packages.Package) {
+	scope := pkg.Types.Scope()
+	for _, name := range scope.Names() {
+		obj, ok := scope.Lookup(name).(*types.TypeName)
+		if !ok || obj.IsAlias() {
+			continue
+		}
+		n, ok := obj.Type().(*types.Named)
+		if !ok {
+			continue
+		}
+		if _, isStruct := n.Underlying().(*types.Struct); isStruct {
+			a.structs[focus.Variable{Package: pkg.PkgPath, Type: name}] = n
+		}
+	}
+}
+
+// add builds a package and its functions.
+func (a *analysis) add(pkg *packages.Package) error {
+	built, functions, err := ssaload.Build(a.fset, pkg.Types, pkg.Syntax, pkg.TypesInfo)
+	if err != nil {
+		return err
+	}
+	initialization := built.Func("init")
+	if initialization != nil {
+		functions = append(functions, initialization)
+	}
+	in := &source{pkg: pkg, spots: ssaload.NewSpots(pkg.Syntax, pkg.TypesInfo, functions)}
+	local := map[*ssa.Function]bool{}
+	for _, fn := range functions {
+		local[fn] = true
+	}
+	in.publish = newPublishing(func(call *ssa.CallCommon) *ssa.Function {
+		if callee := call.StaticCallee(); callee != nil && local[ssaload.Origin(callee)] {
+			return ssaload.Origin(callee)
+		}
+		return nil
+	})
+	names := functionNames(pkg.Types, functions)
+	for _, fn := range functions {
+		f := &function{a: a, in: in, fn: fn, id: id(fn), name: names[fn], places: newPlaces(fn), initializes: fn == initialization}
+		if obj := fn.Object(); obj != nil && obj.Name() == "init" && fn.Signature.Recv() == nil {
+			f.initializes = true
+		}
+		if a.byID[f.id] != nil {
+			f.id += "'" // functions named _, or of a package that was loaded twice
+			f.unknownCallers = true
+		}
+		a.byID[f.id] = f
+		a.functions = append(a.functions, f)
+	}
+	a.packages = append(a.packages, in)
+	return nil
+}
+
+// position returns a position as reports have it.
+func (a *analysis) position(pos token.Pos) Position {
+	at := a.fset.Position(pos)
+	return Position{File: at.Filename, Line: at.Line}
+}
+
+// files returns the source files of the analyzed packages, without those that the go command generates.
+func (a *analysis) files() (names []string) {
+	seen := map[string]bool{}
+	for _, in := range a.packages {
+		for _, name := range in.pkg.GoFiles {
+			if !seen[name] && filepath.Ext(name) == ".go" {
+				seen[name] = true
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// isTest reports whether a function is in a file of tests.
+func (f *function) isTest() bool {
+	return strings.HasSuffix(f.a.fset.Position(f.fn.Pos()).Filename, "_test.go")
+}
