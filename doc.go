@@ -70,7 +70,8 @@
 //   - internal/annotation: findings as annotations of GitHub.
 //   - internal/sarif: findings as SARIF.
 //   - internal/tracejson: findings as a trace for Perfetto and Chrome.
-//   - internal/htmlreport: findings as a page that works offline.
+//   - internal/htmlreport: findings, or events of a trace, as a page that works offline.
+//   - internal/tracewindow: the events of a trace around a finding, and the order between them.
 //   - internal/overlap: findings of accesses that overlap, for all that run AtomRace.
 //
 // Combinations:

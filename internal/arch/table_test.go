@@ -50,6 +50,8 @@ var table = map[string]room{
 	"internal/tracejson":  {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/diagram", "internal/wording"}},
 	"internal/htmlreport": {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/diagram", "internal/printable", "internal/repository", "internal/wording"}},
 
+	"internal/tracewindow": {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/diagram", "internal/fold", "internal/option", "internal/wording"}},
+
 	"internal/allocsite": {floor: 1, step: 1, library: true, stdOnly: true, only: []string{".", "report"}},
 
 	// Packages that combine them.

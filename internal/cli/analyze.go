@@ -84,13 +84,8 @@ func (inv *invocation) analyzeFiles(files []string, detect *detection, found *fi
 	ctx, stop := inv.interruptible()
 	defer stop()
 	for _, file := range files {
-		detect.hidden = inv.hasHidden(ctx, file)
-		if detect.needsMarks() {
-			marked, err := inv.hasMarks(ctx, file)
-			if err != nil {
-				return errors.Join(failed, err)
-			}
-			detect.marked = marked
+		if err := inv.prepare(ctx, file, detect); err != nil {
+			return errors.Join(failed, err)
 		}
 		err := inv.withTrace(file, func(r *trace.Reader) error { return analyzeTrace(ctx, r, detect, found) })
 		failed = errors.Join(failed, err)
@@ -99,6 +94,15 @@ func (inv *invocation) analyzeFiles(files []string, detect *detection, found *fi
 		}
 	}
 	return failed
+}
+
+// prepare reads of a trace what detectors have to know before they are made.
+func (inv *invocation) prepare(ctx context.Context, file string, detect *detection) (err error) {
+	detect.hidden = inv.hasHidden(ctx, file)
+	if detect.needsMarks() {
+		detect.marked, err = inv.hasMarks(ctx, file)
+	}
+	return err
 }
 
 func analyzeTrace(ctx context.Context, r *trace.Reader, detect *detection, found *findings) error {

@@ -19,6 +19,7 @@ func commands() []command {
 		replayCommand,
 		recordCommand,
 		analyzeCommand,
+		viewCommand,
 		traceCommand,
 		sectionsCommand,
 		inferCommand,
@@ -58,6 +59,7 @@ var flagGroups = []struct {
 	flags []string
 }{
 	{"detectors", []string{"detect", "predict", "filter", "transactions"}},
+	{"which events", []string{"finding", "first", "last", "events", "goroutine", "object", "atomics"}},
 	{"packages", []string{"pkgs", "focus", "hide", "hide.once", "hide.limit"}},
 	{"reports", []string{"report", "baseline", "write-baseline", "suppress", "schedules", "unconfirmed", "timing", "merge"}},
 	{"search", []string{

@@ -9,9 +9,7 @@ package diagram
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/wording"
@@ -27,6 +25,7 @@ type Diagram struct {
 	// Otherwise only the rows of each lane have an order.
 	Ordered bool
 	Events  []Event // by row, and in a row by lane
+	Gaps    []Gap   // by row
 	Edges   []Edge
 	Bars    []Bar
 	Held    [][]string // names of the locks held at each access of the finding
@@ -48,6 +47,7 @@ type Start struct {
 // Event is something that a goroutine did, or several equal things in a row.
 type Event struct {
 	Lane, Row int
+	Number    uint64 // of the event in the trace, from 1; 0 if the events are not those of a trace
 	Op        string // of the event, as in report.Step
 	Verb      string // such as "writes" or "waits for"
 	What      string // expression or name of the object
@@ -61,6 +61,12 @@ type Event struct {
 
 	thread heisen.Thread
 	clock  []int // of an event of a schedule: the latest event of each lane that happens before it, plus one
+}
+
+// Gap says that events before a row are left out.
+type Gap struct {
+	Row  int
+	Text string
 }
 
 // EdgeKind is what an Edge says.
@@ -84,9 +90,8 @@ type Bar struct {
 	Lane, From, To int
 	Lock           string // expression or name
 	Shared         bool   // it is held for reading
+	Object         string // name of the lock
 	Before, After  bool   // it is held before the first or after the last row, as far as is known
-
-	object string
 }
 
 // Bounds on what a diagram shows.
@@ -121,57 +126,8 @@ func Of(f *report.Finding) *Diagram {
 	b.waits()
 	b.starts()
 	b.sort()
-	b.distinguish()
+	b.d.Distinguish(f.Accesses)
 	return b.d
-}
-
-// distinguish numbers locks that are different ones but have the same expression.
-func (b *builder) distinguish() {
-	objects := map[string][]string{} // by expression
-	see := func(name, object string) {
-		if object != "" && !slices.Contains(objects[name], object) {
-			objects[name] = append(objects[name], object)
-		}
-	}
-	for _, e := range b.d.Events {
-		if isAcquire(e.Op) {
-			see(e.What, e.Object)
-		}
-	}
-	for _, bar := range b.d.Bars {
-		see(bar.Lock, bar.object)
-	}
-	number := func(name, object string) string {
-		if i := slices.Index(objects[name], object); i >= 0 && len(objects[name]) > 1 {
-			return fmt.Sprintf("%s #%d", name, i+1)
-		}
-		return name
-	}
-	b.d.Held = make([][]string, len(b.f.Accesses))
-	for i := range b.f.Accesses {
-		for j := range b.f.Accesses[i].Locks {
-			l := &b.f.Accesses[i].Locks[j]
-			b.d.Held[i] = append(b.d.Held[i], number(wording.LockName(l), l.Lock))
-		}
-	}
-	var names []string
-	for _, e := range b.d.Events {
-		if len(objects[e.What]) > 1 && isAcquire(e.Op) && !slices.Contains(names, e.What) {
-			names = append(names, e.What)
-		}
-	}
-	for i := range b.d.Events {
-		e := &b.d.Events[i]
-		if isAcquire(e.Op) || strings.HasPrefix(e.Op, "release") {
-			e.What = number(e.What, e.Object)
-		}
-	}
-	for i := range b.d.Bars {
-		b.d.Bars[i].Lock = number(b.d.Bars[i].Lock, b.d.Bars[i].object)
-	}
-	if len(names) > 0 {
-		b.note("Locks with different numbers are different ones, although they have the same name in the program.")
-	}
 }
 
 type builder struct {
@@ -294,7 +250,7 @@ func (b *builder) blocked(row int) {
 func (b *builder) bar(a *report.Access, l *report.Lock, from, to int, before bool) {
 	b.d.Bars = append(b.d.Bars, Bar{
 		Lane: b.lane(a.Thread, a.Goroutine, a.Test), From: from, To: to, Lock: wording.LockName(l), Shared: l.Mode == "read",
-		Before: before, After: true, object: l.Lock,
+		Before: before, After: true, Object: l.Lock,
 	})
 }
 
@@ -308,7 +264,7 @@ func (b *builder) sequence() {
 		var until []int // indexes of the bars that reach to the access
 		for j := range a.Locks {
 			l := &a.Locks[j]
-			k := slices.IndexFunc(b.d.Bars, func(bar Bar) bool { return bar.Lane == lane && bar.object == l.Lock })
+			k := slices.IndexFunc(b.d.Bars, func(bar Bar) bool { return bar.Lane == lane && bar.Object == l.Lock })
 			if k < 0 {
 				k = len(b.d.Bars)
 				from, shown := b.shown(lane, l)
@@ -345,15 +301,7 @@ func (b *builder) shown(lane int, l *report.Lock) (row int, ok bool) {
 
 // conflicts connects the two accesses of a race.
 func (b *builder) conflicts() {
-	label := ""
-	switch b.f.Kind {
-	case heisen.Race:
-		label = "not ordered"
-	case heisen.PotentialRace:
-		label = "may race"
-	case heisen.Discipline:
-		label = "no common lock"
-	}
+	label := ConflictLabel(b.f.Kind)
 	if label == "" || len(b.f.Accesses) != 2 {
 		return
 	}
@@ -361,6 +309,19 @@ func (b *builder) conflicts() {
 	if first >= 0 && second >= 0 && b.d.Events[first].Lane != b.d.Events[second].Lane {
 		b.d.Edges = append(b.d.Edges, Edge{Conflict, first, second, label})
 	}
+}
+
+// ConflictLabel says what is between the two accesses of a finding, or nothing for other kinds.
+func ConflictLabel(kind heisen.Kind) string {
+	switch kind {
+	case heisen.Race:
+		return "not ordered"
+	case heisen.PotentialRace:
+		return "may race"
+	case heisen.Discipline:
+		return "no common lock"
+	}
+	return ""
 }
 
 // waits connects each access of a deadlock with the acquisition of its lock by the goroutine that
@@ -482,7 +443,9 @@ func (b *builder) sort() {
 	}
 }
 
-func (b *builder) note(text string) { b.d.Notes = append(b.d.Notes, text) }
+func (b *builder) note(text string) { b.d.note(text) }
+
+func (d *Diagram) note(text string) { d.Notes = append(d.Notes, text) }
 
 // isAcquire reports whether an op takes a lock.
 func isAcquire(op string) bool {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/wording"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -305,5 +306,27 @@ func TestContradiction(t *testing.T) {
 	}
 	if d := Of(&report.Finding{}); len(d.Lanes) > 0 {
 		t.Errorf("of nothing:\n%s", text(d))
+	}
+}
+
+// TestUnknownLocks: locks of which it is not known which ones they are have no numbers, which would say that they
+// are different.
+func TestUnknownLocks(t *testing.T) {
+	access := func(thread heisen.Thread, lock string) report.Access {
+		return report.Access{
+			Op: "write", Thread: thread, Goroutine: fmt.Sprint("goroutine ", thread), Object: "0x8", Site: "x.go:2",
+			Locks: []report.Lock{{Lock: lock, Mode: "write", Site: "x.go:1", Variable: "mu"}},
+		}
+	}
+	for _, test := range []struct{ one, other, held, note string }{
+		{"0x10", "0x20", "mu #1", "Locks with different numbers are"},
+		{"0x10", "0x10", "mu", ""},
+		{"0x10", wording.LostLock, "mu", "It is not known whether locks"},
+		{wording.ManyLocks, wording.ManyLocks, "mu", "It is not known whether locks"},
+	} {
+		d := Of(&report.Finding{Kind: heisen.Race, Accesses: []report.Access{access(1, test.one), access(2, test.other)}})
+		if d.Held[0][0] != test.held || test.note != "" && !strings.Contains(strings.Join(d.Notes, " "), test.note) {
+			t.Errorf("%s and %s are held as %v: %v", test.one, test.other, d.Held, d.Notes)
+		}
 	}
 }

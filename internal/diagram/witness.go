@@ -323,7 +323,7 @@ func (b *builder) heldBars() {
 				}
 			}
 			known := slices.ContainsFunc(b.d.Bars, func(bar Bar) bool {
-				return bar.Lane == b.lanes[a.Thread] && bar.object == l.Lock && bar.From == from
+				return bar.Lane == b.lanes[a.Thread] && bar.Object == l.Lock && bar.From == from
 			})
 			if !known {
 				b.bar(a, l, from, to, before)

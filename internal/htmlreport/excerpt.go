@@ -24,6 +24,7 @@ const (
 	maxExcerpts = 6       // of a finding
 	maxSource   = 4 << 20 // bytes of a file
 	maxColumns  = 200     // characters of a line
+	maxMarks    = 4       // of a line
 )
 
 // excerpt is a part of a source file.
@@ -40,12 +41,14 @@ type line struct {
 	Text   string
 	Class  string // access for lines of the accesses, mark for other marked ones
 	Marks  []string
+	More   int // marks that are not shown
 }
 
 // sources reads source files.
 type sources struct {
-	root  repository.Root
-	files map[string][]string // lines by file; nil if it cannot be read
+	root   repository.Root
+	inside bool                // only files in root are read
+	files  map[string][]string // lines by file; nil if it cannot be read
 }
 
 // mark says what happens at a line.
@@ -79,11 +82,12 @@ func (s *sources) excerpts(f *report.Finding, d *diagram.Diagram) (out []excerpt
 			k = len(e.Lines)
 			e.Lines = append(e.Lines, line{Number: m.line, Class: "mark"})
 		}
-		if l := &e.Lines[k]; !slices.Contains(l.Marks, m.text) {
+		l := &e.Lines[k]
+		if m.access {
+			l.Class = "access"
+		}
+		if !slices.Contains(l.Marks, m.text) {
 			l.Marks = append(l.Marks, m.text)
-			if m.access {
-				l.Class = "access"
-			}
 		}
 	}
 	for i := range out {
@@ -92,7 +96,7 @@ func (s *sources) excerpts(f *report.Finding, d *diagram.Diagram) (out []excerpt
 	return out
 }
 
-// fill adds the lines without marks, and the texts.
+// fill adds the lines without marks, and the texts, and bounds the marks.
 func (s *sources) fill(e *excerpt) {
 	marked := e.Lines
 	e.Lines = nil
@@ -100,6 +104,9 @@ func (s *sources) fill(e *excerpt) {
 		l := line{Number: n}
 		if k := slices.IndexFunc(marked, func(m line) bool { return m.Number == n }); k >= 0 {
 			l = marked[k]
+		}
+		if len(l.Marks) > maxMarks {
+			l.Marks, l.More = l.Marks[:maxMarks], len(l.Marks)-maxMarks
 		}
 		l.Text = shorten(printable.Text(strings.ReplaceAll(s.files[e.path][n-1], "\t", "    ")), maxColumns)
 		e.Lines = append(e.Lines, l)
@@ -158,7 +165,7 @@ func (s *sources) lines(name string) []string {
 		return lines
 	}
 	s.files[name] = nil
-	if !filepath.IsAbs(name) || filepath.Ext(name) != ".go" {
+	if !filepath.IsAbs(name) || filepath.Ext(name) != ".go" || s.inside && !s.contains(name) {
 		return nil
 	}
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() > maxSource {
@@ -179,6 +186,16 @@ func (s *sources) lines(name string) []string {
 	}
 	s.files[name] = lines
 	return lines
+}
+
+// contains reports whether a file is in the repository, also if links lead to it.
+func (s *sources) contains(name string) bool {
+	real, err := filepath.EvalSymlinks(name)
+	if err != nil || filepath.Ext(real) != ".go" {
+		return false
+	}
+	_, ok := s.root.Rel(real)
+	return ok
 }
 
 // name returns how a file is called in the page.

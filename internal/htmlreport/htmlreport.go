@@ -30,18 +30,18 @@ var pageText string
 //go:embed page.css
 var style string
 
+//go:embed theme.js
+var themeScript string
+
 //go:embed page.js
-var script string
+var pageScript string
 
 var page = template.Must(template.New("page").Parse(pageText))
 
 // Write writes the page. tool is the name and the version of the command. The source files are read
 // where they are.
 func Write(w io.Writer, findings []report.Finding, tool string, root repository.Root) error {
-	v := view{
-		Tool: tool, Style: template.CSS(style), Script: template.JS(script), Overview: overviewOf(findings),
-		Policy: fmt.Sprintf("default-src 'none'; img-src data:; style-src '%s'; script-src '%s'", hash(style), hash(script)),
-	}
+	v := view{frame: frameOf(tool, themeScript+pageScript), Overview: overviewOf(findings)}
 	sources := sources{root: root, files: map[string][]string{}}
 	for n, i := range wording.InOrder(findings) {
 		f, err := findingOf(&findings[i], n, &sources)
@@ -50,13 +50,32 @@ func Write(w io.Writer, findings []report.Finding, tool string, root repository.
 		}
 		v.Findings = append(v.Findings, f)
 	}
+	return v.write(w, page, v)
+}
+
+// frame is what all pages have: a style and a script, and a policy that lets a browser run nothing else.
+type frame struct {
+	Tool, Policy string
+	Style        template.CSS
+	Script       template.JS
+}
+
+func frameOf(tool, script string) frame {
+	return frame{
+		Tool: tool, Style: template.CSS(style), Script: template.JS(script),
+		Policy: fmt.Sprintf("default-src 'none'; img-src data:; style-src '%s'; script-src '%s'", hash(style), hash(script)),
+	}
+}
+
+// write writes a page.
+func (frame) write(w io.Writer, page *template.Template, contents any) error {
 	var b bytes.Buffer
-	err := page.Execute(&b, v)
+	err := page.Execute(&b, contents)
 	if err == nil {
 		_, err = w.Write(b.Bytes())
 	}
 	if err != nil {
-		return fmt.Errorf("writing findings as HTML: %w", err)
+		return fmt.Errorf("writing HTML: %w", err)
 	}
 	return nil
 }
@@ -69,21 +88,21 @@ func hash(text string) string {
 
 // view is what the template shows.
 type view struct {
-	Tool, Policy string
-	Style        template.CSS
-	Script       template.JS
-	Overview     overview
-	Findings     []findingView
+	frame
+	Overview overview
+	Findings []findingView
 }
 
 // findingView is a finding in the page.
 type findingView struct {
 	ID, Kind, Package, Search     string
 	Title, What, Sentence, Reason string
+	Message                       string
 	Level                         string // certain or suspected
 	First                         bool   // to look at
 	Detector, Fingerprint, Times  string
 	Drawing                       drawing
+	Legend                        []sign
 	Notes                         []string
 	Excerpts                      []excerpt
 	Replay, Text                  string
@@ -97,25 +116,27 @@ func findingOf(f *report.Finding, n int, sources *sources) (findingView, error) 
 	d := diagram.Of(f)
 	v := findingView{
 		ID: fmt.Sprintf("finding-%d", n+1), Kind: kindOf(f), Package: packageOf(f),
-		Title: kindOf(f), What: printable.Text(wording.What(f)), Sentence: printable.Text(sentence(wording.Sentence(f))),
+		Title: kindOf(f), What: printable.Text(wording.What(f)), Sentence: sentenceOf(f),
 		Reason: wording.Reason(f), Level: "suspected", First: n == 0,
 		Detector: printable.Text(f.Detector), Fingerprint: printable.Text(f.Fingerprint), Times: f.Times(),
-		Drawing: draw(d), Notes: d.Notes, Excerpts: sources.excerpts(f, d), Replay: printable.Text(f.Replay), Text: text.String(),
+		Drawing: draw(d), Legend: legendOf(d), Notes: d.Notes, Excerpts: sources.excerpts(f, d), Replay: printable.Text(f.Replay), Text: text.String(),
 	}
 	if wording.Certain(f) {
 		v.Level = "certain"
+	}
+	if f.Message != wording.Sentence(f) {
+		v.Message = printable.Text(f.Message)
 	}
 	v.Search = strings.ToLower(strings.Join([]string{v.Title, v.What, v.Package, v.Detector, v.Text}, "\n"))
 	return v, nil
 }
 
-// sentence returns text with a capital letter at its start, if that is a word of the language and no
-// name.
-func sentence(s string) string {
-	for _, word := range []string{"goroutine ", "main goroutine"} {
-		if strings.HasPrefix(s, word) {
-			return strings.ToUpper(s[:1]) + s[1:]
-		}
+// sentenceOf returns what a finding means. It has a capital letter at its start, unless that is a name.
+func sentenceOf(f *report.Finding) string {
+	s := printable.Text(wording.Sentence(f))
+	words := strings.HasPrefix(s, "goroutine ") || strings.HasPrefix(s, "main goroutine") || s == f.Message
+	if words && s != "" && 'a' <= s[0] && s[0] <= 'z' {
+		return strings.ToUpper(s[:1]) + s[1:]
 	}
 	return s
 }

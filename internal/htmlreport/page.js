@@ -1,6 +1,5 @@
 "use strict";
 (() => {
-  const root = document.documentElement;
   const all = [...document.querySelectorAll(".finding")];
   const query = document.getElementById("query");
   const shown = document.getElementById("shown");
@@ -75,10 +74,6 @@
   }
   for (const b of document.querySelectorAll(".copy")) b.addEventListener("click", () => copy(b));
   if (query) query.addEventListener("input", () => setState({ q: query.value }));
-  document.getElementById("theme").addEventListener("click", () => {
-    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    root.dataset.theme = dark ? "light" : "dark";
-  });
   document.addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.altKey || e.metaKey || !query) return;
     if (e.key === "Escape") {

@@ -34,6 +34,12 @@ const manyLocksObject heisen.Object = manyLocks
 // has made too many operations on locks since.
 const lostLockObject heisen.Object = lostLock
 
+// The names of these two, which package wording knows.
+const (
+	manyLocksName = "one of many locks"
+	lostLockName  = "(address unknown)"
+)
+
 // heldLock is a lock that a goroutine holds, and the path of locks without it and the later ones.
 type heldLock struct {
 	heisen.HeldLock

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/wording"
 )
 
 // TestLimits: beyond the limits contexts have less detail, but no errors. Calls are the outermost
@@ -110,5 +111,12 @@ func TestLimits(t *testing.T) {
 	}
 	if coarse == 0 {
 		t.Error("no limit was ever reached")
+	}
+}
+
+// TestNamesOfLocks: reports recognize the names of locks that the recorder cannot tell apart.
+func TestNamesOfLocks(t *testing.T) {
+	if lostLockName != wording.LostLock || manyLocksName != wording.ManyLocks {
+		t.Errorf("locks are called %q and %q", lostLockName, manyLocksName)
 	}
 }

@@ -115,8 +115,8 @@ func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
 	s.syms.SetLimits(defaultLimits)
 	s.merge.init(s)
 	s.syms.SetName(collector, "garbage collector")
-	s.syms.SetName(manyLocksObject, "one of many locks")
-	s.syms.SetName(lostLockObject, "(address unknown)")
+	s.syms.SetName(manyLocksObject, manyLocksName)
+	s.syms.SetName(lostLockObject, lostLockName)
 	m, err := s.in.message()
 	if err != nil {
 		return nil, fmt.Errorf("start of recording: %w", err)

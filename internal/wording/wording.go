@@ -120,6 +120,14 @@ func Op(op string) string {
 		return "receives from"
 	case "enter":
 		return "begins"
+	case "exit", "end":
+		return "ends"
+	case "begin":
+		return "starts to run"
+	case "hide":
+		return "enters hidden code"
+	case "reveal":
+		return "leaves hidden code"
 	case "call":
 		return "calls"
 	}
@@ -232,6 +240,15 @@ func others(accesses []report.Access, what *report.Access) string {
 	return strings.Join(parts, " and ")
 }
 
+// Names of locks of which it is not known which ones they are.
+const (
+	LostLock  = "(address unknown)"
+	ManyLocks = "one of many locks"
+)
+
+// IsKnown reports whether the name of a lock says which one it is.
+func IsKnown(lock string) bool { return lock != LostLock && lock != ManyLocks }
+
 // LockName returns the expression of a lock, else its name.
 func LockName(l *report.Lock) string { return cmp.Or(l.Variable, l.Lock) }
 
@@ -255,6 +272,10 @@ func locks(a, b *report.Access) string {
 		return ", and neither holds a lock"
 	case len(a.Locks) == 0 || len(b.Locks) == 0:
 		return ", and only one of them holds a lock"
+	}
+	lost := func(l report.Lock) bool { return !IsKnown(l.Lock) }
+	if slices.ContainsFunc(a.Locks, lost) || slices.ContainsFunc(b.Locks, lost) {
+		return ", and it is not known whether the locks that they hold are the same"
 	}
 	shared := func(l report.Lock) bool {
 		return slices.ContainsFunc(b.Locks, func(m report.Lock) bool { return m.Lock == l.Lock })

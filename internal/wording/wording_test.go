@@ -74,6 +74,8 @@ func TestLocks(t *testing.T) {
 		{a(report.Lock{Lock: "1", Variable: "mu"}), a(report.Lock{Lock: "2", Variable: "mu"}), ", and what each of them holds as mu is not the same lock"},
 		{a(report.Lock{Lock: "1", Variable: "mu"}), a(report.Lock{Lock: "2", Variable: "m"}), ", and the locks that they hold are different ones"},
 		{&report.Access{LocksUnknown: true}, a(), ""},
+		{a(report.Lock{Lock: LostLock, Variable: "mu"}), a(report.Lock{Lock: LostLock, Variable: "mu"}), ", and it is not known whether the locks that they hold are the same"},
+		{a(report.Lock{Lock: "1", Variable: "mu"}), a(report.Lock{Lock: ManyLocks, Variable: "mu"}), ", and it is not known whether the locks that they hold are the same"},
 	} {
 		if got := locks(test.a, test.b); got != test.want {
 			t.Errorf("%v and %v: %q, want %q", test.a.Locks, test.b.Locks, got, test.want)
