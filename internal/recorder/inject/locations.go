@@ -93,6 +93,13 @@ func (l *heisenLocations) at(i uint32) *heisenLocation {
 	return (*heisenLocation)(unsafe.Pointer(l.first + uintptr(i)*unsafe.Sizeof(heisenLocation{})))
 }
 
+// heals reports whether the location with a number is a place to heal. 0 is none.
+//
+//go:nosplit
+func (l *heisenLocations) heals(number uint32) bool {
+	return number > 0 && atomic.Load(&l.at(number).flags)&heisenLocationHeal != 0
+}
+
 // locate returns the number of an operation's location, 0 if it has none, and the number of calls
 // inlined there.
 //
@@ -139,7 +146,8 @@ func (l *heisenLocations) find(pc uintptr, mode uint32) (found uint64) {
 
 // named reports whether the location's file has the given name.
 func (l *heisenLocation) named(name string) bool {
-	return unsafe.String((*byte)(unsafe.Pointer(l.file+4)), *(*uint32)(unsafe.Pointer(l.file))) == name
+	return uintptr(*(*uint32)(unsafe.Pointer(l.file))) == uintptr(len(name)) &&
+		memequal(unsafe.Pointer(l.file+4), unsafe.Pointer(unsafe.StringData(name)), uintptr(len(name)))
 }
 
 // heisenMode returns the mode of an access.

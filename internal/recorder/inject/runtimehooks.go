@@ -92,6 +92,7 @@ func racemalloc(p unsafe.Pointer, sz uintptr) {
 	if heisen.races {
 		heisenClearShadow(uintptr(p), sz)
 	}
+	heisenHealing.found.forget(uintptr(p), sz)
 	if heisenOverlaps.everywhere && h != nil {
 		heisenAddFresh(h, uintptr(p), sz)
 	}
