@@ -24,11 +24,14 @@ import (
 
 type store struct{ sold int }
 
-func (s *store) sell() {
+func (s *store) sell() { // it is inlined, and a call within the section returns
 	n := s.sold
-	runtime.Gosched()
+	work()
 	s.sold = n + 1
 }
+
+//go:noinline
+func work() { runtime.Gosched() }
 
 func main() {
 	var s store
@@ -72,8 +75,8 @@ func TestBuildHeal(t *testing.T) {
 	}
 	lost := map[string]int{}
 	const runs = 50
-	for range runs {
-		for _, name := range []string{"plain", "healed"} {
+	for i := range runs {
+		for _, name := range []string{"plain", "healed"}[min(i, 5)/5:] {
 			cmd := exec.CommandContext(context.Background(), filepath.Join(dir, name))
 			cmd.Env = append(os.Environ(), "GOMAXPROCS=4")
 			out, err := cmd.Output()
@@ -86,7 +89,7 @@ func TestBuildHeal(t *testing.T) {
 		}
 	}
 	if lost["healed"] != 0 || lost["plain"] == 0 {
-		t.Errorf("of %d runs each, %d lost updates without -heal and %d with it", runs, lost["plain"], lost["healed"])
+		t.Errorf("of %d runs, %d lost updates with -heal; of 5 without, %d", runs, lost["healed"], lost["plain"])
 	}
 }
 

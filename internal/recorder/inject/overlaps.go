@@ -270,18 +270,24 @@ func (h *heisenG) depthAt(pc uint64) uint32 {
 // heisenAtomicFrames is the largest number of calls within sync/atomic for an operation.
 const heisenAtomicFrames = 4
 
-// heisenLeaveCalls ends the sections of calls that h has left. It runs on the system stack: functions
-// such as reflect.callMethod leave little of the goroutine's.
+// heisenLeaveCalls ends the sections of calls that h has left by returning to pc, which may be in functions that are
+// inlined into the one whose frame is the top; 0 stands for none. It runs on the system stack: functions such as
+// reflect.callMethod leave little of the goroutine's.
 //
 //go:nosplit
-func heisenLeaveCalls(h *heisenG) {
+func heisenLeaveCalls(h *heisenG, pc uintptr) {
 	systemstack(func() {
+		depth := h.depth()
+		if pc&heisenIsTask == 0 {
+			_, inlined := heisenOverlaps.locations.locate(heisenPC(pc), heisenLocationReads)
+			depth += inlined
+		}
 		b := heisenBufOfP()
 		if b == nil {
-			heisenOverlaps.table.Exit(&h.pending, h.depth(), &heisenNoHits)
+			heisenOverlaps.table.Exit(&h.pending, depth, &heisenNoHits)
 			return
 		}
-		heisenOverlaps.table.Exit(&h.pending, h.depth(), &b.hits)
+		heisenOverlaps.table.Exit(&h.pending, depth, &b.hits)
 		b.report(h)
 	})
 }

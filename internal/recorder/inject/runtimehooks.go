@@ -205,7 +205,7 @@ func racectxend(racectx uintptr) {
 		h.endHealing(true)
 	}
 	if h.pending.numActive != 0 {
-		heisenLeaveCalls(h)
+		heisenLeaveCalls(h, 0)
 	}
 	if heisen.races {
 		systemstack(func() { heisenFastTrack.End(&h.order) })
