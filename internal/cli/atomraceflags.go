@@ -83,13 +83,17 @@ func (o *atomraceFlags) live(inv *invocation, d *detection) (*recorder.Live, err
 	if !watched {
 		return nil, nil
 	}
-	heal, err := o.healed(inv, inv.testedSource())
+	heal, _, err := o.healed(inv, inv.testedSource())
+	if err != nil {
+		return nil, err
+	}
+	unfit, err := o.unfit(inv, inv.testedSource())
 	if err != nil {
 		return nil, err
 	}
 	l := &recorder.Live{
 		Sections: o.read, Noise: recorder.Noise{For: o.wait, Seed: o.seed, Budget: o.budget},
-		Heal: heal, HealFound: o.heal == healAuto,
+		Heal: heal, HealFound: o.heal == healAuto, Unfit: unfit,
 	}
 	switch {
 	case o.strength < 0 || o.strength > 1000:

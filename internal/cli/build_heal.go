@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
@@ -55,8 +56,11 @@ func (o *atomraceFlags) builtIn(inv *invocation, source infer.Source) ([]section
 			return nil, nil, err
 		}
 	}
-	places, err := o.healed(inv, source)
-	return places, beginningAt(o.read, places), err
+	places, sections, err := o.healed(inv, source)
+	if err == nil && len(places) == 0 {
+		err = fmt.Errorf("%s: nothing there can be healed", o.heal)
+	}
+	return places, sections, err
 }
 
 // checkRecorded returns an error if accesses at one of the places are not recorded, because of -pkgs.

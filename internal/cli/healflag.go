@@ -24,25 +24,66 @@ func (o *atomraceFlags) healFlag(inv *invocation) *atomraceFlags {
 }
 
 // healed returns the places to heal: those of the findings or sections in the file of -heal, and where their variables
-// are accessed in the source. Sections in the file become sections to watch. It says which of the sections at these
-// places cannot be healed, and why.
-func (o *atomraceFlags) healed(inv *invocation, source infer.Source) ([]section.Location, error) {
+// are accessed in the source. Sections in the file become sections to watch. It also returns the sections that begin at
+// these places. Those that synchronize are left out, and so are their places; it says which and why.
+func (o *atomraceFlags) healed(inv *invocation, source infer.Source) ([]section.Location, []section.Section, error) {
 	if o.heal == "" || o.heal == healAuto {
-		return nil, nil
+		return nil, nil, nil
 	}
 	places, err := o.placesToHeal(inv, source)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	concerned := beginningAt(o.read, places)
 	if len(concerned) == 0 {
 		fmt.Fprintf(inv.Err, "%s: no section begins at the accesses to heal: single accesses are kept apart\n", inv.tool.Name)
-		return places, nil
+		return places, nil, nil
 	}
-	return places, inv.noteSynchronizations(source, concerned)
+	unfit, err := inv.synchronizing(source, concerned, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	var fit []section.Section
+	for i := range concerned {
+		if !unfit[i] {
+			fit = append(fit, concerned[i])
+		}
+	}
+	spared := placesOf(concerned, func(i int) bool { return unfit[i] })
+	kept := placesOf(fit, func(int) bool { return true })
+	places = slices.DeleteFunc(places, func(at section.Location) bool {
+		return slices.Contains(spared, at) && !slices.Contains(kept, at)
+	})
+	return places, fit, nil
 }
 
-// placesToHeal is healed without the notes.
+// unfit returns the places of the sections that synchronize, which are not healed with -heal auto.
+func (o *atomraceFlags) unfit(inv *invocation, source infer.Source) ([]section.Location, error) {
+	if o.heal != healAuto || len(o.read) == 0 {
+		return nil, nil
+	}
+	unfit, err := inv.synchronizing(source, o.read, false)
+	if n := len(unfit); n > 0 {
+		fmt.Fprintf(inv.Err, "%s: not healed, because of synchronization: %s of %d\n", inv.tool.Name, counted(n, "section"), len(o.read))
+	}
+	return placesOf(o.read, func(i int) bool { return unfit[i] }), err
+}
+
+// placesOf returns the entries and ends of some of the sections.
+func placesOf(sections []section.Section, some func(i int) bool) (places []section.Location) {
+	for i := range sections {
+		if !some(i) {
+			continue
+		}
+		places = merged(places, []section.Location{sections[i].Entry})
+		for _, e := range sections[i].Ends {
+			places = merged(places, []section.Location{e.At})
+		}
+	}
+	return places
+}
+
+// placesToHeal returns the places to heal, those of sections that synchronize, too.
 func (o *atomraceFlags) placesToHeal(inv *invocation, source infer.Source) ([]section.Location, error) {
 	if !isSectionsFile(o.heal) {
 		reported, err := locationsOf(o.heal)
@@ -122,27 +163,36 @@ func beginningAt(sections []section.Section, places []section.Location) (at []se
 	return at
 }
 
-// noteSynchronizations says which of the sections can be healed only in part, because they synchronize.
-func (inv *invocation) noteSynchronizations(source infer.Source, sections []section.Section) error {
+// synchronizing returns the indexes of the sections that synchronize for certain. Between their entry and their end,
+// goroutines give up their healing locks, and waiting at the entry would only make it likelier that they meet there. If
+// list is set it names these sections, and those that may synchronize.
+func (inv *invocation) synchronizing(source infer.Source, sections []section.Section, list bool) (map[int]bool, error) {
 	done := inv.progress("looking for synchronization", time.Second)
 	defer done()
 	ctx, stop := inv.interruptible()
 	defer stop()
 	found, err := infer.Synchronizations(ctx, source, sections)
 	if ctx.Err() != nil {
-		return errInterrupted
+		return nil, errInterrupted
 	}
 	if err != nil && found == nil {
-		return err
+		return nil, err
 	}
 	here, err := absolute(".")
 	if err != nil {
-		return err
+		return nil, err
 	}
+	certain := map[int]bool{}
 	for _, s := range found {
-		entry := sections[s.Section].Entry
-		entry.File = filepath.ToSlash(relative(here, entry.File))
-		fmt.Fprintf(inv.Err, "%s: section %v is healed only in part: %s:%d %s\n", inv.tool.Name, entry, relative(here, s.File), s.Line, s.What)
+		how := "healed only in part"
+		if s.Certain() {
+			certain[s.Section], how = true, "not healed"
+		}
+		if list {
+			entry := sections[s.Section].Entry
+			entry.File = filepath.ToSlash(relative(here, entry.File))
+			fmt.Fprintf(inv.Err, "%s: section %v is %s: %s:%d %s\n", inv.tool.Name, entry, how, relative(here, s.File), s.Line, s.What)
+		}
 	}
-	return nil
+	return certain, nil
 }

@@ -24,6 +24,8 @@ type Live struct {
 	// HealFound heals what the program finds, too: from a finding on, the memory in which its accesses
 	// conflict, and their places. The finding itself does its harm.
 	HealFound bool
+	// Unfit are places that HealFound does not heal.
+	Unfit []section.Location
 	// Brief makes an access pending only until the goroutine's next hook, like the paper's
 	// primitive atomic sections. Without Brief and sections it is pending until the goroutine
 	// releases something, which finds more and costs less.
@@ -51,7 +53,7 @@ func (l *Live) NumPlaces() (n int) {
 	for i := range l.Sections {
 		n += 1 + len(l.Sections[i].Ends)
 	}
-	return n + len(l.Noise.At) + len(l.Heal)
+	return n + len(l.Noise.At) + len(l.Heal) + len(l.Unfit)
 }
 
 // encode returns the message to the program.
@@ -82,6 +84,9 @@ func (l *Live) encode() ([]byte, error) {
 	}
 	for _, healed := range l.Heal {
 		at.list[at.number(healed)-1].flags |= locationHeal
+	}
+	for _, unfit := range l.Unfit {
+		at.list[at.number(unfit)-1].flags |= locationUnfit
 	}
 	switch {
 	case len(at.list) > core.MaxLocations:

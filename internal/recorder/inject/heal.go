@@ -98,6 +98,21 @@ func heisenHealAccess(h *heisenG, addr, size uintptr, heals, call bool) {
 	}
 }
 
+// concerns reports whether an access is to be healed. number is that of its location, 0 if it has none.
+//
+//go:nosplit
+func (s *heisenHealState) concerns(number uint32, addr, size uintptr, pc uint64) bool {
+	if number > 0 {
+		switch flags := atomic.Load(&heisenOverlaps.locations.at(number).flags); {
+		case flags&heisenLocationHeal != 0:
+			return true
+		case flags&heisenLocationUnfit != 0:
+			return false
+		}
+	}
+	return s.found.at(addr, size, pc)
+}
+
 // heisenHealNumber returns the number of the lock of a line.
 //
 //go:nosplit
@@ -201,6 +216,6 @@ func heisenHealAtomic(h *heisenG, addr unsafe.Pointer, write bool, pc uint64) bo
 	}
 	w := &heisenOverlaps
 	number, _ := w.locations.locate(pc, heisenMode(write))
-	heisenHealAccess(h, uintptr(addr), 1, w.locations.heals(number) || heisenHealing.found.at(uintptr(addr), 1, pc), true)
+	heisenHealAccess(h, uintptr(addr), 1, heisenHealing.concerns(number, uintptr(addr), 1, pc), true)
 	return number > 0 || h.pending.loc|h.pending.numActive != 0
 }

@@ -155,7 +155,7 @@ func (f *heisenHealFound) access(accessID uint64) {
 	f.places.add(pc)
 	l := &heisenOverlaps.locations
 	write := op == heisenWrite || op == heisenAtomicWrite || op == heisenAtomicUpdate
-	if number, _ := l.locate(pc, heisenMode(write)); number > 0 {
+	if number, _ := l.locate(pc, heisenMode(write)); number > 0 && l.at(number).flags&heisenLocationUnfit == 0 {
 		atomic.Or(&l.at(number).flags, heisenLocationHeal)
 	}
 }

@@ -42,6 +42,7 @@ const (
 	heisenLocationLocks  = 1 << 2
 	heisenLocationNoise  = 1 << 3
 	heisenLocationHeal   = 1 << 4
+	heisenLocationUnfit  = 1 << 5 // not to be healed, whatever is found there
 
 	heisenLocationRoles = 8  // from this bit on: its roles in scheduling
 	heisenLocationAbove = 24 // from this bit on: the number of calls above it at which its section ends
@@ -91,13 +92,6 @@ func (l *heisenLocations) read(m *heisenMessage) {
 //go:nosplit
 func (l *heisenLocations) at(i uint32) *heisenLocation {
 	return (*heisenLocation)(unsafe.Pointer(l.first + uintptr(i)*unsafe.Sizeof(heisenLocation{})))
-}
-
-// heals reports whether the location with a number is a place to heal. 0 is none.
-//
-//go:nosplit
-func (l *heisenLocations) heals(number uint32) bool {
-	return number > 0 && atomic.Load(&l.at(number).flags)&heisenLocationHeal != 0
 }
 
 // locate returns the number of an operation's location, 0 if it has none, and the number of calls

@@ -200,7 +200,7 @@ func heisenTrackAccess(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 		number, inlined = w.locations.locate(pc, heisenMode(write))
 	}
 	if heisenHealing.on {
-		heisenHealAccess(h, addr, size, w.locations.heals(number) || heisenHealing.found.at(addr, size, pc), false)
+		heisenHealAccess(h, addr, size, heisenHealing.concerns(number, addr, size, pc), false)
 		if heisenHealing.only {
 			heisenFollowHealed(h, write, addr, size, number, inlined)
 			return
