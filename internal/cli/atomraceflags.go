@@ -24,7 +24,7 @@ type atomraceFlags struct {
 	sections string // file
 	noise    string // heuristic
 	from     string // file of findings
-	heal     string // file of findings
+	heal     string // file of findings or sections, or healAuto
 	strength int
 	wait     time.Duration
 	seed     uint64
@@ -83,10 +83,17 @@ func (o *atomraceFlags) live(inv *invocation, d *detection) (*recorder.Live, err
 	if !watched {
 		return nil, nil
 	}
-	l := &recorder.Live{Sections: o.read, Noise: recorder.Noise{For: o.wait, Seed: o.seed, Budget: o.budget}}
-	var err error
-	if l.Heal, err = o.healed(inv, l.Sections); err != nil {
+	heal, _, err := o.healed(inv, inv.testedSource())
+	if err != nil {
 		return nil, err
+	}
+	unfit, err := o.unfit(inv, inv.testedSource())
+	if err != nil {
+		return nil, err
+	}
+	l := &recorder.Live{
+		Sections: o.read, Noise: recorder.Noise{For: o.wait, Seed: o.seed, Budget: o.budget},
+		Heal: heal, HealFound: o.heal == healAuto, Unfit: unfit,
 	}
 	switch {
 	case o.strength < 0 || o.strength > 1000:
@@ -104,7 +111,7 @@ func (o *atomraceFlags) live(inv *invocation, d *detection) (*recorder.Live, err
 	case "loc":
 		l.Noise.At, err = locationsOf(o.from)
 	case "var":
-		l.Noise.At, err = variablesOf(inv, o.from)
+		l.Noise.At, err = variablesOf(inv, inv.testedSource(), o.from)
 	default:
 		return nil, misuse("unknown noise %q; there are none, random, loc, var", o.noise)
 	}
@@ -207,9 +214,13 @@ func locationsOf(name string) ([]section.Location, error) {
 	return locations, nil
 }
 
-// variablesOf returns the locations at which the tested packages access the variables in a file of
-// findings.
-func variablesOf(inv *invocation, name string) ([]section.Location, error) {
+// testedSource returns the source of the packages of the command line, with their tests.
+func (inv *invocation) testedSource() infer.Source {
+	return infer.Source{Packages: inv.line.packages(), Tests: true, Tags: inv.line.tags()}
+}
+
+// variablesOf returns the locations at which the source accesses the variables in a file of findings.
+func variablesOf(inv *invocation, source infer.Source, name string) ([]section.Location, error) {
 	findings, err := findingsIn(name)
 	if err != nil {
 		return nil, err
@@ -229,11 +240,15 @@ func variablesOf(inv *invocation, name string) ([]section.Location, error) {
 	if len(of) == 0 {
 		return nil, fmt.Errorf("%s: the findings name no variables", name)
 	}
+	return usesOf(inv, source, name, of)
+}
+
+// usesOf returns the locations at which the source accesses variables that a file names.
+func usesOf(inv *invocation, source infer.Source, name string, of []infer.Access) ([]section.Location, error) {
 	done := inv.progress("looking for variables", time.Second)
 	defer done()
 	ctx, stop := inv.interruptible()
 	defer stop()
-	source := infer.Source{Packages: inv.line.packages(), Tests: true, Tags: inv.line.tags()}
 	locations, err := infer.Uses(ctx, source, of...)
 	if len(locations) == 0 {
 		return nil, fmt.Errorf("%s: %w", name, cmp.Or(err, errors.New("none of the variables is accessed in these packages")))

@@ -26,6 +26,12 @@ The programs take the options of go build -race from the variable GORACE:
                        the end; nothing is waited for if there are none
   history_size=1       accepted without effect: no stack is forgotten
 
+With -heal, programs do not look for races, but suppress known ones. The file has
+the findings of earlier runs, as -report json writes them, or atomic sections.
+Goroutines are kept apart at accesses to their variables, to the end of the
+section. That causes no deadlock: a goroutine waits for a bounded time, and no
+longer than others synchronize.
+
 The flags and arguments of $heisen build are those of go build, and so is what it
 writes.
 `,
@@ -37,42 +43,57 @@ func (inv *invocation) build() (int, error) {
 	inv.pkgsFlag()
 	inv.focusFlag()
 	detect := inv.flags.String("detect", fasttrackName, "the `detector`; there is only this one")
+	keep := &atomraceFlags{}
+	inv.flags.StringVar(&keep.heal, "heal", "", "the program keeps goroutines apart at accesses to the variables of the findings or\nsections in `file`, wherever it runs, and looks for no races")
+	inv.flags.StringVar(&keep.sections, "sections", "", "with -heal and findings: the atomic sections in `file`, instead of inferred ones;\nnone: no sections")
 	if err := inv.buildLine(); err != nil {
 		return Misused, err
 	}
-	if *detect != fasttrackName {
+	switch {
+	case *detect != fasttrackName:
 		return Misused, misuse("-detect %s: without %s a program can only do the work of %s; use %[2]s run or %[2]s test for other detectors", *detect, inv.tool.Name, fasttrackName)
+	case keep.heal == "" && keep.sections != "":
+		return Misused, misuse("-sections is for programs that heal: -heal file")
+	case keep.heal == healAuto:
+		return Misused, misuse("-heal auto needs a detector: use %s run or %[1]s test, and build with what it finds", inv.tool.Name)
 	}
-	return inv.goBuild()
+	return inv.goBuild(keep)
 }
 
-// goBuild runs the go build of inv.line. What it prints comes at its end, since progress is shown
-// meanwhile.
-func (inv *invocation) goBuild() (int, error) {
+// goBuild runs the go build of inv.line. The program heals if keep says so. What go build prints comes at its end, since
+// progress is shown meanwhile.
+func (inv *invocation) goBuild(keep *atomraceFlags) (int, error) {
+	ctx, stop := inv.interruptible()
+	defer stop()
+	done := inv.progress("preparing", time.Second)
+	b, err := inv.newBuilder(ctx)
+	done()
+	if err != nil {
+		return Failed, err
+	}
+	ldflags, replaced := []string(nil), handled
+	if keep.heal != "" {
+		if ldflags, err = keep.healingFlags(ctx, inv, b); err != nil {
+			return Failed, err
+		}
+		replaced = append(slices.Clone(handled), "ldflags")
+	}
+	args := slices.Concat(inv.line.tagFlags(), texts(inv.line.goFlags(replaced...)), ldflags, inv.line.packages())
+	cmd := b.Command(ctx, "build", args...)
 	var printed bytes.Buffer
-	status, err := func() (int, error) {
-		defer inv.progress("building", time.Second)()
-		ctx, stop := inv.interruptible()
-		defer stop()
-		b, err := inv.newBuilder(ctx)
-		if err != nil {
-			return Failed, err
-		}
-		args := slices.Concat(inv.line.tagFlags(), texts(inv.line.goFlags(handled...)), inv.line.packages())
-		cmd := b.Command(ctx, "build", args...)
-		cmd.Stdout, cmd.Stderr = &printed, &printed
-		err = cmd.Run()
-		var failed *exec.ExitError
-		switch {
-		case ctx.Err() != nil:
-			return Failed, ctx.Err()
-		case errors.As(err, &failed): // it has printed why
-			return failed.ExitCode(), nil
-		case err != nil:
-			return Failed, err
-		}
-		return Clean, nil
-	}()
+	cmd.Stdout, cmd.Stderr = &printed, &printed
+	done = inv.progress("building", time.Second)
+	err = cmd.Run()
+	done()
 	inv.Err.Write(printed.Bytes())
-	return status, err
+	var failed *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return Failed, ctx.Err()
+	case errors.As(err, &failed): // it has printed why
+		return failed.ExitCode(), nil
+	case err != nil:
+		return Failed, err
+	}
+	return Clean, nil
 }

@@ -210,17 +210,26 @@ func (l *commandLine) forTest() (args []string) {
 
 // inGOFLAGS returns the value of a flag in GOFLAGS, the last one if there are several.
 func inGOFLAGS(goflags, name string) (value string, given bool) {
+	values := valuesInGOFLAGS(goflags, name)
+	if len(values) == 0 {
+		return "", false
+	}
+	return values[len(values)-1], true
+}
+
+// valuesInGOFLAGS returns all values of a flag in GOFLAGS.
+func valuesInGOFLAGS(goflags, name string) (values []string) {
 	words, err := build.Words(goflags)
 	if err != nil {
-		return "", false // the go command reports it
+		return nil // the go command reports it
 	}
 	for _, word := range words {
-		if kind, flag, v, hasValue := syntax(word); kind == flagWord && strings.TrimPrefix(flag, "test.") == name {
-			value, given = v, true
+		if kind, flag, value, hasValue := syntax(word); kind == flagWord && strings.TrimPrefix(flag, "test.") == name {
 			if !hasValue {
 				value = "true"
 			}
+			values = append(values, value)
 		}
 	}
-	return value, given
+	return values
 }

@@ -26,12 +26,17 @@ func (o *atomraceFlags) inferSections(inv *invocation, d *detection) error {
 	if o.sections != "" || !slices.Contains(d.chosen, atomraceName) {
 		return nil
 	}
+	return o.inferIn(inv, inv.testedSource())
+}
+
+// inferIn infers the sections of a source.
+func (o *atomraceFlags) inferIn(inv *invocation, source infer.Source) error {
 	done := inv.progress("inferring sections", time.Second)
 	ctx, stop := inv.interruptible()
 	defer stop()
 	bounded, cancel := context.WithTimeout(ctx, inferTime)
 	defer cancel()
-	found, err := infer.Infer(bounded, infer.Source{Packages: inv.line.packages(), Tests: true, Tags: inv.line.tags()})
+	found, err := infer.Infer(bounded, source)
 	done()
 	switch {
 	case ctx.Err() != nil:

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/checker"
@@ -21,6 +22,13 @@ type Synchronization struct {
 	File    string
 	Line    int
 	What    string // what happens there, such as "calls mu.Lock"
+}
+
+// Certain reports whether the place synchronizes for certain, if it is reached: an operation on a channel, a go
+// statement, or a call of package sync. Other calls may synchronize or not.
+func (s Synchronization) Certain() bool {
+	callee, calls := strings.CutPrefix(s.What, "calls ")
+	return !calls || strings.HasPrefix(callee, "sync.") || strings.HasPrefix(callee, "(*sync.")
 }
 
 // Synchronizations returns one place for each section in which a goroutine may synchronize between the entry and an

@@ -30,11 +30,12 @@
 //     (inject/races.go, inject/syncorder.go), and no events.
 //   - [Live] sends overlapping accesses and violated sections, found with package
 //     internal/core/atomrace (inject/overlaps.go). On request it keeps goroutines apart at given
-//     places (inject/heal.go).
+//     places (inject/heal.go), or where it has found something (inject/healfound.go).
 //
 // A program without a socket is in the mode Races and prints its races itself (inject/alone.go,
-// inject/racereport.go, inject/options.go). So does one in the mode Races that has lost its
-// connection. At their end, programs wait for goroutines that can still run (inject/leftbehind.go).
+// inject/racereport.go, inject/options.go), or only heals, if [Live.LinkerFlags] was built in
+// (inject/healalone.go). A program in the mode Races that has lost its connection also prints its
+// races itself. At their end, programs wait for goroutines that can still run (inject/leftbehind.go).
 //
 // On request ([Want], Leaks) a program looks for goroutines that wait for ever in any run, at the end of
 // each test and of the program (inject/leaktests.go, inject/leaks.go).

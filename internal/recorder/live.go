@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"encoding/base64"
 	"fmt"
 	"time"
 
@@ -20,6 +21,11 @@ type Live struct {
 	// them do not interfere. A goroutine waits for a healing lock for a bounded time, and holds none while
 	// it synchronizes.
 	Heal []section.Location
+	// HealFound heals what the program finds, too: from a finding on, the memory in which its accesses
+	// conflict, and their places. The finding itself does its harm.
+	HealFound bool
+	// Unfit are places that HealFound does not heal.
+	Unfit []section.Location
 	// Brief makes an access pending only until the goroutine's next hook, like the paper's
 	// primitive atomic sections. Without Brief and sections it is pending until the goroutine
 	// releases something, which finds more and costs less.
@@ -47,7 +53,7 @@ func (l *Live) NumPlaces() (n int) {
 	for i := range l.Sections {
 		n += 1 + len(l.Sections[i].Ends)
 	}
-	return n + len(l.Noise.At) + len(l.Heal)
+	return n + len(l.Noise.At) + len(l.Heal) + len(l.Unfit)
 }
 
 // encode returns the message to the program.
@@ -79,6 +85,9 @@ func (l *Live) encode() ([]byte, error) {
 	for _, healed := range l.Heal {
 		at.list[at.number(healed)-1].flags |= locationHeal
 	}
+	for _, unfit := range l.Unfit {
+		at.list[at.number(unfit)-1].flags |= locationUnfit
+	}
 	switch {
 	case len(at.list) > core.MaxLocations:
 		return nil, fmt.Errorf("%d places to watch are more than the %d that a program can", len(at.list), core.MaxLocations)
@@ -95,11 +104,31 @@ func (l *Live) encode() ([]byte, error) {
 		brief = 1
 	}
 	if len(l.Heal) > 0 {
-		heals = 1
+		heals |= healPlaces
+	}
+	if l.HealFound {
+		heals |= healFindings
 	}
 	b = append32(b, brief, heals, uint32(len(l.Sections)))
 	return at.encode(append(b, sections...))
 }
+
+// LinkerFlags returns the flag of the linker that builds l into a program, for programs that run without an
+// analyzer: they heal, and look for nothing. Of l it uses Sections and Heal. The error says that l is too large.
+func (l *Live) LinkerFlags() (string, error) {
+	text, err := (&Live{Sections: l.Sections, Heal: l.Heal}).encode()
+	if err != nil {
+		return "", err
+	}
+	flag := "-X=runtime.heisenBuiltIn=" + base64.RawURLEncoding.EncodeToString(text)
+	if len(flag) > maxLinkerFlags {
+		return "", fmt.Errorf("%d places are more than fit into the flags of the linker", l.NumPlaces())
+	}
+	return flag, nil
+}
+
+// maxLinkerFlags leaves room for flags of the user in an argument of a command, which has at most 128 KiB on Linux.
+const maxLinkerFlags = 96 << 10
 
 // Overlap is a finding of a program about its run.
 type Overlap struct {

@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -311,5 +312,37 @@ func TestLiveLimits(t *testing.T) {
 		if _, err := test.live.encode(); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want one about %q", name, err, test.want)
 		}
+	}
+}
+
+// TestLinkerFlags: what is built into a program is what heisen would send, without noise; too much is refused.
+func TestLinkerFlags(t *testing.T) {
+	at := func(line int) section.Location {
+		return section.Location{File: "/m/a b.go", Line: line, Mode: section.Reads}
+	}
+	l := &Live{Heal: []section.Location{at(1)}, Noise: Noise{Strength: 7, Seed: 3}, Brief: true}
+	flag, err := l.LinkerFlags()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, ok := strings.CutPrefix(flag, "-X=runtime.heisenBuiltIn=")
+	if !ok || strings.ContainsAny(text, " '\"=") {
+		t.Fatalf("flag %q", flag)
+	}
+	got, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := (&Live{Heal: l.Heal}).encode()
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("built in %q, want %q (%v)", got, want, err)
+	}
+	l.Sections = nil
+	for line := range 4000 {
+		l.Heal = append(l.Heal, at(line+2))
+		l.Sections = append(l.Sections, section.Section{Entry: at(line + 2), Ends: []section.End{{At: at(line + 2)}}})
+	}
+	if _, err := l.LinkerFlags(); err == nil {
+		t.Error("too many places are not refused")
 	}
 }

@@ -26,6 +26,7 @@ const (
 	locationLocks  = 1 << 2
 	locationNoise  = 1 << 3
 	locationHeal   = 1 << 4
+	locationUnfit  = 1 << 5
 	locationRoles  = 8
 	locationAbove  = 24
 )

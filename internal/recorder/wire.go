@@ -113,6 +113,9 @@ const (
 	manyLocks  = 1<<55 + 1
 	lostLock   = 1<<55 + 2
 
+	healPlaces   = 1
+	healFindings = 2
+
 	hiddenShow = 1
 	hiddenOnce = 2
 
@@ -120,7 +123,7 @@ const (
 	graphUntil = ^uint64(0)
 	follow     = 1<<32 - 1 // instead of the number of a set
 
-	version      = 13
+	version      = 14
 	wantFilter   = 1
 	wantMarks    = 2
 	wantRaces    = 4

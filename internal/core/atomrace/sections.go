@@ -101,7 +101,7 @@ type activeBucket struct {
 // an entry of the table.
 type activeSection struct {
 	addr     uint64
-	slot     uint32
+	slot     uint32 // as activate has returned it; 0 since Forget
 	section  uint32
 	minDepth uint32 // the section is given up when the thread has fewer calls on its stack
 	nested   uint32 // entries minus ends, of a recursive section
@@ -239,7 +239,9 @@ func (t *Table) follow(th *Thread, a *Access, first, last uint64, hits *Hits) {
 //go:nosplit
 func (t *Table) endSections(th *Thread, hits *Hits) {
 	if th.generation != t.generation.Load() {
-		th.numActive = 0
+		for i := uint32(0); i < th.numActive && i < maxActive; i++ {
+			th.active[i].slot = 0
+		}
 	}
 	loc := th.loc
 	th.loc = 0
@@ -281,10 +283,14 @@ func (t *Table) endAt(r *activeSection, loc uint32) uint32 {
 	return e
 }
 
-// check compares the remote accesses that came into r with those that its end e allows.
+// check compares the remote accesses that came into r with those that its end e allows. Of sections that Forget
+// has come into they are not known.
 //
 //go:nosplit
 func (t *Table) check(th *Thread, r *activeSection, e uint32, hits *Hits) {
+	if r.slot == 0 {
+		return
+	}
 	b, way := t.slot(r.slot)
 	k := b.lockActive(way)
 	owner, reader, writer := b.owners[way].Load(), b.readers[way].Load(), b.writers[way].Load()
@@ -457,6 +463,9 @@ func (t *Table) giveUp(th *Thread, i uint32) {
 	slot := th.active[i].slot
 	th.active[i] = th.active[last]
 	th.numActive = last
+	if slot == 0 {
+		return
+	}
 	for j := uint32(0); j < last; j++ {
 		if th.active[j].slot == slot {
 			return

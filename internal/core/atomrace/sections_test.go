@@ -310,10 +310,17 @@ func TestForgetSections(t *testing.T) {
 	table.Before(&two, &Access{Addr: 8, ID: 2 << 32, Write: true}, hits)
 	table.Forget()
 	checkInactive(t, table)
+	table.After(&one, hits)
+	if !one.In(8, 8) {
+		t.Error("the thread has left the section")
+	}
 	table.Before(&one, &Access{Addr: 8, Loc: 2, ID: 1 << 32}, hits)
 	table.After(&one, hits)
 	if hits.NumViolations != 0 {
 		t.Errorf("finds %q of the earlier allocation epoch", violations(hits))
+	}
+	if one.In(8, 8) {
+		t.Error("the section has not ended")
 	}
 	table.Before(&one, &Access{Addr: 8, Loc: 1, ID: 1 << 32}, hits)
 	table.Before(&two, &Access{Addr: 8, ID: 2 << 32, Write: true}, hits)

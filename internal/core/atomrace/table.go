@@ -246,8 +246,8 @@ func (t *Table) After(th *Thread, hits *Hits) {
 	t.endAccesses(th)
 }
 
-// Forget ends all pending accesses and gives up all sections. It is called when memory may be
-// reused for other variables, while no thread is inside another method.
+// Forget ends all pending accesses. Threads stay in their sections, which end without a check. It is called when
+// memory may be reused for other variables, while no thread is inside another method.
 //
 //go:nosplit
 func (t *Table) Forget() {

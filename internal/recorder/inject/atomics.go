@@ -42,7 +42,10 @@ func heisenAtomicBegin(op uint64, addr unsafe.Pointer) *heisenStripe {
 		heisenNoiseAt(getcallerfp())
 	}
 	if heisenHealing.on {
-		heisenHealAtomic((*heisenG)(unsafe.Pointer(gp.racectx)), addr, op != heisenOpAtomicRead, heisenPC(heisenCaller(getcallerfp())))
+		concerned := heisenHealAtomic((*heisenG)(unsafe.Pointer(gp.racectx)), addr, op != heisenOpAtomicRead, heisenPC(heisenCaller(getcallerfp())))
+		if heisenHealing.only && !concerned {
+			return nil
+		}
 	}
 	if !heisen.on || heisen.quiet && !heisenOverlaps.sections && !heisen.races || gp.racectx == 0 || (*heisenG)(unsafe.Pointer(gp.racectx)).mute || gp.raceignore != 0 || gp.m.p == 0 ||
 		heisenOnStack(uintptr(addr)) || !heisenShared(uintptr(addr)) {

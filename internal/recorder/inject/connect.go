@@ -42,7 +42,11 @@ func init() {
 	}
 	heisenReadOptions(gogetenv(heisenOptionsEnv))
 	if path == "" {
-		heisenStartAlone()
+		if heisenBuiltIn != "" {
+			heisenStartHealing()
+		} else {
+			heisenStartAlone()
+		}
 		return
 	}
 	fd := heisenConnect(path)
@@ -81,8 +85,10 @@ func heisenPrepare(want uint32) (why string) {
 	heisen.marks = want&heisenWantMarks != 0
 	heisen.quiet = want&heisenWantNothing != 0
 	heisen.overlaps = want&heisenWantOverlaps != 0
-	if heisen.overlaps && !heisenInitOverlaps() {
-		return "no memory for what to look for, or it cannot be read"
+	if heisen.overlaps {
+		if m, ok := heisenReceive(); !ok || !heisenInitOverlaps(m) {
+			return "no memory for what to look for, or it cannot be read"
+		}
 	}
 	heisen.noisy = heisen.overlaps && heisenOverlaps.strength > 0
 	if want&heisenWantHidden != 0 {

@@ -8,7 +8,7 @@ import (
 )
 
 // Live healing (section 5 of the AtomRace paper). A goroutine that is about to make an access at one of the
-// places to heal takes a healing lock, which belongs to the cache line that is accessed. It holds the lock until its
+// places to heal, or to a variable of an earlier finding, takes a healing lock, which belongs to the cache line that is accessed. It holds the lock until its
 // next hook, or, if it is then in an atomic section on a variable in this line, until the section is over.
 //
 // Healing locks add no deadlock:
@@ -54,8 +54,11 @@ type heisenHealed struct {
 }
 
 type heisenHealState struct {
-	on    bool
-	locks [1 << heisenHealBits]heisenHealLock
+	on     bool
+	only   bool // the program heals and reports nothing; see healalone.go
+	learns bool // what the program finds is healed from then on; see healfound.go
+	found  heisenHealFound
+	locks  [1 << heisenHealBits]heisenHealLock
 
 	// For the receiver: locks that were taken away from their owners, and accesses without a lock because the
 	// goroutine could not wait.
@@ -93,6 +96,21 @@ func heisenHealAccess(h *heisenG, addr, size uintptr, heals, call bool) {
 		h.heal(n, line, call)
 		from = n + 1
 	}
+}
+
+// concerns reports whether an access is to be healed. number is that of its location, 0 if it has none.
+//
+//go:nosplit
+func (s *heisenHealState) concerns(number uint32, addr, size uintptr, pc uint64) bool {
+	if number > 0 {
+		switch flags := atomic.Load(&heisenOverlaps.locations.at(number).flags); {
+		case flags&heisenLocationHeal != 0:
+			return true
+		case flags&heisenLocationUnfit != 0:
+			return false
+		}
+	}
+	return s.found.at(addr, size, pc)
 }
 
 // heisenHealNumber returns the number of the lock of a line.
@@ -133,11 +151,16 @@ func (h *heisenG) heal(n uint32, line uint64, call bool) {
 		}
 		waits = waits && h.healed[i].lock < n
 	}
+	// In a section that began before healing was switched on, waiting would only let more accesses come between.
+	late := s.learns && h.pending.In(line<<heisenHealLine, (line+1)<<heisenHealLine-1)
+	waits = waits && !late
 	l := &s.locks[n%(1<<heisenHealBits)]
 	owner := uint64(l.count.Add(1))<<heisenHealOwnerBits | (uint64(h.id) + 1)
 	// If others wait, this goroutine lets them go first: it may have held the lock a moment ago.
 	if h.numHealed >= heisenMaxHeals || (l.waiters.Load() != 0 || !l.owner.CompareAndSwap(0, owner)) && !heisenWaitHealing(l, owner, waits, call) {
-		s.skipped.Add(1)
+		if !late {
+			s.skipped.Add(1)
+		}
 		return
 	}
 	h.healed[h.numHealed%heisenMaxHeals] = heisenHealed{n, line, owner}
@@ -183,14 +206,16 @@ func heisenWaitHealing(l *heisenHealLock, owner uint64, waits, call bool) bool {
 	return true
 }
 
-// heisenHealAtomic is heisenHealAccess for an atomic operation that h is about to make.
+// heisenHealAtomic is heisenHealAccess for an atomic operation that h is about to make. It reports whether the
+// operation matters to sections.
 //
 //go:nosplit
-func heisenHealAtomic(h *heisenG, addr unsafe.Pointer, write bool, pc uint64) {
+func heisenHealAtomic(h *heisenG, addr unsafe.Pointer, write bool, pc uint64) bool {
 	if h == nil || heisenOnStack(uintptr(addr)) || !heisenShared(uintptr(addr)) {
-		return
+		return false
 	}
 	w := &heisenOverlaps
 	number, _ := w.locations.locate(pc, heisenMode(write))
-	heisenHealAccess(h, uintptr(addr), 1, number > 0 && w.locations.at(number).flags&heisenLocationHeal != 0, true)
+	heisenHealAccess(h, uintptr(addr), 1, heisenHealing.concerns(number, uintptr(addr), 1, pc), true)
+	return number > 0 || h.pending.loc|h.pending.numActive != 0
 }

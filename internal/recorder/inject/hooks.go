@@ -197,6 +197,6 @@ func heisenExit(h *heisenG, base uint32) {
 		heisenLeaveSections(h)
 	}
 	if h.pending.numActive != 0 {
-		heisenLeaveCalls(h)
+		heisenLeaveCalls(h, h.top.above(1).pc)
 	}
 }

@@ -42,6 +42,7 @@ const (
 	heisenLocationLocks  = 1 << 2
 	heisenLocationNoise  = 1 << 3
 	heisenLocationHeal   = 1 << 4
+	heisenLocationUnfit  = 1 << 5 // not to be healed, whatever is found there
 
 	heisenLocationRoles = 8  // from this bit on: its roles in scheduling
 	heisenLocationAbove = 24 // from this bit on: the number of calls above it at which its section ends
@@ -139,7 +140,8 @@ func (l *heisenLocations) find(pc uintptr, mode uint32) (found uint64) {
 
 // named reports whether the location's file has the given name.
 func (l *heisenLocation) named(name string) bool {
-	return unsafe.String((*byte)(unsafe.Pointer(l.file+4)), *(*uint32)(unsafe.Pointer(l.file))) == name
+	return uintptr(*(*uint32)(unsafe.Pointer(l.file))) == uintptr(len(name)) &&
+		memequal(unsafe.Pointer(l.file+4), unsafe.Pointer(unsafe.StringData(name)), uintptr(len(name)))
 }
 
 // heisenMode returns the mode of an access.

@@ -86,18 +86,15 @@ func heisenAtomRaceLowestBit(x uint32) uint32 { return uint32(sys.TrailingZeros3
 //go:nosplit
 func heisenAtomRacePauseSpinning() { procyield(20) }
 
-// heisenInitOverlaps reads what to look for. It reports whether it could.
-func heisenInitOverlaps() bool {
-	m, ok := heisenReceive()
-	if !ok {
-		return false
-	}
+// heisenInitOverlaps reads what to look for from a message. It reports whether there was room.
+func heisenInitOverlaps(m heisenMessage) bool {
 	w := &heisenOverlaps
 	w.strength = m.next()
 	w.everywhere = m.next() != 0 && w.strength > 0
 	w.wait, w.seed, w.budget = int64(m.next64()), m.next64(), int64(m.next64())
 	w.brief = m.next() != 0
-	heisenHealing.on = m.next() != 0
+	heals := m.next()
+	heisenHealing.on, heisenHealing.learns = heals != 0, heals&heisenHealFindings != 0
 	if heisenHealing.on {
 		heisenInitHooks()
 	}
@@ -182,7 +179,7 @@ func (w *heisenOverlapState) end(h *heisenG) {
 //
 //go:nosplit
 func (b *heisenBuf) report(h *heisenG) {
-	if b.hits.NumOverlaps|b.hits.NumViolations != 0 {
+	if b.hits.NumOverlaps|b.hits.NumViolations != 0 && !heisenHealing.only {
 		systemstack(func() { heisenReportOverlaps(b, h) })
 	}
 }
@@ -203,7 +200,11 @@ func heisenTrackAccess(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 		number, inlined = w.locations.locate(pc, heisenMode(write))
 	}
 	if heisenHealing.on {
-		heisenHealAccess(h, addr, size, number > 0 && w.locations.at(number).flags&heisenLocationHeal != 0, false)
+		heisenHealAccess(h, addr, size, heisenHealing.concerns(number, addr, size, pc), false)
+		if heisenHealing.only {
+			heisenFollowHealed(h, write, addr, size, number, inlined)
+			return
+		}
 		b = heisenBufOfG(h) // it may have waited
 		if b == nil {
 			return
@@ -269,18 +270,24 @@ func (h *heisenG) depthAt(pc uint64) uint32 {
 // heisenAtomicFrames is the largest number of calls within sync/atomic for an operation.
 const heisenAtomicFrames = 4
 
-// heisenLeaveCalls ends the sections of calls that h has left. It runs on the system stack: functions
-// such as reflect.callMethod leave little of the goroutine's.
+// heisenLeaveCalls ends the sections of calls that h has left by returning to pc, which may be in functions that are
+// inlined into the one whose frame is the top; 0 stands for none. It runs on the system stack: functions such as
+// reflect.callMethod leave little of the goroutine's.
 //
 //go:nosplit
-func heisenLeaveCalls(h *heisenG) {
+func heisenLeaveCalls(h *heisenG, pc uintptr) {
 	systemstack(func() {
+		depth := h.depth()
+		if pc&heisenIsTask == 0 {
+			_, inlined := heisenOverlaps.locations.locate(heisenPC(pc), heisenLocationReads)
+			depth += inlined
+		}
 		b := heisenBufOfP()
 		if b == nil {
-			heisenOverlaps.table.Exit(&h.pending, h.depth(), &heisenNoHits)
+			heisenOverlaps.table.Exit(&h.pending, depth, &heisenNoHits)
 			return
 		}
-		heisenOverlaps.table.Exit(&h.pending, h.depth(), &b.hits)
+		heisenOverlaps.table.Exit(&h.pending, depth, &b.hits)
 		b.report(h)
 	})
 }
@@ -353,6 +360,9 @@ func heisenNoiseAt(fp uintptr) {
 
 // heisenReportOverlaps sends what the current hook of h has found, about b.access if it is a race.
 func heisenReportOverlaps(b *heisenBuf, h *heisenG) {
+	if heisenHealing.learns {
+		heisenHealing.learn(b)
+	}
 	a := &b.access
 	for i := uint32(0); i < b.hits.NumOverlaps; i++ {
 		o := &b.hits.Overlaps[i]

@@ -92,6 +92,7 @@ func racemalloc(p unsafe.Pointer, sz uintptr) {
 	if heisen.races {
 		heisenClearShadow(uintptr(p), sz)
 	}
+	heisenHealing.found.forget(uintptr(p), sz)
 	if heisenOverlaps.everywhere && h != nil {
 		heisenAddFresh(h, uintptr(p), sz)
 	}
@@ -204,7 +205,7 @@ func racectxend(racectx uintptr) {
 		h.endHealing(true)
 	}
 	if h.pending.numActive != 0 {
-		heisenLeaveCalls(h)
+		heisenLeaveCalls(h, 0)
 	}
 	if heisen.races {
 		systemstack(func() { heisenFastTrack.End(&h.order) })

@@ -158,6 +158,9 @@ func heisenFinish() (status int32) {
 			heisenPrintKept()
 			status = heisenAloneStatus()
 		}
+		if heisenHealing.only {
+			heisenSayUnhealed()
+		}
 	})
 	return status
 }
@@ -179,6 +182,9 @@ func heisenStop() {
 		if heisenAlone.on {
 			heisenPrintKept()
 			heisenAloneEnd()
+		}
+		if heisenHealing.only {
+			heisenSayUnhealed()
 		}
 	})
 }

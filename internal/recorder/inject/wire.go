@@ -145,7 +145,10 @@ const (
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	heisenVersion = 13
+	heisenVersion = 14
+
+	heisenHealPlaces   = 1 // goroutines are kept apart at the places with heisenLocationHeal
+	heisenHealFindings = 2 // and at what findings name, from then on
 
 	heisenHiddenShow = 1 // what hidden packages do is recorded, marked
 	heisenHiddenOnce = 2 // see objectgraph.go

@@ -1,0 +1,155 @@
+// Command healing measures what healing costs, and how often it fails (the shape of table 4 of Weeratunge, Zhang and
+// Jagannathan, OOPSLA 2011, for the live healing of section 5 of the AtomRace paper). It builds the programs of
+// examples/atomicity three times: with go build, with heisen build -heal, and with heisen build, which looks for races. It
+// runs them in turns and prints a table in Markdown: how many runs printed another result than the correct variant of
+// the program, and the medians of the processor time.
+//
+//	go run ./bench/healing [-runs n] [-procs n]
+//
+// Sections that synchronize are healed only in part, which heisen says when it builds a program.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/heisen-go/heisen/driver"
+)
+
+// programs are packages below examples/atomicity. The flag -fixed selects their correct variants.
+var programs = []string{"closer", "counter", "desk", "lazy", "queue", "registry"}
+
+// The ways to build a program, and their columns.
+const (
+	plain = iota
+	healed
+	checked
+	ways
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	runs := flag.Int("runs", 20, "runs of each program, in each way")
+	procs := flag.Int("procs", 4, "GOMAXPROCS of the programs")
+	flag.Parse()
+	if flag.NArg() > 0 || *runs < 1 || *procs < 1 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := measure(ctx, os.Stdout, *runs, *procs); err != nil {
+		fmt.Fprintln(os.Stderr, "healing:", err)
+		os.Exit(1)
+	}
+}
+
+func measure(ctx context.Context, w io.Writer, runs, procs int) error {
+	dir, err := os.MkdirTemp("", "heisen-healing-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	fmt.Fprintf(w, "Runs: %d each, in turns, with GOMAXPROCS=%d. Times: medians of processor time.\n\n", runs, procs)
+	fmt.Fprintln(w, "| program | wrong results | healed | time | healed | ratio | looking for races | ratio |")
+	fmt.Fprintln(w, "|---|---:|---:|---:|---:|---:|---:|---:|")
+	for _, name := range programs {
+		p := &program{name: name, procs: procs}
+		if err := p.build(ctx, dir); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		for range runs {
+			for way := range ways {
+				if err := p.run(ctx, way); err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+			}
+		}
+		base := median(p.times[plain])
+		fmt.Fprintf(w, "| %s | %d | %d | %.1f ms | %.1f ms | %.1f | %.1f ms | %.1f |\n", name, p.wrong[plain], p.wrong[healed],
+			milliseconds(base), milliseconds(median(p.times[healed])), ratio(median(p.times[healed]), base),
+			milliseconds(median(p.times[checked])), ratio(median(p.times[checked]), base))
+	}
+	return nil
+}
+
+// program is a program with the results of its runs.
+type program struct {
+	name  string
+	procs int
+	right string // what the correct variant prints
+	exe   [ways]string
+	times [ways][]time.Duration
+	wrong [ways]int
+}
+
+// build builds the program in all ways, in a folder.
+func (p *program) build(ctx context.Context, dir string) error {
+	for way := range ways {
+		p.exe[way] = filepath.Join(dir, p.name+strconv.Itoa(way))
+	}
+	pkg := "./examples/atomicity/" + p.name
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", p.exe[plain], pkg).CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	for way, flags := range map[int][]string{
+		healed:  {"-heal", filepath.Join("examples", "atomicity", p.name, "heisen.sections")},
+		checked: nil,
+	} {
+		args := slices.Concat([]string{"build", "-pkgs", "work", "-o", p.exe[way]}, flags, []string{pkg})
+		if status, err := driver.Run(ctx, args, nil, os.Stderr, os.Stderr); err != nil || status != driver.Clean {
+			return fmt.Errorf("heisen build: status %d: %w", status, err)
+		}
+	}
+	out, _, err := p.execute(ctx, plain, "-fixed")
+	p.right = out
+	return err
+}
+
+// run runs the program as it was built in one way.
+func (p *program) run(ctx context.Context, way int) error {
+	out, used, err := p.execute(ctx, way)
+	p.times[way] = append(p.times[way], used)
+	if out != p.right {
+		p.wrong[way]++
+	}
+	return err
+}
+
+// execute returns what the program prints, and the processor time that it uses.
+func (p *program) execute(ctx context.Context, way int, args ...string) (string, time.Duration, error) {
+	cmd := exec.CommandContext(ctx, p.exe[way], args...)
+	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(p.procs), "GORACE=exitcode=0")
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	err := cmd.Run()
+	var failed *exec.ExitError
+	if errors.As(err, &failed) && ctx.Err() == nil { // a wrong result
+		err = nil
+		fmt.Fprintln(&out, failed)
+	}
+	if err != nil {
+		return "", 0, err
+	}
+	return strings.TrimSpace(out.String()), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
+}
+
+func median(times []time.Duration) time.Duration {
+	slices.Sort(times)
+	return times[len(times)/2]
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func ratio(d, base time.Duration) float64 { return float64(d) / float64(max(base, 1)) }
