@@ -626,6 +626,3 @@ func isPointer(t types.Type) bool {
 	_, ok := t.Underlying().(*types.Pointer)
 	return ok
 }
-
-// linked reports whether a function can be called from code in other languages, or by a name of the linker.
-func linked(fn *ssa.Function) bool { return false }
