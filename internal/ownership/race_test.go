@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -106,7 +105,11 @@ func TestGoRaceTests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and runs programs")
 	}
-	names, err := filepath.Glob(filepath.Join(runtime.GOROOT(), "src", "runtime", "race", "testdata", "*_test.go"))
+	root, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(root)), "src", "runtime", "race", "testdata", "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
