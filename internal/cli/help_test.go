@@ -22,7 +22,7 @@ func helpText(t *testing.T, args ...string) string {
 // TestHelpNamesTheTool: help texts and messages name the command as its Tool does. The project keeps its
 // name.
 func TestHelpNamesTheTool(t *testing.T) {
-	project := strings.NewReplacer("heisen's binary format", "", "trace.heisen", "", "t.heisen", "", "t-2.heisen", "", "default heisen-fuzz", "")
+	project := strings.NewReplacer("heisen's binary format", "", "trace.heisen", "", "t.heisen", "", "t-2.heisen", "", "default heisen-fuzz", "", "default heisen.plan", "")
 	run := func(args ...string) string {
 		var out bytes.Buffer
 		Main(context.Background(), Tool{Name: "hotfinder"}, args, Streams{Out: &out, Err: &out})

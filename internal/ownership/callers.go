@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/heisen-go/heisen/internal/ssaload"
@@ -94,8 +95,8 @@ func (f *function) callersUnknown() bool {
 	case obj == nil:
 		return f.fn.Parent() == nil
 	case f.fn.Signature.Recv() != nil:
-		return false
-	case obj.Name() == "main" || linked(f.fn):
+		return f.in.linked
+	case obj.Name() == "main" || f.in.linked:
 		return true
 	}
 	if !f.isTest() {
@@ -225,4 +226,25 @@ func index(digits string) (n int) {
 		n = 10*n + int(c-'0')
 	}
 	return n
+}
+
+// dead reports whether nothing calls a function.
+func (f *function) dead() bool { return !f.unknownCallers && len(f.callers) == 0 }
+
+// linkedByName reports whether functions of a package may be called by names that the linker knows: from code in other
+// languages, or by directives.
+func linkedByName(pkg *packages.Package) bool {
+	if len(pkg.OtherFiles) > 0 {
+		return true
+	}
+	for _, file := range pkg.Syntax {
+		for _, group := range file.Comments {
+			for _, c := range group.List {
+				if strings.HasPrefix(c.Text, "//go:linkname ") || strings.HasPrefix(c.Text, "//export ") {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }

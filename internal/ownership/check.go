@@ -206,6 +206,9 @@ func (a *analysis) judge(v *variable) *verdict {
 	var late []*access // by a goroutine that others may run beside
 	made, written, atomic := false, false, len(v.accesses) > 0
 	for _, access := range v.accesses {
+		if access.f.dead() {
+			continue
+		}
 		atomic = atomic && access.atomic
 		if access.fresh || a.proofs.fresh(access) {
 			made = made || !access.f.initializes

@@ -7,7 +7,7 @@
 // program's variables it cannot see, so a variable that these may access is race-unsafe, and so is one that
 // is accessed in a way that the analysis does not follow. See the list of reasons in exposed.go.
 //
-// A [Result] makes a focus.Plan, the lines of the source on which nothing needs to be recorded, and a report.
+// A [Result] has a focus.Plan, with the lines of the source on which nothing needs to be recorded, and the reasons.
 //
 // The files are in the order of the work:
 //
@@ -19,8 +19,11 @@
 //	access.go    reads and writes
 //	transfer.go  stores by which goroutines get to know objects
 //	exposed.go   what accesses cannot be seen
+//	holders.go   whether a variable alone has its slice or map
 //	callers.go   calls, and what callers hold
 //	check.go     the rules, and their greatest fixed point
+//	guard.go     which lock is held at all accesses
+//	proofs.go    what holds whenever a function is called
 //	lines.go     lines of safe accesses
 //	plan.go      the plan
 package ownership

@@ -218,6 +218,12 @@ func (l *lining) positions(f *function, ins ssa.Instruction) []token.Pos {
 			return []token.Pos{spot.Read}
 		}
 	}
+	if store, ok := ins.(*ssa.Store); ok {
+		_, passed := store.Val.(*ssa.Parameter)
+		if alloc, ok := store.Addr.(*ssa.Alloc); ok && passed && alloc.Pos().IsValid() {
+			return []token.Pos{alloc.Pos()} // a parameter that literals capture
+		}
+	}
 	if next, ok := ins.(*ssa.Next); ok {
 		if pos := next.Iter.Pos(); pos.IsValid() {
 			return []token.Pos{pos}
@@ -247,11 +253,12 @@ func (l *lining) anywhere(f *function) (out []token.Pos) {
 			switch n.(type) {
 			case *ast.FuncLit:
 				return n == syntax
+			case *ast.BlockStmt, *ast.LabeledStmt:
 			case ast.Stmt, *ast.ValueSpec:
 				out = append(out, n.Pos())
 			}
 		}
 		return true
 	})
-	return append(out, syntax.Pos(), syntax.End()-1)
+	return append(out, syntax.Pos())
 }

@@ -28,7 +28,7 @@ func lockOperation(call *ssa.CallCommon) (lockOp, ssa.Value) {
 		return noOperation, nil
 	}
 	callee := call.StaticCallee()
-	if callee == nil || len(call.Args) == 0 {
+	if callee == nil || len(call.Args) == 0 || callee.Object() == nil || callee.Object().Pkg() == nil || callee.Object().Pkg().Path() != "sync" {
 		return noOperation, nil
 	}
 	switch callee.String() {

@@ -44,9 +44,6 @@ func (p place) movable() bool {
 	return p.root != "" && p.root[0] != 'v' && !strings.Contains(p.steps, "[v") && len(p.steps) < maxSteps
 }
 
-// whole reports whether the place is in the object that the root is, without following a pointer.
-func (p place) whole() bool { return p.root != "" && !strings.ContainsAny(p.steps, "^{") }
-
 // maxSteps is the number of bytes in the steps of a place that callers are asked about. A recursive function
 // would otherwise ask for n.next.next and so on.
 const maxSteps = 80

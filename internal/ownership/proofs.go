@@ -73,7 +73,7 @@ func (p *proofs) node(f *function, g goal, object int) *node {
 	}
 	n := &node{}
 	p.nodes[key] = n
-	if f.unknownCallers || len(f.callers) == 0 {
+	if f.unknownCallers {
 		n.fail()
 		return n
 	}

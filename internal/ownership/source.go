@@ -55,6 +55,7 @@ type source struct {
 	pkg     *packages.Package
 	spots   *ssaload.Spots
 	publish *publishing
+	linked  bool // functions may be called by names that the linker knows
 }
 
 // function is a function or literal with source.
@@ -147,7 +148,7 @@ func (a *analysis) add(pkg *packages.Package) error {
 	if initialization != nil {
 		functions = append(functions, initialization)
 	}
-	in := &source{pkg: pkg, spots: ssaload.NewSpots(pkg.Syntax, pkg.TypesInfo, functions)}
+	in := &source{pkg: pkg, linked: linkedByName(pkg), spots: ssaload.NewSpots(pkg.Syntax, pkg.TypesInfo, functions)}
 	local := map[*ssa.Function]bool{}
 	for _, fn := range functions {
 		local[fn] = true

@@ -116,4 +116,4 @@ func run() {
 	}
 }
 
-func init() { _ = run }
+var start = run // want local

@@ -94,4 +94,4 @@ func run(buffer []byte) {
 	}
 }
 
-func init() { _ = run }
+var start = run // want local

@@ -215,6 +215,6 @@ func run() {
 	}
 }
 
-func init() { _ = run }
+var start = run // want local
 
 func main() { run() }

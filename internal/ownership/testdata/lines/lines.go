@@ -16,7 +16,7 @@ type unsafe struct {
 	s    safe
 }
 
-func (s *safe) use(u *unsafe, key string) int {
+func (s *safe) use(u *unsafe, key string) int { // W
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.n++         // R W
@@ -82,4 +82,4 @@ func run() {
 	}
 }
 
-func init() { _ = run }
+var start = run

@@ -161,4 +161,4 @@ func run() {
 	}
 }
 
-func init() { _ = run }
+var start = run // want local
