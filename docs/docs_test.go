@@ -78,12 +78,13 @@ func blocks(text string) []block {
 // TestCode: each Go block is part of a Go file of the module, so it is compiled.
 func TestCode(t *testing.T) {
 	var sources strings.Builder
-	for _, file := range []string{"readme_test.go", "docs/code_test.go", "examples/handoff/main.go"} {
+	for _, file := range []string{"readme_test.go", "docs/code_test.go", "examples/handoff/main.go",
+		"docs/testdata/tutorial/quotes.go", "docs/testdata/tutorial/quotes_test.go"} {
 		sources.WriteString(read(t, file))
 	}
 	for _, document := range documents(t) {
 		for _, b := range blocks(read(t, document)) {
-			if b.language == "go" && !strings.Contains(sources.String(), "\n"+b.text+"\n") {
+			if b.language == "go" && !strings.Contains(sources.String(), "\n"+b.text) {
 				t.Errorf("%s: no Go file has this code:\n%s", document, b.text)
 			}
 		}
@@ -91,13 +92,12 @@ func TestCode(t *testing.T) {
 }
 
 var (
-	link  = regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
 	quote = regexp.MustCompile("`([^`\n]+)`")
 	name  = regexp.MustCompile(`^[\w./-]+$`)
 )
 
-// TestPaths: each relative link leads to a file or folder, and so does each name in backquotes that
-// looks like a path of the module. The name of a Go file may lack its folder.
+// TestPaths: each name in backquotes that looks like a path of the module leads to a file or folder.
+// The name of a Go file may lack its folder.
 func TestPaths(t *testing.T) {
 	exists := func(elements ...string) bool {
 		_, err := os.Stat(filepath.Join(append([]string{root}, elements...)...))
@@ -112,15 +112,10 @@ func TestPaths(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, document := range documents(t) {
-		text := fence.ReplaceAllString(read(t, document), "")
-		for _, m := range link.FindAllStringSubmatch(text, -1) {
-			if to := m[1]; !strings.Contains(to, "://") && !exists(path.Dir(document), to) {
-				t.Errorf("%s: there is no %s", document, to)
-			}
-		}
 		if document == "CHANGELOG.md" {
 			continue // has names of the past
 		}
+		text := fence.ReplaceAllString(read(t, document), "")
 		for _, m := range quote.FindAllStringSubmatch(text, -1) {
 			quoted := strings.TrimSuffix(strings.TrimPrefix(m[1], "./"), "/...")
 			first, rest, nested := strings.Cut(quoted, "/")
@@ -156,7 +151,8 @@ func commandOf(line string) command {
 //
 // The heisen command is this test binary. It runs in a copy of the module, because it writes files.
 // Commands that begin with go run in the module itself, so that they share its build cache.
-// Commands that take long are not run. The test checks that they exist.
+// Commands that take long are not run. The test checks that they exist. After cd, the commands of
+// the document run in that folder.
 func TestCommands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds and runs many programs")
@@ -166,17 +162,21 @@ func TestCommands(t *testing.T) {
 	bin := heisentest.Install(t)
 	for _, document := range documents(t) {
 		t.Run(document, func(t *testing.T) {
-			output := ""
+			output, dir := "", work
 			for _, b := range blocks(read(t, document)) {
 				switch {
 				case b.language == "sh":
 					output = ""
 					for line := range strings.Lines(b.text) {
-						if c := commandOf(line); c.line != "" {
-							output += c.run(t, work, bin)
+						c := commandOf(line)
+						if to, ok := strings.CutPrefix(c.line, "cd "); ok {
+							dir = filepath.Join(dir, to)
+						} else if c.line != "" {
+							output += c.run(t, work, dir, bin)
 						}
 					}
-				case b.language == "text" && output != "" && document != "README.md": // examples/bank checks that one
+				case b.language == "text" && output != "" && document != "README.md", // examples/bank checks that one
+					b.language == "diff" && strings.Contains(output, "\n--- a/"):
 					checkOutput(t, b.text, normalize(work, output))
 				}
 			}
@@ -184,8 +184,9 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// run runs a command and returns its output.
-func (c command) run(t *testing.T, work, bin string) string {
+// run runs a command in a folder and returns its output. Work is the copy of the module, bin the
+// folder of the heisen command.
+func (c command) run(t *testing.T, work, dir, bin string) string {
 	t.Helper()
 	switch {
 	case c.line == "go test ./...":
@@ -200,8 +201,8 @@ func (c command) run(t *testing.T, work, bin string) string {
 		return ""
 	}
 	cmd := exec.Command("sh", "-c", c.line)
-	cmd.Dir = work
-	if strings.HasPrefix(c.line, "go ") {
+	cmd.Dir = dir
+	if dir == work && strings.HasPrefix(c.line, "go ") {
 		cmd.Dir = root
 	}
 	cmd.Env = append(cmd.Environ(), "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
@@ -252,9 +253,10 @@ func (c command) checkBenchmarks(t *testing.T) {
 	t.Errorf("%s: there is no such benchmark", c.line)
 }
 
-// copyModule copies the module to a folder.
+// copyModule copies the module to a folder, without test data that no document uses.
 func copyModule(t *testing.T, to string) {
 	t.Helper()
+	used := []string{"testdata", "trace/testdata", "docs/testdata"}
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -264,7 +266,7 @@ func copyModule(t *testing.T, to string) {
 			return err
 		}
 		switch {
-		case d.IsDir() && (d.Name() == ".git" || d.Name() == "heisen-fuzz" || d.Name() == "testdata" && rel != "testdata" && rel != "trace/testdata"):
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "heisen-fuzz" || d.Name() == "testdata" && !slices.Contains(used, rel)):
 			return fs.SkipDir
 		case d.IsDir():
 			return os.MkdirAll(filepath.Join(to, rel), 0o777)
@@ -290,7 +292,7 @@ var (
 
 // normalize removes from an output what depends on the run and on the machine.
 func normalize(work, output string) string {
-	output = strings.ReplaceAll(output, work, "/src/heisen")
+	output = strings.ReplaceAll(output, filepath.Dir(work), "/src")
 	output = address.ReplaceAllString(output, "0x")
 	output = goroutine.ReplaceAllString(output, "$1")
 	output = spaces.ReplaceAllString(output, " ")

@@ -28,10 +28,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/markdown"
 	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/infer"
 	"github.com/heisen-go/heisen/internal/overlap"
@@ -43,10 +43,12 @@ import (
 // program is the package of the program.
 const program = "github.com/heisen-go/heisen/examples/server"
 
-// A setting is a heuristic with its strength and its waiting time in microseconds.
+// A setting is a heuristic with its strength and its waiting time in microseconds, and what the
+// paper's table has for it on machines with 2, 4 and 8 processors. Its program had four racy variables.
 type setting struct {
 	noise          string
 	strength, wait int
+	published      [3]string
 }
 
 func (w setting) String() string {
@@ -56,12 +58,15 @@ func (w setting) String() string {
 	return fmt.Sprintf("%s %d/%d", w.noise, w.strength, w.wait)
 }
 
-// settings has the rows of table 2, without CT, which is another tool.
+// settings has the columns of table 2, without CT, which is another tool.
 var settings = []setting{
-	{"none", 0, 0},
-	{"random", 50, 50},
-	{"loc", 1000, 50},
-	{"var", 500, 50}, {"var", 500, 150}, {"var", 750, 50}, {"var", 1000, 50},
+	{"none", 0, 0, [3]string{"3.36 / 0.89", "1.58 / 0.37", "2.55 / 0.49"}},
+	{"random", 50, 50, [3]string{"16.77 / 2.22", "11.07 / 2.27", "10.87 / 2.18"}},
+	{"loc", 1000, 50, [3]string{"0.83 / 0.22", "11.38 / 1.71", "10.74 / 2.07"}},
+	{"var", 500, 50, [3]string{"257.46 / 3.42", "261.38 / 3.63", "270.44 / 3.68"}},
+	{"var", 500, 150, [3]string{"253.97 / 3.52", "271.05 / 3.73", "268.68 / 3.70"}},
+	{"var", 750, 50, [3]string{"362.92 / 3.84", "387.91 / 3.82", "401.00 / 3.88"}},
+	{"var", 1000, 50, [3]string{"674.35 / 3.34", "667.46 / 3.38", "666.79 / 3.25"}},
 }
 
 func main() {
@@ -104,21 +109,22 @@ func measure(ctx context.Context, w io.Writer, runs, requests int, brief bool, p
 	if err := e.prepare(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "races / variables in a run with %d requests, means of %d runs; noise of strength/microseconds\n", requests, runs)
-	fmt.Fprintf(w, "%d locations and %d accesses to their variables are given noise; the variables are %s\n\n",
-		len(e.locations), len(e.uses), strings.Join(e.names, ", "))
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(out, "GOMAXPROCS\t")
-	for _, setting := range settings {
-		fmt.Fprintf(out, "%v\t", setting)
+	if err := markdown.Conditions(w, "./bench/noise"); err != nil {
+		return err
 	}
-	fmt.Fprintln(out)
+	fmt.Fprintf(w, "Races / racy variables in a run with %d requests, means of %d runs. Noise is given to %d locations and to %d accesses of their variables (%s).\n\n",
+		requests, runs, len(e.locations), len(e.uses), strings.Join(e.names, ", "))
+	columns := []string{"noise, strength/µs"}
 	for _, n := range procs {
 		if _, err := strconv.Atoi(n); err != nil {
 			return fmt.Errorf("GOMAXPROCS %q", n)
 		}
-		fmt.Fprintf(out, "%s\t", n)
-		for _, setting := range settings {
+		columns = append(columns, "GOMAXPROCS "+n)
+	}
+	table := markdown.NewTable(append(columns, "published, 2 processors", "4 processors", "8 processors")...)
+	for _, setting := range settings {
+		row := []any{setting}
+		for _, n := range procs {
 			var races, variables int
 			for i := range runs {
 				r, err := e.run(ctx, e.noise(setting, uint64(i+1)), n)
@@ -128,11 +134,14 @@ func measure(ctx context.Context, w io.Writer, runs, requests int, brief bool, p
 				races += r.races
 				variables += len(r.variables)
 			}
-			fmt.Fprintf(out, "%.2f / %.2f\t", float64(races)/float64(runs), float64(variables)/float64(runs))
+			row = append(row, fmt.Sprintf("%.2f / %.2f", float64(races)/float64(runs), float64(variables)/float64(runs)))
 		}
-		fmt.Fprintln(out)
+		for _, published := range setting.published {
+			row = append(row, published)
+		}
+		table.Add(row...)
 	}
-	return out.Flush()
+	return table.Print(w)
 }
 
 // An experiment is a program with its known races.
@@ -159,7 +168,7 @@ type outcome struct {
 func (e *experiment) prepare(ctx context.Context) error {
 	var of []infer.Access
 	for seed := range uint64(10) {
-		r, err := e.run(ctx, e.noise(setting{"random", 500, 50}, seed+100), "2")
+		r, err := e.run(ctx, e.noise(setting{noise: "random", strength: 500, wait: 50}, seed+100), "2")
 		if err != nil {
 			return err
 		}

@@ -48,6 +48,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -55,6 +56,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/heisen-go/heisen/bench/markdown"
 )
 
 func main() {
@@ -103,6 +106,11 @@ func measureMain(ctx context.Context) error {
 	}
 	defer removeAll(dir)
 
+	if !*asJSON {
+		if err := markdown.Conditions(os.Stdout, "./bench/overhead"); err != nil {
+			return err
+		}
+	}
 	runner := &runner{dir: dir, profile: *profile, scale: *scale}
 	for _, suite := range selected {
 		if err := measureSuite(ctx, runner, suite, chosen, match, *count, *asJSON); err != nil {
@@ -113,11 +121,11 @@ func measureMain(ctx context.Context) error {
 }
 
 // measureSuite measures the benchmarks of a suite that match, and prints their costs: each run as JSON, or tables.
-func measureSuite(ctx context.Context, runner *runner, suite []benchmark, chosen []configuration, match *regexp.Regexp, count int, asJSON bool) error {
+func measureSuite(ctx context.Context, runner *runner, suite []benchmark, chosen []configuration, match *regexp.Regexp, count int, asJSON bool) (err error) {
 	var rows []row
 	defer func() {
 		if !asJSON && len(rows) > 0 {
-			printTables(os.Stdout, chosen, rows) // also after an error
+			err = errors.Join(err, printTables(os.Stdout, chosen, rows)) // also after an error
 		}
 	}()
 	for _, b := range suite {

@@ -5,7 +5,8 @@ import (
 	"io"
 	"math"
 	"slices"
-	"text/tabwriter"
+
+	"github.com/heisen-go/heisen/bench/markdown"
 )
 
 // A row has the runs of a benchmark, by configuration.
@@ -29,8 +30,8 @@ func (r row) median(name string, what func(cost) float64) float64 {
 }
 
 // printTables prints a table for each kind of cost: the cost of the plain run, the costs of the
-// other runs relative to it, and geometric means.
-func printTables(w io.Writer, configurations []configuration, rows []row) {
+// other runs relative to it, and geometric means. The last table is about the analyzer.
+func printTables(w io.Writer, configurations []configuration, rows []row) error {
 	for _, t := range []struct {
 		title string
 		what  func(cost) float64
@@ -39,11 +40,11 @@ func printTables(w io.Writer, configurations []configuration, rows []row) {
 		{"wall s", func(c cost) float64 { return c.Wall }},
 		{"MiB", func(c cost) float64 { return c.Memory }},
 	} {
-		printTable(w, t.title, configurations, rows, t.what)
-		fmt.Fprintln(w)
+		if err := printTable(w, t.title, configurations, rows, t.what); err != nil {
+			return err
+		}
 	}
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(out, "heisen\tevents\tanalyzer CPU s\tns/event\tits MiB\tfindings\t\n")
+	out := markdown.NewTable("heisen", "events", "analyzer CPU s", "ns/event", "its MiB", "findings")
 	for _, r := range rows {
 		for _, conf := range configurations {
 			if !conf.analyzer {
@@ -55,64 +56,63 @@ func printTables(w io.Writer, configurations []configuration, rows []row) {
 			if events > 0 {
 				each = fmt.Sprintf("%.0f", cpu*1e9/events)
 			}
-			fmt.Fprintf(out, "%s %s\t%.0f\t%.2f\t%s\t%.0f\t%.0f\t\n", r.bench, conf.name, events, cpu, each,
-				r.median(conf.name, func(c cost) float64 { return c.Host }),
-				r.median(conf.name, func(c cost) float64 { return float64(c.Findings) }))
+			out.Add(fmt.Sprintf("%s %s", r.bench, conf.name), fmt.Sprintf("%.0f", events), cpu, each,
+				fmt.Sprintf("%.0f", r.median(conf.name, func(c cost) float64 { return c.Host })),
+				fmt.Sprintf("%.0f", r.median(conf.name, func(c cost) float64 { return float64(c.Findings) })))
 		}
 	}
-	out.Flush()
+	return out.Print(w)
 }
 
-func printTable(w io.Writer, title string, configurations []configuration, rows []row, what func(cost) float64) {
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(out, "%s\t", title)
+func printTable(w io.Writer, title string, configurations []configuration, rows []row, what func(cost) float64) error {
+	columns := []string{title}
 	for _, conf := range configurations {
-		fmt.Fprintf(out, "%s\t", conf.name)
+		columns = append(columns, conf.name)
 	}
 	for _, conf := range configurations {
 		if conf.analyzer {
-			fmt.Fprintf(out, "%s/race\t", conf.name)
+			columns = append(columns, conf.name+"/race")
 		}
 	}
-	fmt.Fprintln(out)
+	out := markdown.NewTable(columns...)
 	logs := make([]float64, 2*len(configurations))
 	for _, r := range rows {
 		plain, race := r.median("plain", what), r.median("race", what)
-		fmt.Fprintf(out, "%s\t", r.bench)
+		cells := []any{r.bench}
 		for i, conf := range configurations {
 			v := r.median(conf.name, what)
 			if i == 0 {
-				fmt.Fprintf(out, "%.2f\t", v)
+				cells = append(cells, v)
 				continue
 			}
 			logs[i] += math.Log(v / plain)
 			if plain == 0 { // no plain run
-				fmt.Fprintf(out, "%.2f\t", v)
+				cells = append(cells, v)
 			} else {
-				fmt.Fprintf(out, "%.2f (%.1fx)\t", v, v/plain)
+				cells = append(cells, fmt.Sprintf("%.2f (%.1fx)", v, v/plain))
 			}
 		}
 		for i, conf := range configurations {
 			if conf.analyzer {
 				v := r.median(conf.name, what)
 				logs[len(configurations)+i] += math.Log(v / race)
-				fmt.Fprintf(out, "%s\t", times(2, v/race))
+				cells = append(cells, times(2, v/race))
 			}
 		}
-		fmt.Fprintln(out)
+		out.Add(cells...)
 	}
-	fmt.Fprint(out, "geometric mean\t\t")
+	means := []any{"geometric mean", ""}
 	n := float64(len(rows))
 	for i := range configurations[1:] {
-		fmt.Fprintf(out, "%s\t", times(1, math.Exp(logs[i+1]/n)))
+		means = append(means, times(1, math.Exp(logs[i+1]/n)))
 	}
 	for i, conf := range configurations {
 		if conf.analyzer {
-			fmt.Fprintf(out, "%s\t", times(2, math.Exp(logs[len(configurations)+i]/n)))
+			means = append(means, times(2, math.Exp(logs[len(configurations)+i]/n)))
 		}
 	}
-	fmt.Fprintln(out)
-	out.Flush()
+	out.Add(means...)
+	return out.Print(w)
 }
 
 // times formats a ratio, or "-" if there was nothing to compare with.

@@ -45,8 +45,9 @@
 //   - hit probability: the probability of a meeting in an execution, averaged over the confirmed
 //     pairs.
 //
-// The seeds determine all columns but the times and the plain runs, except for programs that depend
-// on more, such as upload. With -seeds 100 and 100 plain runs:
+// Beside them are the figures of the paper for the Java program of the row, which is larger. The seeds
+// determine all of our columns but the times and the plain runs, except for programs that depend on
+// more, such as upload. With -seeds 100 and 100 plain runs:
 //
 //	                         pairs                    exceptions                 hit  time in ms
 //	   program         row  hybrid  confirmed  known      heisen  plain  probability       plain  survey  directed  ratio
@@ -77,6 +78,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -86,6 +88,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/heisen-go/heisen/bench/markdown"
 	"github.com/heisen-go/heisen/bench/models"
 	"github.com/heisen-go/heisen/racefuzz"
 )
@@ -112,7 +115,7 @@ func main() {
 	} else {
 		t := &table{seeds: *seeds, plain: *plain, parallel: *parallel}
 		if t.programs, err = names(*programs); err == nil {
-			err = t.print(ctx, os.Stdout)
+			err = errors.Join(markdown.Conditions(os.Stdout, "./bench/racefuzz"), t.print(ctx, os.Stdout))
 		}
 	}
 	if err != nil {

@@ -63,7 +63,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/heisen-go/heisen"
@@ -126,7 +125,7 @@ func measure() error {
 	if err := private.Folder(*dir); err != nil { // programs in it are run
 		return err
 	}
-	var races, costs []string
+	var races, costs [][]any
 	var failed error // a client may fail, because its tests depend on time; the others continue
 	for _, s := range subjects {
 		if !chosen.MatchString(s.name) {
@@ -153,13 +152,13 @@ func measure() error {
 				if err != nil {
 					return err
 				}
-				races = append(races, name+"\t"+row)
+				races = append(races, append([]any{name}, row...))
 			}
 			if !strings.Contains(*tables, "costs") {
 				return nil
 			}
 			row, err := b.cost(hidden, *runs, *count)
-			costs = append(costs, s.name+"\t"+row)
+			costs = append(costs, append([]any{s.name}, row...))
 			return err
 		}(); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", s.name, err))
@@ -168,17 +167,7 @@ func measure() error {
 	if *keep != "" {
 		return failed
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "\tevents\tof hidden code\tpairs\tof everything\tobjects\tHB, all\tHB\tfalse\tpairs\tfalse\tmcm, all\tmcm\tfalse\tpairs\tfalse\topen\t")
-	for _, row := range races {
-		fmt.Fprintln(w, row)
-	}
-	fmt.Fprintln(w)
-	fmt.Fprintln(w, "\tas it is\tall recorded\tevents\thidden, no pairs\tpairs\tonce\t")
-	for _, row := range costs {
-		fmt.Fprintln(w, row)
-	}
-	return errors.Join(failed, w.Flush())
+	return errors.Join(failed, printTables(os.Stdout, races, costs))
 }
 
 // A program is the test binary of a client with the recorder inside.
@@ -295,7 +284,7 @@ func cpu(cmd *exec.Cmd) time.Duration {
 }
 
 // compare returns a row of the table of races.
-func (p *program) compare(hidden recorder.Hidden, window, longer int) (row string, err error) {
+func (p *program) compare(hidden recorder.Hidden, window, longer int) (row []any, err error) {
 	hidden.Show = true
 	truth, plain, paired := races{}, races{}, races{}
 	predictable, predicted, predictedPaired := races{}, races{}, races{}
@@ -322,7 +311,7 @@ func (p *program) compare(hidden recorder.Hidden, window, longer int) (row strin
 		}
 	})
 	if err := errors.Join(err, refused); err != nil {
-		return "", err
+		return nil, err
 	}
 	full := maps.Clone(predictable)
 	maps.Copy(predictable, truth)
@@ -334,15 +323,14 @@ func (p *program) compare(hidden recorder.Hidden, window, longer int) (row strin
 	if n := counts.pairs - counts.unbounded; n > 0 {
 		objects = float64(counts.objects) / float64(n)
 	}
-	return fmt.Sprintf("%d\t%d\t%d\t%.1f%%\t%.0f\t%v\t%v\t%d\t%v\t%d\t%v\t%v\t%d\t%v\t%d\t%d\t", events, counts.covered, counts.pairs,
-		100*float64(counts.unbounded)/float64(max(counts.pairs, 1)), objects,
+	return []any{events, counts.covered, counts.pairs, 100 * float64(counts.unbounded) / float64(max(counts.pairs, 1)), objects,
 		truth, plain, plain.beyond(truth), paired, paired.beyond(truth),
 		full, predicted, predicted.beyond(predictable),
-		predictedPaired, predictedPaired.beyond(predictable), unknown), nil
+		predictedPaired, predictedPaired.beyond(predictable), unknown}, nil
 }
 
 // cost returns a row of the table of costs: minimum times, and sizes in events.
-func (p *program) cost(hidden recorder.Hidden, runs, count int) (row string, err error) {
+func (p *program) cost(hidden recorder.Hidden, runs, count int) (row []any, err error) {
 	asIs, all, bare, pairs, once := time.Hour, time.Hour, time.Hour, time.Hour, time.Hour
 	var events uint64
 	none := func(*heisen.Symbols) []heisen.Detector { return nil }
@@ -350,28 +338,28 @@ func (p *program) cost(hidden recorder.Hidden, runs, count int) (row string, err
 	for range runs {
 		plain := exec.Command(p.plain, "-test.run="+p.run, fmt.Sprint("-test.count=", count))
 		if err := command(p.dir, plain); err != nil {
-			return "", err
+			return nil, err
 		}
 		asIs = min(asIs, cpu(plain))
 		_, took, err := p.watch(nil, count, none)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		all = min(all, took)
 		unbounded := hidden
 		unbounded.Limit = 1 // no pointer is followed
 		if _, took, err = p.watch(&unbounded, count, none); err != nil {
-			return "", err
+			return nil, err
 		}
 		bare = min(bare, took)
 		if events, took, err = p.watch(&hidden, count, none); err != nil {
-			return "", err
+			return nil, err
 		}
 		pairs = min(pairs, took)
 		quick := hidden
 		quick.Once = true
 		if _, took, err = p.watch(&quick, count, none); err != nil {
-			return "", err
+			return nil, err
 		}
 		once = min(once, took)
 	}
@@ -379,7 +367,7 @@ func (p *program) cost(hidden recorder.Hidden, runs, count int) (row string, err
 	more := func(d time.Duration) string {
 		return fmt.Sprintf("%s (%+.0f%%)", ms(d), 100*(float64(d)/float64(bare)-1))
 	}
-	return fmt.Sprintf("%s\t%s\t%d\t%s\t%s\t%s\t", ms(asIs), ms(all), events, ms(bare), more(pairs), more(once)), nil
+	return []any{ms(asIs), ms(all), events, ms(bare), more(pairs), more(once)}, nil
 }
 
 // keep writes a trace of the first hidden calls with their sets of objects.

@@ -89,7 +89,9 @@ func startOf(px, from, k int) int {
 	return px
 }
 
-// writeDiff writes the changes of a file in the unified format, as git apply takes them.
+// writeDiff writes the changes of a file in the unified format, as git apply takes them. There is no
+// line "diff --git": after one, git apply takes names relative to the top of the repository, and
+// below the top it silently leaves out files that are elsewhere.
 func writeDiff(w io.Writer, name string, before, after []byte) error {
 	old, changed := lines(before), lines(after)
 	var ops []diffLine
@@ -109,7 +111,7 @@ func writeDiff(w io.Writer, name string, before, after []byte) error {
 	}
 	emit(pair{len(old), len(changed)})
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "diff --git a/%[1]s b/%[1]s\n--- a/%[1]s\n+++ b/%[1]s\n", name)
+	fmt.Fprintf(&b, "--- a/%[1]s\n+++ b/%[1]s\n", name)
 	for at := 0; at < len(ops); {
 		if ops[at].kind == ' ' {
 			at++

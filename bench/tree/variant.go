@@ -1,0 +1,92 @@
+package main
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	bm "github.com/heisen-go/heisen/bench/measure"
+	"github.com/heisen-go/heisen/tree"
+	"github.com/heisen-go/heisen/vclock"
+)
+
+// variants are FastTrack alone and behind each filter.
+var variants = []struct {
+	name   string
+	filter []tree.FilterOption // nil: no filter
+}{
+	{"FastTrack", nil},
+	{"TREE", []tree.FilterOption{}},
+	{"thesis", []tree.FilterOption{tree.WithThesisAlgorithm()}},
+}
+
+// An effect is what a variant does with a trace.
+type effect struct {
+	took    time.Duration // least of all runs
+	heap    uint64        // bytes in use at the end
+	skipped float64       // part of the events that the filter drops
+	racy    map[heisen.Object]bool
+}
+
+// effects runs the variants over a trace, count times in turns.
+func effects(trace []heisen.Record, count int) ([]effect, error) {
+	all := make([]effect, len(variants))
+	for range count {
+		for i := range variants {
+			if err := all[i].run(trace, i); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
+}
+
+// run runs a variant over a trace and updates its effect.
+func (e *effect) run(trace []heisen.Record, variant int) error {
+	racy := map[heisen.Object]bool{}
+	fastTrack, err := vclock.NewFastTrack(vclock.WithSink(func(f heisen.Finding) { racy[f.Object&^7] = true }))
+	if err != nil {
+		return err
+	}
+	var detector heisen.Detector = fastTrack
+	var filter *tree.Filter
+	before := heap()
+	if options := variants[variant].filter; options != nil {
+		if filter, err = tree.NewFilter(fastTrack, options...); err != nil {
+			return err
+		}
+		detector = filter
+	}
+	start := time.Now()
+	if err := bm.Feed(detector, trace); err != nil {
+		return err
+	}
+	if took := time.Since(start); e.took == 0 || took < e.took {
+		e.took = took
+	}
+	if after := heap(); after > before {
+		e.heap = after - before
+	}
+	runtime.KeepAlive(detector)
+	if filter != nil {
+		s := filter.Stats()
+		e.skipped = float64(s.DroppedAccesses+s.DroppedLocks) / float64(len(trace))
+	}
+	e.racy = racy
+	return nil
+}
+
+// heap returns the number of bytes that are in use on the heap.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// speedup returns by how many percent a variant is faster than FastTrack alone.
+func speedup(alone, with effect) float64 {
+	return 100 * (1 - with.took.Seconds()/alone.took.Seconds())
+}
+
+func mib(bytes uint64) float64 { return float64(bytes) / (1 << 20) }

@@ -1,0 +1,3 @@
+module example.com/quotes
+
+go 1.25
