@@ -181,27 +181,21 @@ func (r *row) median(way int) float64 {
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-// safety counts the fields and functions of the plan.
-func (r *row) safety() (unsafe, fields, untyped, functions int) {
+// safety counts the variables of the plan.
+func (r *row) safety() (unsafe, all int) {
 	for _, p := range r.plan.Variables {
-		fields++
+		all++
 		if p.Unsafe {
 			unsafe++
 		}
 	}
-	for _, p := range r.plan.Functions {
-		functions++
-		if !p.Typed {
-			untyped++
-		}
-	}
-	return unsafe, fields, untyped, functions
+	return unsafe, all
 }
 
 func print(rows []*row, withEraser bool) {
 	fmt.Println("Processor time, in seconds for the plain program and as multiples of it for the others. Overhead is that of focused checking; removed is the part of full checking's overhead that focused checking does not have.")
 	fmt.Println()
-	head := []string{"program", "plain", "-race", "full", "focused", "overhead", "removed", "focused / -race", "race-unsafe fields", "untyped functions"}
+	head := []string{"program", "plain", "-race", "full", "focused", "overhead", "removed", "focused / -race", "race-unsafe variables"}
 	if withEraser {
 		head = append(head, "Eraser full", "Eraser focused", "Eraser removed")
 	}
@@ -214,9 +208,9 @@ func print(rows []*row, withEraser bool) {
 		removed := (r.median(full) - r.median(focused)) / (r.median(full) - base)
 		ratio := r.median(focused) / r.median(race)
 		overheads, removals, ratios = append(overheads, overhead), append(removals, removed), append(ratios, math.Log(ratio))
-		unsafe, fields, untyped, functions := r.safety()
+		unsafe, all := r.safety()
 		cells := []string{r.name, fmt.Sprintf("%.2f", base), times(race), times(full), times(focused),
-			percent(overhead), percent(removed), fmt.Sprintf("%.2f", ratio), fmt.Sprintf("%d/%d", unsafe, fields), fmt.Sprintf("%d/%d", untyped, functions)}
+			percent(overhead), percent(removed), fmt.Sprintf("%.2f", ratio), fmt.Sprintf("%d/%d", unsafe, all)}
 		if withEraser {
 			gone := (r.median(eraser) - r.median(focusedEraser)) / r.median(eraser)
 			erased = append(erased, gone)
