@@ -379,8 +379,12 @@ func (t *Table) enter(th *Thread, a *Access, to uint64) {
 	for e := t.roles[(a.Loc-1)%MaxLocations].entry; e != 0 && e <= MaxEntries; e = t.entryRules[e-1].next {
 		s := t.entryRules[e-1].section
 		rule := &t.rules[(s-1)%MaxSections]
-		if t.reenter(th, s, a.Addr, rule) {
+		stays, over := t.reenter(th, s, a.Addr, rule)
+		if stays {
 			continue
+		}
+		if over != 0 {
+			t.giveUp(th, over-1)
 		}
 		if slot == 0 && th.numActive < maxActive {
 			slot = t.activate(a, to)
@@ -412,11 +416,12 @@ func (t *Table) followed(a *Access, to uint64) bool {
 }
 
 // reenter handles an access at the entry of section s if the thread is in s on the variable
-// already. It reports whether the thread stays in s. A circular section ends when the access is
-// over; the access also begins the next.
+// already. It reports whether the thread stays in s, and returns one more than the index of an active
+// section that must be given up, or 0. A circular section ends when the access is over; the access also
+// begins the next.
 //
 //go:nosplit
-func (t *Table) reenter(th *Thread, s uint32, addr uint64, rule *sectionRule) bool {
+func (t *Table) reenter(th *Thread, s uint32, addr uint64, rule *sectionRule) (stays bool, over uint32) {
 	for i := uint32(0); i < th.numActive && i < maxActive; i++ {
 		r := &th.active[i]
 		if r.section != s || r.addr != addr {
@@ -426,13 +431,13 @@ func (t *Table) reenter(th *Thread, s uint32, addr uint64, rule *sectionRule) bo
 		case rule.circular:
 		case rule.recursive:
 			r.nested++
-			return true
+			return true, 0
 		default:
-			t.giveUp(th, i)
+			return false, i + 1
 		}
-		return false
+		return false, 0
 	}
-	return false
+	return false, 0
 }
 
 // activate claims an entry for the variable of a and returns one more than its number,
