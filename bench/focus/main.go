@@ -16,6 +16,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -23,6 +24,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heisen-go/heisen/bench/markdown"
 	"github.com/heisen-go/heisen/focus"
 )
 
@@ -103,8 +105,7 @@ func compare(count int, only string, withEraser bool) error {
 		fmt.Fprintf(os.Stderr, "\rround %d of %d", n+1, count)
 	}
 	fmt.Fprintln(os.Stderr)
-	print(rows, withEraser)
-	return nil
+	return print(os.Stdout, rows, withEraser)
 }
 
 func (r *row) pkg() string { return "./bench/focus/programs/" + r.name }
@@ -173,13 +174,7 @@ func run(command ...string) (seconds float64, err error) {
 	return (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), nil
 }
 
-func (r *row) median(way int) float64 {
-	sorted := slices.Sorted(slices.Values(r.seconds[way]))
-	if len(sorted) == 0 {
-		return math.NaN()
-	}
-	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
-}
+func (r *row) median(way int) float64 { return median(r.seconds[way]) }
 
 // safety counts the variables of the plan.
 func (r *row) safety() (unsafe, all int) {
@@ -192,38 +187,42 @@ func (r *row) safety() (unsafe, all int) {
 	return unsafe, all
 }
 
-func print(rows []*row, withEraser bool) {
-	fmt.Println("Processor time, in seconds for the plain program and as multiples of it for the others. Overhead is that of focused checking; removed is the part of full checking's overhead that focused checking does not have.")
-	fmt.Println()
-	head := []string{"program", "plain", "-race", "full", "focused", "overhead", "removed", "focused / -race", "race-unsafe variables"}
-	if withEraser {
-		head = append(head, "Eraser full", "Eraser focused", "Eraser removed")
+func print(w io.Writer, rows []*row, withEraser bool) error {
+	if err := markdown.Conditions(w, "./bench/focus"); err != nil {
+		return err
 	}
-	fmt.Printf("| %s |\n|%s\n", strings.Join(head, " | "), "---|"+strings.Repeat("---:|", len(head)-1))
+	fmt.Fprint(w, "Processor time, in seconds for the plain program and for Eraser, and as multiples of the plain program for the others. Overhead is that of focused checking; removed is the part of full checking's overhead that focused checking does not have.\n\n")
+	columns := []string{"program", "plain", "-race", "full", "focused", "overhead", "removed", "focused / -race", "race-unsafe variables"}
+	if withEraser {
+		columns = append(columns, "Eraser full", "Eraser focused", "Eraser removed")
+	}
+	table := markdown.NewTable(columns...)
 	var overheads, removals, ratios, erased []float64
 	for _, r := range rows {
 		base := r.median(plain)
-		times := func(way int) string { return fmt.Sprintf("%.1f", r.median(way)/base) }
 		overhead := r.median(focused)/base - 1
 		removed := (r.median(full) - r.median(focused)) / (r.median(full) - base)
 		ratio := r.median(focused) / r.median(race)
 		overheads, removals, ratios = append(overheads, overhead), append(removals, removed), append(ratios, math.Log(ratio))
 		unsafe, all := r.safety()
-		cells := []string{r.name, fmt.Sprintf("%.2f", base), times(race), times(full), times(focused),
-			percent(overhead), percent(removed), fmt.Sprintf("%.2f", ratio), fmt.Sprintf("%d/%d", unsafe, all)}
+		cells := []any{r.name, base, r.median(race) / base, r.median(full) / base, r.median(focused) / base,
+			percent(overhead), percent(removed), ratio, fmt.Sprintf("%d/%d", unsafe, all)}
 		if withEraser {
 			gone := (r.median(eraser) - r.median(focusedEraser)) / r.median(eraser)
 			erased = append(erased, gone)
-			cells = append(cells, fmt.Sprintf("%.2f s", r.median(eraser)), fmt.Sprintf("%.2f s", r.median(focusedEraser)), percent(gone))
+			cells = append(cells, r.median(eraser), r.median(focusedEraser), percent(gone))
 		}
-		fmt.Printf("| %s |\n", strings.Join(cells, " | "))
+		table.Add(cells...)
 	}
-	fmt.Println()
-	fmt.Printf("Median overhead %s, median removed %s, geometric mean of focused / -race %.2f", percent(median(overheads)), percent(median(removals)), math.Exp(mean(ratios)))
+	if err := table.Print(w); err != nil {
+		return err
+	}
+	summary := fmt.Sprintf("Median overhead %s, median removed %s, geometric mean of focused / -race %.2f", percent(median(overheads)), percent(median(removals)), math.Exp(mean(ratios)))
 	if withEraser {
-		fmt.Printf(", median removed from Eraser %s", percent(median(erased)))
+		summary += ", median removed from Eraser " + percent(median(erased))
 	}
-	fmt.Println(".")
+	_, err := fmt.Fprintln(w, summary+".")
+	return err
 }
 
 func percent(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }

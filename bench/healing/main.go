@@ -6,7 +6,7 @@
 //
 //	go run ./bench/healing [-runs n] [-procs n]
 //
-// Sections that synchronize are healed only in part, which heisen says when it builds a program.
+// Sections that synchronize are not healed, or only in part, which heisen says when it builds a program.
 package main
 
 import (
@@ -25,6 +25,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heisen-go/heisen/bench/markdown"
 	"github.com/heisen-go/heisen/driver"
 )
 
@@ -61,9 +62,11 @@ func measure(ctx context.Context, w io.Writer, runs, procs int) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	fmt.Fprintf(w, "Runs: %d each, in turns, with GOMAXPROCS=%d. Times: medians of processor time.\n\n", runs, procs)
-	fmt.Fprintln(w, "| program | wrong results | healed | time | healed | ratio | looking for races | ratio |")
-	fmt.Fprintln(w, "|---|---:|---:|---:|---:|---:|---:|---:|")
+	if err := markdown.Conditions(w, "./bench/healing"); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "Runs: %d each, in turns, with GOMAXPROCS=%d. Times: medians of processor time, in ms.\n\n", runs, procs)
+	table := markdown.NewTable("program", "wrong results", "healed", "time", "healed", "ratio", "looking for races", "ratio")
 	for _, name := range programs {
 		p := &program{name: name, procs: procs}
 		if err := p.build(ctx, dir); err != nil {
@@ -77,11 +80,11 @@ func measure(ctx context.Context, w io.Writer, runs, procs int) error {
 			}
 		}
 		base := median(p.times[plain])
-		fmt.Fprintf(w, "| %s | %d | %d | %.1f ms | %.1f ms | %.1f | %.1f ms | %.1f |\n", name, p.wrong[plain], p.wrong[healed],
-			milliseconds(base), milliseconds(median(p.times[healed])), ratio(median(p.times[healed]), base),
+		table.Add(name, p.wrong[plain], p.wrong[healed], milliseconds(base),
+			milliseconds(median(p.times[healed])), ratio(median(p.times[healed]), base),
 			milliseconds(median(p.times[checked])), ratio(median(p.times[checked]), base))
 	}
-	return nil
+	return table.Print(w)
 }
 
 // program is a program with the results of its runs.

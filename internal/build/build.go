@@ -3,6 +3,7 @@ package build
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -213,32 +214,24 @@ func (b *Builder) TestedFiles(ctx context.Context, dir string, tests bool, patte
 	return slices.Compact(files), err
 }
 
-// Module is a main module: its path, and its folder as a slash-separated path.
+// Module is a module: its path, and its folder as a slash-separated path.
 type Module struct{ Path, Dir string }
 
-// MainModules returns the main modules, and the folder that has them all: that of the only module or of the
-// workspace. Outside of modules there are none.
-func (b *Builder) MainModules(ctx context.Context, dir string) (root string, modules []Module, err error) {
-	work, err := b.Toolchain.command(ctx, dir, "env", "GOWORK").Output()
-	if err != nil {
-		return "", nil, commandError("go env", err)
-	}
+// MainModule returns the main module. Outside of modules, and in a workspace of several, there is none, which is
+// an error.
+func (b *Builder) MainModule(ctx context.Context, dir string) (Module, error) {
 	lines, err := b.listLines(ctx, dir, "-m", "-f", "{{.Path}}\t{{.Dir}}")
 	if err != nil {
-		return "", nil, err
+		return Module{}, err
 	}
-	for _, line := range lines {
-		if path, dir, _ := strings.Cut(line, "\t"); dir != "" {
-			modules = append(modules, Module{path, filepath.ToSlash(dir)})
-		}
+	if len(lines) != 1 {
+		return Module{}, errors.New("one main module is needed: set GOWORK=off in a workspace")
 	}
-	if file := strings.TrimSpace(string(work)); file != "" && file != "off" {
-		return filepath.ToSlash(filepath.Dir(file)), modules, nil
+	path, folder, _ := strings.Cut(lines[0], "\t")
+	if folder == "" {
+		return Module{}, errors.New("a main module is needed")
 	}
-	if len(modules) != 1 {
-		return "", nil, nil
-	}
-	return modules[0].Dir, modules, nil
+	return Module{path, filepath.ToSlash(folder)}, nil
 }
 
 // Toolexec makes the go command run its tools through a command, see go help build. A word that has both

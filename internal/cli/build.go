@@ -52,6 +52,8 @@ func (inv *invocation) build() (int, error) {
 	switch {
 	case *detect != fasttrackName:
 		return Misused, misuse("-detect %s: without %s a program can only do the work of %s; use %[2]s run or %[2]s test for other detectors", *detect, inv.tool.Name, fasttrackName)
+	case keep.heal != "" && inv.plan != "":
+		return Misused, errFocusHeal
 	case keep.heal == "" && keep.sections != "":
 		return Misused, misuse("-sections is for programs that heal: -heal file")
 	case keep.heal == healAuto:

@@ -18,11 +18,14 @@ import (
 
 // focusFlag defines -focus.
 func (inv *invocation) focusFlag() {
-	inv.flags.StringVar(&inv.plan, "focus", "", "do not record accesses that a `plan` proves safe, see package focus; if the source\nhas changed since, everything is recorded")
+	inv.flags.StringVar(&inv.plan, "focus", "", "do not record accesses that a `plan` of heisen infer proves safe; if the source has\nchanged since, everything is recorded")
 }
 
 // focusDetectors are the detectors that need no accesses to variables which do not race.
 var focusDetectors = []string{fasttrackName, "hb", "eraser", "hybrid", "lockorder", atomraceName, leakName}
+
+// errFocusHeal: a section can be violated although its variable does not race.
+var errFocusHeal = misuse("-focus: healing needs all accesses, and a plan leaves out those that do not race")
 
 // canFocus returns an error if there is a plan and a detector needs all accesses.
 func (w *observation) canFocus(inv *invocation) error {
@@ -33,6 +36,9 @@ func (w *observation) canFocus(inv *invocation) error {
 		if !slices.Contains(focusDetectors, name) {
 			return misuse("-focus: the detector %s needs all accesses, and a plan leaves out those that do not race", name)
 		}
+	}
+	if w.overlaps.heal != "" {
+		return errFocusHeal
 	}
 	if w.live != nil && len(w.live.Sections) > 0 {
 		return misuse("-focus: atomic sections need all accesses, and a plan leaves out those that do not race; use -sections none")
@@ -93,14 +99,11 @@ func (inv *invocation) focusBuild(ctx context.Context, b *build.Builder) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", inv.plan, err)
 	}
-	root, modules, err := b.MainModules(ctx, "")
-	if err == nil && root == "" {
-		err = errors.New("-focus needs a main module")
+	module, err := b.MainModule(ctx, "")
+	if err != nil {
+		return fmt.Errorf("-focus: %w", err)
 	}
-	var changed string
-	if err == nil {
-		changed, err = inv.changedSince(ctx, b, root, plan)
-	}
+	changed, err := inv.changedSince(ctx, b, filepath.FromSlash(module.Dir), plan)
 	if err != nil {
 		return err
 	}
@@ -112,12 +115,8 @@ func (inv *invocation) focusBuild(ctx context.Context, b *build.Builder) error {
 	if err != nil {
 		return err
 	}
-	words := []string{self, toolexec, name}
-	for _, m := range modules {
-		folder := filepath.ToSlash(relative(filepath.FromSlash(root), filepath.FromSlash(m.Dir)))
-		words = append(words, m.Dir+"="+folder, m.Path+"="+folder) // the second with -trimpath
-	}
-	return b.Toolexec(append(words, "--")...)
+	// With -trimpath, files have the path of the module in the place of its folder.
+	return b.Toolexec(self, toolexec, name, module.Dir+"=.", module.Path+"=.", "--")
 }
 
 // changedSince says how the source of the packages differs from the one that a plan is about; the empty
@@ -149,7 +148,7 @@ func (inv *invocation) changedSince(ctx context.Context, b *build.Builder, root 
 		return "", err
 	}
 	for _, file := range files {
-		name := filepath.ToSlash(relative(filepath.FromSlash(root), file))
+		name := relative(root, file)
 		if _, known := plan.Files[name]; !known {
 			return fmt.Sprintf("the plan does not know %s", name), nil
 		}

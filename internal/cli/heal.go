@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -112,7 +113,7 @@ func (inv *invocation) printPatch(found []report.Finding) (int, error) {
 	done := inv.progress("repairing", time.Second)
 	ctx, stop := inv.interruptible()
 	defer stop()
-	root, err := moduleRoot()
+	root, err := moduleRoot(ctx)
 	var result *patch.Result
 	if err == nil {
 		result, err = patch.Make(ctx, root, inv.line.tags(), found)
@@ -147,8 +148,8 @@ func (inv *invocation) printPatch(found []report.Finding) (int, error) {
 }
 
 // moduleRoot returns the folder of the main module.
-func moduleRoot() (string, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+func moduleRoot(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
 		return "", fmt.Errorf("find the main module: %w", err)
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/heisen-go/heisen/internal/ssaload"
 )
 
-// analyze analyzes a folder below testdata. The analysis is whole, so that tests can look at all memory.
-func analyze(t *testing.T, folder string) (*analysis, *Result) {
+// analyze analyzes a folder. The analysis is whole, so that tests can look at all memory.
+func analyze(t *testing.T, dir string) (*analysis, *Result) {
 	t.Helper()
-	loaded, err := loadModule(t.Context(), ssaload.Source{Dir: filepath.Join("testdata", folder), Tests: true})
+	loaded, err := loadModule(t.Context(), ssaload.Source{Dir: dir, Tests: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func analyze(t *testing.T, folder string) (*analysis, *Result) {
 func TestWants(t *testing.T) {
 	for _, folder := range []string{"guards", "objects", "elements", "exposed"} {
 		t.Run(folder, func(t *testing.T) {
-			a, _ := analyze(t, folder)
+			a, _ := analyze(t, filepath.Join("testdata", folder))
 			path := a.packages[0].pkg.PkgPath
 			seen := map[memory]bool{}
 			for name, want := range wants(t, filepath.Join("testdata", folder)) {
@@ -152,19 +152,7 @@ func fieldWants(name string, of ast.Expr, note func(string, *ast.CommentGroup)) 
 
 // TestFigure1 is the program of the paper's Figure 1.
 func TestFigure1(t *testing.T) {
-	loaded, err := loadModule(t.Context(), ssaload.Source{Dir: "../../focus/testdata/figure1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := newAnalysis(t.Context(), loaded)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.check()
-	r, err := a.result(loaded)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, r := analyze(t, "../../focus/testdata/figure1")
 	if len(r.Variables) != 1 || r.Variables[0].Name.Name != "value" || r.Variables[0].Safe {
 		t.Errorf("%v, want value alone, race-unsafe", r.Variables)
 	}
@@ -172,7 +160,7 @@ func TestFigure1(t *testing.T) {
 
 // TestLines compares the lines on which nothing needs to be recorded with comments: "// R", "// W" and "// R W".
 func TestLines(t *testing.T) {
-	a, r := analyze(t, "lines")
+	a, r := analyze(t, filepath.Join("testdata", "lines"))
 	for _, name := range a.files() {
 		text, err := os.ReadFile(name)
 		if err != nil {
