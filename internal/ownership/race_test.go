@@ -158,7 +158,7 @@ func TestRandomRaces(t *testing.T) {
 		t.Skip("builds and runs programs")
 	}
 	for seed := range uint64(2) {
-		dir := module(t, map[string]string{"main.go": randomProgram(rand.New(rand.NewPCG(seed, 1)), 150)})
+		dir := module(t, map[string]string{"main.go": randomProgram(rand.New(rand.NewPCG(seed, 1)), 250)})
 		r, err := Analyze(t.Context(), ssaload.Source{Dir: dir})
 		if err != nil {
 			t.Fatal(err)
