@@ -18,7 +18,7 @@ import (
 
 // focusFlag defines -focus.
 func (inv *invocation) focusFlag() {
-	inv.flags.StringVar(&inv.plan, "focus", "", "do not record accesses that a `plan` of heisen infer proves safe; if the source has\nchanged since, everything is recorded")
+	inv.flags.StringVar(&inv.plan, "focus", "", "do not record accesses that a `plan` of "+inv.tool.Name+" infer proves safe; if the source has\nchanged since, everything is recorded")
 }
 
 // focusDetectors are the detectors that need no accesses to variables which do not race.
