@@ -210,9 +210,8 @@ func (f *fuzzRun) run(ctx context.Context) error {
 	}
 	defer remove()
 	f.newConfirmer()
-	var units []*confirm.Unit
+	units := confirm.Units(ctx, programs)
 	if f.searches() {
-		units = confirm.Units(ctx, programs)
 		f.confirmer.Budget = confirm.NewBudget(f.search, f.parallel, units, f.boundsSuspects())
 	}
 	suspects, failed := f.survey(ctx, programs)
