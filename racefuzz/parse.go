@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/heisen-go/heisen"
 )
@@ -62,7 +63,7 @@ func (p *parser) schedule() (s Schedule, err error) {
 	if !ok {
 		return s, ErrNoSchedule
 	}
-	if version != scheduleVersion && version != turnsVersion {
+	if version != scheduleVersion && version != laterVersion {
 		return s, fmt.Errorf("%w: %q", ErrVersion, version)
 	}
 	seen := map[string]bool{}
@@ -77,9 +78,11 @@ func (p *parser) schedule() (s Schedule, err error) {
 		}
 		seen[key] = true
 		switch {
+		case key == "virtual" && version != laterVersion:
+			return s, fmt.Errorf("unknown key %q", key)
 		case key == "choices":
 			return s, p.choices(&s, words[1:])
-		case key == "turns" && version == turnsVersion:
+		case key == "turns" && version == laterVersion:
 			if err := p.turns(&s, words[1:]); err != nil {
 				return s, err
 			}
@@ -94,7 +97,7 @@ func (p *parser) schedule() (s Schedule, err error) {
 
 // set sets the field that a line describes.
 func (s *Schedule) set(key string, words []string) (err error) {
-	want := map[string]int{"go": 2, "command": 2, "procs": 1, "strategy": 1, "seed": 1, "steps": 1, "hash": 1}
+	want := map[string]int{"go": 2, "command": 2, "procs": 1, "virtual": 1, "strategy": 1, "seed": 1, "steps": 1, "hash": 1}
 	if n, ok := want[key]; ok && len(words) != n {
 		return fmt.Errorf("%q has %d words, want %d", key, len(words), n)
 	} else if len(words) == 0 {
@@ -124,6 +127,10 @@ func (s *Schedule) set(key string, words []string) (err error) {
 		n, err := decimal(words[0], math.MaxInt32)
 		s.Procs = int(n)
 		return err
+	case "virtual":
+		if s.Virtual, err = time.ParseDuration(words[0]); err != nil || s.Virtual <= 0 || s.Virtual.String() != words[0] {
+			return fmt.Errorf("%q is no duration as Go writes it", words[0])
+		}
 	case "seed":
 		s.Seed, err = decimal(words[0], math.MaxUint64)
 	case "steps":

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/heisen-go/heisen"
@@ -36,6 +37,10 @@ import (
 //	turns 3
 //	  0:12+1 4:3+8 0:17+0
 //
+// So is that of an execution that was stopped when some virtual time had passed:
+//
+//	virtual 10m0s
+//
 // Each line has a key and words. A word that is empty or contains blanks, quotes or unprintable
 // characters is quoted as in Go. Keys without a value are left out.
 //
@@ -59,6 +64,8 @@ type Schedule struct {
 	Tags     []string // build tags
 	Packages []string // patterns of the instrumented packages, if not the default
 	Procs    int      // the value that runtime.GOMAXPROCS reports to the program, 0 for the real one
+	// Virtual is the virtual time after which the execution was stopped, or 0 if it was not.
+	Virtual time.Duration
 
 	Strategy string // name and parameters: fmt.Sprint of a Strategy of this package
 	Seed     uint64
@@ -128,7 +135,7 @@ var (
 const (
 	scheduleHeader  = "heisen schedule"
 	scheduleVersion = "1"
-	turnsVersion    = "2" // of schedules with turns
+	laterVersion    = "2" // of schedules with turns or a bound of virtual time
 	lineLength      = 76
 )
 
@@ -142,8 +149,8 @@ func (s *Schedule) MarshalText() ([]byte, error) {
 	}
 	var b bytes.Buffer
 	version := scheduleVersion
-	if len(s.Turns) > 0 {
-		version = turnsVersion
+	if len(s.Turns) > 0 || s.Virtual > 0 {
+		version = laterVersion
 	}
 	b.WriteString(scheduleHeader + " " + version + "\n")
 	line := func(key string, words ...string) {
@@ -166,6 +173,8 @@ func (s *Schedule) MarshalText() ([]byte, error) {
 	switch {
 	case s.Procs < 0 || s.Procs > math.MaxInt32:
 		return nil, fmt.Errorf("%w: %d processors", ErrSchedule, s.Procs)
+	case s.Virtual < 0:
+		return nil, fmt.Errorf("%w: %v of virtual time", ErrSchedule, s.Virtual)
 	case s.Outcome == "" && s.Message != "":
 		return nil, fmt.Errorf("%w: a message without an outcome", ErrSchedule)
 	}
@@ -179,6 +188,9 @@ func (s *Schedule) MarshalText() ([]byte, error) {
 	list("tags", s.Tags)
 	list("pkgs", s.Packages)
 	number("procs", uint64(s.Procs))
+	if s.Virtual > 0 {
+		line("virtual", s.Virtual.String())
+	}
 	if s.Strategy != "" {
 		line("strategy", s.Strategy)
 	}

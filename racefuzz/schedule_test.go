@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/heisen-go/heisen/racefuzz"
 )
@@ -49,8 +50,9 @@ func TestScheduleGolden(t *testing.T) {
 	for range 20 {
 		turns.Turns = append(turns.Turns, racefuzz.Turn{ID: rng.Uint32N(12), Until: rng.Uint64N(99)<<32 + rng.Uint64N(9)})
 	}
+	stopped := racefuzz.Schedule{Strategy: "replay", Virtual: 10 * time.Minute, Outcome: "hang"}
 	var got []byte
-	for _, s := range []racefuzz.Schedule{bank, {}, long, turns} {
+	for _, s := range []racefuzz.Schedule{bank, {}, long, turns, stopped} {
 		text, err := s.MarshalText()
 		if err != nil {
 			t.Fatal(err)
@@ -87,7 +89,8 @@ func TestScheduleRoundTrip(t *testing.T) {
 	word := func() string { return words[rng.IntN(len(words))] }
 	for range 2000 {
 		s := racefuzz.Schedule{Go: word(), Platform: word(), Command: word(), Program: word(), Strategy: word(),
-			Seed: rng.Uint64() >> rng.IntN(64), Outcome: word(), Steps: rng.Uint64N(3), Hash: rng.Uint64N(3), Procs: rng.IntN(3)}
+			Seed: rng.Uint64() >> rng.IntN(64), Outcome: word(), Steps: rng.Uint64N(3), Hash: rng.Uint64N(3), Procs: rng.IntN(3), Virtual: time.Duration(rng.Int64N(3) * rng.Int64())}
+		s.Virtual = max(s.Virtual, 0)
 		if s.Outcome != "" {
 			s.Message = word()
 		}
@@ -198,6 +201,11 @@ func TestScheduleErrors(t *testing.T) {
 		{head + "outcome a b c\n", 2, nil, "an outcome and at most one message"},
 		{head + "outcome \"\" b\n", 2, nil, "an outcome and at most one message"},
 		{head + "procs 99999999999\n", 2, nil, "is not a number"},
+		{head + "virtual 10m0s\n", 2, nil, "unknown key"},
+		{head2 + "virtual 600s\n", 2, nil, "is no duration"},
+		{head2 + "virtual -1s\n", 2, nil, "is no duration"},
+		{head2 + "virtual soon\n", 2, nil, "is no duration"},
+		{head2 + "virtual 1s 2s\n", 2, nil, "has 2 words, want 1"},
 	} {
 		s := bank
 		err := s.UnmarshalText([]byte(c.text))
@@ -210,7 +218,7 @@ func TestScheduleErrors(t *testing.T) {
 		}
 	}
 	for i, s := range []racefuzz.Schedule{
-		{Procs: -1}, {Targets: []racefuzz.Target{{}}}, {Targets: []racefuzz.Target{{Roles: 255}}},
+		{Procs: -1}, {Virtual: -1}, {Targets: []racefuzz.Target{{}}}, {Targets: []racefuzz.Target{{Roles: 255}}},
 		{Choices: choices(3, 3)}, {Choices: choices(3, 2)}, {Message: "without an outcome"},
 		{Turns: []racefuzz.Turn{{ID: racefuzz.NoTask}}},
 	} {

@@ -98,6 +98,9 @@ func (h *heldLocks) leaks(leaked []recorder.Blocked, resolver *Resolver) (all []
 		all = append(all, resolver.resolve(f, h.symbols))
 		all[len(all)-1].Count = 1
 	}
+	if waitsInTest := func(f report.Finding) bool { return !inHarness(f.Accesses[0].Stack) }; slices.ContainsFunc(all, waitsInTest) {
+		all = slices.DeleteFunc(all, func(f report.Finding) bool { return !waitsInTest(f) }) // who waits for a test
+	}
 	var others []report.Blocked // with different stacks
 	for _, g := range h.blocked(some, resolver) {
 		if !slices.ContainsFunc(others, func(b report.Blocked) bool { return b.Test == g.Test && slices.Equal(b.Stack, g.Stack) }) {

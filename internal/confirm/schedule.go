@@ -88,6 +88,9 @@ func (o *Origin) Schedule(p *Program, tests string, s *recorder.Schedule, e *Exe
 	if o.Verb == "test" {
 		out.Args = testArgs(p.Args, tests)
 	}
+	if e.Stuck != nil && e.Stuck.Why == recorder.OutOfTime {
+		out.Virtual = s.MaxVirtual
+	}
 	for _, t := range s.Targets {
 		file := t.File
 		if rel, err := filepath.Rel(o.Folder, file); err == nil && filepath.IsLocal(rel) {
@@ -114,7 +117,7 @@ func Restore(s *racefuzz.Schedule, folder string) (Source, *recorder.Schedule, e
 		return source, nil, err
 	}
 	config.Seed, config.Choices, config.Turns = s.Seed, coreChoices(s.Choices), coreTurns(s.Turns)
-	out := &recorder.Schedule{Strategy: config, Procs: s.Procs}
+	out := &recorder.Schedule{Strategy: config, Procs: s.Procs, MaxVirtual: s.Virtual}
 	for _, t := range s.Targets {
 		at := strings.LastIndexByte(t.Place, ':')
 		if at < 0 {

@@ -9,6 +9,9 @@ package runtime
 //
 // The goroutine that ends the program parks meanwhile. The scheduler wakes it where it would
 // otherwise abort the run.
+//
+// A run that reaches a bound before its end is searched, too: a goroutine can wait for ever beside others
+// that never end, such as one with a ticker.
 
 const (
 	heisenEndTime  = 60 * 1000 * 1000 * 1000 // virtual ns that pass at most
@@ -50,11 +53,14 @@ func heisenRunToEnd() {
 	gopark(nil, nil, waitReasonPanicWait, traceBlockForever, 1)
 	if panicking.Load() == 0 {
 		returned := !e.exits || heisenTasks.some // a test binary has run its tests
-		systemstack(func() {
-			if heisenFindLeaks(gp, returned) {
-				heisenReportWaiting(heisenLeaked, heisenIsStranded)
-			}
-		})
+		systemstack(func() { heisenReportLeaks(gp, returned) })
+	}
+}
+
+// heisenReportLeaks reports the goroutines that wait for ever. self ends the program, nil if none does.
+func heisenReportLeaks(self *g, returned bool) {
+	if heisenFindLeaks(self, returned) {
+		heisenReportWaiting(heisenLeaked, heisenIsStranded)
 	}
 }
 
@@ -75,6 +81,9 @@ func (s *heisenScheduler) cannotGoOn(why uint32, message string) {
 	if s.ending.waiting != 0 {
 		s.ending.over = true
 		return
+	}
+	if why != heisenDeadlock && s.ending.wanted {
+		heisenReportLeaks(nil, false)
 	}
 	heisenAbortRun(why, message)
 }
