@@ -13,7 +13,7 @@ type access struct {
 	variable string
 	write    bool
 	at       token.Pos
-	atomic   bool // by an operation of sync/atomic
+	made     bool // the variable is made here, so that nobody else can access it
 }
 
 // accessesIn returns the accesses in a node, without those of literals in it.
@@ -22,6 +22,13 @@ func (p *Program) accessesIn(info *types.Info, root ast.Node) (out []access) {
 		a := access{variable: variable, write: write, at: e.Pos()}
 		if !slices.Contains(out, a) {
 			out = append(out, a)
+		}
+	}
+	made := func(e ast.Node, t types.Type) {
+		for _, name := range p.structVariables(t) {
+			if a := (access{name, true, e.Pos(), true}); !slices.Contains(out, a) {
+				out = append(out, a)
+			}
 		}
 	}
 	inspectOwn(root, func(n ast.Node) {
@@ -45,8 +52,22 @@ func (p *Program) accessesIn(info *types.Info, root ast.Node) (out []access) {
 				}, name)
 			}
 		case *ast.CompositeLit:
-			for _, name := range p.literal(info, n) {
-				add(n, name, true)
+			made(n, info.TypeOf(n))
+		case *ast.ValueSpec:
+			for _, id := range n.Names {
+				if v := info.Defs[id]; v != nil {
+					made(id, v.Type())
+				}
+			}
+		case *ast.CallExpr:
+			if id, ok := ast.Unparen(n.Fun).(*ast.Ident); ok && id.Name == "new" && len(n.Args) == 1 {
+				made(n, info.TypeOf(n.Args[0]))
+			}
+		case *ast.AssignStmt:
+			if n.Tok == token.DEFINE {
+				for _, left := range n.Lhs {
+					made(left, info.TypeOf(left))
+				}
 			}
 		case *ast.StarExpr, *ast.IndexExpr:
 			e := n.(ast.Expr)
@@ -172,32 +193,6 @@ func (p *Program) assigned(e ast.Expr) bool {
 		return outer.Key == e || outer.Value == e
 	}
 	return false
-}
-
-// literal returns the variables that a composite literal of a struct type sets.
-func (p *Program) literal(info *types.Info, lit *ast.CompositeLit) (names []string) {
-	t := info.TypeOf(lit)
-	if t == nil {
-		return nil
-	}
-	if ptr, ok := t.Underlying().(*types.Pointer); ok {
-		t = ptr.Elem()
-	}
-	if p.structVariables(t) == nil {
-		return nil
-	}
-	for _, elt := range lit.Elts {
-		kv, ok := elt.(*ast.KeyValueExpr)
-		if !ok {
-			return p.structVariables(t)
-		}
-		if id, ok := kv.Key.(*ast.Ident); ok {
-			if v, ok := info.Uses[id].(*types.Var); ok && p.fields[p.key(v)] != "" {
-				names = append(names, p.fields[p.key(v)])
-			}
-		}
-	}
-	return names
 }
 
 // use finds out whether a variable is read or written where an expression names it.

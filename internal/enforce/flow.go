@@ -328,6 +328,11 @@ func (b *flowBuilder) rangeStmt(s *ast.RangeStmt, at spot, label *ast.LabeledStm
 		for _, name := range b.p.named(b.u.info(), ast.Unparen(s.X)) {
 			head.accesses = append(head.accesses, access{variable: name, at: s.X.Pos()})
 		}
+		if s.Value != nil {
+			for _, name := range b.p.structVariables(b.u.info().TypeOf(s.Value)) {
+				head.accesses = append(head.accesses, access{variable: name, at: s.X.Pos()})
+			}
+		}
 		if len(head.parts) == 0 {
 			head.parts = append(head.parts, s.X)
 		}

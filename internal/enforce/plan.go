@@ -153,7 +153,7 @@ func (p *Program) stepsAt(u *unit, variable string, at heal.Location) (out []*st
 		switch at.Op {
 		case heisen.Read, heisen.Write:
 			if slices.ContainsFunc(s.accesses, func(a access) bool {
-				return a.variable == variable && (a.write == (at.Op == heisen.Write) || a.atomic)
+				return a.variable == variable && !a.made && a.write == (at.Op == heisen.Write)
 			}) {
 				out = append(out, s)
 			}
@@ -225,7 +225,7 @@ func (p *Program) addPair(r *request, u *unit, a, b *step, pair heal.ProfiledPai
 func within(s *step, variable string, first, second heisen.Op) bool {
 	count := map[bool]int{}
 	for _, a := range s.accesses {
-		if a.variable == variable {
+		if a.variable == variable && !a.made {
 			count[a.write]++
 		}
 	}
@@ -292,7 +292,7 @@ func (p *Program) function(u *unit, requests []*request) (f heal.Function, refus
 			a := heal.Access{Node: s.id}
 			accessed := false
 			for _, of := range s.accesses {
-				if of.variable == r.name {
+				if of.variable == r.name && !of.made {
 					accessed, a.Write = true, a.Write || of.write
 				}
 			}
@@ -512,9 +512,7 @@ func (plan *Plan) threaded(function int) bool {
 
 // waitsIn reports whether a step may wait, other than in calls of functions that are told what is held.
 func (plan *Plan) waitsIn(s *step) bool {
-	return s.waits || slices.ContainsFunc(s.calls, func(c *call) bool {
-		return !c.static && (c.waits || slices.ContainsFunc(c.callees, func(u *unit) bool { return plan.needs[u.number][waiting] }))
-	})
+	return s.waits || slices.ContainsFunc(s.calls, plan.waitsCall)
 }
 
 // check returns the variables whose operations cannot be expressed.
@@ -542,7 +540,9 @@ func (plan *Plan) check() (refused []Refusal) {
 					}
 				}
 				if plan.waitsIn(s) && plan.uses(i, name, s.id) {
-					refused = append(refused, *p.refusal(name, at, "the statement accesses it and may wait"))
+					if _, ok := plan.operands(u, s); !ok {
+						refused = append(refused, *p.refusal(name, at, "it is accessed in a statement that may wait before"))
+					}
 				}
 			}
 			for name, pl := range plan.result.Placements[i] {
@@ -565,7 +565,7 @@ func (plan *Plan) check() (refused []Refusal) {
 
 // uses reports whether a step accesses a variable itself.
 func (plan *Plan) uses(function int, name string, node int) bool {
-	return slices.ContainsFunc(plan.p.units[function].flow.steps[node].accesses, func(a access) bool { return a.variable == name })
+	return slices.ContainsFunc(plan.p.units[function].flow.steps[node].accesses, func(a access) bool { return a.variable == name && !a.made })
 }
 
 // touched returns the variables with operations before a step.

@@ -125,7 +125,9 @@ func Load(ctx context.Context, root string, tags []string) (*Program, error) {
 		u.direct = map[string]bool{}
 		for _, s := range u.flow.steps {
 			for _, a := range s.accesses {
-				u.direct[a.variable] = u.direct[a.variable] || a.write
+				if !a.made {
+					u.direct[a.variable] = u.direct[a.variable] || a.write
+				}
 			}
 		}
 	}

@@ -232,7 +232,8 @@ func (w *writer) step(i int, s *step, names []string, last string, resume bool) 
 		ops = append(ops, strings.TrimPrefix(last, "&")+".Resume()")
 	}
 	ops = append(ops, w.operations(i, s, names)...)
-	if w.pauses(u, s) && last != "" {
+	operands := w.operands(u, s)
+	if w.pauses(u, s) && last != "" && len(operands) == 0 {
 		ops = append(ops, strings.TrimPrefix(last, "&")+".Pause()")
 	}
 	if len(ops) > 0 {
@@ -240,6 +241,15 @@ func (w *writer) step(i int, s *step, names []string, last string, resume bool) 
 	}
 	if len(w.plan.all(i, s.id)) == 0 || last == "" {
 		return
+	}
+	for n, e := range operands {
+		if n < len(operands)-1 {
+			w.insert(e.Pos(), lockName+".Value(")
+			w.insert(e.End(), ")")
+		} else {
+			w.insert(e.Pos(), lockName+".Pausing("+last+", ")
+			w.insert(e.End(), ")")
+		}
 	}
 	if s.lock != nil && !s.lock.release && !s.lock.try && s.before.kind != deferred {
 		if operand := w.lockCall(u, s); operand != "" && !w.plan.waitsIn(s) {
@@ -255,6 +265,15 @@ func (w *writer) step(i int, s *step, names []string, last string, resume bool) 
 			w.pass(u, c, last)
 		}
 	}
+}
+
+// operands returns the operands after whose evaluation held locks are paused, instead of before the step.
+func (w *writer) operands(u *unit, s *step) []ast.Expr {
+	if !w.pauses(u, s) || !slices.ContainsFunc(w.plan.names, func(name string) bool { return w.plan.uses(u.number, name, s.id) }) {
+		return nil
+	}
+	all, _ := w.plan.operands(u, s)
+	return all
 }
 
 // operations returns the operations on inserted locks before a step.
@@ -508,5 +527,17 @@ func (plan *Plan) variables() []byte {
 		fmt.Fprintf(&b, "\tV%d Lock // %s\n", i, name)
 	}
 	b.WriteString(")\n")
+	b.WriteString(operandFunctions)
 	return []byte(b.String())
 }
+
+const operandFunctions = `
+// Value returns v. Its argument is evaluated in the order of calls.
+func Value[T any](v T) T { return v }
+
+// Pausing returns v. What h holds is paused once v has been evaluated.
+func Pausing[T any](h *Held, v T) T {
+	h.Pause()
+	return v
+}
+`
