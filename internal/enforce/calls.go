@@ -144,9 +144,14 @@ func (p *Program) callOf(info *types.Info, expr *ast.CallExpr) *call {
 	}
 	c := &call{expr: expr, waits: p.mayWait(fn, expr)}
 	for _, arg := range expr.Args {
+		if fn.Pkg() != nil && slices.Contains(silent, fn.Pkg().Path()) {
+			if _, function := underlying(info.TypeOf(arg)).(*types.Signature); !function {
+				continue
+			}
+		}
 		c.callees = append(c.callees, p.callbacks(info, arg)...)
 	}
-	if sel, ok := ast.Unparen(expr.Fun).(*ast.SelectorExpr); ok && info.Selections[sel] != nil {
+	if sel, ok := ast.Unparen(expr.Fun).(*ast.SelectorExpr); ok && info.Selections[sel] != nil && !(fn.Pkg() != nil && slices.Contains(silent, fn.Pkg().Path())) {
 		c.callees = append(c.callees, p.callbacks(info, sel.X)...)
 	}
 	if len(c.callees) == 0 && !c.waits {
@@ -193,6 +198,9 @@ func (p *Program) callbacks(info *types.Info, arg ast.Expr) (out []*unit) {
 	}
 	return out
 }
+
+// silent are packages of the standard library that call functions which they get, but no methods of values.
+var silent = []string{"bytes", "cmp", "maps", "math", "math/bits", "runtime", "slices", "strconv", "strings", "sync", "sync/atomic", "unicode", "unsafe"}
 
 // prompt are packages of the standard library whose functions wait for nothing.
 var prompt = []string{

@@ -47,14 +47,22 @@ type Refusal struct {
 	File     string // relative to the module; empty if the reason has no place
 	Line     int
 	Reason   string
+	// Function is set if the variable gets a lock, and only its pairs in this function are left out.
+	Function string
+
+	function int // in which the reason is; -1 if it is in none
 }
 
 // String returns the refusal on one line.
 func (r Refusal) String() string {
-	if r.File == "" {
-		return fmt.Sprintf("%s gets no lock: %s", r.Variable, r.Reason)
+	what := r.Variable + " gets no lock"
+	if r.Function != "" {
+		what = fmt.Sprintf("%s: its pairs in %s are left out", r.Variable, r.Function)
 	}
-	return fmt.Sprintf("%s:%d: %s gets no lock: %s", r.File, r.Line, r.Variable, r.Reason)
+	if r.File == "" {
+		return fmt.Sprintf("%s: %s", what, r.Reason)
+	}
+	return fmt.Sprintf("%s:%d: %s: %s", r.File, r.Line, what, r.Reason)
 }
 
 // endKey names an access after which the lock is not held any more for an earlier one.
@@ -92,20 +100,49 @@ func (p *Program) Plan(ctx context.Context, profile *heal.Profile) (*Plan, error
 		if len(refused) == 0 {
 			break
 		}
-		for _, r := range refused {
-			if slices.ContainsFunc(plan.Refused, func(old Refusal) bool { return old.Variable == r.Variable }) {
-				continue
-			}
-			plan.Refused = append(plan.Refused, r)
-			requests = slices.DeleteFunc(requests, func(q *request) bool { return q.name == r.Variable })
-		}
+		requests = plan.refuse(requests, refused)
 	}
-	slices.SortFunc(plan.Refused, func(a, b Refusal) int { return strings.Compare(a.Variable, b.Variable) })
+	slices.SortStableFunc(plan.Refused, func(a, b Refusal) int { return strings.Compare(a.Variable, b.Variable) })
 	return plan, plan.count(requests)
 }
 
+// refuse notes refusals, one for each variable, and returns the requests that are left. If the function of a refusal has
+// pairs, these are left out, and the variable only if that does not help.
+func (plan *Plan) refuse(requests []*request, refused []Refusal) []*request {
+	done := map[string]bool{}
+	of := func(r Refusal) *request {
+		return requests[slices.IndexFunc(requests, func(q *request) bool { return q.name == r.Variable })]
+	}
+	// Other locks may be in the way only because they come before one that is held for such pairs.
+	held := func(r Refusal) bool { return r.function >= 0 && len(of(r).pairs[r.function]) > 0 }
+	if slices.ContainsFunc(refused, held) {
+		refused = slices.DeleteFunc(refused, func(r Refusal) bool { return !held(r) })
+	}
+	for _, r := range refused {
+		if done[r.Variable] {
+			continue
+		}
+		done[r.Variable] = true
+		i := slices.IndexFunc(requests, func(q *request) bool { return q.name == r.Variable })
+		q := requests[i]
+		if r.function >= 0 && len(q.pairs[r.function]) > 0 {
+			delete(q.pairs, r.function)
+			delete(q.calls, r.function)
+			if len(q.pairs)+len(q.whole) > 0 {
+				r.Function = plan.p.name(plan.p.units[r.function])
+				plan.Refused = append(plan.Refused, r)
+				continue
+			}
+		}
+		plan.Refused = slices.DeleteFunc(plan.Refused, func(old Refusal) bool { return old.Variable == r.Variable })
+		plan.Refused = append(plan.Refused, r)
+		requests = slices.Delete(requests, i, i+1)
+	}
+	return requests
+}
+
 func (p *Program) refusal(variable string, at token.Pos, format string, args ...any) *Refusal {
-	r := &Refusal{Variable: variable, Reason: fmt.Sprintf(format, args...)}
+	r := &Refusal{Variable: variable, Reason: fmt.Sprintf(format, args...), function: -1}
 	if at.IsValid() {
 		pos := p.fset.PositionFor(at, false)
 		r.File, r.Line = p.relative(pos.Filename), pos.Line
@@ -519,6 +556,7 @@ func (plan *Plan) waitsIn(s *step) bool {
 func (plan *Plan) check() (refused []Refusal) {
 	p := plan.p
 	for i, u := range p.units {
+		before := len(refused)
 		for _, s := range u.flow.steps {
 			held := plan.all(i, s.id)
 			at := plan.posOf(u, s)
@@ -557,6 +595,9 @@ func (plan *Plan) check() (refused []Refusal) {
 					refused = append(refused, *p.refusal(name, at, "%s", why))
 				}
 			}
+		}
+		for n := range refused[before:] {
+			refused[before+n].function = i
 		}
 	}
 	slices.SortStableFunc(refused, func(a, b Refusal) int { return strings.Compare(a.Variable, b.Variable) })

@@ -15,13 +15,12 @@ type Recorder struct {
 	*heal.Profiler
 	p       *Program
 	symbols *heisen.Symbols
-	known   map[heal.Use][]string
 	aliased map[string]string // variables that are accessed by another name, and where
 }
 
 // NewRecorder returns a Recorder for a stream with the given symbols.
 func (p *Program) NewRecorder(symbols *heisen.Symbols) (*Recorder, error) {
-	r := &Recorder{p: p, symbols: symbols, known: map[heal.Use][]string{}, aliased: map[string]string{}}
+	r := &Recorder{p: p, symbols: symbols, aliased: map[string]string{}}
 	var err error
 	r.Profiler, err = heal.NewProfiler(symbols, heal.WithUses(r.variable))
 	return r, err
@@ -66,16 +65,12 @@ func (r *Recorder) variable(uses []heal.Use) string {
 // names returns the variables that may be accessed at a place, and the place in the module, which is empty if the
 // access is one of other code.
 func (r *Recorder) names(use heal.Use) (names []string, at string) {
-	if names, ok := r.known[use]; ok {
-		return names, r.symbols.Site(use.Site).String()
-	}
 	for _, f := range r.symbols.Site(use.Site).Frames {
 		if r.p.files[f.File] != nil {
 			names := r.p.sites[place{f.File, f.Line}][use.Write]
 			if names == nil {
 				names = []string{}
 			}
-			r.known[use] = names
 			return names, fmt.Sprintf("%s:%d", r.p.relative(f.File), f.Line)
 		}
 		if !strings.HasPrefix(f.Func, "sync/atomic.") && !strings.HasPrefix(f.Func, "runtime.") && !strings.HasPrefix(f.Func, "internal/runtime/") {
