@@ -41,6 +41,13 @@ func (p *Program) accessesIn(info *types.Info, root ast.Node) (out []access) {
 			if id, ok := n.(*ast.Ident); ok && info.Uses[id] == nil {
 				return
 			}
+			if kv, ok := p.parents[n].(*ast.KeyValueExpr); ok && kv.Key == n {
+				if lit, ok := p.parents[kv].(*ast.CompositeLit); ok {
+					if _, ok := underlying(info.TypeOf(lit)).(*types.Map); !ok {
+						return // the name of a field, or an index
+					}
+				}
+			}
 			for _, name := range p.named(info, e) {
 				p.use(info, e, func(read, write bool) {
 					if read {

@@ -1,6 +1,7 @@
 package enforce
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"go/ast"
@@ -88,6 +89,13 @@ func (p *Program) Plan(ctx context.Context, profile *heal.Profile) (*Plan, error
 		r, why := p.request(v)
 		if why != nil {
 			plan.Refused = append(plan.Refused, *why)
+			continue
+		}
+		switch lies, err := p.reachable(r); {
+		case err != nil:
+			return nil, err
+		case !lies:
+			plan.Refused = append(plan.Refused, *p.refusal(v.Name, token.NoPos, "none of its atomic pairs lies within one call of a function"))
 			continue
 		}
 		requests = append(requests, r)
@@ -228,6 +236,32 @@ func (p *Program) reaches(c *call) map[string]bool {
 		visit(callee)
 	}
 	return all
+}
+
+// reachable removes the pairs of which the second access cannot follow the first one in one call. It reports whether
+// any is left.
+func (p *Program) reachable(r *request) (lies bool, err error) {
+	for number := range r.pairs {
+		f, _, err := p.function(p.units[number], []*request{r})
+		if err != nil {
+			return false, err
+		}
+		placed, err := heal.Place(f.Graph, f.Variables[r.name])
+		if err != nil {
+			return false, err
+		}
+		r.pairs[number] = slices.DeleteFunc(r.pairs[number], func(pair heal.Pair) bool {
+			return slices.ContainsFunc(placed.Unreachable, func(u heal.Pair) bool { return u.First == pair.First && u.Second == pair.Second })
+		})
+		slices.SortFunc(r.pairs[number], func(a, b heal.Pair) int {
+			return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Second, b.Second), cmp.Compare(a.Mode, b.Mode))
+		})
+		r.pairs[number] = slices.CompactFunc(r.pairs[number], func(a, b heal.Pair) bool { return a.First == b.First && a.Second == b.Second })
+		if len(r.pairs[number]) == 0 {
+			delete(r.pairs, number)
+		}
+	}
+	return len(r.pairs)+len(r.whole) > 0, nil
 }
 
 // addPair adds a pair of two steps.

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/heal"
 )
 
@@ -234,5 +233,3 @@ func main() {
 	working.Wait()
 }
 `
-
-var _ = heisen.Read

@@ -16,7 +16,6 @@ import (
 	"go/parser"
 	"go/token"
 
-	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/heal"
 )
 
@@ -605,5 +604,3 @@ func (m *machine) advance(from, to int) {
 		}
 	}
 }
-
-var _ = heisen.Read
