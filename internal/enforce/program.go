@@ -359,12 +359,6 @@ func (p *Program) findValues() {
 	}
 }
 
-// position returns where something stands, with the file relative to the module.
-func (p *Program) position(pos token.Pos) string {
-	at := p.fset.PositionFor(pos, false)
-	return fmt.Sprintf("%s:%d", p.relative(at.Filename), at.Line)
-}
-
 func (p *Program) relative(name string) string {
 	if rel, err := filepath.Rel(p.root, name); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)

@@ -235,20 +235,17 @@ func randomProfile(t *testing.T, p *Program, u *unit, r *rand.Rand) *heal.Profil
 
 // machine interprets a changed function. It knows Go, and nothing of the steps of package enforce.
 type machine struct {
-	t       *testing.T
-	pl      *Plan
-	u       *unit
-	fset    *token.FileSet
-	body    *ast.BlockStmt
-	lineOf  map[string]int
-	held    map[string]*heldState
-	r       *rand.Rand
-	done    int
-	budget  int
-	at      int // the latest node
-	origins map[string]map[int]bool
-	started bool
-	model   map[string]map[reason]heal.Mode
+	t      *testing.T
+	pl     *Plan
+	u      *unit
+	fset   *token.FileSet
+	body   *ast.BlockStmt
+	held   map[string]*heldState
+	r      *rand.Rand
+	done   int
+	budget int
+	at     int // the latest node
+	model  map[string]map[reason]heal.Mode
 }
 
 // heldState is what a lock.Held does.
