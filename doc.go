@@ -114,6 +114,7 @@
 //   - internal/infer: proposes atomic sections from Go source.
 //   - internal/ownership: proves from Go source which variables cannot race, and makes plans of that.
 //   - internal/unhook: removes hooks from linked programs, where a focus.Plan says that accesses are safe.
+//   - internal/enforce: keeps the atomicity of passing runs, by locks that it places in Go source.
 //   - internal/patch: repairs races and atomicity violations in Go source by locks, as a patch.
 //   - internal/private: makes folders and files that other users cannot change.
 //   - internal/processes: ends commands with everything that they have started.

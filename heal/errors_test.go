@@ -48,10 +48,10 @@ func TestWrongProfile(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"", "unexpected end"},
 		{"{}", `format ""`},
-		{`{"format":"heisen profile","version":2}`, "version 2"},
-		{`{"format":"heisen profile","version":1,"variables":[{}]}`, "no name"},
-		{`{"format":"heisen profile","version":1,"variables":[{"name":"x","pairs":[{"first":{"func":"f"},"second":{"func":"f"},"atomic":"maybe"}]}]}`, `"maybe"`},
-		{`{"format":"heisen profile","version":1,"variables":[{"name":"x","pairs":[{"second":{"func":"f"},"atomic":"read"}]}]}`, "pair 1"},
+		{`{"format":"heisen profile","version":3}`, "version 3"},
+		{`{"format":"heisen profile","version":2,"variables":[{}]}`, "no name"},
+		{`{"format":"heisen profile","version":2,"variables":[{"name":"x","pairs":[{"first":{"func":"f"},"second":{"func":"f"},"atomic":"maybe"}]}]}`, `"maybe"`},
+		{`{"format":"heisen profile","version":2,"variables":[{"name":"x","pairs":[{"second":{"func":"f"},"atomic":"read"}]}]}`, "pair 1"},
 	} {
 		_, err := DecodeProfile(strings.NewReader(test.text))
 		if !errors.Is(err, ErrProfile) || !strings.Contains(err.Error(), test.want) {
@@ -62,7 +62,7 @@ func TestWrongProfile(t *testing.T) {
 
 // FuzzDecodeProfile: what can be read is written in one way only.
 func FuzzDecodeProfile(f *testing.F) {
-	f.Add(`{"format":"heisen profile","version":1,"variables":[{"name":"x","locks":["mu"],"pairs":[{"first":{"func":"f","file":"f.go","line":1},"second":{"func":"f","file":"f.go","line":2},"atomic":"read","locks":["mu","?"]}]}]}`)
+	f.Add(`{"format":"heisen profile","version":2,"variables":[{"name":"x","locks":["mu"],"pairs":[{"first":{"func":"f","file":"f.go","line":1},"second":{"func":"f","file":"f.go","line":2},"atomic":"read","locks":["mu","?"]}]}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := DecodeProfile(strings.NewReader(text))
 		if err != nil {

@@ -40,9 +40,12 @@ type Location struct {
 	Func string // package-qualified
 	File string
 	Line int // from 1; 0 if unknown
+	// Op is Read or Write if the place is an access, and Call if it is a call in which the access was made. It is
+	// Invalid if that is unknown.
+	Op heisen.Op
 }
 
-func locationOf(f heisen.Frame) Location { return Location{f.Func, f.File, f.Line} }
+func locationOf(f heisen.Frame, op heisen.Op) Location { return Location{f.Func, f.File, f.Line, op} }
 
 // String returns the location as file:line, or as the name of its function if it has no file.
 func (l Location) String() string {
@@ -53,7 +56,7 @@ func (l Location) String() string {
 }
 
 func compareLocations(a, b Location) int {
-	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Func, b.Func))
+	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Func, b.Func), cmp.Compare(a.Op, b.Op))
 }
 
 // Variables returns all variables of the profile, by name. The result is not to be changed.
@@ -76,6 +79,25 @@ func (p *Profile) Atomic() (variables []ProfiledVariable) {
 		}
 	}
 	return variables
+}
+
+// Rewrite returns the profile with other locations: change returns the new one, and whether it is kept. Pairs with a
+// location that is not kept are left out. If locations become equal, so do pairs, and their weaker mode counts.
+func (p *Profile) Rewrite(change func(variable string, at Location) (Location, bool)) *Profile {
+	out := &Profile{}
+	for _, v := range p.Variables() {
+		w := ProfiledVariable{Name: v.Name, Locks: v.Locks}
+		for _, pair := range v.Pairs {
+			first, ok1 := change(v.Name, pair.First)
+			second, ok2 := change(v.Name, pair.Second)
+			if ok1 && ok2 {
+				pair.First, pair.Second = first, second
+				w.Pairs = append(w.Pairs, pair)
+			}
+		}
+		out.add(w)
+	}
+	return out
 }
 
 // Merge adds the profile of another execution to p: of each pair the weaker mode, and of locks those of both.

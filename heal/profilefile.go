@@ -16,7 +16,7 @@ var ErrProfile = errors.New("invalid profile")
 // A profile file is JSON of the type profileFile.
 const (
 	profileFormat  = "heisen profile"
-	profileVersion = 1
+	profileVersion = 2
 )
 
 type profileFile struct {
@@ -42,6 +42,21 @@ type locationFile struct {
 	Func string `json:"func"`
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
+	Op   string `json:"op,omitempty"` // read, write or call
+}
+
+var opWords = map[heisen.Op]string{heisen.Invalid: "", heisen.Read: "read", heisen.Write: "write", heisen.Call: "call"}
+
+func (l Location) file() locationFile { return locationFile{l.Func, l.File, l.Line, opWords[l.Op]} }
+
+// location checks a location of a file.
+func (l locationFile) location() (Location, error) {
+	for op, word := range opWords {
+		if word == l.Op && l.Func != "" && l.Line >= 0 {
+			return Location{l.Func, l.File, l.Line, op}, nil
+		}
+	}
+	return Location{}, fmt.Errorf("%q at line %d of function %q", l.Op, l.Line, l.Func)
 }
 
 var atomicWords = map[Mode]string{Free: "none", Shared: "read", Exclusive: "exclusive"}
@@ -59,7 +74,7 @@ func (p *Profile) Encode(w io.Writer) error {
 	for _, v := range p.Variables() {
 		out := variableFile{v.Name, v.Locks, []pairFile{}}
 		for _, pair := range v.Pairs {
-			out.Pairs = append(out.Pairs, pairFile{locationFile(pair.First), locationFile(pair.Second), atomicWords[pair.Mode], pair.Locks})
+			out.Pairs = append(out.Pairs, pairFile{pair.First.file(), pair.Second.file(), atomicWords[pair.Mode], pair.Locks})
 		}
 		file.Variables = append(file.Variables, out)
 	}
@@ -109,11 +124,13 @@ func (in variableFile) variable() (ProfiledVariable, error) {
 		return v, errors.New("it has no name")
 	}
 	for i, pair := range in.Pairs {
-		out := ProfiledPair{First: Location(pair.First), Second: Location(pair.Second), Locks: sorted(pair.Locks)}
-		for _, l := range []Location{out.First, out.Second} {
-			if l.Func == "" || l.Line < 0 {
-				return v, fmt.Errorf("pair %d: line %d of function %q", i+1, l.Line, l.Func)
-			}
+		out := ProfiledPair{Locks: sorted(pair.Locks)}
+		var err error
+		if out.First, err = pair.First.location(); err == nil {
+			out.Second, err = pair.Second.location()
+		}
+		if err != nil {
+			return v, fmt.Errorf("pair %d: %w", i+1, err)
 		}
 		known := false
 		for mode, word := range atomicWords {

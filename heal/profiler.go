@@ -31,19 +31,26 @@ import (
 type Profiler struct {
 	symbols  *heisen.Symbols
 	variable func(heisen.Object, heisen.Site) string
+	name     func([]Use) string // instead of variable, once all accesses are known; may be nil
 
 	memory    *shadow.Memory[*instance]
 	threads   map[heisen.Thread]*profiledThread
 	instances uint64                         // of locks: their acquisitions
 	places    map[accessPlace][]heisen.Frame // outermost first
-	frontiers map[[2]accessPlace]pairKey     // of two places
-	ended     Profile                        // of instances that are no more
+	frontiers map[frontierKey]pairKey
+	ended     Profile // of instances that are no more
 }
 
 // accessPlace is where in the program an access was made, with its calls.
 type accessPlace struct {
 	site    heisen.Site
 	context heisen.Context
+}
+
+// frontierKey is two accesses, in the order in which a thread made them.
+type frontierKey struct {
+	first, second     accessPlace
+	firstOp, secondOp heisen.Op
 }
 
 // profiledThread is what a Profiler knows of a thread.
@@ -65,11 +72,13 @@ type instance struct {
 	threads          map[heisen.Thread]*latestAccess
 	locks            lockSet // held at all accesses
 	pairs            map[pairKey]*observedPair
+	places           []Use // of accesses, each once, if the instance is named by them
 }
 
 // latestAccess is the latest access of a thread to an instance, and how many accesses and writes there had been.
 type latestAccess struct {
 	place            accessPlace
+	op               heisen.Op // Read or Write
 	held             []heldInstance
 	accesses, writes uint64
 }
@@ -122,6 +131,25 @@ func WithVariables(name func(heisen.Object, heisen.Site) string) ProfilerOption 
 	}
 }
 
+// Use is a place of the program where a variable is accessed.
+type Use struct {
+	Site  heisen.Site
+	Write bool
+}
+
+// WithUses sets a function that names a variable by all places where it was accessed, each once. It is called once for
+// each range of bytes that several threads have accessed, when its memory is released or a Profile is made. Its result
+// means what that of the function of WithVariables does, which is not called. Each range takes memory for its places.
+func WithUses(name func([]Use) string) ProfilerOption {
+	return func(p *Profiler) error {
+		if name == nil {
+			return option.Errorf("WithUses: the function is nil")
+		}
+		p.name = name
+		return nil
+	}
+}
+
 // NewProfiler returns a Profiler for one stream, whose symbols say what its numbers stand for. If symbols is
 // nil or an option is wrong, the error wraps heisen.ErrOption.
 func NewProfiler(symbols *heisen.Symbols, opts ...ProfilerOption) (*Profiler, error) {
@@ -133,7 +161,7 @@ func NewProfiler(symbols *heisen.Symbols, opts ...ProfilerOption) (*Profiler, er
 		variable:  func(o heisen.Object, _ heisen.Site) string { return symbols.Name(o) },
 		threads:   map[heisen.Thread]*profiledThread{},
 		places:    map[accessPlace][]heisen.Frame{},
-		frontiers: map[[2]accessPlace]pairKey{},
+		frontiers: map[frontierKey]pairKey{},
 	}
 	p.memory = shadow.New(cloneInstance, p.endInstance)
 	if err := option.Apply("heal.NewProfiler", p, opts); err != nil {
@@ -154,6 +182,7 @@ func cloneInstance(state **instance) {
 		copied.threads[t] = &l
 	}
 	copied.locks.locks = slices.Clone(copied.locks.locks)
+	copied.places = slices.Clone(copied.places)
 	copied.pairs = map[pairKey]*observedPair{}
 	for key, pair := range (*state).pairs {
 		o := *pair
@@ -227,18 +256,27 @@ func (p *Profiler) access(r *heisen.Record) {
 	held := p.thread(r.Thread).held
 	place := accessPlace{r.Site, r.Context}
 	write := r.Op.IsWrite()
+	op := heisen.Read
+	if write {
+		op = heisen.Write
+	}
 	for c := p.memory.Range(r.Object, r.Size()); c.Next(); {
 		state := c.State()
 		if *state == nil {
 			*state = &instance{
-				name:    p.variable(c.Object(), r.Site),
 				threads: map[heisen.Thread]*latestAccess{},
 				pairs:   map[pairKey]*observedPair{},
 			}
+			if p.name == nil {
+				(*state).name = p.variable(c.Object(), r.Site)
+			}
 		}
 		v := *state
-		if v.name == "" {
+		if v.name == "" && p.name == nil {
 			continue
+		}
+		if at := (Use{r.Site, write}); p.name != nil && !slices.Contains(v.places, at) {
+			v.places = append(v.places, at)
 		}
 		// A lock that is held for reading protects reads only.
 		protects := func(h heldInstance) bool { return !write || !h.shared }
@@ -248,18 +286,18 @@ func (p *Profiler) access(r *heisen.Record) {
 			latest = &latestAccess{}
 			v.threads[r.Thread] = latest
 		} else {
-			p.pair(v, latest, place, held)
+			p.pair(v, latest, place, op, held)
 		}
 		v.accesses++
 		if write {
 			v.writes++
 		}
-		*latest = latestAccess{place, held, v.accesses, v.writes}
+		*latest = latestAccess{place, op, held, v.accesses, v.writes}
 	}
 }
 
 // pair takes the accesses of a thread at latest and at place, which come one after the other.
-func (p *Profiler) pair(v *instance, latest *latestAccess, place accessPlace, held []heldInstance) {
+func (p *Profiler) pair(v *instance, latest *latestAccess, place accessPlace, op heisen.Op, held []heldInstance) {
 	mode := Exclusive
 	switch {
 	case v.writes > latest.writes:
@@ -267,7 +305,7 @@ func (p *Profiler) pair(v *instance, latest *latestAccess, place accessPlace, he
 	case v.accesses > latest.accesses:
 		mode = Shared
 	}
-	key := p.frontier(latest.place, place)
+	key := p.frontier(latest.place, place, latest.op, op)
 	pair := v.pairs[key]
 	if pair == nil {
 		pair = &observedPair{mode: mode}
@@ -278,8 +316,8 @@ func (p *Profiler) pair(v *instance, latest *latestAccess, place accessPlace, he
 }
 
 // frontier returns the pair of two places: the innermost calls or accesses in a common function.
-func (p *Profiler) frontier(first, second accessPlace) pairKey {
-	both := [2]accessPlace{first, second}
+func (p *Profiler) frontier(first, second accessPlace, firstOp, secondOp heisen.Op) pairKey {
+	both := frontierKey{first, second, firstOp, secondOp}
 	if key, ok := p.frontiers[both]; ok {
 		return key
 	}
@@ -291,7 +329,13 @@ func (p *Profiler) frontier(first, second accessPlace) pairKey {
 	if i > 0 && a[i].Func != b[i].Func {
 		i-- // one call, of a function value or of an interface method, has entered both
 	}
-	key := pairKey{locationOf(a[i]), locationOf(b[i])}
+	if i < len(a)-1 {
+		firstOp = heisen.Call
+	}
+	if i < len(b)-1 {
+		secondOp = heisen.Call
+	}
+	key := pairKey{locationOf(a[i], firstOp), locationOf(b[i], secondOp)}
 	p.frontiers[both] = key
 	return key
 }
@@ -315,7 +359,13 @@ func (p *Profiler) endInstance(state **instance) { p.add(&p.ended, *state) }
 
 // add puts what was observed of an instance into a profile.
 func (p *Profiler) add(profile *Profile, v *instance) {
-	if v == nil || v.name == "" || len(v.threads) < 2 {
+	if v == nil || len(v.threads) < 2 {
+		return
+	}
+	if p.name != nil {
+		v.name = p.name(v.places)
+	}
+	if v.name == "" {
 		return
 	}
 	observed := ProfiledVariable{Name: v.name, Locks: p.names(v.locks.locks)}

@@ -329,7 +329,7 @@ func reference(x *execution) map[string]map[[2]string]Mode {
 					mode = Free
 				}
 			}
-			key := [2]string{trace[i].place, b.place}
+			key := [2]string{fmt.Sprintf("%s%t", trace[i].place, trace[i].write), fmt.Sprintf("%s%t", b.place, b.write)}
 			s := common([]map[heldInstance]bool{trace[i].held, b.held}, func(a, b heldInstance) bool { return a == b })
 			if pairs[key] == nil {
 				pairs[key] = &pairState{mode, s}
@@ -385,7 +385,9 @@ func TestProfilerRandom(t *testing.T) {
 		for _, v := range x.profile(t).Atomic() {
 			got[v.Name] = map[[2]string]Mode{}
 			for _, p := range v.Pairs {
-				got[v.Name][[2]string{fmt.Sprint("f:", p.First.Line), fmt.Sprint("f:", p.Second.Line)}] = p.Mode
+				got[v.Name][[2]string{
+					fmt.Sprintf("f:%d%t", p.First.Line, p.First.Op == heisen.Write), fmt.Sprintf("f:%d%t", p.Second.Line, p.Second.Op == heisen.Write),
+				}] = p.Mode
 			}
 		}
 		if want := reference(x); !reflect.DeepEqual(got, want) {

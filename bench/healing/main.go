@@ -5,6 +5,10 @@
 // the program, and the medians of the processor time.
 //
 //	go run ./bench/healing [-runs n] [-procs n]
+//	go run ./bench/healing -table3 [-runs n] [-procs n]
+//
+// With -table3, it profiles passing runs of these programs instead, places locks for the atomic pairs, and prints what
+// table 3 of the paper has, beside the numbers of the paper.
 //
 // Sections that synchronize are not healed, or only in part, which heisen says when it builds a program.
 package main
@@ -45,12 +49,17 @@ func main() {
 	defer stop()
 	runs := flag.Int("runs", 20, "runs of each program, in each way")
 	procs := flag.Int("procs", 4, "GOMAXPROCS of the programs")
+	placing := flag.Bool("table3", false, "print profiles and placed locks, as table 3 of the paper")
 	flag.Parse()
 	if flag.NArg() > 0 || *runs < 1 || *procs < 1 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := measure(ctx, os.Stdout, *runs, *procs); err != nil {
+	what := measure
+	if *placing {
+		what = placement
+	}
+	if err := what(ctx, os.Stdout, *runs, *procs); err != nil {
 		fmt.Fprintln(os.Stderr, "healing:", err)
 		os.Exit(1)
 	}

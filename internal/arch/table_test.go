@@ -103,6 +103,7 @@ var table = map[string]room{
 	"internal/infer":     {floor: 4, step: 0, only: []string{"internal/option", "internal/ssaload", "section"}},
 	"internal/ownership": {floor: 4, step: 0, only: []string{"focus", "internal/ssaload"}},
 	"internal/unhook":    {floor: 4, step: 0, only: []string{"focus"}},
+	"internal/enforce":   {floor: 4, step: 1, only: []string{".", "heal", "heal/lock", "internal/ssaload"}},
 	"internal/patch":     {floor: 4, step: 1, only: []string{".", "internal/infer", "report"}},
 	"internal/build":     {floor: 4, step: 2},
 	"internal/confirm":   {floor: 4, step: 3},

@@ -162,7 +162,7 @@ func texts(flags []part) (words []string) {
 }
 
 // heisen passes these flags of the go command on in another way than the others, if at all.
-var handled = []string{"tags", "gcflags", "vet"}
+var handled = []string{"tags", "gcflags", "vet", "overlay"}
 
 // tagFlags returns the flag -tags, or nothing.
 func (l *commandLine) tagFlags() []string {
@@ -184,7 +184,7 @@ func (l *commandLine) tags() []string {
 // listFlags returns the build flags that decide which modules and files there are. go list has
 // them, too.
 func (l *commandLine) listFlags() (flags []string) {
-	for _, name := range []string{"mod", "modfile", "modcacherw", "tags"} {
+	for _, name := range []string{"mod", "modfile", "modcacherw", "tags", "overlay"} {
 		if value, given := l.value(name); given {
 			flags = append(flags, "-"+name+"="+value)
 		}

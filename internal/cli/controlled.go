@@ -38,6 +38,8 @@ func (inv *invocation) controlledSource(without ...string) (s confirm.Source, er
 		switch {
 		case ofTests && s.Verb == "test":
 			tests = append(tests, p.String())
+		case p.name == "overlay":
+			s.Overlay = p.value
 		case slices.Contains(neutral, p.name) || p.name == "v":
 			s.Flags = append(s.Flags, p.String())
 		default:

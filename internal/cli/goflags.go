@@ -45,11 +45,10 @@ var (
 
 // refused are flags of the go command that cannot work under heisen, and why; see Tool.named.
 var refused = map[string]string{
-	"race":    "$heisen looks for races itself",
-	"msan":    "the compiler instruments memory accesses for one tool at a time",
-	"asan":    "the compiler instruments memory accesses for one tool at a time",
-	"overlay": "$heisen builds with an overlay of its own",
-	"C":       "it must be the first argument after the command",
+	"race": "$heisen looks for races itself",
+	"msan": "the compiler instruments memory accesses for one tool at a time",
+	"asan": "the compiler instruments memory accesses for one tool at a time",
+	"C":    "it must be the first argument after the command",
 }
 
 // goFlagNamed finds a flag of go build, go run or go test, or none without a verb. It returns the

@@ -13,16 +13,22 @@ import (
 )
 
 var healCommand = command{
-	name: "heal", args: "-patch [flags] [packages] [flags] [-args arguments]",
-	short: "repair the races in tests by a patch that adds locks",
+	name: "heal", args: "(-patch | -profile file | -enforce file) [flags] [test | run] [arguments]",
+	short: "repair races by a patch, or enforce what passing runs show",
 	intro: `$heisen heal -patch runs tests as $heisen test does. For each variable with a data
 race, or with a violated atomic section, it puts a lock around the accesses that
 lack one. It prints the changes on standard output, as a diff that git apply takes,
 and changes no files.
 
+$heisen heal -profile and $heisen heal -enforce need no findings. The first profiles
+passing runs, and the second adds locks so that all runs are as atomic.
+
 `,
 	first: []brief{
-		{"patch", "print a patch; there is no other output yet"},
+		{"patch", "print a patch for what the tests show"},
+		{"profile", "add what passing runs show to a file"},
+		{"enforce", "write an overlay with locks for such a profile"},
+		{"into", "the folder of the overlay"},
 		{"findings", "repair the findings in a file, and run nothing"},
 		{"detect", "detectors, such as fasttrack and atomrace"},
 		{"sections", "check the atomic sections in a file"},
@@ -48,6 +54,24 @@ status is then 66.
 
 All accesses in the module count. Those of other modules to its exported variables
 do not.
+
+$heisen heal -profile file runs tests, or a program after the word run, and finds
+pairs of accesses to a variable that no other goroutine came between although no
+lock keeps it out. It adds them to the file, so that several runs make one profile:
+what was least atomic counts. Runs that fail are not profiled.
+
+$heisen heal -enforce file runs nothing. It writes copies of source files to the
+folder -into, with locks that keep these pairs atomic in all runs and cannot
+deadlock, and prints the name of a file for the go command's flag -overlay:
+
+  $heisen heal -profile passing.profile ./...
+  go test -overlay $$($heisen heal -enforce passing.profile) ./...
+
+The files of the module stay as they are. Locks are held for single statements and
+paths between them. Around operations that may wait for another goroutine they are
+given up if somebody wants them. A variable that cannot be protected is named with
+its place and the reason, and so is a function that has changed since the profile
+was made; the exit status is then 66, and the rest works.
 `,
 	run: (*invocation).heal,
 }
@@ -61,11 +85,25 @@ func (inv *invocation) heal() (int, error) {
 	}
 	want := inv.flags.Bool("patch", false, "print a patch for the source, as a unified diff")
 	file := inv.flags.String("findings", "", "repair the findings in `file`, which -report json has written, and run nothing")
-	if err := inv.testLine(); err != nil {
+	profile := inv.flags.String("profile", "", "profile passing runs, and add what they show to the profile in `file`")
+	enforced := inv.flags.String("enforce", "", "write an overlay that keeps atomic what the profile in `file` says, and run nothing")
+	folder := inv.flags.String("into", "healed", "the `folder` for the overlay of -enforce")
+	if err := inv.verbLine(true); err != nil {
 		return Misused, err
 	}
-	if !*want {
-		return Misused, misuse("want -patch")
+	switch chosen := count(*want, *profile != "", *enforced != ""); {
+	case chosen == 0:
+		return Misused, misuse("want -patch, -profile file or -enforce file")
+	case chosen > 1:
+		return Misused, misuse("-patch, -profile and -enforce exclude each other")
+	case *profile != "" && inv.line.isTrue("c"):
+		return Misused, misuse("with -c nothing runs, so nothing would be profiled")
+	case *profile != "":
+		return inv.profilePassing(*profile)
+	case *enforced != "":
+		return inv.enforceProfile(*enforced, *folder)
+	case inv.line.verb == "run":
+		return Misused, misuse("-patch is for tests")
 	}
 	if value, given := inv.line.value("json"); given && value != "false" {
 		return Misused, misuse("-json: standard output has the patch")
@@ -155,7 +193,17 @@ func moduleRoot(ctx context.Context) (string, error) {
 	}
 	all := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if len(all) != 1 || all[0] == "" {
-		return "", errors.New("-patch needs one main module: set GOWORK=off in a workspace")
+		return "", errors.New("heal needs one main module: set GOWORK=off in a workspace")
 	}
 	return absolute(all[0])
+}
+
+// count returns how many of the conditions hold.
+func count(conditions ...bool) (n int) {
+	for _, c := range conditions {
+		if c {
+			n++
+		}
+	}
+	return n
 }

@@ -35,7 +35,7 @@ func TestHelpNamesTheTool(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{
-		{"test", "-race"}, {"test", "-overlay=x"}, {"test", "-compiler=gccgo"}, {"build", "-detect", "hb"}, {"run", "example.com/x@v1"},
+		{"test", "-race"}, {"test", "-compiler=gccgo"}, {"build", "-detect", "hb"}, {"run", "example.com/x@v1"},
 	} {
 		texts[strings.Join(args, " ")] = run(args...)
 	}

@@ -44,6 +44,7 @@ type Source struct {
 	Patterns []string // of packages in which accesses are recorded; if empty, build.MainModules
 	Tags     []string
 	Flags    []string // further build flags, which do not change the programs
+	Overlay  string   // a file for the go command's -overlay; may be empty
 	Args     []string // of the programs; for tests, those of the test binary
 	Own      bool     // the packages must belong to the main module
 }
@@ -56,6 +57,9 @@ func (s *Source) Build(ctx context.Context, folder string) (programs []*Program,
 		patterns = []string{build.MainModules}
 	}
 	b, err := build.NewWith(ctx, "", "", s.listFlags(), patterns...)
+	if err == nil && s.Overlay != "" {
+		err = b.AddOverlay(s.Overlay)
+	}
 	if err == nil {
 		err = b.CheckFolders(ctx, "", s.Packages...)
 	}
@@ -77,6 +81,9 @@ func (s *Source) Build(ctx context.Context, folder string) (programs []*Program,
 // listFlags returns the flags that decide which modules and files there are.
 func (s *Source) listFlags() []string {
 	flags := slices.DeleteFunc(slices.Clone(s.Flags), func(f string) bool { return !strings.HasPrefix(f, "-mod") })
+	if s.Overlay != "" {
+		flags = append(flags, "-overlay="+s.Overlay)
+	}
 	return append(flags, s.tagFlags()...)
 }
 

@@ -1,0 +1,66 @@
+package build
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/heisen-go/heisen/internal/private"
+)
+
+// AddOverlay adds the replacements of a file for the go command's -overlay to those of the recorder. Files of the Go
+// installation cannot be replaced, because the recorder is made from them. Relative names are relative to the working
+// directory, as for the go command.
+func (b *Builder) AddOverlay(file string) error {
+	own, err := readReplacements(b.overlay)
+	if err != nil {
+		return err
+	}
+	added, err := readReplacements(file)
+	if err != nil {
+		return fmt.Errorf("-overlay: %w", err)
+	}
+	merged := maps.Clone(own)
+	goroot := filepath.Join(b.Toolchain.Root, "src") + string(filepath.Separator)
+	for name, with := range added {
+		if name, err = filepath.Abs(name); err != nil {
+			return err
+		}
+		if with != "" {
+			if with, err = filepath.Abs(with); err != nil {
+				return err
+			}
+		}
+		if _, taken := own[name]; taken || strings.HasPrefix(name, goroot) {
+			return fmt.Errorf("-overlay: %s: %s belongs to the Go installation", file, name)
+		}
+		merged[name] = with
+	}
+	text, err := json.MarshalIndent(replacements{merged}, "", "\t")
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(text)
+	b.overlay = filepath.Join(filepath.Dir(b.overlay), "overlay-"+hex.EncodeToString(sum[:8])+".json")
+	return private.Put(b.overlay, text)
+}
+
+// replacements is a file for the go command's -overlay.
+type replacements struct{ Replace map[string]string }
+
+func readReplacements(file string) (map[string]string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var r replacements
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return r.Replace, nil
+}

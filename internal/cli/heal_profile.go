@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/enforce"
+	"github.com/heisen-go/heisen/internal/private"
+	"github.com/heisen-go/heisen/internal/recorder"
+)
+
+// loadModule type-checks the main module.
+func (inv *invocation) loadModule() (*enforce.Program, error) {
+	done := inv.progress("analyzing the module", time.Second)
+	defer done()
+	ctx, stop := inv.interruptible()
+	defer stop()
+	root, err := moduleRoot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return enforce.Load(ctx, root, inv.line.tags())
+}
+
+// profilePassing runs the tests or the program of the command line, and adds what the run shows to the profile in a
+// file.
+func (inv *invocation) profilePassing(file string) (int, error) {
+	known, err := readProfile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Failed, err
+	}
+	if err := isFolder(filepath.Dir(file)); err != nil {
+		return Failed, err
+	}
+	program, err := inv.loadModule()
+	if err != nil {
+		return Failed, err
+	}
+	defer inv.holdSignals()()
+	cmd, remove, err := inv.goCommand()
+	if err != nil {
+		return Failed, err
+	}
+	defer remove()
+	observed, err := inv.profileOf(program, cmd)
+	if err != nil {
+		return Failed, err
+	}
+	if known != nil {
+		known.Merge(observed)
+		observed = known
+	}
+	if err := private.Replace(file, observed.Encode); err != nil {
+		return Failed, err
+	}
+	atomic := observed.Pairs.Atomic()
+	pairs := 0
+	for _, v := range atomic {
+		pairs += len(v.Pairs)
+	}
+	fmt.Fprintf(inv.Err, "%s: %s: %s with %s that no lock keeps atomic\n", inv.tool.Name, file, counted(len(atomic), "variable"), counted(pairs, "pair"))
+	return Clean, nil
+}
+
+// profileOf runs a command and profiles the programs below it.
+func (inv *invocation) profileOf(program *enforce.Program, cmd *exec.Cmd) (*enforce.Profile, error) {
+	var mu sync.Mutex
+	var all *enforce.Profile
+	s, err := newSession(inv, recorder.Everything, nil, func(_ int, _ *recorder.Program, stream *recorder.Stream) (int32, error) {
+		r, err := program.NewRecorder(stream.Symbols())
+		if err != nil {
+			return Failed, err
+		}
+		if _, err := heisen.Run(inv.ctx, stream, r); err != nil {
+			return Failed, err
+		}
+		observed, notes, err := r.Finish()
+		if err != nil {
+			return Failed, err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, note := range notes {
+			fmt.Fprintf(inv.Err, "%s: %s\n", inv.tool.Name, note)
+		}
+		if all == nil {
+			all = observed
+		} else {
+			all.Merge(observed)
+		}
+		return Clean, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	status, err := s.run(cmd)
+	status = s.status(status, 0)
+	switch {
+	case err != nil:
+		return nil, err
+	case status != Clean:
+		return nil, fmt.Errorf("the run ended with exit status %d: only passing runs are profiled", status)
+	case all == nil:
+		return nil, errors.New("no instrumented program ran, so nothing was profiled")
+	}
+	return all, nil
+}
+
+// readProfile reads the profile in a file.
+func readProfile(file string) (*enforce.Profile, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	profile, err := enforce.DecodeProfile(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return profile, nil
+}
+
+// enforceProfile writes an overlay with locks that keep atomic what a profile in a file says.
+func (inv *invocation) enforceProfile(file, folder string) (int, error) {
+	profile, err := readProfile(file)
+	if err != nil {
+		return Failed, err
+	}
+	program, err := inv.loadModule()
+	if err != nil {
+		return Failed, err
+	}
+	current, stale, err := program.Current(profile)
+	if err != nil {
+		return Failed, err
+	}
+	for _, line := range stale {
+		fmt.Fprintf(inv.Err, "%s: %s; its pairs are left out\n", inv.tool.Name, line)
+	}
+	ctx, stop := inv.interruptible()
+	defer stop()
+	plan, err := program.Plan(ctx, current)
+	if err != nil {
+		return Failed, err
+	}
+	for _, v := range plan.Variables {
+		fmt.Fprintf(inv.Err, "%s: %s: %s atomic\n", inv.tool.Name, v.Name, counted(v.Pairs, "pair"))
+	}
+	for _, r := range plan.Refused {
+		fmt.Fprintf(inv.Err, "%s: %v\n", inv.tool.Name, r)
+	}
+	if len(plan.Variables) == 0 {
+		return Failed, errors.New("no variable gets a lock, so nothing is written")
+	}
+	overlay, err := plan.Write(folder)
+	if err != nil {
+		return Failed, err
+	}
+	here, err := absolute(".")
+	if err != nil {
+		return Failed, err
+	}
+	fmt.Fprintln(inv.Out, relative(here, overlay))
+	if len(stale)+len(plan.Refused) > 0 {
+		return Findings, nil
+	}
+	return Clean, nil
+}

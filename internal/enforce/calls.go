@@ -1,0 +1,305 @@
+package enforce
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// call is a call in a step, in the same goroutine.
+type call struct {
+	expr    *ast.CallExpr
+	callees []*unit // functions of the module that it may call
+	// static is set if it calls the one callee and nothing else, so that it can be given what its caller holds.
+	static bool
+	waits  bool // it may wait in code that is not of the module
+}
+
+// operations adds to a step what its part does besides accesses: calls, operations on locks and channels.
+func (p *Program) operations(u *unit, s *step, part ast.Node) {
+	inspectOwn(part, func(n ast.Node) {
+		switch n := n.(type) {
+		case *ast.SendStmt:
+			s.waits, s.waitsAt = true, n.Pos()
+		case *ast.UnaryExpr:
+			if n.Op == token.ARROW {
+				s.waits, s.waitsAt = true, n.Pos()
+			}
+		case *ast.CallExpr:
+			p.operation(u, s, n)
+		}
+	})
+}
+
+// operation adds a call to a step.
+func (p *Program) operation(u *unit, s *step, expr *ast.CallExpr) {
+	info := u.info()
+	if op := p.lockOf(info, expr); op != nil {
+		if s.lock == nil {
+			s.lock = op
+			return
+		}
+		s.waits, s.waitsAt = s.waits || !op.release && !op.try, expr.Pos()
+		return
+	}
+	if c := p.callOf(info, expr); c != nil {
+		s.calls = append(s.calls, c)
+	}
+}
+
+// lockOf returns the operation on a sync.Mutex or sync.RWMutex that a call is, or nil.
+func (p *Program) lockOf(info *types.Info, expr *ast.CallExpr) *lockOp {
+	fn := calledFunc(info, expr)
+	if fn == nil {
+		return nil
+	}
+	op := &lockOp{call: expr}
+	switch fn.FullName() {
+	case "(*sync.Mutex).Lock", "(*sync.RWMutex).Lock":
+	case "(*sync.Mutex).Unlock", "(*sync.RWMutex).Unlock":
+		op.release = true
+	case "(*sync.RWMutex).RLock":
+		op.shared = true
+	case "(*sync.RWMutex).RUnlock":
+		op.shared, op.release = true, true
+	case "(*sync.Mutex).TryLock", "(*sync.RWMutex).TryLock":
+		op.try = true
+	case "(*sync.RWMutex).TryRLock":
+		op.try, op.shared = true, true
+	default:
+		return nil
+	}
+	sel, ok := ast.Unparen(expr.Fun).(*ast.SelectorExpr)
+	if !ok {
+		return nil
+	}
+	op.name = p.lockName(info, sel)
+	return op
+}
+
+// lockName names the lock of a method call: its field or variable. Locks of other objects of a type have one name.
+func (p *Program) lockName(info *types.Info, sel *ast.SelectorExpr) string {
+	var v *types.Var
+	if s := info.Selections[sel]; s != nil && len(s.Index()) > 1 { // of an embedded field
+		t := s.Recv()
+		for _, i := range s.Index()[:len(s.Index())-1] {
+			if ptr, ok := t.Underlying().(*types.Pointer); ok {
+				t = ptr.Elem()
+			}
+			st, ok := t.Underlying().(*types.Struct)
+			if !ok {
+				break
+			}
+			v = st.Field(i)
+			t = v.Type()
+		}
+	} else {
+		switch e := ast.Unparen(sel.X).(type) {
+		case *ast.Ident:
+			v, _ = info.Uses[e].(*types.Var)
+		case *ast.SelectorExpr:
+			v, _ = info.Uses[e.Sel].(*types.Var)
+		}
+	}
+	if v == nil {
+		return "?"
+	}
+	if name := p.fields[p.key(v)]; name != "" {
+		return name
+	}
+	at := p.fset.PositionFor(v.Pos(), false)
+	return fmt.Sprintf("%s@%s:%d", v.Name(), filepath.Base(at.Filename), at.Line)
+}
+
+// callOf returns what is known of a call; nil if it calls nothing that matters.
+func (p *Program) callOf(info *types.Info, expr *ast.CallExpr) *call {
+	if info.Types[expr.Fun].IsType() {
+		return nil
+	}
+	if lit, ok := ast.Unparen(expr.Fun).(*ast.FuncLit); ok {
+		return &call{expr: expr, callees: []*unit{p.byNode[lit]}, static: true}
+	}
+	if id, ok := ast.Unparen(expr.Fun).(*ast.Ident); ok {
+		if _, builtin := info.Uses[id].(*types.Builtin); builtin {
+			return nil
+		}
+	}
+	fn := calledFunc(info, expr)
+	switch {
+	case fn == nil: // a function value
+		return &call{expr: expr, callees: p.values, waits: true}
+	case fn.Signature().Recv() != nil && types.IsInterface(fn.Signature().Recv().Type()):
+		return &call{expr: expr, callees: p.methods[fn.Name()], waits: true}
+	}
+	if u := p.byFunc[p.key(fn)]; u != nil {
+		return &call{expr: expr, callees: []*unit{u}, static: true}
+	}
+	switch fn.FullName() {
+	case "(*sync.WaitGroup).Go", "time.AfterFunc": // in another goroutine
+		return nil
+	}
+	c := &call{expr: expr, waits: p.mayWait(fn, expr)}
+	for _, arg := range expr.Args {
+		if fn.Pkg() != nil && slices.Contains(silent, fn.Pkg().Path()) {
+			if _, function := underlying(info.TypeOf(arg)).(*types.Signature); !function {
+				continue
+			}
+		}
+		c.callees = append(c.callees, p.callbacks(info, arg)...)
+	}
+	if sel, ok := ast.Unparen(expr.Fun).(*ast.SelectorExpr); ok && info.Selections[sel] != nil && !(fn.Pkg() != nil && slices.Contains(silent, fn.Pkg().Path())) {
+		c.callees = append(c.callees, p.callbacks(info, sel.X)...)
+	}
+	if len(c.callees) == 0 && !c.waits {
+		return nil
+	}
+	return c
+}
+
+// callbacks returns the functions of the module that code outside of it may call if it gets an argument.
+func (p *Program) callbacks(info *types.Info, arg ast.Expr) (out []*unit) {
+	arg = ast.Unparen(arg)
+	t := info.TypeOf(arg)
+	if t == nil {
+		return nil
+	}
+	if lit, ok := arg.(*ast.FuncLit); ok {
+		return []*unit{p.byNode[lit]}
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Signature:
+		return p.values
+	case *types.Interface:
+		if u.NumMethods() == 0 {
+			for _, name := range []string{"String", "Error", "Format", "GoString", "MarshalJSON", "MarshalText"} {
+				out = append(out, p.methods[name]...)
+			}
+			return out
+		}
+		for i := range u.NumMethods() {
+			out = append(out, p.methods[u.Method(i).Name()]...)
+		}
+		return out
+	case *types.Pointer:
+		t = u.Elem()
+	}
+	n, ok := types.Unalias(t).(*types.Named)
+	if !ok {
+		return nil
+	}
+	for i := range n.NumMethods() {
+		if u := p.byFunc[p.key(n.Method(i))]; u != nil {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// silent are packages of the standard library that call functions which they get, but no methods of values.
+var silent = []string{"bytes", "cmp", "maps", "math", "math/bits", "runtime", "slices", "strconv", "strings", "sync", "sync/atomic", "unicode", "unsafe"}
+
+// prompt are packages of the standard library whose functions wait for nothing.
+var prompt = []string{
+	"bytes", "cmp", "container/heap", "container/list", "container/ring", "errors", "hash/crc32", "hash/crc64", "hash/fnv",
+	"hash/maphash", "iter", "maps", "math", "math/big", "math/bits", "math/cmplx", "math/rand", "math/rand/v2", "path",
+	"path/filepath", "regexp", "runtime", "slices", "sort", "strconv", "strings", "sync/atomic", "unicode", "unicode/utf16",
+	"unicode/utf8", "unique", "unsafe", "reflect", "encoding/binary", "encoding/hex", "encoding/base64", "crypto/sha256", "crypto/md5",
+}
+
+// mayWait reports whether a call of another module's function may wait for another goroutine, or for input or output.
+// Standard output and the standard logger are taken for prompt, unless the module puts something else in their place:
+// who reads them is another process. A sleep ends by itself, except among goroutines that testing/synctest watches.
+func (p *Program) mayWait(fn *types.Func, expr *ast.CallExpr) bool {
+	if fn.Pkg() == nil {
+		return false // the method of an error
+	}
+	switch path := fn.Pkg().Path(); path {
+	case "fmt":
+		if strings.HasPrefix(fn.Name(), "Print") || strings.HasPrefix(fn.Name(), "Fprint") && p.standard(expr) {
+			return p.redirects
+		}
+		return !strings.HasPrefix(fn.Name(), "Sprint") && fn.Name() != "Errorf" && !strings.HasPrefix(fn.Name(), "Append")
+	case "log":
+		return fn.Signature().Recv() != nil || !strings.HasPrefix(fn.Name(), "Print") || p.redirects
+	case "time":
+		return fn.Name() == "Sleep" && p.bubbles
+	case "context":
+		return false
+	case "sync":
+		switch fn.FullName() {
+		case "(*sync.WaitGroup).Wait", "(*sync.Cond).Wait", "(*sync.Once).Do":
+			return true
+		}
+		return strings.HasPrefix(fn.Name(), "Once") || strings.HasPrefix(fn.FullName(), "(sync.Locker)")
+	case "testing":
+		switch fn.Name() {
+		case "Run", "RunParallel", "Parallel":
+			return true
+		}
+		return false
+	case "os":
+		return fn.Name() != "Getenv" && fn.Name() != "LookupEnv"
+	default:
+		return !slices.Contains(prompt, path)
+	}
+}
+
+// neverReturns reports whether a call does not return.
+func neverReturns(info *types.Info, call *ast.CallExpr) bool {
+	if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok {
+		_, builtin := info.Uses[id].(*types.Builtin)
+		return builtin && id.Name == "panic"
+	}
+	if fn := calledFunc(info, call); fn != nil {
+		switch fn.FullName() {
+		case "os.Exit", "runtime.Goexit", "log.Fatal", "log.Fatalf", "log.Fatalln",
+			"(*testing.common).Fatal", "(*testing.common).Fatalf", "(*testing.common).FailNow",
+			"(*testing.common).Skip", "(*testing.common).Skipf", "(*testing.common).SkipNow":
+			return true
+		}
+	}
+	return false
+}
+
+// standard reports whether the first argument of a call is standard output or standard error.
+func (p *Program) standard(expr *ast.CallExpr) bool {
+	if len(expr.Args) == 0 {
+		return false
+	}
+	sel, ok := ast.Unparen(expr.Args[0]).(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != "Stdout" && sel.Sel.Name != "Stderr" {
+		return false
+	}
+	id, ok := sel.X.(*ast.Ident)
+	return ok && id.Name == "os"
+}
+
+// findOutputs finds out whether the module reads its own output, and whether it uses testing/synctest.
+func (p *Program) findOutputs() {
+	for _, f := range p.files {
+		for _, imported := range f.syntax.Imports {
+			p.bubbles = p.bubbles || imported.Path.Value == `"testing/synctest"`
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.Ident:
+				if fn, ok := f.pkg.TypesInfo.Uses[n].(*types.Func); ok {
+					name := fn.FullName()
+					p.redirects = p.redirects || name == "os.Pipe" || name == "log.SetOutput"
+				}
+			case *ast.AssignStmt:
+				for _, left := range n.Lhs {
+					if sel, ok := ast.Unparen(left).(*ast.SelectorExpr); ok {
+						v, ok := f.pkg.TypesInfo.Uses[sel.Sel].(*types.Var)
+						p.redirects = p.redirects || ok && v.Pkg() != nil && v.Pkg().Path() == "os" && strings.HasPrefix(v.Name(), "Std")
+					}
+				}
+			}
+			return true
+		})
+	}
+}

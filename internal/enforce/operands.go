@@ -1,0 +1,80 @@
+package enforce
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+)
+
+// operands returns the expressions in a step that may wait whose accesses come before the wait: operands of the one
+// operation that waits. Held locks are paused after the last of them. It returns false if an access of a planned
+// variable may come later, or more than one operation may wait.
+func (plan *Plan) operands(u *unit, s *step) (out []ast.Expr, ok bool) {
+	if len(s.parts) != 1 {
+		return nil, false
+	}
+	var all []ast.Expr
+	waits := 0
+	take := func(operands ...ast.Expr) {
+		waits++
+		all = operands
+	}
+	inspectOwn(s.parts[0], func(n ast.Node) {
+		switch n := n.(type) {
+		case *ast.SendStmt:
+			take(n.Chan, n.Value)
+		case *ast.UnaryExpr:
+			if n.Op == token.ARROW {
+				take(n.X)
+			}
+		case *ast.CallExpr:
+			i := slices.IndexFunc(s.calls, func(c *call) bool { return c.expr == n })
+			if i < 0 || !plan.waitsCall(s.calls[i]) {
+				return
+			}
+			take(n.Args...)
+			if sel, isSelector := ast.Unparen(n.Fun).(*ast.SelectorExpr); isSelector && u.info().Selections[sel] != nil {
+				switch underlying(u.info().TypeOf(sel.X)).(type) {
+				case *types.Pointer, *types.Interface:
+					all = append([]ast.Expr{sel.X}, all...)
+				}
+			}
+		}
+	})
+	if waits != 1 {
+		return nil, false
+	}
+	for _, a := range plan.p.accessesIn(u.info(), s.parts[0]) {
+		if a.made || !slices.Contains(plan.names, a.variable) {
+			continue
+		}
+		i := slices.IndexFunc(all, func(e ast.Expr) bool { return e.Pos() <= a.at && a.at < e.End() })
+		if i < 0 {
+			return nil, false
+		}
+		if t := u.info().Types[all[i]]; !t.IsValue() || isTuple(t.Type) || isUntyped(t.Type) {
+			return nil, false
+		}
+		if !slices.Contains(out, all[i]) {
+			out = append(out, all[i])
+		}
+	}
+	slices.SortFunc(out, func(a, b ast.Expr) int { return int(a.Pos() - b.Pos()) })
+	return out, true
+}
+
+func isTuple(t types.Type) bool {
+	_, ok := t.(*types.Tuple)
+	return ok
+}
+
+func isUntyped(t types.Type) bool {
+	b, ok := t.(*types.Basic)
+	return ok && b.Info()&types.IsUntyped != 0
+}
+
+// waitsCall reports whether a call may wait, unless it is told what is held.
+func (plan *Plan) waitsCall(c *call) bool {
+	return !c.static && (c.waits || slices.ContainsFunc(c.callees, func(u *unit) bool { return plan.needs[u.number][waiting] }))
+}

@@ -1,0 +1,186 @@
+package enforce
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/heal"
+)
+
+// recorded makes a profile of events in a module. Each event is thread, op and a marked line.
+func recorded(t *testing.T, p *Program, file, function string, events []string) *Profile {
+	t.Helper()
+	name := filepath.Join(p.root, file)
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	symbols := heisen.NewSymbols()
+	r, err := p.NewRecorder(symbols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []heisen.Record
+	for _, e := range events {
+		word := strings.Fields(e)
+		line := 0
+		for i, l := range strings.Split(string(text), "\n") {
+			if strings.Contains(l, "// "+word[2]+":") {
+				line = i + 1
+			}
+		}
+		if line == 0 {
+			t.Fatalf("no line %s", word[2])
+		}
+		site := symbols.AddSite(heisen.SiteInfo{Frames: []heisen.Frame{{Func: function, File: name, Line: line}}})
+		op := map[string]heisen.Op{"r": heisen.Read, "w": heisen.Write}[word[1]]
+		records = append(records, heisen.Record{Op: op, Thread: heisen.Thread(word[0][0] - '0'), Object: 0x1000, Site: site})
+	}
+	r.HandleRecords(records)
+	profile, notes, err := r.Finish()
+	if err != nil || len(notes) > 0 {
+		t.Fatal(err, notes)
+	}
+	return profile
+}
+
+// TestProfile: a recorded profile is written, read, merged and applied to a source in which its functions have moved or
+// changed.
+func TestProfile(t *testing.T) {
+	source := func(before, condition string) map[string]string {
+		text := strings.Replace(figure1, "func foo", before+"func foo", 1)
+		return map[string]string{"main.go": strings.Replace(text, "pointer != nil {", condition+" {", 1)}
+	}
+	p := module(t, source("", "pointer != nil"))
+	first := recorded(t, p, "main.go", "main.foo", []string{"1 r test", "2 r test", "1 r use", "2 r use"})
+	var b bytes.Buffer
+	if err := first.Encode(&b); err != nil {
+		t.Fatal(err)
+	}
+	again, err := DecodeProfile(bytes.NewReader(b.Bytes()))
+	if err != nil || !reflect.DeepEqual(first, again) {
+		t.Fatalf("%v\n%s", err, &b)
+	}
+	v := first.Pairs.Atomic()
+	if len(v) != 1 || v[0].Name != "example.com/m.pointer" || len(v[0].Pairs) != 1 || v[0].Pairs[0].Mode != heal.Shared {
+		t.Fatalf("%+v", v)
+	}
+	if at := v[0].Pairs[0].First; at.Line != 5 || at.Op != heisen.Read || at.File != "main.go" {
+		t.Errorf("first at %+v", at)
+	}
+
+	// A run in which the pair is not atomic counts.
+	again.Merge(recorded(t, p, "main.go", "main.foo", []string{"1 r test", "2 w clear", "1 r use", "2 r test"}))
+	for _, v := range again.Pairs.Atomic() {
+		if slices.ContainsFunc(v.Pairs, func(pair heal.ProfiledPair) bool { return pair.First.Line == 5 && pair.Second.Line == 6 }) {
+			t.Errorf("after merging: %+v", v)
+		}
+	}
+
+	moved := module(t, source("// It has moved.\n\n\n", "pointer != nil"))
+	current, stale, err := moved.Current(first)
+	if err != nil || len(stale) > 0 {
+		t.Fatal(err, stale)
+	}
+	if pl := plan(t, moved, current); len(pl.Refused) > 0 || len(pl.Variables) != 1 || pl.Variables[0].Pairs != 1 {
+		t.Errorf("moved: %v %v", pl.Variables, pl.Refused)
+	}
+	changed := module(t, source("", "nil != pointer"))
+	current, stale, err = changed.Current(first)
+	if err != nil || len(current.Atomic()) > 0 {
+		t.Fatal(err, current.Atomic())
+	}
+	if want := "main.go:7: example.com/m.foo has changed since the profile was made"; !slices.Equal(stale, []string{want}) {
+		t.Errorf("stale %q", stale)
+	}
+	// A profile of the new source takes the place of the old one.
+	first.Merge(recorded(t, changed, "main.go", "main.foo", []string{"1 r test", "2 r test", "1 r test"}))
+	if v := first.Pairs.Atomic(); len(v) != 1 || len(v[0].Pairs) != 1 || v[0].Pairs[0].Second.Line != 5 {
+		t.Errorf("%+v", v)
+	}
+}
+
+// TestAliased: a variable that is accessed by another name, or only perhaps, is in no profile.
+func TestAliased(t *testing.T) {
+	p := module(t, map[string]string{"main.go": `package main
+
+var x, y int
+
+var p = &y
+
+func f() {
+	x = 1 // x:
+	*p = 2 // other:
+	x, y = y, x // both:
+}
+
+func main() { f() }
+`})
+	symbols := heisen.NewSymbols()
+	r, err := p.NewRecorder(symbols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := func(line int) heisen.Site {
+		return symbols.AddSite(heisen.SiteInfo{Frames: []heisen.Frame{{Func: "main.f", File: filepath.Join(p.root, "main.go"), Line: line}}})
+	}
+	a, b, other := site(8), site(10), site(12)
+	for thread := heisen.Thread(1); thread < 3; thread++ {
+		for _, rec := range []heisen.Record{
+			{Op: heisen.Write, Object: 0x1000, Site: a}, {Op: heisen.Write, Object: 0x1000, Site: other},
+			{Op: heisen.Write, Object: 0x2000, Site: b}, {Op: heisen.Write, Object: 0x2000, Site: b},
+			{Op: heisen.Write, Object: 0x3000, Site: b}, {Op: heisen.Write, Object: 0x3000, Site: a},
+		} {
+			rec.Thread = thread
+			r.HandleRecords([]heisen.Record{rec})
+		}
+	}
+	_, notes, err := r.Finish()
+	if want := []string{"main.go:12: example.com/m.x is accessed by another name and left out"}; err != nil || !slices.Equal(notes, want) {
+		t.Errorf("%v %q", err, notes)
+	}
+}
+
+func TestWrongProfile(t *testing.T) {
+	for text, want := range map[string]string{
+		"{":                           "unexpected end",
+		`{"format":"heisen profile"}`: `format "heisen profile"`,
+		`{"format":"heisen profile of passing runs","version":2}`: "version 2, want 1",
+		`{"format":"heisen profile of passing runs","version":1}`: "invalid profile",
+		`{"format":"heisen profile of passing runs","version":1,"functions":{"f":{"file":"../x.go","line":1,"hash":""}},"pairs":{"format":"heisen profile","version":2}}`:                                                                                         `function "f"`,
+		`{"format":"heisen profile of passing runs","version":1,"pairs":{"format":"heisen profile","version":2,"variables":[{"name":"x","pairs":[{"first":{"func":"f","file":"a.go","line":1},"second":{"func":"f","file":"a.go","line":1},"atomic":"read"}]}]}}`: "is in no function",
+	} {
+		if _, err := DecodeProfile(strings.NewReader(text)); !errors.Is(err, ErrProfile) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// FuzzDecodeProfile: what is read is written and read again as the same.
+func FuzzDecodeProfile(f *testing.F) {
+	f.Add(`{"format":"heisen profile of passing runs","version":1,"functions":{"m.f":{"file":"a.go","line":3,"hash":"` + strings.Repeat("0", 64) + `"}},"pairs":{"format":"heisen profile","version":2,"variables":[{"name":"x","pairs":[{"first":{"func":"m.f","file":"a.go","line":1,"op":"read"},"second":{"func":"m.f","file":"a.go","line":2,"op":"write"},"atomic":"exclusive"}]}]}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := DecodeProfile(strings.NewReader(text))
+		if err != nil {
+			if !errors.Is(err, ErrProfile) {
+				t.Fatal(err)
+			}
+			return
+		}
+		var b bytes.Buffer
+		if err := p.Encode(&b); err != nil {
+			t.Fatal(err)
+		}
+		again, err := DecodeProfile(bytes.NewReader(b.Bytes()))
+		if err != nil || !reflect.DeepEqual(p, again) {
+			t.Fatalf("%v: %s", err, &b)
+		}
+	})
+}

@@ -1,0 +1,127 @@
+package enforce
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/heal"
+)
+
+// Recorder makes a Profile of the events of one run. It is a heisen.Detector without findings.
+type Recorder struct {
+	*heal.Profiler
+	p       *Program
+	symbols *heisen.Symbols
+	aliased map[string]string // variables that are accessed by another name, and where
+}
+
+// NewRecorder returns a Recorder for a stream with the given symbols.
+func (p *Program) NewRecorder(symbols *heisen.Symbols) (*Recorder, error) {
+	r := &Recorder{p: p, symbols: symbols, aliased: map[string]string{}}
+	var err error
+	r.Profiler, err = heal.NewProfiler(symbols, heal.WithUses(r.variable))
+	return r, err
+}
+
+// variable names the variable that is accessed at the given places, if there is exactly one.
+func (r *Recorder) variable(uses []heal.Use) string {
+	var common []string
+	all := map[string]bool{}
+	other := ""
+	first := true
+	for _, use := range uses {
+		names, at := r.names(use)
+		if at == "" {
+			continue
+		}
+		if len(names) == 0 {
+			other = at
+			continue
+		}
+		for _, name := range names {
+			all[name] = true
+		}
+		if first {
+			common, first = names, false
+		} else {
+			common = slices.DeleteFunc(slices.Clone(common), func(n string) bool { return !slices.Contains(names, n) })
+		}
+	}
+	if other != "" { // not by its name
+		if len(common) == 1 {
+			r.aliased[common[0]] = other
+		}
+		return ""
+	}
+	if len(common) != 1 {
+		return ""
+	}
+	return common[0]
+}
+
+// names returns the variables that may be accessed at a place, and the place in the module, which is empty if the
+// access is one of other code.
+func (r *Recorder) names(use heal.Use) (names []string, at string) {
+	for _, f := range r.symbols.Site(use.Site).Frames {
+		if r.p.files[f.File] != nil {
+			names := r.p.sites[place{f.File, f.Line}][use.Write]
+			if names == nil {
+				names = []string{}
+			}
+			return names, fmt.Sprintf("%s:%d", r.p.relative(f.File), f.Line)
+		}
+		if !strings.HasPrefix(f.Func, "sync/atomic.") && !strings.HasPrefix(f.Func, "runtime.") && !strings.HasPrefix(f.Func, "internal/runtime/") {
+			return nil, ""
+		}
+	}
+	return nil, ""
+}
+
+// Finish returns the profile of the run, and a line for each variable that is left out because it was accessed by
+// another name.
+func (r *Recorder) Finish() (*Profile, []string, error) {
+	pairs, err := r.Profiler.Profile()
+	if err != nil {
+		return nil, nil, err
+	}
+	w := &writer{p: r.p, texts: map[string][]byte{}}
+	out := &Profile{Functions: map[string]Function{}}
+	out.Pairs = pairs.Rewrite(func(variable string, at heal.Location) (heal.Location, bool) {
+		if r.aliased[variable] != "" {
+			return at, false
+		}
+		u := r.p.unitAt(at.File, at.Line)
+		if u == nil {
+			return at, false
+		}
+		name := r.p.name(u)
+		f, ok := out.Functions[name]
+		if !ok {
+			f = r.p.describe(u, w.text(u.file.name))
+			out.Functions[name] = f
+		}
+		at.Func, at.File, at.Line = name, f.File, at.Line-f.Line+1
+		return at, true
+	})
+	var notes []string
+	for _, name := range slices.Sorted(maps.Keys(r.aliased)) {
+		notes = append(notes, fmt.Sprintf("%s: %s is accessed by another name and left out", r.aliased[name], name))
+	}
+	return out, notes, w.fail
+}
+
+// unitAt returns a function that has a line, the one around literals.
+func (p *Program) unitAt(file string, line int) *unit {
+	for _, u := range p.units {
+		if u.file.name != file {
+			continue
+		}
+		if first, last := p.lines(u.node); u.parent == nil && first <= line && line <= last {
+			return u
+		}
+	}
+	return nil
+}

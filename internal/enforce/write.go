@@ -1,0 +1,543 @@
+package enforce
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"go/version"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/heisen-go/heisen/heal"
+)
+
+// Names in the source that is written.
+const (
+	lockPath  = "heisen.invalid/lock" // the module with package lock and the locks of the variables
+	lockName  = "heisenlock"          // by which it is imported
+	heldName  = "heisenHeld"
+	outerName = "heisenOuter"
+	suffix    = "_heisenHeld" // of functions that are told what their callers hold
+)
+
+// edit replaces a part of a file.
+type edit struct {
+	first, last int // offsets
+	text        string
+	order       int // of several edits at one place
+}
+
+// writer writes the operations of a plan into the source.
+type writer struct {
+	plan   *Plan
+	p      *Program
+	texts  map[string][]byte
+	edits  map[string][]edit
+	append map[string]string // at the end of a file
+	fail   error
+}
+
+// Files returns the changed files of the program, by their absolute names. Lines keep their numbers.
+func (plan *Plan) Files() (map[string][]byte, error) {
+	w := &writer{plan: plan, p: plan.p, texts: map[string][]byte{}, edits: map[string][]edit{}, append: map[string]string{}}
+	for i := range plan.p.units {
+		w.unit(i)
+	}
+	if w.fail != nil {
+		return nil, w.fail
+	}
+	return w.apply()
+}
+
+func (w *writer) text(name string) []byte {
+	text, ok := w.texts[name]
+	if !ok {
+		var err error
+		if text, err = os.ReadFile(name); err != nil {
+			w.fail = err
+		}
+		w.texts[name] = text
+	}
+	return text
+}
+
+// replace adds an edit.
+func (w *writer) replace(first, last token.Pos, text string) {
+	a, b := w.p.fset.PositionFor(first, false), w.p.fset.PositionFor(last, false)
+	w.text(a.Filename)
+	w.edits[a.Filename] = append(w.edits[a.Filename], edit{a.Offset, b.Offset, text, len(w.edits[a.Filename])})
+}
+
+func (w *writer) insert(at token.Pos, text string) { w.replace(at, at, text) }
+
+// source returns the source of a node.
+func (w *writer) source(n ast.Node) string {
+	a, b := w.p.fset.PositionFor(n.Pos(), false), w.p.fset.PositionFor(n.End(), false)
+	return string(w.text(a.Filename)[a.Offset:b.Offset])
+}
+
+// apply makes the edits.
+func (w *writer) apply() (map[string][]byte, error) {
+	out := map[string][]byte{}
+	for name, edits := range w.edits {
+		f := w.p.files[name]
+		at := w.p.fset.PositionFor(f.syntax.Name.End(), false)
+		edits = append(edits, edit{at.Offset, at.Offset, fmt.Sprintf("; import %s %q", lockName, lockPath), 0})
+		slices.SortStableFunc(edits, func(a, b edit) int {
+			return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.last, b.last), cmp.Compare(a.order, b.order))
+		})
+		var text []byte
+		old, last := w.text(name), 0
+		for _, e := range edits {
+			if e.first < last {
+				return nil, fmt.Errorf("%s: changes overlap", name)
+			}
+			text = append(append(text, old[last:e.first]...), e.text...)
+			last = e.last
+		}
+		text = append(text, old[last:]...)
+		if more := w.append[name]; more != "" {
+			if len(text) > 0 && text[len(text)-1] != '\n' {
+				text = append(text, '\n')
+			}
+			text = append(text, more...)
+		}
+		out[name] = text
+	}
+	return out, w.fail
+}
+
+// lockOf returns the expression for the lock of a variable.
+func (w *writer) lockOf(name string) string {
+	return fmt.Sprintf("&%s.V%d", lockName, slices.Index(w.plan.names, name))
+}
+
+// unit writes the operations of a function.
+func (w *writer) unit(i int) {
+	u := w.p.units[i]
+	names := w.names(i)
+	threaded := w.plan.threaded(i)
+	last := "" // what is passed on
+	if threaded {
+		last = outerName
+	}
+	var declared strings.Builder
+	for n := range names {
+		held := fmt.Sprintf("%s%d", heldName, n)
+		switch {
+		case n > 0:
+			fmt.Fprintf(&declared, " %s := %s%d.Inner();", held, heldName, n-1)
+		case threaded:
+			fmt.Fprintf(&declared, " %s := %s.Inner();", held, outerName)
+		default:
+			fmt.Fprintf(&declared, " var %s %s.Held;", held, lockName)
+		}
+		fmt.Fprintf(&declared, " defer %s.Release();", held)
+		last = "&" + held
+	}
+	if declared.Len() > 0 {
+		w.insert(u.body.Lbrace+1, declared.String())
+		for _, d := range u.flow.defers {
+			if w.p.lockOf(u.info(), d.Call) != nil && len(w.plan.functions[i].Locks) > 0 {
+				continue // an unlock needs nothing
+			}
+			text := ""
+			for n := range names {
+				text += fmt.Sprintf("; defer %s%d.Release()", heldName, n)
+			}
+			w.insert(d.End(), text)
+		}
+	}
+	resume := w.resumes(u)
+	for _, s := range u.flow.steps {
+		w.step(i, s, names, last, resume[s.id])
+	}
+	if threaded {
+		w.parameter(u)
+	}
+}
+
+// names returns the variables for which a function has a Held, in the order of these.
+func (w *writer) names(i int) (names []string) {
+	for name, pl := range w.plan.result.Placements[i] {
+		if len(pl.Acquisitions) > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// resumes returns the steps before which what has been paused is resumed.
+func (w *writer) resumes(u *unit) map[int]bool {
+	out := map[int]bool{}
+	for _, e := range u.flow.edges {
+		if w.pauses(u, u.flow.steps[e[0]]) {
+			out[e[1]] = true
+		}
+	}
+	return out
+}
+
+// pauses reports whether held locks are paused before a step.
+func (w *writer) pauses(u *unit, s *step) bool {
+	if s.before.kind == deferred || len(w.plan.all(u.number, s.id)) == 0 {
+		return false
+	}
+	if w.plan.waitsIn(s) {
+		return true
+	}
+	return s.lock != nil && !s.lock.release && !s.lock.try && w.lockCall(u, s) == ""
+}
+
+// lockCall returns the operand of LockOther or RLockOther for a step that is a call of Lock or RLock; empty if it is
+// something else.
+func (w *writer) lockCall(u *unit, s *step) string {
+	if len(s.parts) != 1 || len(s.calls) > 0 {
+		return ""
+	}
+	e, ok := s.parts[0].(*ast.ExprStmt)
+	if !ok || ast.Unparen(e.X) != s.lock.call {
+		return ""
+	}
+	sel := ast.Unparen(s.lock.call.Fun).(*ast.SelectorExpr)
+	t := u.info().TypeOf(sel.X)
+	ptr, pointer := t.Underlying().(*types.Pointer)
+	if pointer {
+		t = ptr.Elem()
+	}
+	for _, method := range []string{"Lock", "TryLock", "RLock", "TryRLock"} {
+		obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(t), true, u.file.pkg.Types, method)
+		if fn, ok := obj.(*types.Func); ok && (fn.Pkg() == nil || fn.Pkg().Path() != "sync") || obj == nil && !strings.Contains(method, "R") {
+			return ""
+		}
+	}
+	if pointer {
+		return w.source(sel.X)
+	}
+	return "&" + w.source(sel.X)
+}
+
+// step writes the operations before a step, and those that replace it.
+func (w *writer) step(i int, s *step, names []string, last string, resume bool) {
+	u := w.p.units[i]
+	var ops []string
+	if resume && last != "" {
+		ops = append(ops, strings.TrimPrefix(last, "&")+".Resume()")
+	}
+	ops = append(ops, w.operations(i, s, names)...)
+	operands := w.operands(u, s)
+	if w.pauses(u, s) && last != "" && len(operands) == 0 {
+		ops = append(ops, strings.TrimPrefix(last, "&")+".Pause()")
+	}
+	if len(ops) > 0 {
+		w.at(s.before, strings.Join(ops, "; "))
+	}
+	if len(w.plan.all(i, s.id)) == 0 || last == "" {
+		return
+	}
+	for n, e := range operands {
+		if n < len(operands)-1 {
+			w.insert(e.Pos(), lockName+".Value(")
+			w.insert(e.End(), ")")
+		} else {
+			w.insert(e.Pos(), lockName+".Pausing("+last+", ")
+			w.insert(e.End(), ")")
+		}
+	}
+	if s.lock != nil && !s.lock.release && !s.lock.try && s.before.kind != deferred {
+		if operand := w.lockCall(u, s); operand != "" && !w.plan.waitsIn(s) {
+			method := "LockOther"
+			if s.lock.shared {
+				method = "RLockOther"
+			}
+			w.replace(s.lock.call.Pos(), s.lock.call.End(), fmt.Sprintf("%s.%s(%s)", strings.TrimPrefix(last, "&"), method, operand))
+		}
+	}
+	for _, c := range s.calls {
+		if c.static && w.plan.threaded(c.callees[0].number) {
+			w.pass(u, c, last)
+		}
+	}
+}
+
+// operands returns the operands after whose evaluation held locks are paused, instead of before the step.
+func (w *writer) operands(u *unit, s *step) []ast.Expr {
+	if !w.pauses(u, s) || !slices.ContainsFunc(w.plan.names, func(name string) bool { return w.plan.uses(u.number, name, s.id) }) {
+		return nil
+	}
+	all, _ := w.plan.operands(u, s)
+	return all
+}
+
+// operations returns the operations on inserted locks before a step.
+func (w *writer) operations(i int, s *step, names []string) (ops []string) {
+	held := func(name string) string { return fmt.Sprintf("%s%d", heldName, slices.Index(names, name)) }
+	type acquisition struct {
+		name string
+		heal.Acquisition
+	}
+	var acquired []acquisition
+	for _, name := range names {
+		pl := w.plan.result.Placements[i][name]
+		var released []string
+		for _, r := range pl.Releases {
+			if r.To != s.id || s.before.kind == deferred {
+				continue
+			}
+			op := ""
+			switch {
+			case r.Hold >= 0:
+				op = fmt.Sprintf("%s.Unhold(%d)", held(name), r.Hold)
+			case r.Access != r.From && w.plan.ends[endKey{i, name, r.From}]:
+				op = fmt.Sprintf("%s.Degrade(%d, %s)", held(name), r.From, w.mode(heal.Free))
+			default:
+				op = fmt.Sprintf("%s.Degrade(%d, %s)", held(name), r.Access, w.mode(r.Left))
+			}
+			if !slices.Contains(released, op) {
+				released = append(released, op)
+			}
+		}
+		slices.Sort(released)
+		ops = append(ops, released...)
+		for _, a := range pl.Acquisitions {
+			if a.Node == s.id {
+				acquired = append(acquired, acquisition{name, a})
+			}
+		}
+		if w.plan.ends[endKey{i, name, s.id}] {
+			acquired = append(acquired, acquisition{name, heal.Acquisition{Node: s.id, Mode: heal.Shared, Hold: -1}})
+		}
+	}
+	slices.SortFunc(acquired, func(a, b acquisition) int {
+		return cmp.Or(cmp.Compare(b.Rank, a.Rank), cmp.Compare(a.name, b.name), cmp.Compare(b.Hold, a.Hold))
+	})
+	for _, a := range acquired {
+		if a.Hold >= 0 {
+			ops = append(ops, fmt.Sprintf("%s.Hold(%s, %s, %d)", held(a.name), w.lockOf(a.name), w.mode(a.Mode), a.Hold))
+		} else {
+			ops = append(ops, fmt.Sprintf("%s.Acquire(%s, %s, %d)", held(a.name), w.lockOf(a.name), w.mode(a.Mode), a.Node))
+		}
+	}
+	return ops
+}
+
+func (w *writer) mode(m heal.Mode) string {
+	name := m.String()
+	return lockName + "." + strings.ToUpper(name[:1]) + name[1:]
+}
+
+// at writes operations at a spot.
+func (w *writer) at(at spot, ops string) {
+	switch at.kind {
+	case statement:
+		w.insert(at.pos, ops+"; ")
+	case start:
+		w.insert(at.pos, " "+ops+";")
+	case ending:
+		w.insert(at.pos, "; "+ops+" ")
+	case condition:
+		w.insert(at.pos, "func() bool { "+ops+"; return true }() && (")
+		w.insert(at.end, ")")
+	case elseIf:
+		w.insert(at.pos, "{ "+ops+"; ")
+		w.insert(at.end, " }")
+	case jumps:
+		for _, jump := range at.jumps {
+			w.at(jump, ops)
+		}
+	}
+}
+
+// pass passes on what is held to a function that is called.
+func (w *writer) pass(u *unit, c *call, last string) {
+	if _, literal := ast.Unparen(c.expr.Fun).(*ast.FuncLit); !literal {
+		fun := ast.Unparen(c.expr.Fun)
+		switch e := fun.(type) {
+		case *ast.IndexExpr:
+			fun = e.X
+		case *ast.IndexListExpr:
+			fun = e.X
+		}
+		if sel, ok := fun.(*ast.SelectorExpr); ok {
+			fun = sel.Sel
+		}
+		w.insert(fun.End(), suffix)
+	}
+	text := last
+	if len(c.expr.Args) > 0 {
+		text += ", "
+	}
+	w.insert(c.expr.Lparen+1, text)
+}
+
+// parameter gives a function the parameter that tells what its callers hold, and writes a function with its name that
+// calls it, for other callers.
+func (w *writer) parameter(u *unit) {
+	text := fmt.Sprintf("%s *%s.Held", outerName, lockName)
+	params := u.typ.Params
+	if len(params.List) > 0 {
+		if len(params.List[0].Names) == 0 {
+			text = "_ *" + lockName + ".Held" // not reached: the parameters get names below
+		}
+		text += ", "
+	}
+	if u.node != u.decl {
+		w.unnamed(params, fmt.Sprintf("%s *%s.Held", outerName, lockName), text)
+		return
+	}
+	w.unnamed(params, fmt.Sprintf("%s *%s.Held", outerName, lockName), text)
+	w.insert(u.decl.Name.End(), suffix)
+	w.append[u.file.name] += w.wrapper(u)
+}
+
+// unnamed writes a parameter before others, which get names if they have none.
+func (w *writer) unnamed(params *ast.FieldList, first, text string) {
+	if len(params.List) == 0 || len(params.List[0].Names) > 0 {
+		w.insert(params.Opening+1, text)
+		return
+	}
+	w.insert(params.Opening+1, first+", ")
+	for _, field := range params.List {
+		w.insert(field.Pos(), "_ ")
+	}
+}
+
+// wrapper returns the function that keeps the name of u and calls it.
+func (w *writer) wrapper(u *unit) string {
+	d := u.decl
+	var b strings.Builder
+	b.WriteString("\nfunc ")
+	callee := d.Name.Name + suffix
+	if d.Recv != nil {
+		fmt.Fprintf(&b, "(heisenReceiver %s) ", w.source(d.Recv.List[0].Type))
+		callee = "heisenReceiver." + callee
+	}
+	b.WriteString(d.Name.Name)
+	if d.Type.TypeParams != nil {
+		var names []string
+		for _, f := range d.Type.TypeParams.List {
+			for _, n := range f.Names {
+				names = append(names, n.Name)
+			}
+		}
+		b.WriteString(w.source(d.Type.TypeParams))
+		callee += "[" + strings.Join(names, ", ") + "]"
+	}
+	args := []string{"nil"}
+	b.WriteString("(")
+	n := 0
+	for _, f := range d.Type.Params.List {
+		typ := w.source(f.Type)
+		for range max(len(f.Names), 1) {
+			if n > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, "heisen%d %s", n, typ)
+			arg := fmt.Sprintf("heisen%d", n)
+			if strings.HasPrefix(typ, "...") {
+				arg += "..."
+			}
+			args = append(args, arg)
+			n++
+		}
+	}
+	b.WriteString(") ")
+	results := d.Type.Results
+	if results != nil {
+		b.WriteString(w.source(results) + " ")
+	}
+	b.WriteString("{ ")
+	if results != nil && len(results.List) > 0 {
+		b.WriteString("return ")
+	}
+	fmt.Fprintf(&b, "%s(%s) }\n", callee, strings.Join(args, ", "))
+	return b.String()
+}
+
+// Write writes changed copies of files, the locks, and a file overlay.json for the -overlay flag of the go command to a
+// folder, which it makes. It returns the path of overlay.json.
+func (plan *Plan) Write(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	files, err := plan.Files()
+	if err != nil {
+		return "", err
+	}
+	locks, err := heal.LockSource()
+	if err != nil {
+		return "", err
+	}
+	folder := filepath.Join(dir, "lock")
+	replaced := map[string]string{}
+	written := map[string][]byte{
+		filepath.Join(folder, "go.mod"):       []byte("module " + lockPath + "\n\ngo " + plan.p.version + "\n"),
+		filepath.Join(folder, "variables.go"): plan.variables(),
+	}
+	for name, text := range locks {
+		if version.Compare("go"+plan.p.version, "go1.22") < 0 { // the module may not require more than the main module
+			text = append([]byte("//go:build go1.22\n\n"), text...)
+		}
+		written[filepath.Join(folder, name)] = text
+	}
+	module, err := os.ReadFile(filepath.Join(plan.p.root, "go.mod"))
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(filepath.Join(plan.p.root, "vendor", "modules.txt")); err == nil {
+		return "", fmt.Errorf("%s has a vendor folder, which an overlay cannot change", plan.p.root)
+	}
+	module = fmt.Appendf(module, "\nrequire %s v0.0.0\nreplace %[1]s => %[2]q\n", lockPath, folder)
+	files[filepath.Join(plan.p.root, "go.mod")] = module
+	for name, text := range files {
+		copied := filepath.Join(dir, "source", strings.ReplaceAll(plan.p.relative(name), "/", "_"))
+		written[copied] = text
+		replaced[name] = copied
+	}
+	overlay, err := json.MarshalIndent(map[string]map[string]string{"Replace": replaced}, "", "\t")
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(dir, "overlay.json")
+	written[name] = append(overlay, '\n')
+	for _, name := range slices.Sorted(maps.Keys(written)) {
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(name, written[name], 0o666); err != nil {
+			return "", err
+		}
+	}
+	return name, nil
+}
+
+// variables returns a file with the locks of the variables.
+func (plan *Plan) variables() []byte {
+	var b strings.Builder
+	b.WriteString("package lock\n\n// The locks of variables.\nvar (\n")
+	for i, name := range plan.names {
+		fmt.Fprintf(&b, "\tV%d Lock // %s\n", i, name)
+	}
+	b.WriteString(")\n")
+	b.WriteString(operandFunctions)
+	return []byte(b.String())
+}
+
+const operandFunctions = `
+// Value returns v. Its argument is evaluated in the order of calls.
+func Value[T any](v T) T { return v }
+
+// Pausing returns v. What h holds is paused once v has been evaluated.
+func Pausing[T any](h *Held, v T) T {
+	h.Pause()
+	return v
+}
+`
