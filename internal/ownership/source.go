@@ -72,6 +72,8 @@ type function struct {
 	unknownCallers bool
 	callers        []*call
 	accesses       []*access
+	alone          map[ssa.Instruction]bool // when no other goroutine runs, see alone.go
+	keepsTo        map[ssa.Instruction]bool // stores to local objects, see local.go
 }
 
 func newAnalysis(ctx context.Context, loaded *ssaload.Loaded) (*analysis, error) {
@@ -117,6 +119,8 @@ func newAnalysis(ctx context.Context, loaded *ssaload.Loaded) (*analysis, error)
 		a.exposeInstances(in)
 	}
 	a.exposeWidened()
+	a.findAlone()
+	a.findLocal()
 	return a, ctx.Err()
 }
 
