@@ -78,7 +78,7 @@ func (a *analysis) findAlone() {
 				changed = true
 			}
 			s.starts[f], s.leaves[f] = s.starts[f] || starts, s.leaves[f] || leaves
-			if s.leaves[f] && f.unknownCallers && !s.unknown && !f.isMain() {
+			if s.leaves[f] && f.unknownCallers && !s.unknown && !f.isMain() && !f.initializes {
 				s.unknown, changed = true, true
 			}
 		}
@@ -360,6 +360,9 @@ func (s *spawning) called(call *ssa.CallCommon) bool {
 	if f := s.a.functionOf(callee); f != nil {
 		return s.leaves[f]
 	}
+	if callee.Object() == nil && callee.Name() == "init" && callee.Parent() == nil {
+		return false // the initialization of another package, see startsEarly
+	}
 	if synchronizes(callee) && !strings.HasPrefix(fullName(callee), "(*sync.WaitGroup).Go") {
 		switch callee.Name() {
 		case "Do", "Get", "Range":
@@ -413,6 +416,8 @@ func takesFunctions(s *types.Signature) bool {
 func (s *spawning) quietName(name string) bool {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "("), "*")
 	switch {
+	case name == "sync.NewCond":
+		return true
 	case name == "time.AfterFunc", name == "context.AfterFunc", name == "runtime.SetFinalizer", name == "runtime.AddCleanup",
 		strings.HasPrefix(name, "time.Timer"), strings.HasPrefix(name, "sync."):
 		return false

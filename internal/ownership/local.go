@@ -710,6 +710,11 @@ func (g *flows) call(f *function, ins ssa.CallInstruction) {
 	common := ins.Common()
 	value, _ := ins.(*ssa.Call)
 	if b, ok := common.Value.(*ssa.Builtin); ok {
+		if _, started := ins.(*ssa.Go); started {
+			for _, arg := range common.Args {
+				g.knowValue(arg)
+			}
+		}
 		g.builtin(b.Name(), common.Args, ins)
 		return
 	}
