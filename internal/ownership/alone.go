@@ -83,6 +83,7 @@ func (a *analysis) findAlone() {
 			}
 		}
 	}
+	a.leaving, a.leavingUnknown = s.leaves, s.unknown
 	if a.startsEarly() {
 		for _, f := range a.functions {
 			if f.initializes {

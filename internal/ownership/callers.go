@@ -88,9 +88,14 @@ func calledOnly(closure *ssa.MakeClosure) bool {
 // callersUnknown reports whether a function may be called from where the analysis does not see it. An exported
 // function alone is not: the analysis sees the whole program.
 func (f *function) callersUnknown() bool {
+	return f.unknownCallers || f.a.taken[f.id] || f.calledFromOutside()
+}
+
+// calledFromOutside reports whether a function may be called other than by its name or as a value in the analyzed code.
+func (f *function) calledFromOutside() bool {
 	obj := f.fn.Object()
 	switch {
-	case f.unknownCallers || f.a.taken[f.id] || f.a.methods[f.id] || f.initializes:
+	case f.a.methods[f.id] || f.initializes:
 		return true
 	case obj == nil:
 		return f.fn.Parent() == nil

@@ -34,9 +34,10 @@ type flow struct {
 }
 
 type flows struct {
-	a     *analysis
-	nodes map[any]*flow
-	work  []*flow
+	a        *analysis
+	nodes    map[any]*flow
+	work     []*flow
+	handover *handovers
 }
 
 // slot identifies the node of memory: a field of all objects of a type, the elements of all slices and so on.
@@ -50,10 +51,32 @@ type outcome struct {
 
 // findLocal finds the accesses that are local.
 func (a *analysis) findLocal() {
-	g := &flows{a: a, nodes: map[any]*flow{}}
+	g := &flows{a: a, nodes: map[any]*flow{}, handover: a.findHandovers()}
 	for _, f := range a.functions {
 		g.function(f)
 	}
+	g.checkHandovers()
+	g.solve()
+	for _, f := range a.functions {
+		f.keepsTo = map[ssa.Instruction]bool{}
+		for _, x := range f.accesses {
+			of := x.base
+			if x.holds != nil {
+				of = x.holds
+			}
+			x.local = of != nil && !x.atomic && g.isLocal(of)
+			if call, ok := x.ins.(*ssa.Call); ok && x.local && isAppend(call) && !g.isLocal(call) {
+				continue
+			}
+			if x.write && x.local {
+				f.keepsTo[x.ins] = true
+			}
+		}
+	}
+}
+
+// solve passes the facts on.
+func (g *flows) solve() {
 	for len(g.work) > 0 {
 		n := g.work[len(g.work)-1]
 		g.work = g.work[:len(g.work)-1]
@@ -77,22 +100,6 @@ func (a *analysis) findLocal() {
 				then()
 			}
 			n.whenKnown = nil
-		}
-	}
-	for _, f := range a.functions {
-		f.keepsTo = map[ssa.Instruction]bool{}
-		for _, x := range f.accesses {
-			of := x.base
-			if x.holds != nil {
-				of = x.holds
-			}
-			x.local = of != nil && !x.atomic && g.isLocal(of)
-			if call, ok := x.ins.(*ssa.Call); ok && x.local && isAppend(call) && !g.isLocal(call) {
-				continue
-			}
-			if x.write && x.local {
-				f.keepsTo[x.ins] = true
-			}
 		}
 	}
 }
@@ -303,7 +310,7 @@ func (g *flows) addressUsed(v ssa.Value) {
 // function adds a function to the graph.
 func (g *flows) function(f *function) {
 	for _, param := range f.fn.Params {
-		if f.unknownCallers {
+		if f.unknownCallers && !g.handover.entries[f] {
 			g.shareValue(param)
 		} else {
 			g.of(param)
@@ -720,6 +727,10 @@ func (g *flows) call(f *function, ins ssa.CallInstruction) {
 	}
 	_, started := ins.(*ssa.Go)
 	args := ssaload.Arguments(common)
+	if h := g.handover.at[ins]; h != nil {
+		g.handOver(h, common)
+		return
+	}
 	if started {
 		for _, arg := range args {
 			g.knowValue(arg)

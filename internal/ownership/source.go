@@ -35,6 +35,9 @@ type analysis struct {
 	dynamic  map[memory]bool            // what a call of an unknown function may release
 	released map[string]map[memory]bool // what a call of a method through an interface may release, by name
 
+	leaving        map[*function]bool // may return while goroutines run that they have started
+	leavingUnknown bool               // so may functions of which not all calls are known
+
 	variables map[memory]*variable
 	transfers []transfer
 	boxed     map[string]boxedType // what is converted to interfaces
