@@ -26,12 +26,12 @@ type handovers struct {
 	at      map[ssa.Instruction]*handover
 	objects map[ssa.Value]*handover
 	entries map[*function]bool // goroutines begin with them, and they are called in no other way
-	own     map[*function]bool // only such goroutines run them
+	own     map[*function]*function // the one that all goroutines begin with which run a function, or nil
 }
 
 // findHandovers finds the goroutines that may get objects of their own.
 func (a *analysis) findHandovers() *handovers {
-	hs := &handovers{at: map[ssa.Instruction]*handover{}, objects: map[ssa.Value]*handover{}, entries: map[*function]bool{}, own: map[*function]bool{}}
+	hs := &handovers{at: map[ssa.Instruction]*handover{}, objects: map[ssa.Value]*handover{}, entries: map[*function]bool{}, own: map[*function]*function{}}
 	twice := map[ssa.Value]bool{}
 	for _, f := range a.functions {
 		for _, b := range f.fn.Blocks {
@@ -240,19 +240,32 @@ func userOf(closure *ssa.MakeClosure) ssa.Instruction {
 	return nil
 }
 
-// findOwn finds the functions that run only in goroutines which begin with entries.
+// findOwn finds, for each function, the entry that all goroutines begin with which run it.
 func (a *analysis) findOwn(hs *handovers) {
-	others := map[*function]bool{}
+	seen := map[*function]bool{}
 	var work []*function
-	reach := func(f *function) {
-		if f != nil && !others[f] {
-			others[f] = true
-			work = append(work, f)
+	reach := func(f, entry *function) {
+		if f == nil {
+			return
 		}
+		if seen[f] && hs.own[f] == entry {
+			return
+		}
+		if seen[f] {
+			if hs.own[f] == nil {
+				return
+			}
+			entry = nil // there are several
+		}
+		seen[f], hs.own[f] = true, entry
+		work = append(work, f)
 	}
 	for _, f := range a.functions {
-		if f.unknownCallers && !hs.entries[f] {
-			reach(f)
+		switch {
+		case hs.entries[f]:
+			reach(f, f)
+		case f.unknownCallers:
+			reach(f, nil)
 		}
 	}
 	for len(work) > 0 {
@@ -260,44 +273,18 @@ func (a *analysis) findOwn(hs *handovers) {
 		work = work[:len(work)-1]
 		for _, b := range f.fn.Blocks {
 			for _, ins := range b.Instrs {
-				if call, ok := ins.(ssa.CallInstruction); ok && hs.at[ins] == nil {
-					reach(a.functionOf(call.Common().StaticCallee()))
+				call, ok := ins.(ssa.CallInstruction)
+				if !ok || hs.at[ins] != nil {
+					continue
+				}
+				to := a.functionOf(call.Common().StaticCallee())
+				if _, started := ins.(*ssa.Go); started {
+					reach(to, nil)
+				} else {
+					reach(to, hs.own[f])
 				}
 			}
 		}
-	}
-	// Goroutines that are started in another way, and get objects of those that started them.
-	for again := true; again; {
-		again = false
-		for _, f := range a.functions {
-			if others[f] {
-				continue
-			}
-			for _, b := range f.fn.Blocks {
-				for _, ins := range b.Instrs {
-					if start, ok := ins.(*ssa.Go); ok && hs.at[ins] == nil {
-						if to := a.functionOf(start.Call.StaticCallee()); to != nil && !others[to] {
-							reach(to)
-							again = true
-						}
-					}
-				}
-			}
-		}
-		for len(work) > 0 {
-			f := work[len(work)-1]
-			work = work[:len(work)-1]
-			for _, b := range f.fn.Blocks {
-				for _, ins := range b.Instrs {
-					if call, ok := ins.(ssa.CallInstruction); ok && hs.at[ins] == nil {
-						reach(a.functionOf(call.Common().StaticCallee()))
-					}
-				}
-			}
-		}
-	}
-	for _, f := range a.functions {
-		hs.own[f] = !others[f]
 	}
 }
 
@@ -334,22 +321,28 @@ func (g *flows) handOver(h *handover, common *ssa.CallCommon) {
 // checkHandovers shares objects that are handed over and yet used by others than the goroutine that gets them, and what
 // else they lead to when they are handed over.
 func (g *flows) checkHandovers() {
-	handed := map[*flow]bool{}
+	handed := map[*flow]*function{} // by what goroutines begin with that get the objects; several: several
+	several := &function{}
 	var work []*flow
-	for object := range g.handover.objects {
-		if n := g.nodes[object]; n != nil && !handed[n] {
-			handed[n] = true
-			work = append(work, n)
+	hand := func(n *flow, entry *function) {
+		if old := handed[n]; old == entry || old == several {
+			return
+		} else if old != nil {
+			entry = several
+		}
+		handed[n] = entry
+		work = append(work, n)
+	}
+	for object, h := range g.handover.objects {
+		if n := g.nodes[object]; n != nil {
+			hand(n, h.entry)
 		}
 	}
 	for len(work) > 0 {
 		n := work[len(work)-1]
 		work = work[:len(work)-1]
 		for _, to := range n.to {
-			if !handed[to] {
-				handed[to] = true
-				work = append(work, to)
-			}
+			hand(to, handed[n])
 		}
 	}
 	if len(handed) == 0 {
@@ -357,13 +350,11 @@ func (g *flows) checkHandovers() {
 	}
 	s := &spawning{a: g.a, starts: map[*function]bool{}, leaves: g.a.leaving, groups: map[*ssa.Alloc]bool{}, unknown: g.a.leavingUnknown}
 	for _, f := range g.a.functions {
-		if g.handover.own[f] {
-			continue
-		}
+		own := g.handover.own[f]
 		s.walk(f, func(ins ssa.Instruction, before goroutines) {
 			for _, base := range basesOf(ins) {
 				n := g.of(base)
-				if n == nil || !handed[n] {
+				if n == nil || handed[n] == nil || handed[n] == own {
 					continue
 				}
 				h := g.handover.objects[ssaload.Pointee(base).Root]
