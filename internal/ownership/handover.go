@@ -25,7 +25,7 @@ type handover struct {
 type handovers struct {
 	at      map[ssa.Instruction]*handover
 	objects map[ssa.Value]*handover
-	entries map[*function]bool // goroutines begin with them, and they are called in no other way
+	entries map[*function]bool      // goroutines begin with them, and they are called in no other way
 	own     map[*function]*function // the one that all goroutines begin with which run a function, or nil
 }
 
