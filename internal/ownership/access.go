@@ -75,7 +75,7 @@ func (f *function) collect() {
 		f.collectExposed(ins)
 		if c, ok := ins.(ssa.CallInstruction); ok {
 			if callee := c.Common().StaticCallee(); callee != nil {
-				if to := f.a.byID[id(callee)]; to != nil {
+				if to := f.a.byID[f.a.id(callee)]; to != nil {
 					to.callers = append(to.callers, &call{f, c, s})
 				}
 			}

@@ -223,7 +223,7 @@ func (a *analysis) functionOf(fn *ssa.Function) *function {
 	if fn == nil {
 		return nil
 	}
-	return a.byID[id(fn)]
+	return a.byID[a.id(fn)]
 }
 
 // walk calls visit for each instruction, with what may run before it.

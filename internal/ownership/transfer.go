@@ -263,7 +263,7 @@ func (f *function) passed(call ssa.CallInstruction) {
 		return
 	}
 	callee := common.StaticCallee()
-	if callee != nil && f.a.byID[id(callee)] != nil || keepsNothing(callee) {
+	if callee != nil && f.a.byID[f.a.id(callee)] != nil || keepsNothing(callee) {
 		return
 	}
 	if op, _ := lockOperation(common); op != noOperation {
