@@ -417,9 +417,9 @@ func takesFunctions(s *types.Signature) bool {
 func (s *spawning) quietName(name string) bool {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "("), "*")
 	switch {
-	case name == "sync.NewCond":
-		return true
-	case name == "time.AfterFunc", name == "context.AfterFunc", name == "runtime.SetFinalizer", name == "runtime.AddCleanup",
+	case name == "sync.NewCond", name == "context.Background", name == "context.TODO", name == "context.WithValue", name == "context.Cause":
+		return true // the others may start a goroutine that calls methods of a context
+	case name == "time.AfterFunc", name == "runtime.SetFinalizer", name == "runtime.AddCleanup",
 		strings.HasPrefix(name, "time.Timer"), strings.HasPrefix(name, "sync."):
 		return false
 	}
@@ -433,7 +433,7 @@ func (s *spawning) quietName(name string) bool {
 
 // quiet has packages whose functions start no goroutines that run code of their callers, apart from those in quietName.
 var quiet = map[string]bool{
-	"bufio": true, "bytes": true, "cmp": true, "container/heap": true, "container/list": true, "container/ring": true, "context": true,
+	"bufio": true, "bytes": true, "cmp": true, "container/heap": true, "container/list": true, "container/ring": true,
 	"crypto/md5": true, "crypto/rand": true, "crypto/sha1": true, "crypto/sha256": true, "crypto/sha512": true, "encoding/base64": true, "encoding/binary": true,
 	"encoding/csv": true, "encoding/hex": true, "encoding/json": true, "errors": true, "flag": true, "fmt": true, "hash/crc32": true, "hash/fnv": true,
 	"io": true, "log": true, "maps": true, "math": true, "math/big": true, "math/bits": true, "math/cmplx": true, "math/rand": true, "math/rand/v2": true, "os": true, "path": true,
