@@ -58,12 +58,13 @@ type spawning struct {
 	leaves  map[*function]bool // may return while these run
 	unknown bool               // so may functions of which not all calls are known
 	groups  map[*ssa.Alloc]bool
-	alone   map[*function]bool // runs only while no goroutine does that others have started
+	alone   map[*function]bool                     // runs only while no goroutine does that others have started
+	none    map[*function]map[ssa.Instruction]bool // see quietIn; when leaves is complete
 }
 
 // findAlone finds the functions and accesses that are alone.
 func (a *analysis) findAlone() {
-	s := &spawning{a: a, starts: map[*function]bool{}, leaves: map[*function]bool{}, groups: map[*ssa.Alloc]bool{}, alone: map[*function]bool{}}
+	s := &spawning{a: a, starts: map[*function]bool{}, leaves: map[*function]bool{}, groups: map[*ssa.Alloc]bool{}, alone: map[*function]bool{}, none: map[*function]map[ssa.Instruction]bool{}}
 	for name := range a.taken {
 		// A function of another package that is called through a variable.
 		if a.byID[name] == nil && !s.quietName(name) {
@@ -105,7 +106,7 @@ func (a *analysis) findAlone() {
 				continue
 			}
 			for _, c := range f.callers {
-				if !c.plain() || !s.alone[c.caller] || !s.before(c.caller, c.ins).none() {
+				if !c.plain() || !s.alone[c.caller] || !s.quietIn(c.caller)[c.ins] {
 					s.alone[f], changed = false, true
 					break
 				}
@@ -116,12 +117,7 @@ func (a *analysis) findAlone() {
 		if !s.alone[f] {
 			continue
 		}
-		f.alone = map[ssa.Instruction]bool{}
-		s.walk(f, func(ins ssa.Instruction, before goroutines) {
-			if before.none() {
-				f.alone[ins] = true
-			}
-		})
+		f.alone = s.quietIn(f)
 		for _, x := range f.accesses {
 			_, call := x.ins.(*ssa.Call)
 			_, later := x.ins.(ssa.CallInstruction) // deferred, or in another goroutine
@@ -267,14 +263,19 @@ func (s *spawning) walk(f *function, visit func(ssa.Instruction, goroutines)) {
 	}
 }
 
-// before returns what may run before an instruction.
-func (s *spawning) before(f *function, at ssa.Instruction) (found goroutines) {
-	found.unknown = true // it cannot be reached
-	s.walk(f, func(ins ssa.Instruction, before goroutines) {
-		if ins == at {
-			found = before
-		}
-	})
+// quietIn returns the instructions of a function in front of which no goroutine runs that it, or what it has called, has
+// started.
+func (s *spawning) quietIn(f *function) map[ssa.Instruction]bool {
+	found, ok := s.none[f]
+	if !ok {
+		found = map[ssa.Instruction]bool{}
+		s.walk(f, func(ins ssa.Instruction, before goroutines) {
+			if before.none() {
+				found[ins] = true
+			}
+		})
+		s.none[f] = found
+	}
 	return found
 }
 
