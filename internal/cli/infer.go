@@ -23,7 +23,8 @@ and prints it:
 
   guarded     whoever accesses it holds a lock, which is named
   read-only   nobody writes it after other goroutines know the object
-  local       only the function that makes the object accesses it
+  local       only the goroutine that has the object accesses it, or no other
+              goroutine runs
   race-unsafe none of these can be proved; the places show why
 
 It writes what it has proved to a plan, with the lines on which nothing needs to be

@@ -35,7 +35,12 @@ type access struct {
 	locks  locksAt
 
 	fresh bool // nobody else knows the object yet, or no other goroutine runs
+	alone bool // no other goroutine runs, see alone.go
+	local bool // nobody else ever knows the object, see local.go
 }
+
+// harmless reports whether no access of another goroutine can race with this one, whatever the memory is.
+func (a *access) harmless() bool { return a.alone || a.local }
 
 // variable is what the analysis knows about memory.
 type variable struct {
@@ -70,7 +75,7 @@ func (f *function) collect() {
 		f.collectExposed(ins)
 		if c, ok := ins.(ssa.CallInstruction); ok {
 			if callee := c.Common().StaticCallee(); callee != nil {
-				if to := f.a.byID[id(callee)]; to != nil {
+				if to := f.a.byID[f.a.id(callee)]; to != nil {
 					to.callers = append(to.callers, &call{f, c, s})
 				}
 			}

@@ -54,7 +54,7 @@ func (f *function) usesOf(ins ssa.Instruction) {
 		if closure, ok := ins.(*ssa.MakeClosure); ok && operand == &closure.Fn && calledOnly(closure) {
 			continue
 		}
-		f.a.taken[id(fn)] = true
+		f.a.taken[f.a.id(fn)] = true
 		if obj, ok := fn.Object().(*types.Func); ok { // of a wrapper, the method
 			f.a.taken[obj.Origin().FullName()] = true
 		}
@@ -88,9 +88,14 @@ func calledOnly(closure *ssa.MakeClosure) bool {
 // callersUnknown reports whether a function may be called from where the analysis does not see it. An exported
 // function alone is not: the analysis sees the whole program.
 func (f *function) callersUnknown() bool {
+	return f.unknownCallers || f.a.taken[f.id] || f.calledFromOutside()
+}
+
+// calledFromOutside reports whether a function may be called other than by its name or as a value in the analyzed code.
+func (f *function) calledFromOutside() bool {
 	obj := f.fn.Object()
 	switch {
-	case f.unknownCallers || f.a.taken[f.id] || f.a.methods[f.id] || f.initializes:
+	case f.a.methods[f.id] || f.initializes:
 		return true
 	case obj == nil:
 		return f.fn.Parent() == nil
@@ -111,20 +116,29 @@ func (f *function) callersUnknown() bool {
 }
 
 // solveLocks computes which locks are held where, and which functions acquire or release locks for their
-// callers.
+// callers. A function is looked at again when something has changed that it depends on.
 func (a *analysis) solveLocks() error {
 	const rounds = 8
+	d := newLockDependencies(a)
 	for round := 0; ; round++ {
-		a.collectDynamic()
+		d.collectDynamic()
 		changed := false
 		for _, f := range a.functions {
-			f.solve()
+			if d.stale(f, d.solved) {
+				f.solve()
+				d.solved[f] = d.now
+				delete(d.collected, f)
+			}
 		}
 		for _, f := range a.functions {
-			if f.collectReleases() {
-				changed = true
+			if !d.stale(f, d.collected) {
+				continue
 			}
-			if round < rounds && f.collectAcquires() {
+			d.collected[f] = d.now
+			releases := f.collectReleases()
+			acquires := round < rounds && f.collectAcquires()
+			if releases || acquires {
+				d.changed(f.id)
 				changed = true
 			}
 		}
@@ -133,10 +147,77 @@ func (a *analysis) solveLocks() error {
 		}
 		if round == rounds {
 			clear(a.acquires) // they depend on each other in circles: do without
+			d.restart()
 			changed = true
 		}
 		if !changed {
 			return nil
+		}
+	}
+}
+
+// lockDependencies knows when what functions do to their callers' locks was last changed, in a time of its own.
+type lockDependencies struct {
+	a         *analysis
+	now       int
+	of        map[*function][]string // what a function depends on: functions, methods and calls that are not known
+	at        map[string]int         // when that changed
+	solved    map[*function]int
+	collected map[*function]int
+}
+
+// unknownCalls is what functions depend on that call what is not known. No function has this name.
+const unknownCalls = "?"
+
+func newLockDependencies(a *analysis) *lockDependencies {
+	d := &lockDependencies{a: a, of: map[*function][]string{}, at: map[string]int{}, solved: map[*function]int{}, collected: map[*function]int{}}
+	for _, f := range a.functions {
+		on := map[string]bool{f.id: true, unknownCalls: true}
+		for _, b := range f.fn.Blocks {
+			for _, ins := range b.Instrs {
+				call, ok := ins.(ssa.CallInstruction)
+				if !ok {
+					continue
+				}
+				if common := call.Common(); common.IsInvoke() {
+					on[unknownCalls+common.Method.Name()] = true
+				} else if callee := common.StaticCallee(); callee != nil && a.byID[a.id(callee)] != nil {
+					on[a.id(callee)] = true
+				}
+			}
+		}
+		d.of[f] = slices.Collect(maps.Keys(on))
+	}
+	return d
+}
+
+// stale reports whether something that a function depends on has changed since it was looked at.
+func (d *lockDependencies) stale(f *function, when map[*function]int) bool {
+	last, ok := when[f]
+	return !ok || slices.ContainsFunc(d.of[f], func(on string) bool { return d.at[on] > last })
+}
+
+func (d *lockDependencies) changed(what string) {
+	d.now++
+	d.at[what] = d.now
+}
+
+// restart makes all functions stale.
+func (d *lockDependencies) restart() {
+	clear(d.solved)
+	clear(d.collected)
+}
+
+// collectDynamic computes what calls of unknown functions may release.
+func (d *lockDependencies) collectDynamic() {
+	dynamic, released := d.a.dynamic, d.a.released
+	d.a.collectDynamic()
+	if !maps.Equal(dynamic, d.a.dynamic) {
+		d.changed(unknownCalls)
+	}
+	for name, classes := range d.a.released {
+		if !maps.Equal(classes, released[name]) {
+			d.changed(unknownCalls + name)
 		}
 	}
 }
@@ -178,8 +259,8 @@ func (a *analysis) releasedBy(call *ssa.CallCommon) map[memory]bool {
 	if callee == nil {
 		return a.dynamic
 	}
-	if a.byID[id(callee)] != nil {
-		return a.releases[id(callee)]
+	if name := a.id(callee); a.byID[name] != nil {
+		return a.releases[name]
 	}
 	if synchronizes(callee) && !strings.Contains(callee.Name(), "Do") && callee.Name() != "Range" && callee.Name() != "Get" {
 		return nil

@@ -138,6 +138,9 @@ func poolOf(t types.Type) (memory, bool) {
 func (a *analysis) spread() bool {
 	before := len(a.racy)
 	for _, t := range a.transfers {
+		if t.f.alone[t.ins] || t.f.keepsTo[t.ins] {
+			continue
+		}
 		if v := a.verdictOf(t.to); v != nil && v.safe {
 			continue
 		}
@@ -206,7 +209,7 @@ func (a *analysis) judge(v *variable) *verdict {
 	var late []*access // by a goroutine that others may run beside
 	made, written, atomic := false, false, len(v.accesses) > 0
 	for _, access := range v.accesses {
-		if access.f.dead() {
+		if access.f.dead() || access.harmless() {
 			continue
 		}
 		atomic = atomic && access.atomic

@@ -13,6 +13,7 @@
 //
 //	source.go    packages and functions
 //	memory.go    what an address is an address of
+//	typekey.go   names for types that identical ones share
 //	place.go     how a function reaches a variable, so that a lock can be found beside it
 //	locks.go     which locks are held at an instruction
 //	publish.go   up to where an object that a function has made is known to nobody else
@@ -21,6 +22,9 @@
 //	exposed.go   what accesses cannot be seen
 //	holders.go   whether a variable alone has its slice or map
 //	callers.go   calls, and what callers hold
+//	alone.go     what runs before goroutines are started and after they have ended
+//	handover.go  objects that a new goroutine gets for itself
+//	local.go     objects that one goroutine alone ever knows
 //	check.go     the rules, and their greatest fixed point
 //	guard.go     which lock is held at all accesses
 //	proofs.go    what holds whenever a function is called

@@ -300,7 +300,7 @@ func (f *function) foreign(call ssa.CallInstruction) {
 		return
 	}
 	callee := common.StaticCallee()
-	if callee != nil && f.a.byID[id(callee)] != nil || ssaload.IsAtomic(callee) {
+	if callee != nil && f.a.byID[f.a.id(callee)] != nil || ssaload.IsAtomic(callee) {
 		return
 	}
 	text := "it is shared with " + calleeName(common)

@@ -134,10 +134,13 @@ func (a *analysis) lines() (reads, writes map[string]focus.Lines) {
 	for _, f := range a.functions {
 		for _, x := range f.accesses {
 			v := a.verdictOf(x.memory)
-			l.mark(f, x.ins, x.write, v != nil && v.safe && !x.atomic)
+			l.mark(f, x.ins, x.write, (v != nil && v.safe || x.harmless()) && !x.atomic)
 		}
 	}
 	for _, o := range a.orphans {
+		if _, deferred := o.ins.(*ssa.Defer); o.f.alone[o.ins] && !deferred {
+			continue
+		}
 		if o.read {
 			l.mark(o.f, o.ins, false, false)
 		}

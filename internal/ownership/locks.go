@@ -163,8 +163,13 @@ func (f *function) unlocked(s locksAt, pointer ssa.Value, shared bool) locksAt {
 
 // lockAt returns the lock that a pointer points to.
 func (f *function) lockAt(pointer ssa.Value) held {
-	at, _ := f.at(pointer)
-	return held{place: f.places.of(pointer), class: at.memory}
+	h, ok := f.locks[pointer]
+	if !ok {
+		at, _ := f.at(pointer)
+		h = held{place: f.places.of(pointer), class: at.memory}
+		f.locks[pointer] = h
+	}
+	return h
 }
 
 // solve computes what is known about locks at the start of each block.
@@ -300,7 +305,7 @@ func (f *function) acquiredBy(call *ssa.Call) (locks []held) {
 	if callee == nil {
 		return nil
 	}
-	for _, lock := range f.a.acquires[id(callee)] {
+	for _, lock := range f.a.acquires[f.a.id(callee)] {
 		at, ok := f.instantiate(&call.Call, place{root: lock.root, steps: lock.steps})
 		if !ok {
 			continue

@@ -40,7 +40,7 @@ type target struct {
 	typ   types.Type
 	base  ssa.Value // a pointer into the object, or the slice or map, that has the memory
 	place place     // of the struct value that has the variable, if that is known
-	// through is a variable that has the slice or map, if elements of it are accessed.
+	holds ssa.Value // the slice or map, if base is the object of the variable that has it
 }
 
 // ours returns the name of a struct type that a package under analysis declares outside of functions.
@@ -265,11 +265,11 @@ func (f *function) pool(of ssa.Value, element types.Type) (target, bool) {
 }
 
 func pooled(element types.Type) memory {
-	return memory{other: "elements of []" + types.TypeString(element, nil)}
+	return memory{other: "elements of []" + typeKey(element)}
 }
 
 func pooledMap(t types.Type) memory {
-	return memory{other: "elements of " + types.TypeString(t.Underlying(), nil)}
+	return memory{other: "elements of " + typeKey(t.Underlying())}
 }
 
 // elementsOf returns the elements of a slice or map, as one memory.
@@ -290,6 +290,7 @@ func (f *function) elementsOf(of ssa.Value) (target, bool) {
 		if at, ok := f.at(load.X); ok && at.other == "" && !at.elements {
 			at.elements = true
 			at.typ = element
+			at.holds = of
 			return at, true
 		}
 	}

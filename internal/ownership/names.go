@@ -80,6 +80,16 @@ func id(fn *ssa.Function) string {
 	return fn.String()
 }
 
+// id returns id(fn), and remembers it.
+func (a *analysis) id(fn *ssa.Function) string {
+	name, ok := a.ids[fn]
+	if !ok {
+		name = id(fn)
+		a.ids[fn] = name
+	}
+	return name
+}
+
 // functionNames returns the names that package runtime has for the functions and literals of a package.
 // Functions whose names are not certain are left out: those with a loop over an iterator, whose body the
 // compiler makes a function of its own, and literals in initial values.

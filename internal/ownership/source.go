@@ -23,6 +23,7 @@ type analysis struct {
 	packages  []*source
 	functions []*function
 	byID      map[string]*function
+	ids       map[*ssa.Function]string
 	paths     map[string]bool // import paths of the packages
 	structs   map[focus.Variable]*types.Named
 
@@ -34,6 +35,9 @@ type analysis struct {
 	acquires map[string][]acquired
 	dynamic  map[memory]bool            // what a call of an unknown function may release
 	released map[string]map[memory]bool // what a call of a method through an interface may release, by name
+
+	leaving        map[*function]bool // may return while goroutines run that they have started
+	leavingUnknown bool               // so may functions of which not all calls are known
 
 	variables map[memory]*variable
 	transfers []transfer
@@ -66,17 +70,20 @@ type function struct {
 	id      string
 	name    focus.Function // empty if it is not certain
 	places  *places
-	entries []*locksAt // by block; nil: it cannot be reached
+	locks   map[ssa.Value]held // by pointer
+	entries []*locksAt         // by block; nil: it cannot be reached
 
 	initializes    bool // it is the initialization of a package
 	unknownCallers bool
 	callers        []*call
 	accesses       []*access
+	alone          map[ssa.Instruction]bool // when no other goroutine runs, see alone.go
+	keepsTo        map[ssa.Instruction]bool // stores to local objects, see local.go
 }
 
 func newAnalysis(ctx context.Context, loaded *ssaload.Loaded) (*analysis, error) {
 	a := &analysis{
-		ctx: ctx, fset: loaded.Fset, byID: map[string]*function{}, paths: map[string]bool{},
+		ctx: ctx, fset: loaded.Fset, byID: map[string]*function{}, ids: map[*ssa.Function]string{}, paths: map[string]bool{},
 		structs: map[focus.Variable]*types.Named{}, taken: map[string]bool{}, methods: map[string]bool{},
 		lockers: map[memory]bool{}, releases: map[string]map[memory]bool{}, acquires: map[string][]acquired{},
 		variables: map[memory]*variable{}, boxed: map[string]boxedType{}, captured: map[string][]carrier{},
@@ -117,6 +124,8 @@ func newAnalysis(ctx context.Context, loaded *ssaload.Loaded) (*analysis, error)
 		a.exposeInstances(in)
 	}
 	a.exposeWidened()
+	a.findAlone()
+	a.findLocal()
 	return a, ctx.Err()
 }
 
@@ -161,7 +170,7 @@ func (a *analysis) add(pkg *packages.Package) error {
 	})
 	names := functionNames(pkg.Types, functions)
 	for _, fn := range functions {
-		f := &function{a: a, in: in, fn: fn, id: id(fn), name: names[fn], places: newPlaces(fn), initializes: fn == initialization}
+		f := &function{a: a, in: in, fn: fn, id: a.id(fn), name: names[fn], places: newPlaces(fn), locks: map[ssa.Value]held{}, initializes: fn == initialization}
 		if obj := fn.Object(); obj != nil && obj.Name() == "init" && fn.Signature.Recv() == nil {
 			f.initializes = true
 		}

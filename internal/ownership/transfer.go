@@ -16,6 +16,8 @@ type transfer struct {
 	carriers []carrier
 	to       memory // zero: it is not known
 	at       Reason
+	f        *function
+	ins      ssa.Instruction
 }
 
 // carrier is something that values of a type lead to without following pointers in objects.
@@ -80,7 +82,7 @@ func (a *analysis) carriersIn(t types.Type) (out []carrier) {
 }
 
 func signatureKey(s *types.Signature) string {
-	return types.TypeString(types.NewSignatureType(nil, nil, nil, s.Params(), s.Results(), s.Variadic()), nil)
+	return typeKey(s)
 }
 
 // methodNames returns the names of an interface's methods with a comma before and behind each, in order.
@@ -127,7 +129,7 @@ func (a *analysis) structsIn(t types.Type) (out []memory) {
 
 // box records that values of a type are in interfaces.
 func (a *analysis) box(t types.Type) {
-	key := types.TypeString(t, nil)
+	key := typeKey(t)
 	if _, ok := a.boxed[key]; ok {
 		return
 	}
@@ -177,7 +179,7 @@ func (f *function) stored(store *ssa.Store) {
 
 func (f *function) transfer(ins ssa.Instruction, to memory, carriers []carrier) {
 	if len(carriers) > 0 {
-		f.a.transfers = append(f.a.transfers, transfer{carriers, to, Reason{f.position(ins), ""}})
+		f.a.transfers = append(f.a.transfers, transfer{carriers, to, Reason{f.position(ins), ""}, f, ins})
 	}
 }
 
@@ -261,7 +263,7 @@ func (f *function) passed(call ssa.CallInstruction) {
 		return
 	}
 	callee := common.StaticCallee()
-	if callee != nil && f.a.byID[id(callee)] != nil || keepsNothing(callee) {
+	if callee != nil && f.a.byID[f.a.id(callee)] != nil || keepsNothing(callee) {
 		return
 	}
 	if op, _ := lockOperation(common); op != noOperation {
@@ -278,7 +280,7 @@ func (f *function) passed(call ssa.CallInstruction) {
 
 func (f *function) transferTo(ins ssa.Instruction, carriers []carrier, text string) {
 	if len(carriers) > 0 {
-		f.a.transfers = append(f.a.transfers, transfer{carriers, memory{}, Reason{f.position(ins), text}})
+		f.a.transfers = append(f.a.transfers, transfer{carriers, memory{}, Reason{f.position(ins), text}, f, ins})
 	}
 }
 

@@ -82,4 +82,4 @@ func run() {
 	}
 }
 
-var start = run
+var start = run // W
