@@ -19,10 +19,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/markdown"
 	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/internal/recorder"
@@ -68,22 +68,26 @@ func measure(ctx context.Context, w io.Writer, runs, n int) error {
 	if err := b.Build(ctx, "", exe, nil, program); err != nil {
 		return err
 	}
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(out, "ns per step\tgoroutines\tgosched\tlock\tatomic\tchannel\t")
+	if err := markdown.Conditions(w, "./bench/schedule"); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "Nanoseconds per step, by what goroutines do: call runtime.Gosched, lock a mutex, change an atomic variable, or use a channel. Each is the least of %d runs with %d operations.\n\n", runs, n)
+	hows := []string{"gosched", "lock", "atomic", "channel"}
+	table := markdown.NewTable(append([]string{"strategy", "goroutines"}, hows...)...)
 	for _, s := range compared {
 		for _, goroutines := range []int{2, 100} {
-			fmt.Fprintf(out, "%s\t%d\t", s.name, goroutines)
-			for _, how := range []string{"gosched", "lock", "atomic", "channel"} {
+			cells := []any{s.name, goroutines}
+			for _, how := range hows {
 				cost, err := step(ctx, runs, exe, how, goroutines, n, s.config)
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(out, "%.0f\t", cost)
+				cells = append(cells, fmt.Sprintf("%.0f", cost))
 			}
-			fmt.Fprintln(out)
+			table.Add(cells...)
 		}
 	}
-	return out.Flush()
+	return table.Print(w)
 }
 
 // step returns the cost of a step in nanoseconds.
