@@ -74,6 +74,14 @@ var sections = []section{
 		takes:     "about an hour",
 	},
 	{
+		name:      "rivals",
+		title:     "Bugs found, beside other tools",
+		commands:  [][]string{{"./bench/rivals"}},
+		quick:     [][]string{{"./bench/rivals", "-runs", "10"}},
+		published: "No paper has these programs: they were written for the tests of heisen, from descriptions of classes of bugs. [Comparison](../docs/comparison.md) says what each tool is better at.",
+		takes:     "about an hour",
+	},
+	{
 		name:      "strategies",
 		title:     "Strategies of heisen fuzz",
 		commands:  [][]string{{"./bench/strategies"}},

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heisen-go/heisen/internal/testaid/bugcorpus"
+)
+
+// A comparison has the tools, the programs, and what was measured.
+type comparison struct {
+	tools    []tool
+	runs     int
+	limit    time.Duration // for heisen fuzz
+	programs []bugcorpus.Program
+	progress io.Writer
+
+	heisen   bugcorpus.Heisen
+	versions string // of the libraries
+
+	found map[string]map[string]bool // by tool and test
+	wrong map[string][]string        // fixed tests that are reported, by tool
+	times map[string][]float64       // seconds for fixed tests, by tool
+
+	problems []string // commands that did not work
+}
+
+// hangs is how much longer than its fixed twin a test may take.
+const hangs = 5 * time.Second
+
+// load reads the corpus, copies it for each tool, and builds heisen.
+func (c *comparison) load(ctx context.Context, class string, selected *regexp.Regexp) (err error) {
+	if c.heisen.Corpus, c.programs, err = bugcorpus.Load(ctx, class, selected); err != nil {
+		return err
+	}
+	if len(c.programs) == 0 {
+		return errors.New("no programs are selected")
+	}
+	if c.heisen.Work, err = os.MkdirTemp("", "heisen-rivals-"); err != nil {
+		return err
+	}
+	module, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/heisen-go/heisen").Output()
+	if err != nil {
+		return fmt.Errorf("go list: %w", err)
+	}
+	versions := filepath.Join(strings.TrimSpace(string(module)), "bench", "rivals", "module")
+	for _, source := range []string{asTheyAre, withGoleak, withDeadlock} {
+		if slices.ContainsFunc(c.tools, func(t tool) bool { return t.source == source }) {
+			if err := c.copy(source, versions); err != nil {
+				return err
+			}
+		}
+	}
+	if slices.ContainsFunc(c.tools, func(t tool) bool { return t.heisen }) {
+		return c.heisen.Build(ctx)
+	}
+	return nil
+}
+
+// close removes the files of the comparison.
+func (c *comparison) close() {
+	if c.heisen.Work != "" {
+		os.RemoveAll(c.heisen.Work)
+	}
+}
+
+// copy copies the packages of the programs into a module of their own, with the changes that a tool
+// needs.
+func (c *comparison) copy(source, versions string) error {
+	to := filepath.Join(c.heisen.Work, source)
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join(versions, name))
+		if err != nil {
+			return err
+		}
+		if err := write(filepath.Join(to, name), string(text)); err != nil {
+			return err
+		}
+		if name == "go.mod" {
+			c.versions = versionsIn(string(text))
+		}
+	}
+	packages := map[string]bool{}
+	for _, p := range c.programs {
+		name := filepath.Join(c.heisen.Corpus, p.Package, p.File)
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		changed := string(text)
+		switch source {
+		case withGoleak:
+			changed, err = addGoleak(name, changed)
+		case withDeadlock:
+			changed, err = replaceMutexes(name, changed)
+		}
+		if err == nil {
+			err = write(filepath.Join(to, p.Package, p.File), changed)
+		}
+		if err == nil && source == withDeadlock && !packages[p.Package] {
+			err = write(filepath.Join(to, p.Package, "options_test.go"), deadlockOptions(p.Package))
+		}
+		if err != nil {
+			return err
+		}
+		packages[p.Package] = true
+	}
+	return nil
+}
+
+func write(name, text string) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(text), 0o666)
+}
+
+var required = regexp.MustCompile(`(?m)^\s*(\S+/\S+) (v\S+)$`)
+
+// versionsIn returns the modules that a go.mod file requires directly, with their versions.
+func versionsIn(mod string) string {
+	var all []string
+	for _, m := range required.FindAllStringSubmatch(mod, -1) {
+		all = append(all, m[1]+" "+m[2])
+	}
+	return strings.Join(all, ", ")
+}
+
+// measure runs all programs with all tools, program by program, so that other load on the machine
+// concerns all tools alike. A command that fails in another way than by a report is a problem of that tool
+// with that test; it is an error if it is the first that the tool runs.
+func (c *comparison) measure(ctx context.Context) error {
+	c.found, c.wrong, c.times = map[string]map[string]bool{}, map[string][]string{}, map[string][]float64{}
+	for _, t := range c.tools {
+		c.found[t.name] = map[string]bool{}
+	}
+	for k := range c.programs {
+		p := &c.programs[k]
+		for i := range c.tools {
+			t := &c.tools[i]
+			if k == 0 || p.Package != c.programs[k-1].Package { // fill the build cache
+				if _, _, err := c.execute(ctx, t, p, p.Fixed, time.Minute); err != nil && (k == 0 || ctx.Err() != nil) {
+					return fmt.Errorf("%s: %w", t.title, err)
+				}
+			}
+			if err := c.try(ctx, t, p); ctx.Err() != nil {
+				return ctx.Err()
+			} else if err != nil {
+				fmt.Fprintf(c.progress, "%s: %v\n", t.title, err)
+				first, _, _ := strings.Cut(err.Error(), "\n")
+				c.problems = append(c.problems, t.title+": "+first)
+			}
+		}
+		fmt.Fprintf(c.progress, "%d of %d: %s\n", k+1, len(c.programs), p.Test)
+	}
+	return nil
+}
+
+// try runs a program and its fixed twin with a tool.
+func (c *comparison) try(ctx context.Context, t *tool, p *bugcorpus.Program) error {
+	failed, took, err := c.execute(ctx, t, p, p.Fixed, time.Minute)
+	if err != nil {
+		return err
+	}
+	c.times[t.name] = append(c.times[t.name], took.Seconds())
+	if failed {
+		c.wrong[t.name] = append(c.wrong[t.name], p.Package+"/"+p.Fixed)
+	}
+	failed, _, err = c.execute(ctx, t, p, p.Test, took+hangs)
+	c.found[t.name][p.Package+"/"+p.Test] = failed
+	return err
+}
+
+// count returns the number of bugs that a tool has reported, of a class if it is not empty.
+func (c *comparison) count(tool, class string) (n int) {
+	for _, p := range c.programs {
+		if c.found[tool][p.Package+"/"+p.Test] && (class == "" || p.Class == class) {
+			n++
+		}
+	}
+	return n
+}
+
+// ending is what a tool or the go command prints if a test fails or a bug is reported.
+var ending = regexp.MustCompile(`(?m)^(FAIL|--- FAIL|panic: |fatal error: |WARNING: |POTENTIAL DEADLOCK|exit status )`)
+
+// execute runs a test with a tool. It returns whether the test failed or anything was reported.
+func (c *comparison) execute(ctx context.Context, t *tool, p *bugcorpus.Program, test string, hang time.Duration) (failed bool, took time.Duration, err error) {
+	const more = 2 * time.Minute // for the build, and for what -predict runs
+	ctx, cancel := context.WithTimeout(ctx, hang+c.limit+more)
+	defer cancel()
+	work := filepath.Join(c.heisen.Work, "schedules")
+	command := "go"
+	if t.heisen {
+		command = c.heisen.Command
+	}
+	args := t.args(request{c.runs, hang.Round(time.Millisecond), c.limit, work, "^" + test + "$", "./" + p.Package})
+	cmd := exec.CommandContext(ctx, command, args...)
+	cmd.Dir = filepath.Join(c.heisen.Work, t.source)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	start := time.Now()
+	err = cmd.Run()
+	took = time.Since(start)
+	if err == nil {
+		return false, took, nil
+	}
+	var exit *exec.ExitError
+	built := !bytes.Contains(out.Bytes(), []byte("[build failed]")) && !bytes.Contains(out.Bytes(), []byte("[setup failed]"))
+	if ctx.Err() == nil && errors.As(err, &exit) && built && ending.Match(out.Bytes()) {
+		return true, took, nil
+	}
+	return false, took, fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out.Bytes())
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/heisen-go/heisen/bench/markdown"
+	"github.com/heisen-go/heisen/internal/testaid/bugcorpus"
+)
+
+// print writes the table and what stands below it.
+func (c *comparison) print(w io.Writer) error {
+	if err := markdown.Conditions(w, "./bench/rivals"); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "Bugs that are reported in %d runs of each test, or by `heisen fuzz -time %v`; the libraries are %s. The last rows are the fixed tests in which something is reported, and the median of the seconds that the runs of a fixed test take, with all that builds them, from a warm cache.\n\n",
+		c.runs, c.limit, c.versions)
+	columns := []string{"class", "bugs"}
+	for _, t := range c.tools {
+		columns = append(columns, t.title)
+	}
+	table := markdown.NewTable(columns...)
+	row := func(name, class string, bugs int) {
+		cells := []any{name, bugs}
+		for _, t := range c.tools {
+			cells = append(cells, c.count(t.name, class))
+		}
+		table.Add(cells...)
+	}
+	for _, class := range slices.Concat(bugcorpus.Blocking, bugcorpus.NonBlocking) {
+		bugs := 0
+		for _, p := range c.programs {
+			if p.Class == class {
+				bugs++
+			}
+		}
+		if bugs > 0 {
+			row(class, class, bugs)
+		}
+	}
+	row("all", "", len(c.programs))
+	wrong, times := []any{"false reports", ""}, []any{"seconds for a fixed test", ""}
+	for _, t := range c.tools {
+		wrong, times = append(wrong, len(c.wrong[t.name])), append(times, fmt.Sprintf("%.1f", median(c.times[t.name])))
+	}
+	table.Add(wrong...)
+	table.Add(times...)
+	if err := table.Print(w); err != nil {
+		return err
+	}
+	fmt.Fprint(w, "What a tool cannot see by design:\n\n")
+	for _, t := range c.tools {
+		fmt.Fprintf(w, "- %s: %s\n", t.title, t.blind)
+	}
+	for _, t := range c.tools {
+		if len(c.wrong[t.name]) > 0 {
+			fmt.Fprintf(w, "- False reports of %s: %s.\n", t.title, strings.Join(c.wrong[t.name], ", "))
+		}
+	}
+	for _, problem := range c.problems {
+		fmt.Fprintf(w, "- Did not work: %s.\n", problem)
+	}
+	if lines := c.better(); len(lines) > 0 {
+		fmt.Fprint(w, "\nBugs that other tools report and heisen does not:\n\n")
+		for _, line := range lines {
+			fmt.Fprintln(w, "- "+line)
+		}
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
+
+// better returns, for each way to use heisen, the bugs that it does not report and another tool does, with
+// the names of the tools.
+func (c *comparison) better() (lines []string) {
+	for _, t := range c.tools {
+		if !t.heisen {
+			continue
+		}
+		var bugs []string
+		for _, p := range c.programs {
+			id := p.Package + "/" + p.Test
+			var by []string
+			for _, other := range c.tools {
+				if !other.heisen && c.found[other.name][id] {
+					by = append(by, other.title)
+				}
+			}
+			if len(by) > 0 && !c.found[t.name][id] {
+				bugs = append(bugs, fmt.Sprintf("%s (%s)", id, strings.Join(by, ", ")))
+			}
+		}
+		if len(bugs) == 0 {
+			bugs = []string{"none"}
+		}
+		lines = append(lines, t.title+": "+strings.Join(bugs, "; ")+".")
+	}
+	return lines
+}
+
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}
