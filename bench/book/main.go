@@ -42,7 +42,12 @@ func main() {
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	chosen, err := choose(sections, flag.Args())
+	var names []string
+	for flag.NArg() > 0 { // flags may follow sections
+		names = append(names, flag.Arg(0))
+		flag.CommandLine.Parse(flag.Args()[1:]) // exits if it fails
+	}
+	chosen, err := choose(sections, names)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "book:", err)
 		os.Exit(2)
