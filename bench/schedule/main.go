@@ -1,5 +1,5 @@
-// Command schedule measures the cost of a scheduling step in an instrumented program: the time of a
-// program with many steps, minus that with few steps, the least of several runs. A step is one
+// Command schedule measures the cost of a scheduling step in an instrumented program: the processor
+// time of a program with many steps, minus that with few steps, the least of several runs. A step is one
 // choice of the strategy. Goroutines that yield to each other also switch, except when the strategy
 // chooses the running goroutine again.
 //
@@ -71,7 +71,7 @@ func measure(ctx context.Context, w io.Writer, runs, n int) error {
 	if err := markdown.Conditions(w, "./bench/schedule"); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "Nanoseconds per step, by what goroutines do: call runtime.Gosched, lock a mutex, change an atomic variable, or use a channel. Each is the least of %d runs with %d operations.\n\n", runs, n)
+	fmt.Fprintf(w, "Nanoseconds of processor time per step, by what goroutines do: call runtime.Gosched, lock a mutex, change an atomic variable, or use a channel. Each is the least of %d runs with %d operations.\n\n", runs, n)
 	hows := []string{"gosched", "lock", "atomic", "channel"}
 	table := markdown.NewTable(append([]string{"strategy", "goroutines"}, hows...)...)
 	for _, s := range compared {
@@ -110,7 +110,7 @@ func step(ctx context.Context, runs int, exe, how string, goroutines, n int, con
 	return float64(least[1]-least[0]) / float64(steps[1]-steps[0]), nil
 }
 
-// run runs the program and returns its time and its number of steps.
+// run runs the program and returns its processor time and its number of steps.
 func run(ctx context.Context, schedule recorder.Schedule, exe string, args ...string) (took time.Duration, steps uint64, err error) {
 	listener, err := recorder.Listen()
 	if err != nil {
@@ -127,18 +127,20 @@ func run(ctx context.Context, schedule recorder.Schedule, exe string, args ...st
 	if err != nil {
 		return 0, 0, err
 	}
-	took, steps, err = consume(ctx, p, schedule)
-	return took, steps, errors.Join(err, p.Close(0), cmd.Wait())
+	steps, err = consume(ctx, p, schedule)
+	if err := errors.Join(err, p.Close(0), cmd.Wait()); err != nil {
+		return 0, 0, err
+	}
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), steps, nil
 }
 
-func consume(ctx context.Context, p *recorder.Program, schedule recorder.Schedule) (took time.Duration, steps uint64, err error) {
-	start := time.Now()
+func consume(ctx context.Context, p *recorder.Program, schedule recorder.Schedule) (steps uint64, err error) {
 	stream, err := p.Open(recorder.Want{Mode: recorder.FindingsOnly, Schedule: &schedule})
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	if _, err := heisen.Run(ctx, stream); err != nil {
-		return 0, 0, err
+		return 0, err
 	}
-	return time.Since(start), stream.Execution().Steps, nil
+	return stream.Execution().Steps, nil
 }
