@@ -30,7 +30,7 @@ type comparison struct {
 
 	found map[string]map[string]bool // by tool and test
 	wrong map[string][]string        // fixed tests that are reported, by tool
-	times map[string][]float64       // seconds for fixed tests, by tool
+	times map[string][]float64       // seconds for the fixed tests of a class, by tool
 
 	problems []string // commands that did not work
 }
@@ -136,24 +136,29 @@ func versionsIn(mod string) string {
 	return strings.Join(all, ", ")
 }
 
-// measure runs all programs with all tools, program by program, so that other load on the machine
-// concerns all tools alike. A command that fails in another way than by a report is a problem of that tool
-// with that test; it is an error if it is the first that the tool runs.
+// measure runs all programs with all tools, class by class, so that other load on the machine concerns all
+// tools alike. A command that fails in another way than by a report is a problem of that tool with that
+// test; it is an error if it is the first that the tool runs.
 func (c *comparison) measure(ctx context.Context) error {
 	c.found, c.wrong, c.times = map[string]map[string]bool{}, map[string][]string{}, map[string][]float64{}
-	for _, t := range c.tools {
+	for i := range c.tools {
+		t := &c.tools[i]
 		c.found[t.name] = map[string]bool{}
+		first := &c.programs[0]
+		if _, _, err := c.execute(ctx, t, first.Package, time.Minute, first.Fixed); err != nil { // fills the build cache
+			return fmt.Errorf("%s: %w", t.title, err)
+		}
 	}
-	for k := range c.programs {
-		p := &c.programs[k]
+	for rest := c.programs; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].Package == rest[0].Package {
+			n++
+		}
+		class := rest[:n]
+		rest = rest[n:]
 		for i := range c.tools {
 			t := &c.tools[i]
-			if k == 0 || p.Package != c.programs[k-1].Package { // fill the build cache
-				if _, _, err := c.execute(ctx, t, p, p.Fixed, time.Minute); err != nil && (k == 0 || ctx.Err() != nil) {
-					return fmt.Errorf("%s: %w", t.title, err)
-				}
-			}
-			if err := c.try(ctx, t, p); ctx.Err() != nil {
+			if err := c.try(ctx, t, class); ctx.Err() != nil {
 				return ctx.Err()
 			} else if err != nil {
 				fmt.Fprintf(c.progress, "%s: %v\n", t.title, err)
@@ -161,25 +166,45 @@ func (c *comparison) measure(ctx context.Context) error {
 				c.problems = append(c.problems, t.title+": "+first)
 			}
 		}
-		fmt.Fprintf(c.progress, "%d of %d: %s\n", k+1, len(c.programs), p.Test)
+		fmt.Fprintf(c.progress, "%d of %d: %s\n", len(c.programs)-len(rest), len(c.programs), class[0].Package)
 	}
 	return nil
 }
 
-// try runs a program and its fixed twin with a tool.
-func (c *comparison) try(ctx context.Context, t *tool, p *bugcorpus.Program) error {
-	failed, took, err := c.execute(ctx, t, p, p.Fixed, time.Minute)
+// try runs the programs of a package with a tool: their fixed twins together, and each test with a bug alone,
+// because it may end the process. If anything is reported in the twins, it runs each of them alone, too.
+func (c *comparison) try(ctx context.Context, t *tool, class []bugcorpus.Program) error {
+	var twins []string
+	for _, p := range class {
+		twins = append(twins, p.Fixed)
+	}
+	failed, took, err := c.execute(ctx, t, class[0].Package, time.Minute, twins...)
 	if err != nil {
 		return err
 	}
 	c.times[t.name] = append(c.times[t.name], took.Seconds())
-	if failed {
-		c.wrong[t.name] = append(c.wrong[t.name], p.Package+"/"+p.Fixed)
+	for _, p := range class {
+		if failed {
+			again, _, err := c.execute(ctx, t, p.Package, time.Minute, p.Fixed)
+			if err != nil {
+				return err
+			}
+			if again {
+				c.wrong[t.name] = append(c.wrong[t.name], p.Package+"/"+p.Fixed)
+			}
+		}
+		found, _, err := c.execute(ctx, t, p.Package, took+hangs, p.Test)
+		if err != nil {
+			return err
+		}
+		c.found[t.name][p.Package+"/"+p.Test] = found
 	}
-	failed, _, err = c.execute(ctx, t, p, p.Test, took+hangs)
-	c.found[t.name][p.Package+"/"+p.Test] = failed
-	return err
+	if failed && !slices.ContainsFunc(class, func(p bugcorpus.Program) bool { return slices.Contains(c.wrong[t.name], p.Package+"/"+p.Fixed) }) {
+		c.wrong[t.name] = append(c.wrong[t.name], class[0].Package+", once, when all ran together")
+	}
+	return nil
 }
+
 
 // count returns the number of bugs that a tool has reported, of a class if it is not empty.
 func (c *comparison) count(tool, class string) (n int) {
@@ -194,17 +219,17 @@ func (c *comparison) count(tool, class string) (n int) {
 // ending is what a tool or the go command prints if a test fails or a bug is reported.
 var ending = regexp.MustCompile(`(?m)^(FAIL|--- FAIL|panic: |fatal error: |WARNING: |POTENTIAL DEADLOCK|exit status )`)
 
-// execute runs a test with a tool. It returns whether the test failed or anything was reported.
-func (c *comparison) execute(ctx context.Context, t *tool, p *bugcorpus.Program, test string, hang time.Duration) (failed bool, took time.Duration, err error) {
+// execute runs tests of a package with a tool. It returns whether a test failed or anything was reported.
+func (c *comparison) execute(ctx context.Context, t *tool, pkg string, hang time.Duration, tests ...string) (failed bool, took time.Duration, err error) {
 	const more = 2 * time.Minute // for the build, and for what -predict runs
-	ctx, cancel := context.WithTimeout(ctx, hang+c.limit+more)
+	ctx, cancel := context.WithTimeout(ctx, hang+time.Duration(len(tests))*c.limit+more)
 	defer cancel()
 	work := filepath.Join(c.heisen.Work, "schedules")
 	command := "go"
 	if t.heisen {
 		command = c.heisen.Command
 	}
-	args := t.args(request{c.runs, hang.Round(time.Millisecond), c.limit, work, "^" + test + "$", "./" + p.Package})
+	args := t.args(request{c.runs, hang.Round(time.Millisecond), c.limit, work, "^(" + strings.Join(tests, "|") + ")$", "./" + pkg})
 	cmd := exec.CommandContext(ctx, command, args...)
 	cmd.Dir = filepath.Join(c.heisen.Work, t.source)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

@@ -5,7 +5,7 @@
 //	go run ./bench/rivals [-runs n] [-time d] [-class list] [-run regexp] [-tools list]
 //
 // Each tool gets the same tests. It runs each test -runs times, by -count, in one process. heisen fuzz
-// repeats tests by itself, for -time. A bug counts as reported if the test fails or the tool reports
+// repeats each test by itself, for -time. A bug counts as reported if the test fails or the tool reports
 // anything in it, and a fixed twin in which that happens is a false report. So a test that panics, fails
 // its own checks or hangs is a report of every tool, that of go test included. A test hangs if it takes
 // some seconds longer than its fixed twin.

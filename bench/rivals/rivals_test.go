@@ -151,13 +151,13 @@ func TestPrint(t *testing.T) {
 	}
 	for _, want := range []string{
 		"`go run ./bench/rivals", " in 3 runs of each test, or by `heisen fuzz -time 1s`; the libraries are x v1. ", `
-| class                    | bugs | goleak | heisen test |
-|--------------------------|-----:|-------:|------------:|
-| mutex                    |    2 |      2 |           1 |
-| order                    |    1 |      0 |           1 |
-| all                      |    3 |      2 |           2 |
-| false reports            |      |      0 |           1 |
-| seconds for a fixed test |      |    2.0 |         4.0 |
+| class                      | bugs | goleak | heisen test |
+|----------------------------|-----:|-------:|------------:|
+| mutex                      |    2 |      2 |           1 |
+| order                      |    1 |      0 |           1 |
+| all                        |    3 |      2 |           2 |
+| false reports              |      |      0 |           1 |
+| seconds for a class, fixed |      |    2.0 |         4.0 |
 `, "\n- False reports of heisen test: order/TestCFixed.\n", "\n- Did not work: goleak: broken.\n",
 		"\nBugs that other tools report and heisen does not:\n\n- heisen test: mutex/TestA (goleak).\n",
 	} {

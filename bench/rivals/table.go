@@ -15,7 +15,7 @@ func (c *comparison) print(w io.Writer) error {
 	if err := markdown.Conditions(w, "./bench/rivals"); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "Bugs that are reported in %d runs of each test, or by `heisen fuzz -time %v`; the libraries are %s. The last rows are the fixed tests in which something is reported, and the median of the seconds that the runs of a fixed test take, with all that builds them, from a warm cache.\n\n",
+	fmt.Fprintf(w, "Bugs that are reported in %d runs of each test, or by `heisen fuzz -time %v`; the libraries are %s. The last rows are the fixed tests in which something is reported, and the median of the seconds that all runs of the fixed tests of a class take, with what builds these tests.\n\n",
 		c.runs, c.limit, c.versions)
 	columns := []string{"class", "bugs"}
 	for _, t := range c.tools {
@@ -41,7 +41,7 @@ func (c *comparison) print(w io.Writer) error {
 		}
 	}
 	row("all", "", len(c.programs))
-	wrong, times := []any{"false reports", ""}, []any{"seconds for a fixed test", ""}
+	wrong, times := []any{"false reports", ""}, []any{"seconds for a class, fixed", ""}
 	for _, t := range c.tools {
 		wrong, times = append(wrong, len(c.wrong[t.name])), append(times, fmt.Sprintf("%.1f", median(c.times[t.name])))
 	}
