@@ -205,7 +205,6 @@ func (c *comparison) try(ctx context.Context, t *tool, class []bugcorpus.Program
 	return nil
 }
 
-
 // count returns the number of bugs that a tool has reported, of a class if it is not empty.
 func (c *comparison) count(tool, class string) (n int) {
 	for _, p := range c.programs {
