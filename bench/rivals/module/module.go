@@ -1,5 +1,5 @@
-// Package module names the tools that command bench/rivals compares heisen with. It is a module of its
-// own, so that they are not dependencies of heisen. The command copies its go.mod.
+// Package module names the libraries that command bench/rivals compares heisen with. It is a module of its
+// own, so that heisen does not depend on what it compares itself with. The command copies its go.mod.
 package module
 
 import (
