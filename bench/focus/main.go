@@ -1,6 +1,6 @@
 // Command focus compares full checking with checking under a plan (package focus), as Table 1 of Agarwal,
 // Sasturkar, Wang and Stoller does, on Go counterparts of their programs (bench/focus/programs). It prints
-// a table in Markdown.
+// a table in Markdown, and that of the paper below it.
 //
 //	go run ./bench/focus [-count n] [-only list] [-eraser=false]
 //

@@ -2,7 +2,7 @@
 // Jagannathan, OOPSLA 2011, for the live healing of section 5 of the AtomRace paper). It builds the programs of
 // examples/atomicity three times: with go build, with heisen build -heal, and with heisen build, which looks for races. It
 // runs them in turns and prints a table in Markdown: how many runs printed another result than the correct variant of
-// the program, and the medians of the processor time.
+// the program, and the medians of the processor time. Below it is the table of the paper.
 //
 //	go run ./bench/healing [-runs n] [-procs n]
 //
