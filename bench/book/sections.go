@@ -76,8 +76,8 @@ var sections = []section{
 	{
 		name:      "rivals",
 		title:     "Bugs found, beside other tools",
-		commands:  [][]string{{"./bench/rivals"}},
-		quick:     [][]string{{"./bench/rivals", "-runs", "10"}},
+		commands:  [][]string{{"./bench/rivals", "-keep", "rivals.json"}},
+		quick:     [][]string{{"./bench/rivals", "-runs", "10", "-keep", "rivals.json"}},
 		published: "No paper has these programs: they were written for the tests of heisen, from descriptions of classes of bugs. [Comparison](../docs/comparison.md) says what each tool is better at.",
 		takes:     "about an hour",
 	},

@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,11 +30,17 @@ type comparison struct {
 	heisen   bugcorpus.Heisen
 	versions string // of the libraries
 
-	found map[string]map[string]bool // by tool and test
-	wrong map[string][]string        // fixed tests that are reported, by tool
-	times map[string][]float64       // seconds for the fixed tests of a class, by tool
+	file   string              // for results, until all are there; none if it is empty
+	wanted string              // what the results in the file must have been measured with
+	done   map[string]*results // by class
+}
 
-	problems []string // commands that did not work
+// results are those of a class.
+type results struct {
+	Found    map[string][]string `json:"found"`    // tests with a bug that are reported, by tool
+	Wrong    map[string][]string `json:"wrong"`    // fixed tests that are reported, by tool
+	Seconds  map[string]float64  `json:"seconds"`  // for the fixed tests, by tool
+	Problems []string            `json:"problems"` // commands that did not work
 }
 
 // hangs is how much longer than its fixed twin a test may take.
@@ -140,40 +148,49 @@ func versionsIn(mod string) string {
 // tools alike. A command that fails in another way than by a report is a problem of that tool with that
 // test; it is an error if it is the first that the tool runs.
 func (c *comparison) measure(ctx context.Context) error {
-	c.found, c.wrong, c.times = map[string]map[string]bool{}, map[string][]string{}, map[string][]float64{}
+	if err := c.resume(); err != nil {
+		return err
+	}
+	left := slices.DeleteFunc(slices.Clone(c.programs), func(p bugcorpus.Program) bool { return c.done[p.Class] != nil })
 	for i := range c.tools {
+		if len(left) == 0 {
+			break
+		}
 		t := &c.tools[i]
-		c.found[t.name] = map[string]bool{}
-		first := &c.programs[0]
-		if _, _, err := c.execute(ctx, t, first.Package, time.Minute, first.Fixed); err != nil { // fills the build cache
+		if _, _, err := c.execute(ctx, t, left[0].Package, time.Minute, left[0].Fixed); err != nil { // fills the build cache
 			return fmt.Errorf("%s: %w", t.title, err)
 		}
 	}
-	for rest := c.programs; len(rest) > 0; {
+	for len(left) > 0 {
 		n := 1
-		for n < len(rest) && rest[n].Package == rest[0].Package {
+		for n < len(left) && left[n].Class == left[0].Class {
 			n++
 		}
-		class := rest[:n]
-		rest = rest[n:]
+		class := left[:n]
+		left = left[n:]
+		r := &results{Found: map[string][]string{}, Wrong: map[string][]string{}, Seconds: map[string]float64{}}
 		for i := range c.tools {
 			t := &c.tools[i]
-			if err := c.try(ctx, t, class); ctx.Err() != nil {
+			if err := c.try(ctx, t, class, r); ctx.Err() != nil {
 				return ctx.Err()
 			} else if err != nil {
 				fmt.Fprintf(c.progress, "%s: %v\n", t.title, err)
 				first, _, _ := strings.Cut(err.Error(), "\n")
-				c.problems = append(c.problems, t.title+": "+first)
+				r.Problems = append(r.Problems, t.title+": "+first)
 			}
 		}
-		fmt.Fprintf(c.progress, "%d of %d: %s\n", len(c.programs)-len(rest), len(c.programs), class[0].Package)
+		c.done[class[0].Class] = r
+		if err := c.keep(); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.progress, "%s: %d programs, %d left\n", class[0].Class, len(class), len(left))
 	}
 	return nil
 }
 
-// try runs the programs of a package with a tool: their fixed twins together, and each test with a bug alone,
+// try runs the programs of a class with a tool: their fixed twins together, and each test with a bug alone,
 // because it may end the process. If anything is reported in the twins, it runs each of them alone, too.
-func (c *comparison) try(ctx context.Context, t *tool, class []bugcorpus.Program) error {
+func (c *comparison) try(ctx context.Context, t *tool, class []bugcorpus.Program, r *results) error {
 	var twins []string
 	for _, p := range class {
 		twins = append(twins, p.Fixed)
@@ -182,7 +199,7 @@ func (c *comparison) try(ctx context.Context, t *tool, class []bugcorpus.Program
 	if err != nil {
 		return err
 	}
-	c.times[t.name] = append(c.times[t.name], took.Seconds())
+	r.Seconds[t.name] = took.Seconds()
 	for _, p := range class {
 		if failed {
 			again, _, err := c.execute(ctx, t, p.Package, time.Minute, p.Fixed)
@@ -190,25 +207,118 @@ func (c *comparison) try(ctx context.Context, t *tool, class []bugcorpus.Program
 				return err
 			}
 			if again {
-				c.wrong[t.name] = append(c.wrong[t.name], p.Package+"/"+p.Fixed)
+				r.Wrong[t.name] = append(r.Wrong[t.name], p.Package+"/"+p.Fixed)
 			}
 		}
 		found, _, err := c.execute(ctx, t, p.Package, took+hangs, p.Test)
 		if err != nil {
 			return err
 		}
-		c.found[t.name][p.Package+"/"+p.Test] = found
+		if found {
+			r.Found[t.name] = append(r.Found[t.name], p.Test)
+		}
 	}
-	if failed && !slices.ContainsFunc(class, func(p bugcorpus.Program) bool { return slices.Contains(c.wrong[t.name], p.Package+"/"+p.Fixed) }) {
-		c.wrong[t.name] = append(c.wrong[t.name], class[0].Package+", once, when all ran together")
+	if failed && len(r.Wrong[t.name]) == 0 {
+		r.Wrong[t.name] = []string{class[0].Package + ", once, when all ran together"}
 	}
 	return nil
 }
 
+// kept is what a file of results has.
+type kept struct {
+	With    string              `json:"with"`
+	Classes map[string]*results `json:"classes"`
+}
+
+// resume reads the results of an earlier run, if there is a file with any.
+func (c *comparison) resume() error {
+	c.done = map[string]*results{}
+	var tests []string
+	for _, t := range c.tools {
+		tests = append(tests, t.name)
+	}
+	for _, p := range c.programs {
+		tests = append(tests, p.Test)
+	}
+	c.wanted = fmt.Sprintf("%d runs, %v, %s", c.runs, c.limit, strings.Join(tests, " "))
+	if c.file == "" {
+		return nil
+	}
+	text, err := os.ReadFile(c.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var k kept
+	if err := json.Unmarshal(text, &k); err != nil {
+		return fmt.Errorf("%s: %w", c.file, err)
+	}
+	if k.With != c.wanted {
+		return fmt.Errorf("%s is of a run with other flags", c.file)
+	}
+	c.done = k.Classes
+	return nil
+}
+
+// keep writes the results so far to the file.
+func (c *comparison) keep() error {
+	if c.file == "" {
+		return nil
+	}
+	text, err := json.Marshal(kept{c.wanted, c.done})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(c.file, text, 0o666)
+}
+
+// found reports whether a tool has reported the bug of a program.
+func (c *comparison) found(tool string, p *bugcorpus.Program) bool {
+	r := c.done[p.Class]
+	return r != nil && slices.Contains(r.Found[tool], p.Test)
+}
+
+// wrong returns the fixed tests in which a tool has reported something.
+func (c *comparison) wrong(tool string) (tests []string) {
+	for _, class := range slices.Concat(bugcorpus.Blocking, bugcorpus.NonBlocking) {
+		if r := c.done[class]; r != nil {
+			tests = append(tests, r.Wrong[tool]...)
+		}
+	}
+	return tests
+}
+
+// problems returns what did not work.
+func (c *comparison) problems() (all []string) {
+	for _, class := range slices.Concat(bugcorpus.Blocking, bugcorpus.NonBlocking) {
+		if r := c.done[class]; r != nil {
+			all = append(all, r.Problems...)
+		}
+	}
+	return all
+}
+
+// seconds returns the median time for the fixed tests of a class.
+func (c *comparison) seconds(tool string) float64 {
+	var times []float64
+	for _, r := range c.done {
+		if s, ok := r.Seconds[tool]; ok {
+			times = append(times, s)
+		}
+	}
+	if len(times) == 0 {
+		return 0
+	}
+	slices.Sort(times)
+	return (times[(len(times)-1)/2] + times[len(times)/2]) / 2
+}
+
 // count returns the number of bugs that a tool has reported, of a class if it is not empty.
 func (c *comparison) count(tool, class string) (n int) {
-	for _, p := range c.programs {
-		if c.found[tool][p.Package+"/"+p.Test] && (class == "" || p.Class == class) {
+	for i := range c.programs {
+		if p := &c.programs[i]; (class == "" || p.Class == class) && c.found(tool, p) {
 			n++
 		}
 	}

@@ -140,10 +140,15 @@ func TestPrint(t *testing.T) {
 		programs: []bugcorpus.Program{
 			{Class: "mutex", Package: "mutex", Test: "TestA"}, {Class: "mutex", Package: "mutex", Test: "TestB"}, {Class: "order", Package: "order", Test: "TestC"},
 		},
-		found:    map[string]map[string]bool{"goleak": {"mutex/TestA": true, "mutex/TestB": true}, "heisen": {"mutex/TestB": true, "order/TestC": true}},
-		wrong:    map[string][]string{"heisen": {"order/TestCFixed"}},
-		times:    map[string][]float64{"goleak": {1, 3, 2}, "heisen": {4}},
-		problems: []string{"goleak: broken"},
+		done: map[string]*results{
+			"mutex": {
+				Found: map[string][]string{"goleak": {"TestA", "TestB"}, "heisen": {"TestB"}}, Seconds: map[string]float64{"goleak": 1, "heisen": 4},
+				Problems: []string{"goleak: broken"},
+			},
+			"order": {
+				Found: map[string][]string{"heisen": {"TestC"}}, Wrong: map[string][]string{"heisen": {"order/TestCFixed"}}, Seconds: map[string]float64{"goleak": 3},
+			},
+		},
 	}
 	var b strings.Builder
 	if err := c.print(&b); err != nil {
@@ -163,6 +168,33 @@ func TestPrint(t *testing.T) {
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &b)
+		}
+	}
+}
+
+// TestResume: results of a file are not measured again, and those of other flags are refused.
+func TestResume(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "results.json")
+	first := &comparison{tools: tools, runs: 3, limit: time.Second, file: file, programs: []bugcorpus.Program{{Class: "mutex", Package: "mutex", Test: "TestA"}}}
+	if err := first.resume(); err != nil || len(first.done) != 0 {
+		t.Fatalf("%v, error %v", first.done, err)
+	}
+	first.done["mutex"] = &results{Found: map[string][]string{"goleak": {"TestA"}}}
+	if err := first.keep(); err != nil {
+		t.Fatal(err)
+	}
+	second := &comparison{tools: tools, runs: 3, limit: time.Second, file: file, programs: first.programs}
+	if err := second.measure(t.Context()); err != nil || second.count("goleak", "mutex") != 1 || second.count("race", "") != 0 {
+		t.Errorf("%v, error %v", second.done, err)
+	}
+	for _, other := range []*comparison{
+		{tools: tools, runs: 4, limit: time.Second, file: file, programs: first.programs},
+		{tools: tools, runs: 3, limit: time.Minute, file: file, programs: first.programs},
+		{tools: tools[:2], runs: 3, limit: time.Second, file: file, programs: first.programs},
+		{tools: tools, runs: 3, limit: time.Second, file: file},
+	} {
+		if err := other.measure(t.Context()); err == nil {
+			t.Errorf("the results are those of %s", other.wanted)
 		}
 	}
 }
@@ -200,8 +232,8 @@ func TestMeasure(t *testing.T) {
 			if slices.Contains(test.found, tool.name) {
 				want = 1
 			}
-			if got := c.count(tool.name, ""); got != want || len(c.wrong[tool.name]) > 0 || len(c.problems) > 0 {
-				t.Errorf("%s: %s reports %d bugs, want %d; false reports %q, problems %q", test.program, tool.name, got, want, c.wrong[tool.name], c.problems)
+			if got := c.count(tool.name, ""); got != want || len(c.wrong(tool.name)) > 0 || len(c.problems()) > 0 {
+				t.Errorf("%s: %s reports %d bugs, want %d; false reports %q, problems %q", test.program, tool.name, got, want, c.wrong(tool.name), c.problems())
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func (c *comparison) print(w io.Writer) error {
 	row("all", "", len(c.programs))
 	wrong, times := []any{"false reports", ""}, []any{"seconds for a class, fixed", ""}
 	for _, t := range c.tools {
-		wrong, times = append(wrong, len(c.wrong[t.name])), append(times, fmt.Sprintf("%.1f", median(c.times[t.name])))
+		wrong, times = append(wrong, len(c.wrong(t.name))), append(times, fmt.Sprintf("%.1f", c.seconds(t.name)))
 	}
 	table.Add(wrong...)
 	table.Add(times...)
@@ -55,11 +55,11 @@ func (c *comparison) print(w io.Writer) error {
 		fmt.Fprintf(w, "- %s: %s\n", t.title, t.blind)
 	}
 	for _, t := range c.tools {
-		if len(c.wrong[t.name]) > 0 {
-			fmt.Fprintf(w, "- False reports of %s: %s.\n", t.title, strings.Join(c.wrong[t.name], ", "))
+		if tests := c.wrong(t.name); len(tests) > 0 {
+			fmt.Fprintf(w, "- False reports of %s: %s.\n", t.title, strings.Join(tests, ", "))
 		}
 	}
-	for _, problem := range c.problems {
+	for _, problem := range c.problems() {
 		fmt.Fprintf(w, "- Did not work: %s.\n", problem)
 	}
 	if lines := c.better(); len(lines) > 0 {
@@ -80,16 +80,16 @@ func (c *comparison) better() (lines []string) {
 			continue
 		}
 		var bugs []string
-		for _, p := range c.programs {
-			id := p.Package + "/" + p.Test
+		for i := range c.programs {
+			p := &c.programs[i]
 			var by []string
 			for _, other := range c.tools {
-				if !other.heisen && c.found[other.name][id] {
+				if !other.heisen && c.found(other.name, p) {
 					by = append(by, other.title)
 				}
 			}
-			if len(by) > 0 && !c.found[t.name][id] {
-				bugs = append(bugs, fmt.Sprintf("%s (%s)", id, strings.Join(by, ", ")))
+			if len(by) > 0 && !c.found(t.name, p) {
+				bugs = append(bugs, fmt.Sprintf("%s/%s (%s)", p.Package, p.Test, strings.Join(by, ", ")))
 			}
 		}
 		if len(bugs) == 0 {
@@ -98,12 +98,4 @@ func (c *comparison) better() (lines []string) {
 		lines = append(lines, t.title+": "+strings.Join(bugs, "; ")+".")
 	}
 	return lines
-}
-
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
