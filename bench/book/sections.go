@@ -69,7 +69,7 @@ var sections = []section{
 		name:      "overhead",
 		title:     "Overhead beside -race",
 		commands:  [][]string{{"./bench/overhead"}},
-		quick:     [][]string{{"./bench/overhead", "-count", "1", "-scale", "0.3"}},
+		quick:     [][]string{{"./bench/overhead", "-count", "1", "-scale", "0.3", "-run", "^(library|btree|golang-lru) "}},
 		published: "No paper has these programs. The measure is Go's own race detector.",
 		takes:     "about an hour",
 	},
