@@ -117,6 +117,7 @@
 //   - internal/patch: repairs races and atomicity violations in Go source by locks, as a patch.
 //   - internal/private: makes folders and files that other users cannot change.
 //   - internal/processes: ends commands with everything that they have started.
+//   - internal/resident: makes a process small while it waits for another one.
 //   - internal/build: builds programs with the recorder inside, with the stock go command.
 //   - internal/confirm: runs programs again under a strategy to reproduce suspected bugs.
 //   - internal/cli: subcommands, flags, exit statuses and what the command prints.

@@ -8,12 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"runtime/pprof"
+	"strings"
 	"syscall"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/cli"
 	"github.com/heisen-go/heisen/internal/fold"
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/internal/resident"
 )
 
 // The analyzer is this program in a process of its own, so that its CPU time and memory can be
@@ -27,7 +29,7 @@ const (
 // An analysis is the report of the analyzer about itself and the program.
 type analysis struct {
 	CPU      float64 // of the analyzer, in seconds
-	Memory   float64 // peak of the analyzer in MiB
+	Memory   float64 // peak of the analyzer in MiB, from the time when it waits for findings only
 	Program  float64 // peak of the program in MiB
 	Events   uint64
 	Findings int
@@ -91,6 +93,10 @@ func (a *analysis) consume(listener *recorder.Listener, detectors string) error 
 	if err != nil {
 		return err
 	}
+	if chosen.Mode()&recorder.FindingsOnly != 0 { // as heisen run does
+		resident.Shrink()
+		os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // the peak so far; see proc(5)
+	}
 	found := fold.NewSet(stream.Symbols(), nil)
 	built, err := chosen.New(stream, found.Add)
 	if err != nil {
@@ -104,14 +110,32 @@ func (a *analysis) consume(listener *recorder.Listener, detectors string) error 
 // write adds the cost of the analyzer itself and writes the analysis to a file.
 func (a *analysis) write(path string) error {
 	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+	err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
+	if err != nil {
 		return err
 	}
 	a.CPU = float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e9
-	a.Memory = float64(usage.Maxrss) * 1024 / mib
+	if a.Memory, err = peak(); err != nil {
+		return err
+	}
 	text, err := json.Marshal(a)
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(path, text, 0o666)
+}
+
+// peak returns the largest resident size of this process so far, in MiB. Writing 5 to clear_refs sets it to
+// the present one.
+func peak() (float64, error) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(status), "\nVmHWM:")
+	var kib float64
+	if _, err := fmt.Sscanf(rest, "%f kB", &kib); err != nil {
+		return 0, fmt.Errorf("/proc/self/status: VmHWM: %w", err)
+	}
+	return kib / 1024, nil
 }

@@ -97,6 +97,7 @@ var table = map[string]room{
 	// The parts of the command.
 	"internal/arch":      {floor: 4, step: 0, stdOnly: true, only: []string{}},
 	"internal/processes": {floor: 4, step: 0, stdOnly: true, only: []string{}},
+	"internal/resident":  {floor: 4, stdOnly: true, only: []string{}},
 	"internal/private":   {floor: 4, step: 0, stdOnly: true, only: []string{}},
 	"internal/recorder":  {floor: 4, step: 1},
 	"internal/infer":     {floor: 4, step: 0, only: []string{"internal/option", "internal/ssaload", "section"}},

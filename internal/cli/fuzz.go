@@ -25,7 +25,7 @@ goroutine at a time, under schedules that make suspected bugs happen.
 		{"time", "spend this time on each test or program (default 10s)"},
 		{"j", "number of executions at a time"},
 		{"limit", "stop an execution after this time (default 1m)"},
-		{"predict", "try what the detector mcm predicts, too"},
+		{"predict", "try what the detector mcm predicts first, and report it"},
 		{"sections", "suspect the atomic sections in a file, too"},
 		{"schedules", "where schedules for $heisen replay are written"},
 		{"report", briefReport},
@@ -37,9 +37,11 @@ $heisen suspects what may race or deadlock in another schedule, or interleave wi
 an atomic section of -sections. Then it tries each suspect with several seeds. It
 postpones a goroutine at one place of the suspect until another goroutine comes
 to the other place with a conflicting access to the same memory. One of the two,
-picked at random, goes first. Last, each test is searched by itself: under all
-schedules that make a difference if they are few, and otherwise under random ones
-of several kinds, until it shows nothing new.
+picked at random, goes first. If the first seed does not show the bug, and the
+detector mcm predicts a schedule that leads to it, $heisen follows that one. Last,
+each test is searched by itself: under all schedules that make a difference if
+they are few, and otherwise under random ones of several kinds, until it shows
+nothing new.
 
 All of this together takes the time of -time for each test or program. Suspects
 have half of it, the most promising ones first. -seeds without -time tries them
@@ -137,7 +139,7 @@ func (inv *invocation) fuzz() (int, error) {
 	f.reports = inv.reportFlag(reportUsage + ". Reports in json have all suspects,\nconfirmed or not")
 	fs.BoolVar(&f.unconfirmed, "unconfirmed", false, "also report suspects that were not confirmed")
 	fs.BoolVar(&f.timing, "timing", false, "also report failures that only executions show in which a goroutine was\nheld back while a timer fired")
-	fs.BoolVar(&f.predict, "predict", false, "also suspect what mcm predicts from the first executions, and try that first")
+	fs.BoolVar(&f.predict, "predict", false, "suspect what mcm predicts from the first executions, try that first, and report it\nin any case")
 	fs.BoolVar(&f.uncovered, "uncovered", false, "also list the go statements, cases of select and locks that no execution\nhas covered")
 	merge := fs.Bool("merge", false, "run nothing, but combine files that -report json has written for other seeds or shards")
 	fs.StringVar(&f.overlaps.sections, "sections", "", "also suspect the atomic sections in `file`")
@@ -208,9 +210,8 @@ func (f *fuzzRun) run(ctx context.Context) error {
 	}
 	defer remove()
 	f.newConfirmer()
-	var units []*confirm.Unit
+	units := confirm.Units(ctx, programs)
 	if f.searches() {
-		units = confirm.Units(ctx, programs)
 		f.confirmer.Budget = confirm.NewBudget(f.search, f.parallel, units, f.boundsSuspects())
 	}
 	suspects, failed := f.survey(ctx, programs)

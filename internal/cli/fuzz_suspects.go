@@ -15,7 +15,7 @@ import (
 func (f *fuzzRun) survey(ctx context.Context, programs []*confirm.Program) (suspects []*confirm.Suspect, err error) {
 	survey := &confirm.Survey{
 		Races: true, Own: len(f.pkgs) == 0, Deadlocks: true, Sections: f.overlaps.read, Violations: len(f.overlaps.read) > 0,
-		Predict: f.predict, Walks: f.walks,
+		Predict: f.predict, Witnesses: f.searches() && !f.predict, Walks: f.walks,
 		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Resolver: f.confirmer.Resolver,
 		Budget: f.confirmer.Budget,
 	}

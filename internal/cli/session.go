@@ -17,6 +17,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/processes"
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/internal/resident"
 )
 
 // session receives the streams of the instrumented programs that a command starts, directly or not:
@@ -48,6 +49,9 @@ type session struct {
 
 // grace is how long programs are observed after the command that started them has ended.
 const grace = 10 * time.Second
+
+// idle is how long a program runs before heisen gives memory back, if it waits for findings only.
+const idle = 100 * time.Millisecond
 
 // A handler consumes the stream of a program and returns the exit status for a program that would
 // exit with status 0.
@@ -135,6 +139,9 @@ func (s *session) program(number int, p *recorder.Program) error {
 	s.seen++
 	s.open[p] = stream.PID()
 	s.mu.Unlock()
+	if s.mode&recorder.FindingsOnly != 0 { // hardly anything comes from the program
+		defer time.AfterFunc(idle, resident.Shrink).Stop()
+	}
 	defer func() {
 		s.mu.Lock()
 		delete(s.open, p)

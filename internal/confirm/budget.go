@@ -119,5 +119,14 @@ func (b *Budget) ForSurvey(units []*Unit) time.Duration {
 	return max(b.limit/b.at*time.Duration(len(units))*time.Duration(forSurvey)/100, leastTime)
 }
 
+// surveying returns how long one more run of a unit in a survey may take, at most limit. It is 0 if there is
+// no time for it.
+func (b *Budget) surveying(u *Unit, limit time.Duration) time.Duration {
+	if b == nil || b.nothing {
+		return limit
+	}
+	return min(b.left([]*Unit{u}, forSurvey)/b.at, limit)
+}
+
 // errNoTime ends the shrinking of a schedule.
 var errNoTime = errors.New("the time is over")

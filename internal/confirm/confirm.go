@@ -34,33 +34,45 @@ type Confirmer struct {
 	OnResult func(*Result)
 }
 
-// Run tries every suspect in two rounds. The first follows the witnesses, each in the predicted
-// order and with the last two operations exchanged. The second tries the suspects without a
-// witness, and those that the first round did not show to be harmful, with every seed: all with the
-// first seed, then all with the next ones. The suspects are best in the order of Promising, because
-// the Budget may be spent before all seeds were tried. The results are in the order of the suspects
-// and, unless that happens, do not depend on the number of executions at a time. Results of suspects
-// that were not tried with all seeds are Incomplete. If ctx ends or an execution fails for a reason
-// outside of the program, Run returns the results of the suspects that were tried at least once, and
-// the error.
+// Run tries the suspects in rounds. The first follows the witnesses of predicted suspects, each in the
+// predicted order and with the last two operations exchanged. The second tries all suspects with the
+// first seed. The third follows the witnesses of the other suspects that have not happened by then. The
+// last tries the next seeds. A suspect is not tried any more once an execution of the first or the third
+// round has shown it to be harmful. The suspects are best in the order of Promising, because the Budget may
+// be spent before all seeds were tried. The results are in the order of the suspects and, unless that
+// happens, do not depend on the number of executions at a time. Results of suspects that were not tried with
+// all seeds are Incomplete. If ctx ends or an execution fails for a reason outside of the program, Run returns
+// the results of the suspects that were tried at least once, and the error.
 func (c *Confirmer) Run(ctx context.Context, suspects []*Suspect) ([]*Result, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	p := &progress{confirmer: c, suspects: suspects, trials: make([][]*Trial, len(suspects)),
 		left: make([]uint64, len(suspects)), omitted: make([]uint64, len(suspects)), results: make([]*Result, len(suspects))}
-	p.runRound(ctx, stop, func(i int) uint64 { return suspects[i].follows() }, func(i int, n uint64) *recorder.Schedule {
-		return c.followSchedule(suspects[i], n == 1)
-	})
-	p.runRound(ctx, stop, func(i int) uint64 {
-		if p.results[i] != nil {
-			return 0
+	follow := func(wanted func(i int) bool) round {
+		return round{
+			many: func(i int) uint64 {
+				if !wanted(i) {
+					return 0
+				}
+				return suspects[i].follows()
+			},
+			schedule: func(i int, n uint64) *recorder.Schedule { return c.followSchedule(suspects[i], n == 1) },
 		}
-		return c.seeds()
-	}, func(i int, n uint64) *recorder.Schedule { return c.directedSchedule(suspects[i], c.From+n) })
+	}
+	seeds := func(from, n uint64) round {
+		return round{
+			many:     func(int) uint64 { return n },
+			schedule: func(i int, k uint64) *recorder.Schedule { return c.directedSchedule(suspects[i], c.From+from+k) },
+			first:    from,
+		}
+	}
+	p.run(ctx, stop, follow(func(i int) bool { return suspects[i].Predicted }))
+	p.run(ctx, stop, seeds(0, 1))
+	p.run(ctx, stop, follow(func(i int) bool { return !suspects[i].Predicted && !p.happened(i) }))
+	p.run(ctx, stop, seeds(1, c.seeds()-1))
 	for i := range p.results {
 		if p.results[i] == nil && (len(p.trials[i]) > 0 || p.omitted[i] > 0) {
-			p.results[i] = summarize(suspects[i], p.trials[i])
-			p.results[i].Incomplete = true
+			p.finish(i, true)
 		}
 	}
 	return slices.DeleteFunc(p.results, func(v *Result) bool { return v == nil }), context.Cause(ctx)
@@ -95,17 +107,26 @@ type progress struct {
 	results []*Result
 }
 
-// job is one execution of a round. number counts those of the suspect, from 0.
+// round is a round of executions. many returns how many a suspect gets, if it has no result yet, and
+// schedule returns the schedule of each. They are numbered from first.
+type round struct {
+	many     func(suspect int) uint64
+	schedule func(suspect int, number uint64) *recorder.Schedule
+	first    uint64
+}
+
+// job is one execution of a round. number counts those of the suspect in the round, from 0.
 type job struct {
 	suspect int
 	number  uint64
 }
 
-// runRound makes a round of executions. many returns how many a suspect gets, and schedule returns
-// the schedule of each.
-func (p *progress) runRound(ctx context.Context, stop context.CancelCauseFunc, many func(suspect int) uint64, schedule func(suspect int, number uint64) *recorder.Schedule) {
+// run makes a round of executions.
+func (p *progress) run(ctx context.Context, stop context.CancelCauseFunc, r round) {
 	for i := range p.suspects {
-		p.left[i] = many(i)
+		if p.left[i] = 0; p.results[i] == nil {
+			p.left[i] = r.many(i)
+		}
 	}
 	wanted := slices.Clone(p.left)
 	jobs := make(chan job)
@@ -131,7 +152,7 @@ func (p *progress) runRound(ctx context.Context, stop context.CancelCauseFunc, m
 	for range max(p.confirmer.Parallel, 1) {
 		workers.Go(func() {
 			for j := range jobs {
-				t, err := p.confirmer.execute(ctx, p.suspects[j.suspect], schedule(j.suspect, j.number))
+				t, err := p.confirmer.execute(ctx, p.suspects[j.suspect], r.schedule(j.suspect, j.number))
 				if errors.Is(err, errNoTime) {
 					p.omit(j.suspect)
 					continue
@@ -140,7 +161,7 @@ func (p *progress) runRound(ctx context.Context, stop context.CancelCauseFunc, m
 					stop(err)
 					continue
 				}
-				t.number = j.number
+				t.number = r.first + j.number
 				p.add(j.suspect, t)
 			}
 		})
@@ -151,9 +172,24 @@ func (p *progress) runRound(ctx context.Context, stop context.CancelCauseFunc, m
 // pass is a range of the executions of each suspect.
 type pass struct{ from, to uint64 }
 
-// passes returns the order in which up to n executions of each suspect are made: the first of all
-// suspects, then some, then the rest.
-func passes(n uint64) []pass { return []pass{{0, 1}, {1, 4}, {4, max(n, 4)}} }
+// passes returns the order in which up to n executions of each suspect are made: some of all suspects, then
+// the rest.
+func passes(n uint64) []pass { return []pass{{0, 3}, {3, max(n, 3)}} }
+
+// happened reports whether a trial has confirmed suspect i.
+func (p *progress) happened(i int) bool {
+	return slices.ContainsFunc(p.trials[i], func(t *Trial) bool { return t.Confirmed })
+}
+
+// directed returns the number of trials of suspect i that followed no witness.
+func (p *progress) directed(i int) (n uint64) {
+	for _, t := range p.trials[i] {
+		if !t.follows() {
+			n++
+		}
+	}
+	return n
+}
 
 // omit notes that there is no time for a trial of suspect i.
 func (p *progress) omit(i int) {
@@ -163,9 +199,8 @@ func (p *progress) omit(i int) {
 	p.omitted[i]++
 }
 
-// add takes a trial of suspect i. The last trial of a suspect in a round completes its result,
-// unless the round only followed a witness and no execution failed: then the second round tries it
-// again.
+// add takes a trial of suspect i. The last trial of a suspect completes its result, and so does one that
+// followed a witness and has shown that the suspect is harmful, once the other order was tried.
 func (p *progress) add(i int, t *Trial) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,14 +212,18 @@ func (p *progress) add(i int, t *Trial) {
 	if p.left[i]--; p.left[i] > 0 || p.omitted[i] > 0 {
 		return
 	}
-	v := summarize(s, p.trials[i])
-	if uint64(len(p.trials[i])) == s.follows() && !v.failed() {
-		return
+	if t.follows() && summarize(s, p.trials[i]).failed() || p.directed(i) == c.seeds() {
+		p.finish(i, false)
+	}
+}
+
+// finish makes the result of suspect i.
+func (p *progress) finish(i int, incomplete bool) {
+	v := summarize(p.suspects[i], p.trials[i])
+	if v.Incomplete = incomplete; !incomplete && p.confirmer.OnResult != nil {
+		p.confirmer.OnResult(v)
 	}
 	p.results[i], p.trials[i] = v, nil
-	if c.OnResult != nil {
-		c.OnResult(v)
-	}
 }
 
 // followSchedule returns the schedule of an execution that follows a suspect's witness.
@@ -195,11 +234,11 @@ func (c *Confirmer) followSchedule(s *Suspect, reverse bool) *recorder.Schedule 
 	}
 }
 
-// tests returns the tests of an execution: those in which the suspect was seen, or all if a witness
-// is followed, because a witness begins with the first test.
+// tests returns the tests of an execution: those in which the suspect was seen, or those of the witness
+// if it is followed, because it begins with the first of them.
 func (s *Suspect) tests(schedule *recorder.Schedule) string {
 	if schedule.Strategy.Strategy == strategies.Follow {
-		return ""
+		return s.witness.tests
 	}
 	return s.Tests
 }

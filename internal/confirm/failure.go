@@ -36,22 +36,33 @@ func (v *Result) Failures(usual Outcome) (all []*Result) {
 }
 
 // SurveyFailures returns a result for each way in which a program failed in the runs of a survey.
-// The first run had the default schedule, the others random walks.
 func SurveyFailures(p *Program, runs []*Trial) (all []*Result) {
 	usual := Outcome{Class: Passed}
-	for i, run := range runs {
-		s := AnyFailure(p, strategies.Replay)
-		if i > 0 {
-			s = AnyFailure(p, Walk)
+	for _, run := range runs {
+		if run.Seed == 0 {
+			usual = Outcome{Class: Passed}
 		}
 		t := *run
 		t.Confirmed = t.Execution.Outcome.Class.Failed()
-		all = append(all, summarize(s, []*Trial{&t}).Failures(usual)...)
-		if i == 0 {
+		all = append(all, summarize(surveyed(p, run), []*Trial{&t}).Failures(usual)...)
+		if run.Seed == 0 {
 			usual = run.Execution.Outcome
 		}
 	}
 	return all
+}
+
+// surveyed returns the suspicion of any failure for a run of a survey. Those with seed 0 have the default
+// schedule, the others are random walks.
+func surveyed(p *Program, run *Trial) *Suspect {
+	s := AnyFailure(p, strategies.Replay)
+	if run.Seed > 0 {
+		s = AnyFailure(p, Walk)
+	}
+	if run.unit != nil {
+		s.Tests, s.units = run.unit.pattern(), []*Unit{run.unit}
+	}
+	return s
 }
 
 func failure(p *Program, o Outcome) report.Finding {

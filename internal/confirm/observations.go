@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
 )
@@ -38,14 +37,10 @@ type observedEnding struct {
 	delayed  int // those of them in which a goroutine was held back while time passed
 }
 
-// AddSurvey adds the runs of a survey, of which the first had the default schedule.
+// AddSurvey adds the runs of a survey.
 func (o *Observations) AddSurvey(p *Program, runs []*Trial) {
 	for i, run := range runs {
-		s := AnyFailure(p, strategies.Replay)
-		if i > 0 {
-			s = AnyFailure(p, Walk)
-		}
-		o.Add(i-len(runs), s, run)
+		o.Add(i-len(runs), surveyed(p, run), run)
 	}
 }
 

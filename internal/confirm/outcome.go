@@ -28,6 +28,9 @@ const (
 // Failed reports whether the execution has shown a failure. One that was stopped at a limit has not.
 func (c Class) Failed() bool { return c != Passed && c != Hung }
 
+// endsEarly reports whether the process ended before it had run all its tests, if it has several.
+func (c Class) endsEarly() bool { return c != Passed && c != TestFailed }
+
 // Outcome is how an execution has ended.
 type Outcome struct {
 	Class   Class

@@ -19,7 +19,8 @@ type Trial struct {
 	// First is the index in the finding's accesses of the access that came first in a confirmed
 	// race. It is -1 for anything else.
 	First  int
-	number uint64 // of the trial among those of the suspect in its round
+	number uint64 // of the trial among those of the suspect, apart from those that follow a witness
+	unit   *Unit  // of a run of a survey; nil for all of the program
 }
 
 // follows reports whether the trial followed a witness.

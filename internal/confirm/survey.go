@@ -15,8 +15,6 @@ import (
 	"github.com/heisen-go/heisen/internal/fold"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/lockset"
-	"github.com/heisen-go/heisen/mcm"
-	"github.com/heisen-go/heisen/racefuzz"
 	"github.com/heisen-go/heisen/report"
 	"github.com/heisen-go/heisen/section"
 	"github.com/heisen-go/heisen/vclock"
@@ -93,6 +91,9 @@ type Survey struct {
 	// Predict adds the bugs that package mcm predicts from the runs, in Sections too. They come
 	// first and have witnesses to follow.
 	Predict bool
+	// Witnesses looks for witnesses of suspects: package mcm predicts from one more run of each test,
+	// and what it predicts is suspected.
+	Witnesses bool
 	// Known are findings that are suspected before the first run, if they are in the program's
 	// package. A finding that is predicted again gets the witness.
 	Known []report.Finding
@@ -109,41 +110,80 @@ type Survey struct {
 }
 
 // Run executes a program with the default schedule, which switches only where a goroutine is
-// blocked, and then under random walks. It returns the suspects in the order in which they were
-// found, and the runs in their order. skipped has a message for each finding that cannot be tried,
-// with the reason.
+// blocked, and then under random walks. If a test ends the process, the tests after it do not run, so
+// each test is then executed by itself in the same way. Run returns the suspects in the order in which
+// they were found, and the runs in their order. skipped has a message for each finding that cannot be
+// tried, with the reason.
 func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, skipped []string, runs []*Trial, err error) {
-	known, reported := map[string]*Suspect{}, map[string]bool{}
-	// suspect returns a new suspect, or the equal one that exists already.
-	suspect := func(f *report.Finding) (same *Suspect) {
-		if s.Own && f.Kind == heisen.PotentialRace && s.Resolver.inLibraries(f) {
-			return nil
-		}
-		suspect, err := suspectOf(p, f)
-		if err != nil {
-			if !reported[f.Fingerprint] {
-				reported[f.Fingerprint] = true
-				skipped = append(skipped, fmt.Sprintf("skipped: %s (%s): %v", f.Message, f.Fingerprint, err))
-			}
-			return nil
-		}
-		s.setAbove(suspect)
-		if same = known[suspect.key()]; same == nil {
-			known[suspect.key()] = suspect
-			suspects = append(suspects, suspect)
-			return suspect
-		}
-		if suspect.Predicted && !same.Predicted {
-			*same = *suspect // a prediction says more
-		}
-		return same
-	}
+	g := &gathering{survey: s, program: p, known: map[string]*Suspect{}, reported: map[string]bool{}}
 	for i := range s.Known {
 		if f := &s.Known[i]; f.Package == "" || f.Package == p.Package {
-			suspect(f)
+			g.suspect(f)
 		}
 	}
-	bound, start := s.Budget.ForSurvey(p.units), time.Now()
+	err = g.runs(ctx, nil)
+	if err == nil && len(p.units) > 1 && g.made[0].Execution.Outcome.Class.endsEarly() {
+		for _, u := range p.units {
+			if err = g.runs(ctx, u); err != nil {
+				break
+			}
+		}
+	}
+	if err == nil && s.Witnesses {
+		err = g.witnesses(ctx)
+	}
+	if err == nil {
+		slices.SortStableFunc(g.suspects, func(a, b *Suspect) int { return boolOrder(b.Predicted) - boolOrder(a.Predicted) })
+	}
+	return g.suspects, g.skipped, g.made, err
+}
+
+// gathering has what a survey has found so far.
+type gathering struct {
+	survey   *Survey
+	program  *Program
+	suspects []*Suspect
+	known    map[string]*Suspect // by their keys
+	skipped  []string
+	reported map[string]bool // fingerprints of findings in skipped
+	made     []*Trial
+}
+
+// suspect returns a new suspect, or the equal one that exists already.
+func (g *gathering) suspect(f *report.Finding) (same *Suspect) {
+	s := g.survey
+	if s.Own && f.Kind == heisen.PotentialRace && s.Resolver.inLibraries(f) {
+		return nil
+	}
+	suspect, err := suspectOf(g.program, f)
+	if err != nil {
+		if !g.reported[f.Fingerprint] {
+			g.reported[f.Fingerprint] = true
+			g.skipped = append(g.skipped, fmt.Sprintf("skipped: %s (%s): %v", f.Message, f.Fingerprint, err))
+		}
+		return nil
+	}
+	suspect.Predicted = suspect.Predicted && s.Predict
+	s.setAbove(suspect)
+	if same = g.known[suspect.key()]; same == nil {
+		g.known[suspect.key()] = suspect
+		g.suspects = append(g.suspects, suspect)
+		return suspect
+	}
+	if suspect.Predicted && !same.Predicted {
+		*same = *suspect // a prediction says more
+	}
+	return same
+}
+
+// runs executes a unit, or all of the program if it is nil.
+func (g *gathering) runs(ctx context.Context, u *Unit) error {
+	s := g.survey
+	units := g.program.units
+	if u != nil {
+		units = []*Unit{u}
+	}
+	bound, start := s.Budget.ForSurvey(units), time.Now()
 	for seed := range s.Walks + 1 {
 		if bound > 0 && 2*time.Since(start) > bound { // another run would take most of the rest
 			break
@@ -152,65 +192,88 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, skip
 		if seed > 0 {
 			config = strategies.Config{Strategy: Walk, Seed: seed}
 		}
-		var predicted []*witness
-		e, starts, err := s.execute(ctx, p, config, func(f report.Finding, w *witness) {
-			if same := suspect(&f); same != nil && same.witness == nil && w != nil {
-				same.witness = w
-				predicted = append(predicted, w)
-			}
-		})
-		if errors.Is(err, lockset.ErrEvicted) || errors.Is(err, vclock.ErrForgotten) { // there may be more suspects
-			skipped, err = append(skipped, "suspects may be missing: "+err.Error()), nil
+		mode := recorder.Unrepeated
+		if s.Violations || s.Predict { // a repeated access may be the end of a section
+			mode = recorder.Everything
 		}
+		e, err := g.execute(ctx, u, config, mode, s.limit(units), s.Predict, s.detectors)
 		if err != nil {
-			return suspects, skipped, runs, err
+			return err
 		}
-		for _, w := range predicted {
-			w.starts = starts
-		}
-		s.Budget.AddTime(p.units, e.Took)
-		runs = append(runs, &Trial{Seed: seed, Execution: e, First: -1})
+		g.made = append(g.made, &Trial{Seed: seed, Execution: e, First: -1, unit: u})
 	}
-	slices.SortStableFunc(suspects, func(a, b *Suspect) int { return boolOrder(b.Predicted) - boolOrder(a.Predicted) })
-	return suspects, skipped, runs, nil
+	return nil
 }
 
-// execute executes a program once. It calls found with each finding, and with its witness if that
-// can be followed. With Predict, it also returns which goroutines started which.
-func (s *Survey) execute(ctx context.Context, p *Program, config strategies.Config, found func(report.Finding, *witness)) (*Execution, []racefuzz.Creation, error) {
-	var order *orderRecorder
-	mode := recorder.Unrepeated
-	if s.Violations || s.Predict { // a repeated access may be the end of a section
-		mode = recorder.Everything
+// witnesses executes each test by itself with the default schedule, while there is time, and looks
+// for witnesses in that order of its operations.
+func (g *gathering) witnesses(ctx context.Context) error {
+	s := g.survey
+	for _, u := range g.program.units {
+		limit := s.Budget.surveying(u, s.Limit)
+		if limit == 0 {
+			continue
+		}
+		_, err := g.execute(ctx, u, strategies.Config{Strategy: strategies.Replay}, recorder.Everything, limit, true,
+			func(order *orderRecorder, symbols *heisen.Symbols, sink heisen.Sink) ([]heisen.Detector, error) {
+				d, err := s.newPredictor(order, symbols, sink)
+				return []heisen.Detector{&ownEvents{detector: d, symbols: symbols, with: s.Resolver.with}}, err
+			})
+		if err != nil {
+			return err
+		}
 	}
-	e, err := p.Execute(ctx, Plan{
-		Schedule: &recorder.Schedule{Strategy: config, Procs: s.Procs, MaxVirtual: s.Virtual, Number: s.Predict},
-		Mode:     mode, Limit: s.limit(p),
+	return nil
+}
+
+// newDetectors returns the detectors of a run. The order is that of a detector with witnesses.
+type newDetectors func(*orderRecorder, *heisen.Symbols, heisen.Sink) ([]heisen.Detector, error)
+
+// execute executes a unit once, or all of the program if it is nil, and takes what the detectors find.
+// predict is set if they predict, for which operations have numbers.
+func (g *gathering) execute(ctx context.Context, u *Unit, config strategies.Config, mode recorder.Mode, limit time.Duration, predict bool,
+	detectors newDetectors) (*Execution, error) {
+	s := g.survey
+	units, tests := g.program.units, ""
+	if u != nil {
+		units, tests = []*Unit{u}, u.pattern()
+	}
+	order := &orderRecorder{}
+	var predicted []*witness
+	e, err := g.program.Execute(ctx, Plan{
+		Schedule: &recorder.Schedule{Strategy: config, Procs: s.Procs, MaxVirtual: s.Virtual, Number: predict},
+		Mode:     mode, Tests: tests, Limit: limit,
 		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
-			sink := func(f heisen.Finding) {
-				var w *witness
-				if f.Detector == predictor {
-					w = order.witnessOf(&f, config.Seed)
+			sink := fold.NewSet(symbols, func(i fold.Item) {
+				f := s.Resolver.resolve(i.Finding, symbols)
+				same := g.suspect(&f)
+				if same == nil || same.witness != nil || i.Finding.Detector != predictor {
+					return
 				}
-				found(s.Resolver.resolve(f, symbols), w)
-			}
-			all, err := s.detectors(symbols, fold.NewSet(symbols, func(i fold.Item) { sink(i.Finding) }).Add)
-			if s.Predict {
-				order = &orderRecorder{}
-				all = append([]heisen.Detector{order}, all...) // before the detector whose witnesses need it
-			}
-			return all, err
+				if w := order.witnessOf(&i.Finding, config.Seed, tests); w != nil {
+					same.witness = w
+					predicted = append(predicted, w)
+				}
+			}).Add
+			return detectors(order, symbols, sink)
 		},
 	}, s.Resolver)
-	if order == nil {
-		return e, nil, err
+	if errors.Is(err, lockset.ErrEvicted) || errors.Is(err, vclock.ErrForgotten) { // there may be more suspects
+		g.skipped, err = append(g.skipped, "suspects may be missing: "+err.Error()), nil
 	}
-	return e, order.starts, err
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range predicted {
+		w.starts = order.starts
+	}
+	s.Budget.AddTime(units, e.Took)
+	return e, nil
 }
 
-// limit returns the real time after which a run of a program is stopped.
-func (s *Survey) limit(p *Program) time.Duration {
-	if bound := s.Budget.ForSurvey(p.units); bound > 0 {
+// limit returns the real time after which a run of units is stopped.
+func (s *Survey) limit(units []*Unit) time.Duration {
+	if bound := s.Budget.ForSurvey(units); bound > 0 {
 		return min(bound, s.Limit)
 	}
 	return s.Limit
@@ -229,10 +292,8 @@ func (s *Survey) setAbove(suspect *Suspect) {
 	}
 }
 
-// predictor is the detector whose findings have witnesses.
-const predictor = "mcm"
-
-func (s *Survey) detectors(symbols *heisen.Symbols, sink heisen.Sink) (all []heisen.Detector, err error) {
+// detectors returns the detectors of ordinary runs.
+func (s *Survey) detectors(order *orderRecorder, symbols *heisen.Symbols, sink heisen.Sink) (all []heisen.Detector, err error) {
 	named := func(name string) heisen.Sink {
 		return func(f heisen.Finding) {
 			f.Detector = name
@@ -261,8 +322,7 @@ func (s *Survey) detectors(symbols *heisen.Symbols, sink heisen.Sink) (all []hei
 		all = append(all, d)
 	}
 	if s.Predict {
-		d, err := mcm.NewDetector(mcm.WithSymbols(symbols), mcm.WithSink(named(predictor)),
-			mcm.WithSections(s.Sections, section.LocateIn(symbols, "/")))
+		d, err := s.newPredictor(order, symbols, sink)
 		if err != nil {
 			return nil, err
 		}

@@ -68,6 +68,7 @@ func appendPositions(all, more []racefuzz.Position) []racefuzz.Position {
 // witness is a predicted order of operations that leads to a bug.
 type witness struct {
 	seed  uint64              // of the execution from which it was predicted
+	tests string              // that ran in it, as -test.run takes them; empty for all
 	order []racefuzz.Position // the operations up to next
 	next  []racefuzz.Position // the operations that are next at the same time, in the predicted order
 	both  bool                // next may also come in the other order
@@ -76,12 +77,12 @@ type witness struct {
 }
 
 // witnessOf returns the witness of a finding. It returns nil if the order is not known.
-func (c *orderRecorder) witnessOf(f *heisen.Finding, seed uint64) *witness {
+func (c *orderRecorder) witnessOf(f *heisen.Finding, seed uint64, tests string) *witness {
 	n := len(f.Witness) - f.Last
 	if f.Last == 0 || len(f.Accesses) < 2 || f.Before < c.forgotten || f.Before > c.forgotten+uint64(len(c.latest)) {
 		return nil
 	}
-	w := &witness{seed: seed, both: f.Kind != heisen.Atomicity, order: appendPositions(slices.Clone(c.before), c.latest[:f.Before-c.forgotten])}
+	w := &witness{seed: seed, tests: tests, both: f.Kind != heisen.Atomicity, order: appendPositions(slices.Clone(c.before), c.latest[:f.Before-c.forgotten])}
 	for i := range f.Witness[:n] {
 		w.order = appendPositions(w.order, []racefuzz.Position{positionOf(&f.Witness[i])})
 	}

@@ -1,0 +1,70 @@
+package resident
+
+import (
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// residentKiB returns a size of this process from /proc/self/status, such as RssFile.
+func residentKiB(t *testing.T, name string) int {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Skip(err)
+	}
+	found := regexp.MustCompile(`(?m)^` + name + `:\s+(\d+) kB$`).FindSubmatch(text)
+	if found == nil {
+		t.Skipf("this kernel does not say %s", name)
+	}
+	n, err := strconv.Atoi(string(found[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+var kept []byte
+
+// TestShrink gives back a heap of garbage and the executable, and the program goes on.
+func TestShrink(t *testing.T) {
+	kept = make([]byte, 32<<20)
+	for i := range kept {
+		kept[i] = 1
+	}
+	kept = nil
+	heap, file := residentKiB(t, "RssAnon"), residentKiB(t, "RssFile")
+	Shrink()
+	if now := residentKiB(t, "RssAnon"); now > heap-30<<10 {
+		t.Errorf("RssAnon was %d KiB and is %d KiB", heap, now)
+	}
+	if now := residentKiB(t, "RssFile"); now > file*3/4 {
+		t.Errorf("RssFile was %d KiB and is %d KiB", file, now)
+	}
+	if !strings.Contains(strings.Repeat("executable ", 3), "executable executable") {
+		t.Error("the program does other things than before")
+	}
+}
+
+// TestReadOnly takes only mappings of the executable that cannot be written to.
+func TestReadOnly(t *testing.T) {
+	const path = "/home/a b/heisen"
+	for line, want := range map[string]bool{
+		"00400000-00c3b000 r-xp 00000000 fe:01 1054                       /home/a b/heisen":           true,
+		"00c3b000-01a4f000 r--p 0083b000 fe:01 1054                       /home/a b/heisen":           true,
+		"01a4f000-01b36000 rw-p 0164f000 fe:01 1054                       /home/a b/heisen":           false,
+		"7ffd5a1c9000-7ffd5a1cb000 r-xp 00000000 00:00 0                  [vdso]":                     false,
+		"7f0000000000-7f0000001000 r-xp 00000000 00:00 0":                                             false,
+		"7f0000000000-7f0000001000 r-xp 00000000 fe:01 77                 /lib/heisen":                false,
+		"00400000-00c3b000 r-xp 00000000 fe:01 1054                       /home/a b/heisen (deleted)": false,
+		"00c3b000-00400000 r-xp 00000000 fe:01 1054                       /home/a b/heisen":           false,
+		"x-y r-xp 00000000 fe:01 1054                       /home/a b/heisen":                         false,
+		"": false,
+	} {
+		if from, to, ok := readOnly(line, path); ok != want || ok && (from%0x1000 != 0 || to <= from) {
+			t.Errorf("%q: %x to %x, %v", line, from, to, ok)
+		}
+	}
+}
