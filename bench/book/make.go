@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/heisen-go/heisen/bench/markdown"
 )
 
 // A book makes sections of a file of results.
@@ -60,7 +62,7 @@ func (b *book) text(ctx context.Context, s *section) (string, error) {
 			err = check(args, printed)
 		}
 		if err != nil {
-			return "", fmt.Errorf("go run %s: %w", strings.Join(args, " "), err)
+			return "", fmt.Errorf("%s: %w", markdown.CommandLine(args...), err)
 		}
 		out.WriteString(strings.TrimSpace(printed) + "\n\n")
 	}
@@ -74,7 +76,7 @@ func (b *book) text(ctx context.Context, s *section) (string, error) {
 
 // check says what a section lacks: the line with the conditions, and a table.
 func check(args []string, printed string) error {
-	conditions := regexp.MustCompile("(?m)^`go run " + regexp.QuoteMeta(strings.Join(args, " ")) + "` on ")
+	conditions := regexp.MustCompile("(?m)^`" + regexp.QuoteMeta(markdown.CommandLine(args...)) + "` on ")
 	switch {
 	case !conditions.MatchString(printed):
 		return errors.New("it prints no line with its conditions")
