@@ -18,8 +18,8 @@
 // The comparison takes long. With -keep, a run that was interrupted can be continued.
 //
 // The programs were written for the tests of heisen, from descriptions of classes of bugs. That is an
-// advantage for heisen: what it could not find there was looked at. The second list below the table has
-// what another tool reports and heisen does not.
+// advantage for heisen, whose tests demand that it finds these bugs. The second list below the table has what
+// another tool reports and heisen does not.
 package main
 
 import (
