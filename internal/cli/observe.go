@@ -122,7 +122,11 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		err = errors.Join(err, w.events.Close())
 	}
 	all, _ := w.found.all()
-	err = errors.Join(err, w.reports.writeOutput(inv.Out, all, nil, end), w.reports.writeFiles(all, nil))
+	if s.seen > 0 || status == Clean {
+		err = errors.Join(err, w.reports.writeOutput(inv.Out, all, nil, end), w.reports.writeFiles(all, nil))
+	} else if w.reports.inFiles() { // an empty report would say that there is nothing to find
+		fmt.Fprintf(inv.Err, "%s: no program ran, so no report is written to a file\n", inv.tool.Name)
+	}
 	err = errors.Join(err, w.known.writeBaseline(w.found))
 	w.found.summary(inv.Err)
 	for _, note := range w.failing {

@@ -89,6 +89,11 @@ func (r *reports) includes(format string) bool {
 	return slices.ContainsFunc(r.all, func(to reportTo) bool { return to.format == format }) || r.shows(format)
 }
 
+// inFiles reports whether there is a report in a file.
+func (r *reports) inFiles() bool {
+	return slices.ContainsFunc(r.all, func(to reportTo) bool { return to.file != "" })
+}
+
 // check returns an error if a file cannot be written because its folder is none. It is called
 // before the program runs.
 func (r *reports) check() error {

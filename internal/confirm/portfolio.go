@@ -231,8 +231,8 @@ func (u *Unit) judge() {
 // add takes what an execution has shown.
 func (u *Unit) add(of *plan) {
 	e := of.trial.Execution
-	if u.Executions == 0 {
-		u.Usual = e.Outcome
+	if !u.usual {
+		u.Usual, u.usual = e.Outcome, true
 	}
 	u.Executions++
 	u.length = max(u.length, e.Steps)

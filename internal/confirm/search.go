@@ -37,6 +37,7 @@ type Unit struct {
 	Executions int
 
 	enumeration enumeration
+	usual       bool // Usual is known
 
 	targets []recorder.Target // the places of the suspects in the test
 	portfolio
@@ -118,6 +119,15 @@ func (u *Unit) addTargets(s *Suspect) {
 			t.Roles |= strategies.First | strategies.Second
 			u.targets = addTarget(u.targets, t)
 		}
+	}
+}
+
+// surveyed takes an execution of the unit alone under the default schedule. If that is too long to be
+// enumerated, it is not made again.
+func (u *Unit) surveyed(e *Execution) {
+	if e.Steps > maxEnumerated {
+		u.Usual, u.usual, u.enumeration.over = e.Outcome, true, true
+		u.length = e.Steps
 	}
 }
 

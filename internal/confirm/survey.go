@@ -201,14 +201,21 @@ func (g *gathering) runs(ctx context.Context, u *Unit) error {
 			return err
 		}
 		g.made = append(g.made, &Trial{Seed: seed, Execution: e, First: -1, unit: u})
+		if seed == 0 && len(units) == 1 {
+			units[0].surveyed(e)
+		}
 	}
 	return nil
 }
 
 // witnesses executes each test by itself with the default schedule, while there is time, and looks
-// for witnesses in that order of its operations.
+// for witnesses in that order of its operations. It does nothing in programs that take long: what it
+// can look at is their beginning.
 func (g *gathering) witnesses(ctx context.Context) error {
 	s := g.survey
+	if bound := s.Budget.ForSurvey(g.program.units); bound > 0 && g.made[0].Execution.Took > bound/4 {
+		return nil
+	}
 	for _, u := range g.program.units {
 		limit := s.Budget.surveying(u, s.Limit)
 		if limit == 0 {
