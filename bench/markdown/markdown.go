@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"strings"
 	"time"
@@ -18,10 +19,25 @@ import (
 // operating system, the versions of Go and heisen, and the date. The command line is that of a
 // command of this module, as go run takes it: the package, such as ./bench/noise, and os.Args.
 func Conditions(w io.Writer, pkg string) error {
-	line := strings.Join(append([]string{"go run", pkg}, os.Args[1:]...), " ")
+	line := CommandLine(append([]string{pkg}, os.Args[1:]...)...)
 	_, err := fmt.Fprintf(w, "`%s` on %s, heisen %s, %s.\n\n", line, machine(), revision(), time.Now().UTC().Format(time.DateOnly))
 	return err
 }
+
+// CommandLine returns the line that runs a command of this module with arguments, as a shell takes it.
+func CommandLine(args ...string) string {
+	line := "go run"
+	for _, arg := range args {
+		if !plain.MatchString(arg) {
+			arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+		line += " " + arg
+	}
+	return line
+}
+
+// plain matches what a shell leaves as it is.
+var plain = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
 
 // machine describes the machine and the Go release.
 func machine() string {

@@ -41,3 +41,10 @@ func TestConditions(t *testing.T) {
 		t.Errorf("got %q", b.String())
 	}
 }
+
+func TestCommandLine(t *testing.T) {
+	const want = `go run ./bench/x -n 1 '-run=^(a|b) ' '' 'it'\''s'`
+	if got := CommandLine("./bench/x", "-n", "1", "-run=^(a|b) ", "", "it's"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

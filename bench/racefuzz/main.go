@@ -86,7 +86,6 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/heisen-go/heisen/bench/markdown"
 	"github.com/heisen-go/heisen/bench/models"
@@ -111,7 +110,7 @@ func main() {
 	}
 	var err error
 	if *curves {
-		err = print(ctx, os.Stdout, *runs, *statements)
+		err = errors.Join(markdown.Conditions(os.Stdout, "./bench/racefuzz"), print(ctx, os.Stdout, *runs, *statements))
 	} else {
 		t := &table{seeds: *seeds, plain: *plain, parallel: *parallel}
 		if t.programs, err = names(*programs); err == nil {
@@ -134,47 +133,54 @@ func print(ctx context.Context, w io.Writer, runs int, statements string) error 
 		}
 		list = append(list, n)
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	columns := func() {
-		for range 4 {
-			fmt.Fprint(t, "\tmet\terror")
-		}
-		fmt.Fprint(t, "\t\n")
-	}
-	fmt.Fprint(t, "\trace-directed\t\trandom walk\t\tPCT, depth 1\t\tPCT, depth 2\t\t\nFigure 1, pair")
-	columns()
+	fmt.Fprintf(w, "Fractions of %d executions, and of %d with more than 10,000 statements, in which the two statements met, and in which the program failed. The paper says of figure 2, whatever the number of statements: the race-directed strategy makes the race happen with probability 1, and ERROR with probability 0.5.\n\n",
+		runs, max(runs/10, 1))
+	pairs := newTable("figure 1, pair of statements")
 	for _, pair := range [][2]string{{"5", "7"}, {"1", "10"}} {
-		fmt.Fprintf(t, "(%s, %s)", pair[0], pair[1])
-		if err := row(ctx, t, models.Figure1, 12, pair, runs); err != nil {
+		cells, err := row(ctx, models.Figure1, 12, pair, runs)
+		if err != nil {
 			return err
 		}
+		pairs.Add(append([]any{fmt.Sprintf("%s and %s", pair[0], pair[1])}, cells...)...)
 	}
-	fmt.Fprint(t, "Figure 2, statements")
-	columns()
+	if err := pairs.Print(w); err != nil {
+		return err
+	}
+	lengths := newTable("figure 2, statements before the race")
 	for _, n := range list {
-		fmt.Fprint(t, n)
 		times := runs
 		if n > 10000 {
 			times = max(runs/10, 1)
 		}
-		if err := row(ctx, t, models.Figure2(n), uint64(n)+8, [2]string{"8", "10"}, times); err != nil {
+		cells, err := row(ctx, models.Figure2(n), uint64(n)+8, [2]string{"8", "10"}, times)
+		if err != nil {
 			return err
 		}
+		lengths.Add(append([]any{n}, cells...)...)
 	}
-	return t.Flush()
+	return lengths.Print(w)
 }
 
-// row executes a program of so many steps under each strategy.
-func row(ctx context.Context, w io.Writer, program racefuzz.Program, steps uint64, pair [2]string, runs int) error {
+// newTable returns a table with two columns for each strategy.
+func newTable(first string) *markdown.Table {
+	columns := []string{first}
+	for _, strategy := range []string{"race-directed", "random walk", "PCT, depth 1", "PCT, depth 2"} {
+		columns = append(columns, strategy+": met", "failed")
+	}
+	return markdown.NewTable(columns...)
+}
+
+// row executes a program of so many steps under each strategy, and returns two cells for each.
+func row(ctx context.Context, program racefuzz.Program, steps uint64, pair [2]string, runs int) (cells []any, err error) {
 	directed, err := racefuzz.RaceDirected(racefuzz.WithPostponeLimit(4 * steps))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	strategies := []racefuzz.Strategy{directed, racefuzz.RandomWalk()}
 	for depth := 1; depth <= 2; depth++ {
 		pct, err := racefuzz.PCT(depth, steps)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		strategies = append(strategies, pct)
 	}
@@ -184,7 +190,7 @@ func row(ctx context.Context, w io.Writer, program racefuzz.Program, steps uint6
 			r, err := racefuzz.Run(ctx, program, s, seed, racefuzz.WithStepLimit(4*steps),
 				racefuzz.WithRoles(racefuzz.First, pair[0]), racefuzz.WithRoles(racefuzz.Second, pair[1]))
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if len(r.Meetings) > 0 {
 				met++
@@ -193,8 +199,9 @@ func row(ctx context.Context, w io.Writer, program racefuzz.Program, steps uint6
 				failed++
 			}
 		}
-		fmt.Fprintf(w, "\t%.3f\t%.3f", float64(met)/float64(runs), float64(failed)/float64(runs))
+		for _, n := range []int{met, failed} {
+			cells = append(cells, fmt.Sprintf("%.3f", float64(n)/float64(runs)))
+		}
 	}
-	_, err = fmt.Fprint(w, "\t\n")
-	return err
+	return cells, nil
 }

@@ -32,8 +32,8 @@ var publishedCosts = [][]any{
 }
 
 // printTables prints the rows of both tables, each beside the one of the thesis. A table without rows
-// is left out.
-func printTables(w io.Writer, races, costs [][]any) error {
+// is left out. Notes follow the rows of the first.
+func printTables(w io.Writer, races, costs [][]any, notes []string) error {
 	if err := markdown.Conditions(w, "./bench/rdit"); err != nil {
 		return err
 	}
@@ -68,6 +68,13 @@ func printTables(w io.Writer, races, costs [][]any) error {
 			if err := out.Print(w); err != nil {
 				return err
 			}
+			for _, note := range notes {
+				fmt.Fprintf(w, "- %s\n", note)
+			}
+			if len(notes) > 0 {
+				fmt.Fprintln(w)
+			}
+			notes = nil
 		}
 	}
 	return nil

@@ -26,6 +26,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heisen-go/heisen/bench/markdown"
 	"github.com/heisen-go/heisen/internal/testaid/bugcorpus"
 )
 
@@ -203,17 +204,21 @@ func (c *comparison) fuzz(ctx context.Context, p *bugcorpus.Program) error {
 
 // print writes the tables.
 func (c *comparison) print(w io.Writer) error {
+	if err := markdown.Conditions(w, "./bench/strategies"); err != nil {
+		return err
+	}
 	marks := []int{1, 10, 50}
 	marks = append(slices.DeleteFunc(marks, func(n int) bool { return n >= c.executions }), c.executions)
-	fmt.Fprint(w, "| strategy | executions/s |")
+	fmt.Fprintf(w, "Bugs found, of %d programs with one bug each. The first table has each strategy alone, by the number of executions.\n\n", len(c.programs))
+	columns := []string{"strategy", "executions/s"}
 	for _, n := range marks {
-		fmt.Fprintf(w, " found after %d |", n)
+		columns = append(columns, fmt.Sprintf("found after %d", n))
 	}
-	fmt.Fprintf(w, " median first hit |\n|---|---|%s---|\n", strings.Repeat("---|", len(marks)))
+	table := markdown.NewTable(append(columns, "median first hit")...)
 	for _, s := range strategies {
 		a := c.alone[s]
 		rate := float64(a.made) / max(a.took.Seconds(), 1e-9)
-		fmt.Fprintf(w, "| %s | %.0f |", s, rate)
+		cells := []any{s, fmt.Sprintf("%.0f", rate)}
 		for _, n := range marks {
 			hits := 0
 			for _, first := range a.first {
@@ -221,24 +226,25 @@ func (c *comparison) print(w io.Writer) error {
 					hits++
 				}
 			}
-			fmt.Fprintf(w, " %d |", hits)
+			cells = append(cells, hits)
 		}
-		if len(a.first) == 0 {
-			fmt.Fprintln(w, " - |")
-			continue
+		median := "-"
+		if len(a.first) > 0 {
+			slices.Sort(a.first)
+			n := a.first[len(a.first)/2]
+			median = fmt.Sprintf("%d, %.0f ms", n, 1000*float64(n)/rate)
 		}
-		slices.Sort(a.first)
-		median := a.first[len(a.first)/2]
-		fmt.Fprintf(w, " %d, %.0f ms |\n", median, 1000*float64(median)/rate)
+		table.Add(append(cells, median)...)
 	}
-	fmt.Fprint(w, "\n| default, executions/s |")
-	for _, t := range c.times {
-		fmt.Fprintf(w, " found with %v |", t)
+	if err := table.Print(w); err != nil {
+		return err
 	}
-	fmt.Fprintf(w, "\n|---|%s\n| %.0f |", strings.Repeat("---|", len(c.times)), float64(c.made)/max(c.took.Seconds(), 1e-9))
-	for _, n := range c.found {
-		fmt.Fprintf(w, " %d |", n)
+	fmt.Fprint(w, "The second has heisen fuzz with all of them, by the value of -time.\n\n")
+	columns, cells := []string{"strategy", "executions/s"}, []any{"default", fmt.Sprintf("%.0f", float64(c.made)/max(c.took.Seconds(), 1e-9))}
+	for i, t := range c.times {
+		columns, cells = append(columns, fmt.Sprintf("found with %v", t)), append(cells, c.found[i])
 	}
-	_, err := fmt.Fprintf(w, "\n\n%d programs\n", len(c.programs))
-	return err
+	table = markdown.NewTable(columns...)
+	table.Add(cells...)
+	return table.Print(w)
 }

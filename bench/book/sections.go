@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A section is a section of the book.
+type section struct {
+	name, title string
+	commands    [][]string // what go run takes: a package and its arguments
+	quick       [][]string // the same with fewer runs
+	published   string     // what the paper had, in a sentence or two
+	takes       string     // expected time
+}
+
+// sections has the sections of the book, in its order.
+var sections = []section{
+	{
+		name:      "tree",
+		title:     "Filtering redundant events (TREE, Table 5.1 and Figures 5.1 to 5.3)",
+		commands:  [][]string{{"./bench/tree", "-programs"}, {"./bench/tree", "-figures"}},
+		quick:     [][]string{{"./bench/tree", "-programs", "-count", "2", "-events", "500000"}, {"./bench/tree", "-figures", "-count", "2", "-scale", "0.5"}},
+		published: "The thesis \"TREE and RDIT\" measured Java programs with the analysis inside; its figures stand beside ours. Its curves have no numbers, so what it says about them stands above the tables.",
+		takes:     "about 10 minutes",
+	},
+	{
+		name:      "rdit",
+		title:     "Races despite hidden packages (RDIT, Tables 5.3 and 5.4)",
+		commands:  [][]string{{"./bench/rdit"}},
+		quick:     [][]string{{"./bench/rdit", "-runs", "1"}},
+		published: "The tables of the thesis \"TREE and RDIT\" follow ours. Its programs are large programs in Java, ours are clients of Go modules, so only the form can be compared: reports that are true, and false alarms.",
+		takes:     "about 10 minutes",
+	},
+	{
+		name:      "noise",
+		title:     "Noise (AtomRace, Table 2)",
+		commands:  [][]string{{"./bench/noise"}},
+		quick:     [][]string{{"./bench/noise", "-runs", "5"}},
+		published: "The paper's program had four racy variables, ours has five. Its last three columns stand beside ours.",
+		takes:     "about 5 minutes",
+	},
+	{
+		name:      "racefuzz",
+		title:     "Race-directed testing (RaceFuzzer, Table 1 and Figures 1 and 2)",
+		commands:  [][]string{{"./bench/racefuzz", "-table"}, {"./bench/racefuzz", "-curves"}},
+		quick:     [][]string{{"./bench/racefuzz", "-table", "-seeds", "5", "-plain", "20"}, {"./bench/racefuzz", "-curves", "-runs", "200", "-statements", "10,100,1000"}},
+		published: "The paper's figures are those of larger Java programs. They stand beside ours; for Figures 1 and 2 the paper has arguments and no measurements.",
+		takes:     "about 10 minutes",
+	},
+	{
+		name:      "focus",
+		title:     "Focused checking (Agarwal, Sasturkar, Wang and Stoller, Table 1)",
+		commands:  [][]string{{"./bench/focus"}},
+		quick:     [][]string{{"./bench/focus", "-count", "1"}},
+		published: "The paper measured Eraser in Java programs; its table follows ours. Its Table 2, on focused atomicity checking, has no counterpart: plans of heisen are for data races.",
+		takes:     "about 20 minutes",
+	},
+	{
+		name:      "healing",
+		title:     "Healing (Weeratunge, Zhang and Jagannathan, Table 4)",
+		commands:  [][]string{{"./bench/healing"}},
+		quick:     [][]string{{"./bench/healing", "-runs", "5"}},
+		published: "The paper measured servers and tools in C and C++; its table follows ours. Our programs do little but what is healed, so their overheads are those of the worst case.",
+		takes:     "about 5 minutes",
+	},
+	{
+		name:      "overhead",
+		title:     "Overhead beside -race",
+		commands:  [][]string{{"./bench/overhead"}},
+		quick:     [][]string{{"./bench/overhead", "-count", "1", "-scale", "0.3", "-run", "^(library|btree|golang-lru) "}},
+		published: "No paper has these programs. The measure is Go's own race detector.",
+		takes:     "about an hour",
+	},
+	{
+		name:      "rivals",
+		title:     "Bugs found, beside other tools",
+		commands:  [][]string{{"./bench/rivals", "-keep", "rivals.json"}},
+		quick:     [][]string{{"./bench/rivals", "-runs", "10", "-keep", "rivals.json"}},
+		published: "No paper has these programs: they were written for the tests of heisen, from descriptions of classes of bugs. [Comparison](../docs/comparison.md) says what each tool is better at.",
+		takes:     "about an hour",
+	},
+	{
+		name:      "strategies",
+		title:     "Strategies of heisen fuzz",
+		commands:  [][]string{{"./bench/strategies"}},
+		quick:     [][]string{{"./bench/strategies", "-n", "50", "-times", "250ms,1s", "-class", "mixed,atomicity"}},
+		published: "No paper has these programs: they were written for heisen, from descriptions of classes of bugs.",
+		takes:     "about an hour",
+	},
+	{
+		name:      "schedule",
+		title:     "Cost of a scheduling choice",
+		commands:  [][]string{{"./bench/schedule"}},
+		quick:     [][]string{{"./bench/schedule", "-runs", "2"}},
+		published: "No paper has this.",
+		takes:     "about a minute",
+	},
+}
+
+// choose returns the sections with the names, in the order of the book, or all if there are no names.
+func choose(all []section, names []string) (chosen []section, err error) {
+	var known []string
+	for _, s := range all {
+		known = append(known, s.name)
+		if len(names) == 0 || slices.Contains(names, s.name) {
+			chosen = append(chosen, s)
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("no section is called %q; there are %s", name, strings.Join(known, ", "))
+		}
+	}
+	return chosen, nil
+}
