@@ -13,6 +13,7 @@ type totals struct {
 	early  int    // want unsafe: read without mu
 	round  int    // want read-only
 	shared int    // want unsafe: written without a lock
+	left   int    // want unsafe: read without mu
 }
 
 func newTotals() *totals {
@@ -55,7 +56,15 @@ func main() {
 	t.shared++
 	workers.Wait()
 	t.shared++
+	fmt.Println(t.left)
 }
 
 // leave starts a goroutine that nobody awaits.
-func leave(t *totals) { go func() { t.shared++ }() }
+func leave(t *totals) {
+	go func() {
+		t.shared++
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.left++
+	}()
+}
