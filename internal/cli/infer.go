@@ -87,6 +87,9 @@ func (inv *invocation) inferPlan() (int, error) {
 	return Clean, nil
 }
 
+// maxReasons bounds the reasons that are printed of a variable.
+const maxReasons = 8
+
 // printOwners prints what guards what, type by type.
 func printOwners(w io.Writer, result *ownership.Result, here string) {
 	type group struct{ pkg, typ string }
@@ -106,7 +109,11 @@ func printOwners(w io.Writer, result *ownership.Result, here string) {
 			fmt.Fprintf(w, ", though mostly %s", v.Owner)
 		}
 		fmt.Fprintln(w)
-		for _, reason := range v.Reasons {
+		for i, reason := range v.Reasons {
+			if more := len(v.Reasons) - i; i == maxReasons && more > 1 {
+				fmt.Fprintf(w, "\t\tand %d more\n", more)
+				break
+			}
 			fmt.Fprintf(w, "\t\t%s\n", place(reason, here))
 		}
 	}

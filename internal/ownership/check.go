@@ -207,9 +207,13 @@ func (a *analysis) judge(v *variable) *verdict {
 		out.reasons = append(out.reasons, Reason{Text: "another package declares it"})
 	}
 	var late []*access // by a goroutine that others may run beside
+	var all []*access  // and harmless ones, which say what the program means
 	made, written, atomic := false, false, len(v.accesses) > 0
 	for _, access := range v.accesses {
-		if access.f.dead() || access.harmless() {
+		if access.f.dead() {
+			continue
+		}
+		if all = append(all, access); access.harmless() {
 			continue
 		}
 		atomic = atomic && access.atomic
@@ -231,6 +235,11 @@ func (a *analysis) judge(v *variable) *verdict {
 		out.owner = focus.Owner{Kind: focus.ReadOnly}
 	default:
 		guard, byMaking, reasons := a.bestGuard(v, late)
+		if guard == (focus.Guard{}) {
+			if most, making, why := a.bestGuard(v, all); len(why) > 0 {
+				guard, byMaking, reasons = most, making, why
+			}
+		}
 		if out.owner = (focus.Owner{}); guard != (focus.Guard{}) {
 			out.owner = focus.Owner{Kind: focus.Guarded, Guard: guard}
 			out.needs = made || byMaking

@@ -137,6 +137,9 @@ func (a *analysis) bestGuard(v *variable, late []*access) (best focus.Guard, mad
 		if len(reasons) == maxReasons {
 			break
 		}
+		if access.harmless() {
+			continue
+		}
 		what := "read"
 		if access.write {
 			what = "written"

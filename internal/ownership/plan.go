@@ -26,7 +26,7 @@ type Variable struct {
 	Name    focus.Variable
 	Owner   focus.Owner
 	Safe    bool
-	Reasons []Reason // why it is not safe
+	Reasons []Reason // why it is not safe, each once
 }
 
 // Analyze loads the packages of a source, and the other packages of their module that they import, and says what guards
@@ -107,7 +107,7 @@ func (a *analysis) result(loaded *ssaload.Loaded) (*Result, error) {
 		}
 		owner := v.owner
 		r.Plan.Variables[m.Variable] = focus.Protection{Owner: owner, Unsafe: !v.safe}
-		r.Variables = append(r.Variables, Variable{m.Variable, owner, v.safe, v.reasons})
+		r.Variables = append(r.Variables, Variable{m.Variable, owner, v.safe, distinct(v.reasons)})
 	}
 	reads, writes := a.lines()
 	for _, name := range a.files() {
@@ -123,4 +123,16 @@ func (a *analysis) result(loaded *ssaload.Loaded) (*Result, error) {
 	}
 	slices.SortFunc(r.Notes, func(x, y ssaload.Note) int { return x.Line - y.Line })
 	return r, nil
+}
+
+// distinct returns the reasons, each once.
+func distinct(reasons []Reason) (once []Reason) {
+	known := map[Reason]bool{}
+	for _, r := range reasons {
+		if !known[r] {
+			known[r] = true
+			once = append(once, r)
+		}
+	}
+	return once
 }
