@@ -68,10 +68,10 @@ var sections = []section{
 	{
 		name:      "overhead",
 		title:     "Overhead beside -race",
-		commands:  [][]string{{"./bench/overhead"}},
-		quick:     [][]string{{"./bench/overhead", "-count", "1", "-scale", "0.3", "-run", "^(library|btree|golang-lru) "}},
+		commands:  [][]string{{"./bench/overhead", "-count", "5", "-skip", "record,atomrace"}},
+		quick:     [][]string{{"./bench/overhead", "-count", "3", "-skip", "all,record,atomrace,plain"}},
 		published: "No paper has these programs. The measure is Go's own race detector.",
-		takes:     "about an hour",
+		takes:     "about half an hour",
 	},
 	{
 		name:      "rivals",

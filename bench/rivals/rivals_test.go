@@ -212,7 +212,7 @@ func TestMeasure(t *testing.T) {
 	}{
 		{"mutex", "^TestSession$", "test,go-deadlock,detect", []string{"go-deadlock", "detect"}},
 		{"channel", "^TestFetch$", "test,goleak,heisen", []string{"goleak"}},
-		{"channelmisuse", "^TestResults$", "race,predict,fuzz", []string{"race", "predict", "fuzz"}},
+		{"datarace", "^TestErrors$", "race,predict,fuzz", []string{"race", "predict", "fuzz"}},
 	} {
 		c := &comparison{runs: 10, limit: time.Second, progress: io.Discard}
 		var err error
