@@ -122,6 +122,7 @@
 //   - internal/build: builds programs with the recorder inside, with the stock go command.
 //   - internal/confirm: runs programs again under a strategy to reproduce suspected bugs.
 //   - internal/cli: subcommands, flags, exit statuses and what the command prints.
+//   - internal/cli/scripts: tests of the command by scripts.
 //   - driver: the command as a package, for tools with detectors of their own.
 //   - cmd/heisen: package main of the command.
 //

@@ -13,15 +13,14 @@ import (
 )
 
 var healCommand = command{
-	name: "heal", args: "(-patch | -profile file | -enforce file) [flags] [test | run] [arguments]",
+	name: "heal", args: "-patch|-profile f|-enforce f [flags] [test|run] [arguments]",
 	short: "repair races by a patch, or enforce what passing runs show",
-	intro: `$heisen heal -patch runs tests as $heisen test does. For each variable with a data
-race, or with a violated atomic section, it puts a lock around the accesses that
-lack one. It prints the changes on standard output, as a diff that git apply takes,
-and changes no files.
+	intro: `$heisen heal -patch runs tests as $heisen test does, and prints a diff that puts
+locks around the accesses of data races and violated atomic sections. It changes
+no files.
 
-$heisen heal -profile and $heisen heal -enforce need no findings. The first profiles
-passing runs, and the second adds locks so that all runs are as atomic.
+$heisen heal -profile profiles passing runs, and -enforce writes an overlay with
+locks that keep all runs as atomic.
 
 `,
 	first: []brief{
@@ -32,10 +31,7 @@ passing runs, and the second adds locks so that all runs are as atomic.
 		{"findings", "repair the findings in a file, and run nothing"},
 		{"detect", "detectors, such as fasttrack and atomrace"},
 		{"sections", "check the atomic sections in a file"},
-		{"noise", "where atomrace delays goroutines, to see more"},
-		{"noise-strength", "how often, from 0 to 1000"},
 		{"pkgs", "record only these packages; work: the main module"},
-		{"hide", "do not record these packages, only calls into them"},
 		{"baseline", "do not repair the findings in a file"},
 		{"suppress", "do not repair findings that lines of a file match"},
 	},

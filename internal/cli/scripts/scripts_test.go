@@ -1,4 +1,4 @@
-package cli_test
+package scripts
 
 import (
 	"bufio"
@@ -99,7 +99,7 @@ func setup(t *testing.T) func(*testscript.Env) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	module, err := filepath.Abs(filepath.Join("..", ".."))
+	module, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func flip(ts *testscript.TestScript, neg bool, args []string) {
 
 func copyCorpus(ts *testscript.TestScript, neg bool, args []string) {
 	noNegation(ts, neg, args, 1, "corpus file")
-	text, err := os.ReadFile(filepath.Join(corpus, "std", args[0]))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "trace", "testdata", "corpus", "std", args[0]))
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), text, 0o666))
 }
@@ -289,7 +289,7 @@ func fingerprints(ts *testscript.TestScript, neg bool, args []string) {
 
 func copyExample(ts *testscript.TestScript, neg bool, args []string) {
 	noNegation(ts, neg, args, 1, "example name")
-	ts.Check(os.CopyFS(ts.MkAbs(args[0]), os.DirFS(filepath.Join("..", "..", "examples", "racefuzz", args[0]))))
+	ts.Check(os.CopyFS(ts.MkAbs(args[0]), os.DirFS(filepath.Join("..", "..", "..", "examples", "racefuzz", args[0]))))
 }
 
 func appendOutput(ts *testscript.TestScript, neg bool, args []string) {
