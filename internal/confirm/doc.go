@@ -13,8 +13,8 @@
 // The strategy for races is the race-directed scheduler of Sen, Race Directed Random Testing of
 // Concurrent Programs (PLDI 2008), algorithm 1: it postpones a goroutine at a suspected place until
 // another one comes to the other place with the same memory, and then picks one of the two at
-// random. Deadlocks and sections have strategies of the same kind. A suspect that was predicted
-// comes with a witness, a schedule that is followed first. Package internal/core/strategies
+// random. Deadlocks and sections have strategies of the same kind. A suspect may come with a witness, a
+// predicted schedule that leads to it. Package internal/core/strategies
 // implements them in the program, and docs/design/confirmation.md explains the choices.
 //
 // A confirmed bug has really happened, so there are no false alarms. A suspect that is not
