@@ -71,7 +71,7 @@ var sections = []section{
 		commands:  [][]string{{"./bench/overhead", "-count", "5", "-skip", "record,atomrace"}},
 		quick:     [][]string{{"./bench/overhead", "-count", "3", "-skip", "all,record,atomrace,plain"}},
 		published: "No paper has these programs. The measure is Go's own race detector.",
-		takes:     "about half an hour",
+		takes:     "about an hour",
 	},
 	{
 		name:      "rivals",
