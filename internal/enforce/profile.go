@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/types"
 	"io"
 	"maps"
 	"path/filepath"
@@ -127,12 +128,12 @@ func (p *Program) name(u *unit) string {
 	}
 	recv := ""
 	if u.decl.Recv != nil && len(u.decl.Recv.List) > 0 {
-		recv = "(" + (&writer{p: p, texts: map[string][]byte{}}).source(u.decl.Recv.List[0].Type) + ")."
+		recv = "(" + types.ExprString(u.decl.Recv.List[0].Type) + ")."
 	}
 	return u.file.pkg.PkgPath + "." + recv + u.decl.Name.Name
 }
 
-// function describes the source that a unit belongs to.
+// describe describes the source that a unit belongs to.
 func (p *Program) describe(u *unit, text []byte) Function {
 	first, last := 0, len(text)
 	line := 1

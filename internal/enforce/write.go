@@ -383,29 +383,17 @@ func (w *writer) parameter(u *unit) {
 	text := fmt.Sprintf("%s *%s.Held", outerName, lockName)
 	params := u.typ.Params
 	if len(params.List) > 0 {
-		if len(params.List[0].Names) == 0 {
-			text = "_ *" + lockName + ".Held" // not reached: the parameters get names below
-		}
 		text += ", "
 	}
-	if u.node != u.decl {
-		w.unnamed(params, fmt.Sprintf("%s *%s.Held", outerName, lockName), text)
-		return
-	}
-	w.unnamed(params, fmt.Sprintf("%s *%s.Held", outerName, lockName), text)
-	w.insert(u.decl.Name.End(), suffix)
-	w.append[u.file.name] += w.wrapper(u)
-}
-
-// unnamed writes a parameter before others, which get names if they have none.
-func (w *writer) unnamed(params *ast.FieldList, first, text string) {
-	if len(params.List) == 0 || len(params.List[0].Names) > 0 {
-		w.insert(params.Opening+1, text)
-		return
-	}
-	w.insert(params.Opening+1, first+", ")
+	w.insert(params.Opening+1, text)
 	for _, field := range params.List {
-		w.insert(field.Pos(), "_ ")
+		if len(field.Names) == 0 { // parameters have names or have none
+			w.insert(field.Pos(), "_ ")
+		}
+	}
+	if u.node == u.decl {
+		w.insert(u.decl.Name.End(), suffix)
+		w.append[u.file.name] += w.wrapper(u)
 	}
 }
 

@@ -24,7 +24,8 @@
 //	callers.go   calls, and what callers hold
 //	alone.go     what runs before goroutines are started and after they have ended
 //	handover.go  objects that a new goroutine gets for itself
-//	local.go     objects that one goroutine alone ever knows
+//	local.go     objects that one goroutine alone ever knows: a graph of where they get
+//	flow.go      what instructions add to that graph
 //	check.go     the rules, and their greatest fixed point
 //	guard.go     which lock is held at all accesses
 //	proofs.go    what holds whenever a function is called

@@ -2,6 +2,7 @@ package resident
 
 import (
 	"bufio"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -15,36 +16,47 @@ func dropExecutable() {
 	if err != nil {
 		return
 	}
-	f, err := os.Open("/proc/self/maps")
+	f, err := os.Open("/proc/self/smaps")
 	if err != nil {
 		return
 	}
 	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if from, to, ok := readOnly(lines.Text(), path); ok {
-			syscall.Syscall(syscall.SYS_MADVISE, from, to-from, syscall.MADV_DONTNEED)
-		}
+	for _, m := range droppable(f, path) {
+		syscall.Syscall(syscall.SYS_MADVISE, m.from, m.to-m.from, syscall.MADV_DONTNEED)
 	}
 }
 
-// readOnly reads a line of /proc/self/maps, such as
+// mapping is a part of the address space, up to but without to.
+type mapping struct{ from, to uintptr }
+
+// droppable reads /proc/self/smaps. It returns the mappings of the file at path that cannot be written to and have
+// no pages of their own. A position-independent executable has such pages where the loader has put addresses
+// before it made the memory read-only. The text of a mapping begins like this:
 //
 //	00400000-00c3b000 r-xp 00000000 fe:01 1054 /usr/bin/heisen
-//
-// It returns the addresses if they map the file at path, and cannot be written to.
-func readOnly(line, path string) (from, to uintptr, ok bool) {
-	fields := strings.SplitN(line, " ", 6)
-	if len(fields) < 6 || strings.TrimLeft(fields[5], " ") != path || !strings.HasPrefix(fields[1], "r-") {
-		return 0, 0, false
+//	Size:               8428 kB
+//	Anonymous:             0 kB
+func droppable(smaps io.Reader, path string) (all []mapping) {
+	var at mapping
+	wanted := false
+	for lines := bufio.NewScanner(smaps); lines.Scan(); {
+		first, rest, _ := strings.Cut(lines.Text(), " ")
+		if low, high, isRange := strings.Cut(first, "-"); isRange {
+			at, wanted = mapping{address(low), address(high)}, false
+			fields := strings.SplitN(rest, " ", 5) // permissions, offset, device, inode, path
+			wanted = len(fields) == 5 && strings.HasPrefix(fields[0], "r-") && strings.TrimLeft(fields[4], " ") == path && at.from < at.to
+		} else if wanted && first == "Anonymous:" && strings.TrimSpace(rest) == "0 kB" {
+			all = append(all, at)
+		}
 	}
-	low, high, _ := strings.Cut(fields[0], "-")
-	first, err := strconv.ParseUint(low, 16, 64)
+	return all
+}
+
+// address parses an address, 0 if it is none.
+func address(s string) uintptr {
+	n, err := strconv.ParseUint(s, 16, strconv.IntSize)
 	if err != nil {
-		return 0, 0, false
+		return 0
 	}
-	end, err := strconv.ParseUint(high, 16, 64)
-	if err != nil || end <= first {
-		return 0, 0, false
-	}
-	return uintptr(first), uintptr(end), true
+	return uintptr(n)
 }
