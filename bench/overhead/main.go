@@ -20,18 +20,18 @@
 //
 // # Results
 //
-// Accesses of all packages are recorded, in both. Two cores, Go 1.26.8, a busy machine, geometric
-// means of medians of three, beside go test -race:
+// Accesses of all packages are recorded, in both. Two cores, Go 1.26.8, nothing else on the machine,
+// geometric means of medians of five, beside go test -race. Memory is of one run of later code:
 //
 //	suite        CPU    wall   memory
-//	structures   1.02   1.01   1.03
-//	library      1.30   1.33   1.33
+//	structures   1.02   1.04   0.99
+//	library      1.12   1.08   1.04
 //
-// By benchmark, the CPU time was between 0.53 times (ants ParallelAntsPoolThroughput, library
-// Compression) and 2.1 times (zap 10Fields, fasthttp ClientGetEndToEnd10Inmemory); above 1.5 were
-// also xsync MPMCQueue (1.9), library Requests (2.0), Slog (1.8), JSONMarshal (1.6) and HTTPMemory
-// (1.5). Text that is written byte by byte costs most: each place of a write is an entry of its
-// own. The process of heisen has 20 MiB of the memory, whatever the program.
+// By benchmark, the CPU time was between 0.61 times (library Compression) and 1.68 times (bbolt
+// DBBatchAutomatic); above 1.5 were also fasthttp ClientGetEndToEnd10Inmemory (1.67) and ants
+// ParallelAntsPoolThroughput (1.64). Text that is written byte by byte costs most: each place of a write
+// is an entry of its own. Memory was 2.4 times for bbolt, and between 0.46 and 1.17 times for the others. It
+// counts heisen's process, 7 to 9 MiB, from the time when it waits for findings.
 //
 // Where goroutines share words, single runs differ by up to a factor of three, under -race too,
 // depending on how fast processors exchange cache lines. The counter of parallel benchmarks orders

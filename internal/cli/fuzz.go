@@ -210,7 +210,10 @@ func (f *fuzzRun) run(ctx context.Context) error {
 	}
 	defer remove()
 	f.newConfirmer()
-	units := confirm.Units(ctx, programs)
+	var units []*confirm.Unit
+	if f.strategy == "directed" {
+		units = confirm.Units(ctx, programs)
+	}
 	if f.searches() {
 		f.confirmer.Budget = confirm.NewBudget(f.search, f.parallel, units, f.boundsSuspects())
 	}
