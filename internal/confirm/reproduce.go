@@ -40,7 +40,11 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 	if len(v.Endings) == 0 || !v.Endings[0].Confirmed {
 		return nil, fmt.Errorf("%s was not confirmed", v.Finding.Fingerprint)
 	}
-	ending := &v.Endings[0]
+	shrink := c.newShrinking(v.Suspect)
+	ending, err := c.shorten(ctx, shrink, v.Endings[0])
+	if err != nil {
+		return nil, err
+	}
 	schedule := *c.directedSchedule(v.Suspect, ending.Trial.Seed)
 	if of := ending.Trial.Schedule; of != nil {
 		schedule = *of
@@ -57,7 +61,6 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 		return proof, nil
 	}
 	seed := ending.Trial.Seed
-	shrink := c.newShrinking(v.Suspect)
 	calm, tried, err := c.findCalm(ctx, shrink, ending, &seed, attempts/4)
 	if err != nil {
 		return proof, err
@@ -134,6 +137,29 @@ func (s *shrinking) execute(ctx context.Context, schedule *recorder.Schedule) (*
 		s.Budget.spend(s.suspect, e.Took)
 	}
 	return e, err
+}
+
+// shorten returns an ending in which the program is stopped after fewer steps: if it was stopped, after
+// half of them, as often as the suspect still happens and there is time.
+func (c *Confirmer) shorten(ctx context.Context, shrink *shrinking, ending Ending) (*Ending, error) {
+	for t := ending.Trial; t.Schedule != nil && t.Schedule.MaxSteps > 1; t = ending.Trial {
+		half := *t.Schedule
+		half.MaxSteps /= 2
+		e, err := shrink.execute(ctx, &half)
+		if errors.Is(err, errNoTime) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !shrink.suspect.repeats(&ending, e) {
+			break
+		}
+		shorter := *t
+		shorter.Schedule, shorter.Execution = &half, e
+		ending.Trial = &shorter
+	}
+	return &ending, nil
 }
 
 // findCalm looks for an execution with the same ending whose choices are the default ones except
