@@ -266,11 +266,6 @@ func (c *Confirmer) execute(ctx context.Context, s *Suspect, schedule *recorder.
 	if e.Outcome.Class == Hung && e.Stuck == nil && limit < c.Limit {
 		return nil, errNoTime
 	}
-	if e.Stuck != nil && e.Stuck.Why == recorder.OutOfSteps { // to be stopped there when it is repeated
-		stopped := *schedule
-		stopped.MaxSteps = e.Steps
-		schedule = &stopped
-	}
 	t := &Trial{Seed: schedule.Strategy.Seed, Schedule: schedule, Execution: e, First: -1}
 	t.Confirmed, t.First = s.confirmed(e)
 	return t, nil
