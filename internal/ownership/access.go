@@ -111,9 +111,9 @@ func (f *function) collectAccess(ins ssa.Instruction, s locksAt) {
 	case *ssa.Call:
 		f.builtin(ins, &ins.Call, s)
 	case *ssa.Defer:
-		f.builtin(ins, &ins.Call, locksAt{gone: []memory{{}}})
+		f.builtin(ins, &ins.Call, locksAt{}.release(anyClass))
 	case *ssa.Go:
-		f.builtin(ins, &ins.Call, locksAt{gone: []memory{{}}})
+		f.builtin(ins, &ins.Call, locksAt{}.release(anyClass))
 	}
 }
 

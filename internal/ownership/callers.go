@@ -2,7 +2,6 @@ package ownership
 
 import (
 	"go/types"
-	"maps"
 	"slices"
 	"strings"
 
@@ -36,7 +35,7 @@ func (f *function) findUses() {
 				f.a.callable(box.X.Type())
 				if lockType(ssaload.Deref(box.X.Type())) != notLock {
 					if m, ok := f.at(box.X); ok {
-						f.a.lockers[m.memory] = true
+						f.a.lockers = f.a.lockers.with(f.a.classes.number(m.memory))
 					}
 				}
 			}
@@ -116,38 +115,26 @@ func (f *function) calledFromOutside() bool {
 }
 
 // solveLocks computes which locks are held where, and which functions acquire or release locks for their
-// callers. A function is looked at again when something has changed that it depends on.
+// callers. What functions do depends on what those do that they call, so it goes over all functions until
+// nothing changes.
 func (a *analysis) solveLocks() error {
 	const rounds = 8
-	d := newLockDependencies(a)
 	for round := 0; ; round++ {
-		d.collectDynamic()
+		a.collectDynamic()
+		for _, f := range a.functions {
+			f.solve()
+		}
 		changed := false
 		for _, f := range a.functions {
-			if d.stale(f, d.solved) {
-				f.solve()
-				d.solved[f] = d.now
-				delete(d.collected, f)
-			}
-		}
-		for _, f := range a.functions {
-			if !d.stale(f, d.collected) {
-				continue
-			}
-			d.collected[f] = d.now
 			releases := f.collectReleases()
 			acquires := round < rounds && f.collectAcquires()
-			if releases || acquires {
-				d.changed(f.id)
-				changed = true
-			}
+			changed = changed || releases || acquires
 		}
 		if err := a.ctx.Err(); err != nil {
 			return err
 		}
 		if round == rounds {
 			clear(a.acquires) // they depend on each other in circles: do without
-			d.restart()
 			changed = true
 		}
 		if !changed {
@@ -156,96 +143,25 @@ func (a *analysis) solveLocks() error {
 	}
 }
 
-// lockDependencies knows when what functions do to their callers' locks was last changed, in a time of its own.
-type lockDependencies struct {
-	a         *analysis
-	now       int
-	of        map[*function][]string // what a function depends on: functions, methods and calls that are not known
-	at        map[string]int         // when that changed
-	solved    map[*function]int
-	collected map[*function]int
-}
-
-// unknownCalls is what functions depend on that call what is not known. No function has this name.
-const unknownCalls = "?"
-
-func newLockDependencies(a *analysis) *lockDependencies {
-	d := &lockDependencies{a: a, of: map[*function][]string{}, at: map[string]int{}, solved: map[*function]int{}, collected: map[*function]int{}}
-	for _, f := range a.functions {
-		on := map[string]bool{f.id: true, unknownCalls: true}
-		for _, b := range f.fn.Blocks {
-			for _, ins := range b.Instrs {
-				call, ok := ins.(ssa.CallInstruction)
-				if !ok {
-					continue
-				}
-				if common := call.Common(); common.IsInvoke() {
-					on[unknownCalls+common.Method.Name()] = true
-				} else if callee := common.StaticCallee(); callee != nil && a.byID[a.id(callee)] != nil {
-					on[a.id(callee)] = true
-				}
-			}
-		}
-		d.of[f] = slices.Collect(maps.Keys(on))
-	}
-	return d
-}
-
-// stale reports whether something that a function depends on has changed since it was looked at.
-func (d *lockDependencies) stale(f *function, when map[*function]int) bool {
-	last, ok := when[f]
-	return !ok || slices.ContainsFunc(d.of[f], func(on string) bool { return d.at[on] > last })
-}
-
-func (d *lockDependencies) changed(what string) {
-	d.now++
-	d.at[what] = d.now
-}
-
-// restart makes all functions stale.
-func (d *lockDependencies) restart() {
-	clear(d.solved)
-	clear(d.collected)
-}
-
-// collectDynamic computes what calls of unknown functions may release.
-func (d *lockDependencies) collectDynamic() {
-	dynamic, released := d.a.dynamic, d.a.released
-	d.a.collectDynamic()
-	if !maps.Equal(dynamic, d.a.dynamic) {
-		d.changed(unknownCalls)
-	}
-	for name, classes := range d.a.released {
-		if !maps.Equal(classes, released[name]) {
-			d.changed(unknownCalls + name)
-		}
-	}
-}
-
 // collectDynamic computes what calls of unknown functions may release.
 func (a *analysis) collectDynamic() {
-	a.dynamic, a.released = map[memory]bool{}, map[string]map[memory]bool{}
+	a.dynamic, a.released = nil, map[string]classSet{}
 	for name, classes := range a.releases {
 		f := a.byID[name]
-		for class := range classes {
-			if f.unknownCallers {
-				a.dynamic[class] = true
-			}
-			if obj := f.fn.Object(); obj != nil && f.fn.Signature.Recv() != nil {
-				if a.released[obj.Name()] == nil {
-					a.released[obj.Name()] = map[memory]bool{}
-				}
-				a.released[obj.Name()][class] = true
-			}
+		if f.unknownCallers {
+			a.dynamic = a.dynamic.union(classes)
+		}
+		if obj := f.fn.Object(); obj != nil && f.fn.Signature.Recv() != nil {
+			a.released[obj.Name()] = a.released[obj.Name()].union(classes)
 		}
 	}
-	for _, released := range a.released {
-		maps.Copy(released, a.dynamic)
+	for name, released := range a.released {
+		a.released[name] = released.union(a.dynamic)
 	}
 }
 
 // releasedBy returns the classes of locks that a call may release.
-func (a *analysis) releasedBy(call *ssa.CallCommon) map[memory]bool {
+func (a *analysis) releasedBy(call *ssa.CallCommon) classSet {
 	if _, ok := call.Value.(*ssa.Builtin); ok {
 		return nil
 	}

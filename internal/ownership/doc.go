@@ -16,6 +16,7 @@
 //	typekey.go   names for types that identical ones share
 //	place.go     how a function reaches a variable, so that a lock can be found beside it
 //	locks.go     which locks are held at an instruction
+//	classes.go   sets of the variables that locks are
 //	publish.go   up to where an object that a function has made is known to nobody else
 //	access.go    reads and writes
 //	transfer.go  stores by which goroutines get to know objects

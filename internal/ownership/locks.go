@@ -50,11 +50,12 @@ func lockOperation(call *ssa.CallCommon) (lockOp, ssa.Value) {
 type held struct {
 	place  place
 	class  memory // the variable that the lock is; zero for one without a name
+	number int    // of the class
 	shared bool
 }
 
 func (h held) equal(other held) bool {
-	if h.shared != other.shared || h.class != other.class {
+	if h.shared != other.shared || h.number != other.number {
 		return false
 	}
 	_, same := h.place.same(other.place)
@@ -65,21 +66,17 @@ func (h held) equal(other held) bool {
 type locksAt struct {
 	held []held
 	// gone has the classes of locks that may have been released since the function began, so that those which
-	// callers hold do not count any more. The zero class stands for all.
-	gone []memory
+	// callers hold do not count any more. anyClass stands for all.
+	gone classSet
 }
 
-func (s locksAt) release(class memory) locksAt {
-	if !slices.Contains(s.gone, class) {
-		s.gone = append(s.gone[:len(s.gone):len(s.gone)], class)
-	}
+func (s locksAt) release(class int) locksAt {
+	s.gone = s.gone.with(class)
 	return s
 }
 
 // lost reports whether a lock of the class that a caller holds may have been released.
-func (s locksAt) lost(class memory) bool {
-	return slices.Contains(s.gone, class) || slices.Contains(s.gone, memory{})
-}
+func (s locksAt) lost(class int) bool { return s.gone.has(class) || s.gone.has(anyClass) }
 
 func (s locksAt) without(gone func(held) bool) locksAt {
 	if slices.ContainsFunc(s.held, gone) {
@@ -91,10 +88,8 @@ func (s locksAt) without(gone func(held) bool) locksAt {
 // join returns what is known if either s or other is the case, and whether that is less than s.
 func (s locksAt) join(other locksAt) (locksAt, bool) {
 	out := s.without(func(h held) bool { return !slices.ContainsFunc(other.held, h.equal) })
-	for _, class := range other.gone {
-		out = out.release(class)
-	}
-	return out, len(out.held) < len(s.held) || len(out.gone) > len(s.gone)
+	out.gone = s.gone.union(other.gone)
+	return out, len(out.held) < len(s.held) || !out.gone.equal(s.gone)
 }
 
 // step returns what is known after an instruction.
@@ -106,12 +101,10 @@ func (f *function) step(s locksAt, ins ssa.Instruction) locksAt {
 	case *ssa.RunDefers:
 		// Deferred calls release locks here. What they access counts as accessed without a lock.
 		for _, h := range s.held {
-			s = s.release(h.class)
+			s = s.release(h.number)
 		}
 		s.held = nil
-		for class := range f.a.releases[f.id] {
-			s = s.release(class)
-		}
+		s.gone = s.gone.union(f.a.releases[f.id])
 	case *ssa.Call:
 		return f.stepCall(s, ins)
 	}
@@ -131,8 +124,10 @@ func (f *function) stepCall(s locksAt, call *ssa.Call) locksAt {
 	case try:
 		return s
 	}
-	for class := range f.a.releasedBy(&call.Call) {
-		s = s.without(func(h held) bool { return h.class == class || class == memory{} }).release(class)
+	if released := f.a.releasedBy(&call.Call); len(released) > 0 {
+		any := released.has(anyClass)
+		s = s.without(func(h held) bool { return any || released.has(h.number) })
+		s.gone = s.gone.union(released)
 	}
 	for _, h := range f.acquiredBy(call) {
 		s.held = append(s.held[:len(s.held):len(s.held)], h)
@@ -144,21 +139,20 @@ func (f *function) stepCall(s locksAt, call *ssa.Call) locksAt {
 // any of its class.
 func (f *function) unlocked(s locksAt, pointer ssa.Value, shared bool) locksAt {
 	if pointer == nil { // a sync.Locker
-		for class := range f.a.lockers {
-			s = s.without(func(h held) bool { return h.class == class }).release(class)
-		}
+		s = s.without(func(h held) bool { return f.a.lockers.has(h.number) })
+		s.gone = s.gone.union(f.a.lockers)
 		return s
 	}
 	h := f.lockAt(pointer)
 	h.shared = shared
 	if i := slices.IndexFunc(s.held, h.equal); i >= 0 {
 		if len(h.place.through) > 0 { // a pointer on the way may have changed
-			s = s.release(h.class)
+			s = s.release(h.number)
 		}
 		s.held = slices.Delete(slices.Clone(s.held), i, i+1)
 		return s
 	}
-	return s.without(func(other held) bool { return other.class == h.class }).release(h.class)
+	return s.without(func(other held) bool { return other.number == h.number }).release(h.number)
 }
 
 // lockAt returns the lock that a pointer points to.
@@ -166,7 +160,7 @@ func (f *function) lockAt(pointer ssa.Value) held {
 	h, ok := f.locks[pointer]
 	if !ok {
 		at, _ := f.at(pointer)
-		h = held{place: f.places.of(pointer), class: at.memory}
+		h = held{place: f.places.of(pointer), class: at.memory, number: f.a.classes.number(at.memory)}
 		f.locks[pointer] = h
 	}
 	return h
@@ -204,7 +198,7 @@ func (f *function) solve() {
 // before it.
 func (f *function) walk(visit func(ins ssa.Instruction, before locksAt)) {
 	for _, b := range f.fn.Blocks {
-		s := locksAt{gone: []memory{{}}} // where a panic leads to
+		s := locksAt{}.release(anyClass) // where a panic leads to
 		if b != f.fn.Recover {
 			if f.entries[b.Index] == nil {
 				continue
@@ -222,14 +216,7 @@ func (f *function) walk(visit func(ins ssa.Instruction, before locksAt)) {
 // reports whether any were new.
 func (f *function) collectReleases() bool {
 	known := f.a.releases[f.id]
-	before := len(known)
-	add := func(class memory) {
-		if known == nil {
-			known = map[memory]bool{}
-			f.a.releases[f.id] = known
-		}
-		known[class] = true
-	}
+	found := known
 	f.walk(func(ins ssa.Instruction, s locksAt) {
 		call, ok := ins.(ssa.CallInstruction)
 		if !ok {
@@ -242,25 +229,27 @@ func (f *function) collectReleases() bool {
 		switch {
 		case op == unlock || op == runlock:
 			if pointer == nil {
-				for class := range f.a.lockers {
-					add(class)
-				}
+				found = found.union(f.a.lockers)
 				return
 			}
 			h := f.lockAt(pointer)
 			h.shared = op == runlock
 			if !slices.ContainsFunc(s.held, h.equal) {
-				add(h.class)
+				found = found.with(h.number)
 			}
 		case op == noOperation:
-			for class := range f.a.releasedBy(call.Common()) {
-				if !slices.ContainsFunc(s.held, func(h held) bool { return h.class == class }) {
-					add(class)
-				}
+			released := f.a.releasedBy(call.Common())
+			for _, h := range s.held {
+				released = released.without(h.number)
 			}
+			found = found.union(released)
 		}
 	})
-	return len(known) > before
+	if found.equal(known) {
+		return false
+	}
+	f.a.releases[f.id] = found
+	return true
 }
 
 // acquired is a lock that a function holds whenever it returns, in terms of its parameters.
@@ -310,7 +299,7 @@ func (f *function) acquiredBy(call *ssa.Call) (locks []held) {
 		if !ok {
 			continue
 		}
-		locks = append(locks, held{at, lock.class, lock.shared})
+		locks = append(locks, held{at, lock.class, f.a.classes.number(lock.class), lock.shared})
 	}
 	return locks
 }

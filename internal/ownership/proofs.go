@@ -41,7 +41,7 @@ func (p *proofs) provedAt(f *function, locks locksAt, g goal, object int) bool {
 	if p.heldIn(locks, g) {
 		return true
 	}
-	if !g.at.movable() || locks.lost(g.class) || !p.allFinal(g.at.through) {
+	if !g.at.movable() || locks.lost(p.a.classes.number(g.class)) || !p.allFinal(g.at.through) {
 		g = goal{}
 	}
 	return p.proved(f, g, object)
@@ -113,7 +113,7 @@ func (p *proofs) reached(n *node, f *function, c *call, g goal, object int) bool
 			if p.heldIn(c.locks, there) {
 				return true
 			}
-			if !at.movable() || c.locks.lost(g.class) || !p.allFinal(at.through) {
+			if !at.movable() || c.locks.lost(p.a.classes.number(g.class)) || !p.allFinal(at.through) {
 				there = goal{}
 			}
 		}

@@ -30,11 +30,12 @@ type analysis struct {
 	taken   map[string]bool // functions that are used other than by calling them
 	methods map[string]bool // full names of methods that can be called through interfaces
 
-	lockers  map[memory]bool            // locks that are used through sync.Locker
-	releases map[string]map[memory]bool // that functions may release for their callers
+	classes  classes             // of locks
+	lockers  classSet            // locks that are used through sync.Locker
+	releases map[string]classSet // that functions may release for their callers
 	acquires map[string][]acquired
-	dynamic  map[memory]bool            // what a call of an unknown function may release
-	released map[string]map[memory]bool // what a call of a method through an interface may release, by name
+	dynamic  classSet            // what a call of an unknown function may release
+	released map[string]classSet // what a call of a method through an interface may release, by name
 
 	leaving        map[*function]bool // may return while goroutines run that they have started
 	leavingUnknown bool               // so may functions of which not all calls are known
@@ -85,7 +86,7 @@ func newAnalysis(ctx context.Context, loaded *ssaload.Loaded) (*analysis, error)
 	a := &analysis{
 		ctx: ctx, fset: loaded.Fset, byID: map[string]*function{}, ids: map[*ssa.Function]string{}, paths: map[string]bool{},
 		structs: map[focus.Variable]*types.Named{}, taken: map[string]bool{}, methods: map[string]bool{},
-		lockers: map[memory]bool{}, releases: map[string]map[memory]bool{}, acquires: map[string][]acquired{},
+		classes: newClasses(), releases: map[string]classSet{}, acquires: map[string][]acquired{},
 		variables: map[memory]*variable{}, boxed: map[string]boxedType{}, captured: map[string][]carrier{},
 		racy: map[memory]Reason{}, racyKinds: map[string]bool{},
 	}
