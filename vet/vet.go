@@ -33,9 +33,9 @@ The accesses may be in methods that take the lock, as in c.Set(c.Get() + 1).`,
 	infer.SplitUpdates,
 	func(s infer.Split, read string) string {
 		if s.Lock == "" {
-			return fmt.Sprintf("lost update of %s: the value stored is computed from the one loaded in %s, and what other goroutines store in between is lost", s.Variable, read)
+			return fmt.Sprintf("lost update of %s: the value stored is computed from the one loaded in %s, and others may store one in between", s.Variable, read)
 		}
-		return fmt.Sprintf("lost update of %s: the value written is computed from the one read in %s, but %s was released in between, and what other goroutines wrote then is lost", s.Variable, read, s.Lock)
+		return fmt.Sprintf("lost update of %s: its new value is computed from the one in %s, but %s is released in between", s.Variable, read, s.Lock)
 	})
 
 // StaleCheck reports variables that are written because of a test of them, where the lock that both accesses
@@ -57,9 +57,9 @@ Nothing is reported if the second critical section tests anything that it reads.
 	infer.SplitTests,
 	func(s infer.Split, read string) string {
 		if s.Lock == "" {
-			return fmt.Sprintf("stale check of %s: the test is of the value loaded in %s, and other goroutines may store another one before this", s.Variable, read)
+			return fmt.Sprintf("stale check of %s: the test is of the value loaded in %s, and others may store one in between", s.Variable, read)
 		}
-		return fmt.Sprintf("stale check of %s: the test is of the value read in %s, but %s was released in between, and other goroutines may have changed it", s.Variable, read, s.Lock)
+		return fmt.Sprintf("stale check of %s: the test is of its value in %s, but %s is released in between", s.Variable, read, s.Lock)
 	})
 
 // Analyzers returns all analyzers of the package, in the order of their names.
@@ -87,7 +87,7 @@ func newAnalyzer(name, doc, atomic string, find func(*analysis.Pass, bool) ([]in
 			pass.Report(analysis.Diagnostic{
 				Pos:     s.Write,
 				Message: message(s, where),
-				Related: []analysis.RelatedInformation{{Pos: s.Read, Message: "the value is from here"}},
+				Related: []analysis.RelatedInformation{{Pos: s.Read, Message: "the value is read here"}},
 			})
 		}
 		return nil, nil

@@ -18,7 +18,7 @@ func derived(seeds []ssa.Value, start *ssa.BasicBlock) map[ssa.Value]bool {
 
 // rules narrow down what counts as computed from a value.
 type rules struct {
-	data    bool // a value that a test selects does not count
+	data    bool // a value that a test selects does not count, unless it is a constant
 	surface bool // what is reached through a pointer, or is an element, does not count
 }
 
@@ -43,7 +43,7 @@ func (r rules) derived(seeds []ssa.Value, start *ssa.BasicBlock) map[ssa.Value]b
 			if !ok {
 				continue
 			}
-			if above := phi.Block().Idom(); above != nil && !r.data {
+			if above := phi.Block().Idom(); above != nil && (!r.data || constants(phi, out)) {
 				if test, ok := above.Instrs[len(above.Instrs)-1].(*ssa.If); ok && out[test.Cond] {
 					continue
 				}
@@ -58,6 +58,14 @@ func (r rules) derived(seeds []ssa.Value, start *ssa.BasicBlock) map[ssa.Value]b
 			return out
 		}
 	}
+}
+
+// constants reports whether all operands of a phi are constants or derived.
+func constants(phi *ssa.Phi, derived map[ssa.Value]bool) bool {
+	return !slices.ContainsFunc(phi.Edges, func(edge ssa.Value) bool {
+		_, ok := edge.(*ssa.Const)
+		return !ok && !derived[edge]
+	})
 }
 
 // reachedFrom returns start and the blocks that control can reach from its end before it reaches a

@@ -61,10 +61,15 @@ func classifySplitTest(f *follower, fr *frame, at state, met *access) verdict {
 	switch {
 	case met.mode == section.Reads || !f.sameElement(fr, met):
 		return passes
-	case met.exact || at.test == nil || len(met.stored) == 0 || !decides(at.test, fr, met):
+	case met.exact || at.test == nil || len(met.stored) == 0 || !decides(at.test, fr, met) || f.p.inTests(at.test.Parent()):
 		return voids
 	}
 	return ends
+}
+
+// inTests reports whether a function stands in a file of tests. Tests assert what nobody else changes.
+func (p *program) inTests(fn *ssa.Function) bool {
+	return strings.HasSuffix(p.pass.Fset.Position(fn.Pos()).Filename, "_test.go")
 }
 
 // decides reports whether only one outcome of a test leads to an access in a frame.
@@ -100,7 +105,7 @@ func splits(pass *analysis.Pass, atomics bool, pattern *pattern) (out []Split, e
 				continue
 			}
 			guards := p.guards(a, a.path)
-			if len(guards) == 0 && !(atomics && a.isAtomic()) || !ssaload.IsSource(pass.Fset.Position(a.at).Filename) {
+			if a.isAtomic() && !atomics || len(guards) == 0 && !a.isAtomic() || !ssaload.IsSource(pass.Fset.Position(a.at).Filename) {
 				continue
 			}
 			f := &follower{p: p, pattern: pattern, entry: a, guards: guards, top: fn, steps: maxSteps}
@@ -148,9 +153,15 @@ func (g guard) name() string {
 }
 
 // guards returns the locks under which an access is made, as they are reached from a variable.
-func (p *program) guards(a *access, variable ssaload.Path) (out []guard) {
-	for _, h := range p.locks.at(a.ins) {
-		if h.shared && a.mode == section.Writes {
+func (p *program) guards(a *access, variable ssaload.Path) []guard {
+	return p.guardsAt(a.ins, a.mode == section.Writes, variable)
+}
+
+// guardsAt returns the locks that are held at an instruction, as they are reached from a variable; if exclusive
+// is set, those that are not held for reading only.
+func (p *program) guardsAt(at ssa.Instruction, exclusive bool, variable ssaload.Path) (out []guard) {
+	for _, h := range p.locks.at(at) {
+		if h.shared && exclusive {
 			continue
 		}
 		g := guard{hold: h}
@@ -190,17 +201,18 @@ func (f *follower) stale(fr *frame, st state, write *access) (lock string, ok bo
 	}
 	for _, g := range f.p.guards(write, fr.path) {
 		if slices.ContainsFunc(f.guards, g.equal) {
-			return g.name(), !f.looksAgain(fr, st, write, g)
+			return g.name(), !f.looksAgain(fr, st.test, write.ins, g)
 		}
 	}
 	return "", false
 }
 
-// looksAgain reports whether the critical section of a write reads the variable again, if the pattern is
-// about its value, or whether it decides by something that it has read.
-func (f *follower) looksAgain(fr *frame, st state, write *access, g guard) bool {
+// looksAgain reports whether the critical section in which control is at an instruction has read the variable
+// again, if the pattern is about its value, or decides by something that it has read. Callers of the function
+// count if they hold the lock.
+func (f *follower) looksAgain(fr *frame, first *ssa.BasicBlock, at ssa.Instruction, g guard) bool {
 	for _, a := range f.p.byFn[fr.fn] {
-		if a.mode != section.Reads || a == f.entry || !ssaload.LeadsTo(a.ins, write.ins, nil) ||
+		if a.mode != section.Reads || a == f.entry || !ssaload.LeadsTo(a.ins, at, nil) ||
 			!slices.ContainsFunc(f.p.locks.at(a.ins), func(h hold) bool { return h.by == g.by }) {
 			continue
 		}
@@ -211,10 +223,18 @@ func (f *follower) looksAgain(fr *frame, st state, write *access, g guard) bool 
 			continue
 		}
 		values := derived([]ssa.Value{a.value()}, nil)
-		for b := write.ins.Block(); b != nil; b = b.Idom() {
-			if test, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If); ok && b != st.test && b != write.ins.Block() && values[test.Cond] {
+		for b := at.Block().Idom(); b != nil; b = b.Idom() {
+			if test, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If); ok && b != first && values[test.Cond] {
 				return true
 			}
+		}
+	}
+	if g.by.Block() != fr.fn.Blocks[0] || g.by != fr.fn.Blocks[0].Instrs[0] || fr.outer == nil {
+		return false
+	}
+	for _, outer := range f.p.guardsAt(fr.call, false, fr.outer.path) {
+		if g.equal(outer) {
+			return f.looksAgain(fr.outer, first, fr.call, outer)
 		}
 	}
 	return false
