@@ -92,11 +92,7 @@ func newAnalyzer(name, doc, atomic string, find func(*analysis.Pass, bool) ([]in
 			if read.Filename != write.Filename {
 				where = fmt.Sprintf("%s:%d", filepath.Base(read.Filename), read.Line)
 			}
-			pass.Report(analysis.Diagnostic{
-				Pos:     s.Write,
-				Message: message(s, where),
-				Related: []analysis.RelatedInformation{{Pos: s.Read, Message: "the value is read here"}},
-			})
+			pass.Report(analysis.Diagnostic{Pos: s.Write, Message: message(s, where)})
 		}
 		return nil, nil
 	}

@@ -1,7 +1,7 @@
 // Package golangci makes the analyzers of package vet a module plugin of golangci-lint. Importing it registers
 // the plugin "heisen"; it has no other use. The file .custom-gcl.yml names it:
 //
-//	version: v2.12.2
+//	version: v2.15.0
 //	plugins:
 //	  - module: github.com/heisen-go/heisen
 //	    import: github.com/heisen-go/heisen/vet/golangci
