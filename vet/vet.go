@@ -73,7 +73,7 @@ file of tests.`,
 // Analyzers returns new values of all analyzers of the package, in the order of their names.
 func Analyzers() []*analysis.Analyzer { return []*analysis.Analyzer{LostUpdate(), StaleCheck()} }
 
-func newAnalyzer(name, doc, atomic string, find func(*analysis.Pass, bool) ([]infer.Split, error), message func(infer.Split, string) string) *analysis.Analyzer {
+func newAnalyzer(name, doc, atomic string, find func(*analysis.Pass, bool) []infer.Split, message func(infer.Split, string) string) *analysis.Analyzer {
 	a := &analysis.Analyzer{
 		Name:     name,
 		Doc:      doc,
@@ -82,11 +82,7 @@ func newAnalyzer(name, doc, atomic string, find func(*analysis.Pass, bool) ([]in
 	}
 	atomics := a.Flags.Bool("atomics", false, "also report "+atomic)
 	a.Run = func(pass *analysis.Pass) (any, error) {
-		splits, err := find(pass, *atomics)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range splits {
+		for _, s := range find(pass, *atomics) {
 			read, write := pass.Fset.Position(s.Read), pass.Fset.Position(s.Write)
 			where := fmt.Sprintf("line %d", read.Line)
 			if read.Filename != write.Filename {

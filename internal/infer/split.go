@@ -28,7 +28,7 @@ type Split struct {
 // Unlike sections, which runs refine, splits are meant for people, so the analysis errs on the side of
 // silence. A pair is left out if any lock is held from the read to the write, or if the second critical
 // section looks at the variable again, or tests anything that it has read itself.
-func SplitUpdates(pass *analysis.Pass, atomics bool) ([]Split, error) {
+func SplitUpdates(pass *analysis.Pass, atomics bool) []Split {
 	return splits(pass, atomics, &pattern{
 		split:    true,
 		rules:    rules{data: true},
@@ -40,7 +40,7 @@ func SplitUpdates(pass *analysis.Pass, atomics bool) ([]Split, error) {
 // SplitTests finds variables that are written in a branch that a test of them decides on, where the test is
 // of a value from an earlier critical section of the same lock. It errs as SplitUpdates does, and leaves out
 // writes that both outcomes of the test can lead to, and removals of map elements.
-func SplitTests(pass *analysis.Pass, atomics bool) ([]Split, error) {
+func SplitTests(pass *analysis.Pass, atomics bool) []Split {
 	return splits(pass, atomics, &pattern{
 		split:    true,
 		tests:    true,
@@ -91,7 +91,7 @@ func decides(test *ssa.BasicBlock, fr *frame, met *access) bool {
 }
 
 // splits returns the splits of a package by one pattern, in the order of the source.
-func splits(pass *analysis.Pass, atomics bool, pattern *pattern) (out []Split, err error) {
+func splits(pass *analysis.Pass, atomics bool, pattern *pattern) (out []Split) {
 	p := pass.ResultOf[Accesses].(*program)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,7 +119,7 @@ func splits(pass *analysis.Pass, atomics bool, pattern *pattern) (out []Split, e
 		}
 	}
 	slices.SortFunc(out, func(a, b Split) int { return cmp.Compare(a.Write, b.Write) })
-	return out, nil
+	return out
 }
 
 // guard is a lock as it is reached from a variable: up steps back from the end of the variable's path, and
