@@ -112,6 +112,8 @@
 //     events.
 //   - internal/ssaload: loads Go packages and builds their SSA form.
 //   - internal/infer: proposes atomic sections from Go source.
+//   - vet: analyzers for go vet, of critical sections that should be one.
+//   - vet/golangci: these analyzers as a plugin of golangci-lint.
 //   - internal/ownership: proves from Go source which variables cannot race, and makes plans of that.
 //   - internal/unhook: removes hooks from linked programs, where a focus.Plan says that accesses are safe.
 //   - internal/enforce: keeps the atomicity of passing runs, by locks that it places in Go source.

@@ -5,6 +5,7 @@ go 1.25.0
 require (
 	github.com/RoaringBitmap/roaring/v2 v2.30.0
 	github.com/dgraph-io/ristretto/v2 v2.4.0
+	github.com/golangci/plugin-module-register v0.1.2
 	github.com/google/btree v1.1.3
 	github.com/google/go-cmp v0.7.0
 	github.com/klauspost/compress v1.20.3

@@ -42,7 +42,8 @@ func (d *Blocks) compare(t heisen.Thread, b *builder) {
 // singles compares the accesses to a variable with 1v-blocks, and stores them.
 func (d *Blocks) singles(sets lockSets, b *builder, v *accessed, stored *variableBlocks) {
 	add := func(e event, initial, final bool) {
-		one := single{event: e, held: sets.throughout(b, e.time, e.time), initial: initial, final: final}
+		held, _ := sets.between(b, e.time, e.time)
+		one := single{event: e, held: held, initial: initial, final: final}
 		for k := range stored.blocks {
 			d.interrupt(sets, &stored.blocks[k], &one)
 		}
@@ -86,10 +87,8 @@ func (d *Blocks) compareTwo(sets lockSets, b *builder, x, y *accessed) {
 	x.each(func(e *event, eWrites bool) {
 		y.each(func(f *event, fWrites bool) {
 			from, to := min(e.time, f.time), max(e.time, f.time)
-			two := block{
-				events: [2]event{*e, *f}, write: [2]bool{eWrites, fWrites},
-				throughout: sets.throughout(b, from, to), ever: sets.ever(b, from, to),
-			}
+			two := block{events: [2]event{*e, *f}, write: [2]bool{eWrites, fWrites}}
+			two.throughout, two.ever = sets.between(b, from, to)
 			at, compared := known(stored.blocks, &two)
 			if compared {
 				return

@@ -35,7 +35,8 @@ type builder struct {
 	holds         []hold
 	index         map[uint32]int // of variables
 	variables     []accessed
-	used          int // variables in use; those behind keep their memory
+	used          int  // variables in use; those behind keep their memory
+	verified      bool // the transaction is known to be atomic: of each variable one read and one write suffice
 	dropped       uint64
 }
 
@@ -72,7 +73,7 @@ func (b *builder) reset() {
 	}
 	clear(b.index)
 	b.time, b.segment, b.pattern, b.used, b.dropped = 0, 0, 14695981039346656037, 0, 0
-	b.holds = b.holds[:0]
+	b.holds, b.verified = b.holds[:0], false
 }
 
 // mix adds to the hash.
@@ -117,6 +118,9 @@ func (b *builder) complete(open []hold) {
 		h.to = end
 		b.keep(h)
 	}
+	if b.verified {
+		return
+	}
 	for i := range b.used {
 		v := &b.variables[i]
 		if v.written && len(v.initial) > 0 && v.initial[0].time < v.final.time {
@@ -159,6 +163,12 @@ func (b *builder) add(id uint32, stored *variableBlocks, e event) {
 }
 
 func (b *builder) read(v *accessed, e event) {
+	if b.verified {
+		if !v.written && len(v.initial) == 0 {
+			v.initial = append(v.initial, e)
+		}
+		return
+	}
 	if v.written {
 		b.pair(v, pair{v.final, e, toRead})
 		return
@@ -179,6 +189,10 @@ func (b *builder) read(v *accessed, e event) {
 }
 
 func (b *builder) write(v *accessed, e event) {
+	if b.verified {
+		v.final, v.written = e, true
+		return
+	}
 	if v.written {
 		b.pair(v, pair{v.final, e, writeToWrite})
 	}
@@ -238,6 +252,21 @@ func (s lockSets) throughout(b *builder, from, to uint32) locksets.Held {
 // ever returns the locks that are held at any time from one time to another.
 func (s lockSets) ever(b *builder, from, to uint32) locksets.Held {
 	return s.collect(b, func(h *hold) bool { return h.from <= to && h.to > from })
+}
+
+// between returns the locks that are held throughout, and at any time, from one time to another. Of a transaction
+// that is known to be atomic, these are all of its locks.
+func (s lockSets) between(b *builder, from, to uint32) (throughout, ever locksets.Held) {
+	if b.verified {
+		all := s.all(b)
+		return all, all
+	}
+	return s.throughout(b, from, to), s.ever(b, from, to)
+}
+
+// all returns the locks that a transaction holds at any time.
+func (s lockSets) all(b *builder) locksets.Held {
+	return s.collect(b, func(*hold) bool { return true })
 }
 
 // exclude reports whether a lock is in both, and exclusively in one.

@@ -32,6 +32,7 @@ type config struct {
 	boundaries   Boundaries
 	selected     func(heisen.Event) bool
 	noFirstLevel bool
+	verified     func(heisen.Event) bool
 }
 
 // WithSink sets where a detector reports its findings. Without it, or with nil, findings are
@@ -74,6 +75,20 @@ func WithSelection(selected func(heisen.Event) bool) Option {
 func WithoutFirstLevel() Option {
 	return func(c *config) error {
 		c.noFirstLevel = true
+		return nil
+	}
+}
+
+// WithVerified says which transactions are known to be atomic: those for which verified returns true. It is
+// called with the event that begins the transaction, as the function of WithSelection is. Blocks then has less
+// to compare: see Blocks. The other detectors do not use it. A transaction that is not atomic can be violated
+// without a finding if verified returns true for it.
+func WithVerified(verified func(heisen.Event) bool) Option {
+	return func(c *config) error {
+		if verified == nil {
+			return option.Errorf("WithVerified: the function is nil")
+		}
+		c.verified = verified
 		return nil
 	}
 }

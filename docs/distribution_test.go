@@ -12,10 +12,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/golangci/plugin-module-register/register"
 	"gopkg.in/yaml.v3"
 
 	"github.com/heisen-go/heisen/driver"
 	"github.com/heisen-go/heisen/internal/testaid/heisentest"
+	_ "github.com/heisen-go/heisen/vet/golangci"
 )
 
 // An action is a composite action of GitHub.
@@ -234,7 +236,7 @@ func TestConfigurations(t *testing.T) {
 	a := readAction(t)
 	var hooks []hook
 	decode(t, read(t, ".pre-commit-hooks.yaml"), &hooks)
-	actions, repositories := 0, 0
+	actions, repositories, plugins, linters := 0, 0, 0, 0
 	for _, b := range blocks(read(t, "docs/ci.md")) {
 		if b.language != "yaml" {
 			continue
@@ -250,6 +252,16 @@ func TestConfigurations(t *testing.T) {
 			Repos []struct {
 				Repo, Rev string
 				Hooks     []hook
+			}
+			Plugins []struct{ Module, Import string }
+			Linters struct {
+				Enable   []string
+				Settings struct {
+					Custom map[string]struct {
+						Type     string
+						Settings any
+					}
+				}
 			}
 		}
 		if err := yaml.Unmarshal([]byte(b.text), &file); err != nil {
@@ -272,6 +284,27 @@ func TestConfigurations(t *testing.T) {
 				t.Errorf("the action has no output %s", m[1])
 			}
 		}
+		for _, p := range file.Plugins {
+			plugins++
+			folder, ok := strings.CutPrefix(p.Import, p.Module+"/")
+			if !ok || !strings.Contains(read(t, "go.mod"), "module "+p.Module+"\n") {
+				t.Errorf("plugin %s is not in this module", p.Import)
+			} else if _, err := os.Stat(filepath.Join(root, folder)); err != nil {
+				t.Error(err)
+			}
+		}
+		for name, l := range file.Linters.Settings.Custom {
+			linters++
+			construct, err := register.GetPlugin(name)
+			if err != nil {
+				t.Error(err)
+			} else if _, err := construct(l.Settings); err != nil {
+				t.Error(err)
+			}
+			if l.Type != "module" || !slices.Contains(file.Linters.Enable, name) {
+				t.Errorf("linter %s has type %s and is enabled with %s", name, l.Type, file.Linters.Enable)
+			}
+		}
 		for _, repository := range file.Repos {
 			repositories++
 			for _, h := range repository.Hooks {
@@ -281,7 +314,7 @@ func TestConfigurations(t *testing.T) {
 			}
 		}
 	}
-	if actions == 0 || repositories == 0 {
-		t.Errorf("the guide uses the action %d times and the hooks %d times", actions, repositories)
+	if actions == 0 || repositories == 0 || plugins == 0 || linters == 0 {
+		t.Errorf("the guide uses the action %d times and the hooks %d times, and has %d plugins and %d linters", actions, repositories, plugins, linters)
 	}
 }

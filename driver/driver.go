@@ -24,9 +24,12 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/tools/go/analysis/unitchecker"
+
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/cli"
 	"github.com/heisen-go/heisen/internal/option"
+	"github.com/heisen-go/heisen/vet"
 )
 
 // Exit statuses of the command. A program's own failure is passed on.
@@ -144,14 +147,28 @@ func isName(s string) bool {
 }
 
 // Main runs the command with the arguments and standard streams of the process, and returns the
-// status to exit with. It prints a wrong option and returns Misused.
+// status to exit with. It prints a wrong option and returns Misused. If the arguments are those by which
+// go vet -vettool starts a tool, Main runs the analyzers of package vet on one package and ends the process.
 func Main(options ...Option) int {
+	if isVetTool(os.Args[1:]) {
+		unitchecker.Main(vet.Analyzers()...)
+	}
 	status, err := Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, options...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return Misused
 	}
 	return status
+}
+
+// isVetTool reports whether arguments are those of a tool of go vet: it asks for the version and for the flags,
+// and then has each package analyzed, which a file describes.
+func isVetTool(args []string) bool {
+	if len(args) == 0 {
+		return false
+	}
+	last := args[len(args)-1]
+	return len(args) == 1 && (last == "-V=full" || last == "-flags") || strings.HasSuffix(last, ".cfg") && !slices.ContainsFunc(args[:len(args)-1], func(arg string) bool { return !strings.HasPrefix(arg, "-") })
 }
 
 // Run runs the command with the given arguments, the first of which is a subcommand, and returns

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -148,4 +149,35 @@ func Example() {
 	// ==================
 	// Found 1 last-write finding(s)
 	// exit status 66 <nil>
+}
+
+// TestVetTool runs the command as a tool of go vet.
+func TestVetTool(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the command")
+	}
+	tool := filepath.Join(t.TempDir(), "heisen")
+	if out, err := exec.Command("go", "build", "-o", tool, "../cmd/heisen").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, test := range []struct {
+		args string
+		want string // part of the output; empty: the status is 0
+	}{
+		{"./examples/atomicity/closer", "stale check of s.closed: the test is of its value in line 41, but mu is released in between"},
+		{"./examples/atomicity/desk", "lost update of d.left"},
+		{"-stalecheck ./examples/atomicity/desk", ""},
+		{"-lostupdate=false ./examples/atomicity/desk", ""},
+		{"./examples/atomicity/lazy", ""},
+		{"-stalecheck.atomics ./examples/atomicity/lazy", "stale check of s.client"},
+		{"./examples/atomicity/accessors/correct", ""},
+		{"-nothing ./examples/stock", "flag provided but not defined: -nothing"},
+	} {
+		cmd := exec.Command("go", append([]string{"vet", "-vettool=" + tool}, strings.Fields(test.args)...)...)
+		cmd.Dir = ".."
+		out, err := cmd.CombinedOutput()
+		if (err == nil) != (test.want == "") || !strings.Contains(string(out), test.want) {
+			t.Errorf("go vet %s: %v, want %q in\n%s", test.args, err, test.want, out)
+		}
+	}
 }

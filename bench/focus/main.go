@@ -9,6 +9,11 @@
 // build -race, with heisen build, and with heisen build -focus. The last two have the same detector inside.
 // With -eraser it also runs a smaller problem with the detector eraser, which works outside of the program,
 // without and with the plan.
+//
+//	go run ./bench/focus -atomicity [-count n] [-only list]
+//
+// With -atomicity it compares the block-based algorithm (package atomicity) with the focused one, as Table 2 of the
+// paper does, on recorded traces of the programs.
 package main
 
 import (
@@ -61,12 +66,17 @@ func main() {
 	count := flag.Int("count", 5, "runs of each program in each way")
 	only := flag.String("only", "", "comma-separated `list` of programs")
 	withEraser := flag.Bool("eraser", true, "run Eraser, too")
+	atomic := flag.Bool("atomicity", false, "compare checks of atomicity, on recorded traces")
 	flag.Parse()
 	if flag.NArg() > 0 || *count < 1 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := compare(*count, *only, *withEraser); err != nil {
+	measure := func() error { return compare(*count, *only, *withEraser) }
+	if *atomic {
+		measure = func() error { return compareAtomicity(*count, *only) }
+	}
+	if err := measure(); err != nil {
 		fmt.Fprintln(os.Stderr, "focus:", err)
 		os.Exit(1)
 	}

@@ -105,6 +105,8 @@ var table = map[string]room{
 	"internal/unhook":      {floor: 4, step: 0, only: []string{"focus"}},
 	"internal/enforce":     {floor: 4, step: 1, only: []string{".", "heal", "heal/lock", "internal/ssaload"}},
 	"internal/patch":       {floor: 4, step: 1, only: []string{".", "internal/infer", "report"}},
+	"vet":                  {floor: 4, step: 1, only: []string{"internal/infer"}},
+	"vet/golangci":         {floor: 4, step: 2, only: []string{"vet"}},
 	"internal/build":       {floor: 4, step: 2},
 	"internal/confirm":     {floor: 4, step: 3},
 	"internal/cli":         {floor: 4, step: 4},

@@ -94,7 +94,7 @@ func (t Tool) usage(w io.Writer) {
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  %-10s %s\n", c.name, t.named(c.short))
 	}
-	fmt.Fprintf(w, "\nFor more about a command, run %s help <command>.\n", t.Name)
+	fmt.Fprintf(w, "\n%[1]s is also a tool of go vet: go vet -vettool=$(which %[1]s) ./...\nFor more about a command, run %[1]s help <command>.\n", t.Name)
 }
 
 // printHelp prints the help text of a subcommand. Its flags have been defined.

@@ -9,6 +9,18 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
+// walk follows the entry on all paths and notes in f.met the accesses to the variable.
+func (f *follower) walk() {
+	block := f.entry.ins.Block()
+	fr := &frame{fn: f.entry.ins.Parent(), path: f.entry.path, key: f.entry.key, start: block, rules: f.pattern.rules}
+	if v := f.entry.value(); v != nil {
+		fr.derived = f.derived([]ssa.Value{v}, block)
+	}
+	next := slices.Index(block.Instrs, f.entry.ins) + 1
+	exits := f.follow(fr, block, next, state{holds: f.hold(f.p.locks.at(f.entry.ins), fr.path)})
+	f.returnFrom(fr, exits)
+}
+
 // section follows the entry and returns the section that it begins, if there is one.
 //
 // At run time, a section ends at any access to its variable at the place of an end, in a call of one
@@ -16,15 +28,7 @@ import (
 // all paths, including those on which the section is over. If such a path reaches the place of an
 // end, there is no section in calls of that function.
 func (f *follower) section() (found, bool) {
-	block := f.entry.ins.Block()
-	fr := &frame{fn: f.entry.ins.Parent(), path: f.entry.path, key: f.entry.key, start: block}
-	if v := f.entry.value(); v != nil {
-		fr.derived = derived([]ssa.Value{v}, block)
-	}
-	next := slices.Index(block.Instrs, f.entry.ins) + 1
-	exits := f.follow(fr, block, next, state{holds: f.hold(f.p.locks.at(f.entry.ins), fr.path)})
-	f.returnFrom(fr, exits)
-
+	f.walk()
 	wrong, ok := f.contradicted()
 	if !ok {
 		return found{}, false

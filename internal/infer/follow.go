@@ -26,6 +26,8 @@ type pattern struct {
 
 	tests bool // sections end in branches of tests of the value read
 	pairs bool // any two accesses make a section, whatever is done with the value
+	split bool // both accesses are synchronized, each for itself
+	rules rules
 }
 
 type verdict uint8
@@ -98,6 +100,7 @@ type follower struct {
 	steps   int           // remaining budget of blocks and calls
 	holds   []hold        // locks held at the entry or in callers; the bits of state.holds are indexes
 	met     []meeting
+	guards  []guard // of the entry, if the pattern is about split accesses
 }
 
 // meeting is an access to the variable on a path from the entry.
@@ -107,6 +110,8 @@ type meeting struct {
 	above int
 	top   *ssa.Function // the function above calls above the entry's
 	safe  bool          // a lock has been held all the way
+	lock  string        // that the access holds as the entry does, if it is a split one
+	stale bool          // it is the end of a split pair
 }
 
 // frame is a function on the path.
@@ -119,6 +124,7 @@ type frame struct {
 	depth   int
 	outer   *frame
 	call    *ssa.Call // by which outer calls the function
+	rules   rules
 }
 
 // state is what the analysis knows about a point on the path.
@@ -131,7 +137,7 @@ type state struct {
 // hold adds those of the held locks that protect a variable to f.holds and returns their bits.
 func (f *follower) hold(held []hold, variable ssaload.Path) (set uint64) {
 	for _, h := range held {
-		if len(f.holds) < 64 && h.protects(variable) {
+		if len(f.holds) < 64 && (f.pattern.split || h.protects(variable)) {
 			set |= 1 << len(f.holds)
 			f.holds = append(f.holds, h)
 		}
@@ -143,7 +149,7 @@ func (f *follower) hold(held []hold, variable ssaload.Path) (set uint64) {
 // reading only keeps out writers, so the section must not write.
 func (f *follower) safe(set uint64, end *access) bool {
 	for i, h := range f.holds {
-		if set&(1<<i) != 0 && (!h.shared || f.entry.mode == section.Reads && end.mode == section.Reads) {
+		if set&(1<<i) != 0 && (f.pattern.split || !h.shared || f.entry.mode == section.Reads && end.mode == section.Reads) {
 			return true
 		}
 	}
@@ -170,7 +176,7 @@ func (f *follower) returnFrom(fr *frame, exits []state) {
 		held := f.hold(f.p.locks.at(call), p)
 		caller := &frame{
 			fn: call.Parent(), path: p, key: outward(fr.key, &call.Call, fr.fn),
-			start: call.Block(), derived: derived(seeds, call.Block()),
+			start: call.Block(), derived: f.derived(seeds, call.Block()), rules: fr.rules,
 		}
 		next := slices.Index(call.Block().Instrs, ssa.Instruction(call)) + 1
 		var out []state
@@ -271,14 +277,18 @@ func (f *follower) instruction(fr *frame, ins ssa.Instruction, st state) (_ stat
 	if a := f.p.byIns[ins]; a != nil {
 		switch {
 		case ins == f.entry.ins && fr.path.Equal(a.path):
-			f.met = append(f.met, meeting{a, f.pattern.pairs && !st.void, f.level, f.top, f.safe(st.holds, a)})
+			f.met = append(f.met, meeting{access: a, end: f.pattern.pairs && !st.void, above: f.level, top: f.top, safe: f.safe(st.holds, a)})
 			return st, nil, true
 		case fr.path.Equal(a.path):
 			verdict := passes
 			if !st.void {
 				verdict = f.pattern.classify(f, fr, st, a)
 			}
-			f.met = append(f.met, meeting{a, verdict == ends, f.level, f.top, f.safe(st.holds, a)})
+			m := meeting{access: a, end: verdict == ends, above: f.level, top: f.top, safe: f.safe(st.holds, a)}
+			if f.pattern.split && m.end && !m.safe {
+				m.lock, m.stale = f.stale(fr, st, a)
+			}
+			f.met = append(f.met, m)
 			if verdict == ends {
 				return st, nil, true
 			}
@@ -300,14 +310,14 @@ func (f *follower) instruction(fr *frame, ins ssa.Instruction, st state) (_ stat
 	if !ok {
 		return st, nil, false
 	}
-	inner := &frame{fn: callee, path: p, key: inward(fr.key, &call.Call, callee), depth: fr.depth + 1, outer: fr, call: call}
+	inner := &frame{fn: callee, path: p, key: inward(fr.key, &call.Call, callee), depth: fr.depth + 1, outer: fr, call: call, rules: fr.rules}
 	var seeds []ssa.Value
 	for i, arg := range ssaload.Arguments(&call.Call) {
 		if fr.derived[arg] && i < len(callee.Params) {
 			seeds = append(seeds, callee.Params[i])
 		}
 	}
-	inner.derived = derived(seeds, nil)
+	inner.derived = f.derived(seeds, nil)
 	for _, out := range f.follow(inner, callee.Blocks[0], 0, st) {
 		if out.test != nil && out.test.Parent() == callee {
 			out.test = nil
@@ -349,7 +359,7 @@ func (p *program) message(s found) string {
 
 // run is the Run function of a pattern's analyzer.
 func (pattern *pattern) run(pass *analysis.Pass) (any, error) {
-	p := pass.ResultOf[accesses].(*program)
+	p := pass.ResultOf[Accesses].(*program)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out, gaveUp := p.sections(pattern)

@@ -30,7 +30,7 @@ func TestLines(t *testing.T) {
 	if err != nil || l.Err != nil {
 		t.Fatal(err, l.Err)
 	}
-	graph, err := checker.Analyze([]*analysis.Analyzer{accesses}, l.Packages, nil)
+	graph, err := checker.Analyze([]*analysis.Analyzer{Accesses}, l.Packages, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -159,7 +159,7 @@ func newAnalyzer(p *pattern, name, doc string) *analysis.Analyzer {
 		Name:       name,
 		Doc:        doc,
 		Run:        p.run,
-		Requires:   []*analysis.Analyzer{accesses},
+		Requires:   []*analysis.Analyzer{Accesses},
 		ResultType: reflect.TypeFor[*result](),
 	}
 }

@@ -50,7 +50,7 @@ func (fr *frame) dependent(i int) bool {
 		differ = differ || !ssaload.SameValue(first, v)
 		selected = selected || fr.selects(b)
 	}
-	return differ && selected
+	return differ && selected && !fr.rules.data
 }
 
 // stored returns the value that a block has last stored in the local variable that v is a load of. If

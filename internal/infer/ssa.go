@@ -11,10 +11,10 @@ import (
 	"github.com/heisen-go/heisen/internal/ssaload"
 )
 
-// accesses is the analyzer that all patterns require: it builds the SSA form of a package and finds
+// Accesses is the analyzer that all patterns require: it builds the SSA form of a package and finds
 // what its instructions access. Unlike passes/buildssa it needs no facts of imported packages, so
 // that imports can come from export data.
-var accesses = &analysis.Analyzer{
+var Accesses = &analysis.Analyzer{
 	Name:       "accesses",
 	Doc:        "find the accesses to variables that goroutines may share",
 	Run:        func(pass *analysis.Pass) (any, error) { return newProgram(pass) },

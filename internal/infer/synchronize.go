@@ -44,7 +44,7 @@ func Synchronizations(ctx context.Context, source Source, sections []section.Sec
 	if err != nil {
 		return nil, fmt.Errorf("find synchronization: %w", err)
 	}
-	graph, err := checker.Analyze([]*analysis.Analyzer{accesses}, l.Packages, nil)
+	graph, err := checker.Analyze([]*analysis.Analyzer{Accesses}, l.Packages, nil)
 	if err != nil {
 		return nil, fmt.Errorf("find synchronization: %w", err)
 	}

@@ -57,7 +57,7 @@ func Uses(ctx context.Context, source Source, of ...Access) ([]section.Location,
 			wanted[v] = true
 		}
 	}
-	graph, err := checker.Analyze([]*analysis.Analyzer{accesses}, l.Packages, nil)
+	graph, err := checker.Analyze([]*analysis.Analyzer{Accesses}, l.Packages, nil)
 	if err != nil {
 		return nil, fmt.Errorf("find uses of variables: %w", err)
 	}

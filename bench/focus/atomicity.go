@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomicity"
+	"github.com/heisen-go/heisen/bench/markdown"
+	"github.com/heisen-go/heisen/lockset"
+	"github.com/heisen-go/heisen/trace"
+)
+
+// traced has the programs whose traces the block-based algorithm checks, with the size of the problem.
+var traced = []program{
+	{"elevator", "40000"}, {"tsp", "10"}, {"hedc", "60"}, {"moldyn", "1"}, {"raytracer", "60"}, {"montecarlo", "1500"}, {"server", "20"},
+}
+
+// checked is a line of the table about atomicity.
+type checked struct {
+	name          string
+	events        int
+	transactions  int
+	verified      int
+	bounded       bool
+	read          []float64 // seconds for reading the events alone
+	full, focused []float64 // seconds with the checker
+	violations    [2]uint64
+}
+
+// compareAtomicity compares the block-based algorithm with the focused one on recorded traces.
+func compareAtomicity(count int, only string) error {
+	dir, err := os.MkdirTemp("", "bench-focus-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	command := filepath.Join(dir, "heisen")
+	if _, err := run("go", "build", "-o", command, "./cmd/heisen"); err != nil {
+		return err
+	}
+	var rows []*checked
+	for _, p := range traced {
+		if only != "" && !slices.Contains(strings.Split(only, ","), p.name) {
+			continue
+		}
+		file := filepath.Join(dir, p.name+".heisen")
+		if _, err := run(command, "record", "-o", file, "run", "./bench/focus/programs/"+p.name, "-n", p.small); err != nil {
+			return err
+		}
+		row := &checked{name: p.name}
+		if err := row.measure(file, count); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		rows = append(rows, row)
+		fmt.Fprintf(os.Stderr, "\r%s ", p.name)
+	}
+	fmt.Fprintln(os.Stderr)
+	if len(rows) == 0 {
+		return fmt.Errorf("none of the programs is in %q", only)
+	}
+	return printAtomicity(os.Stdout, rows)
+}
+
+// measure checks a trace count times in each way, in turn.
+func (c *checked) measure(file string, count int) error {
+	records, err := readTrace(file)
+	if err != nil {
+		return err
+	}
+	c.events = len(records)
+	violated, err := c.discover(records)
+	if err != nil {
+		return err
+	}
+	boundaries := atomicity.WithBoundaries(atomicity.CriticalSections)
+	verified := atomicity.WithVerified(func(e heisen.Event) bool { return !violated[e.Site()] })
+	for range count {
+		for way, opts := range [][]atomicity.Option{nil, {boundaries}, {boundaries, verified}} {
+			d := heisen.Tee()
+			var blocks *atomicity.Blocks
+			if opts != nil {
+				if blocks, err = atomicity.NewBlocks(opts...); err != nil {
+					return err
+				}
+				d = blocks
+			}
+			before := processorTime()
+			_, err := heisen.Run(context.Background(), &source{records: records}, d)
+			seconds := (processorTime() - before).Seconds()
+			if err != nil && !errors.Is(err, atomicity.ErrDropped) {
+				return err
+			}
+			c.bounded = c.bounded || err != nil
+			switch way {
+			case 0:
+				c.read = append(c.read, seconds)
+			case 1:
+				c.full, c.violations[0] = append(c.full, seconds), blocks.Violations()
+			case 2:
+				c.focused, c.violations[1] = append(c.focused, seconds), blocks.Violations()
+			}
+		}
+	}
+	return nil
+}
+
+// discover returns the places where transactions begin that the reduction-based algorithm does not prove to be
+// atomic in this trace, and counts the transactions. It stands for the static check of the paper.
+func (c *checked) discover(records []heisen.Record) (violated map[heisen.Site]bool, err error) {
+	violated = map[heisen.Site]bool{}
+	var begins []heisen.Site
+	d, err := atomicity.NewReduction(
+		atomicity.WithBoundaries(atomicity.CriticalSections),
+		atomicity.WithSelection(func(e heisen.Event) bool {
+			begins = append(begins, e.Site())
+			return true
+		}),
+		atomicity.WithSink(func(f heisen.Finding) {
+			if f.Kind == heisen.Atomicity {
+				violated[f.Accesses[0].Site] = true
+			}
+		}))
+	if err != nil {
+		return nil, err
+	}
+	_, err = heisen.Run(context.Background(), &source{records: records}, d)
+	if err != nil && !errors.Is(err, atomicity.ErrDropped) && !errors.Is(err, lockset.ErrEvicted) {
+		return nil, err
+	}
+	c.bounded = err != nil
+	c.transactions = len(begins)
+	for _, site := range begins {
+		if !violated[site] {
+			c.verified++
+		}
+	}
+	return violated, nil
+}
+
+// source delivers records from memory.
+type source struct{ records []heisen.Record }
+
+// Next implements heisen.Source.
+func (s *source) Next(batch []heisen.Record) (int, error) {
+	if len(s.records) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(batch, s.records)
+	s.records = s.records[n:]
+	return n, nil
+}
+
+func readTrace(file string) (records []heisen.Record, err error) {
+	r, err := trace.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	batch := make([]heisen.Record, 1024)
+	for {
+		n, err := r.Next(batch)
+		records = append(records, batch[:n]...)
+		if err == io.EOF {
+			return records, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// processorTime returns the processor time of this process so far.
+func processorTime() time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		panic(err) // the arguments are right
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+func printAtomicity(w io.Writer, rows []*checked) error {
+	if err := markdown.Conditions(w, "./bench/focus"); err != nil {
+		return err
+	}
+	fmt.Fprint(w, "Processor time of the checker on one recorded trace of each program, in seconds, beyond that of reading the events. Transactions are outermost critical sections. Those count as verified that begin at a place where the reduction-based algorithm proves all of the trace. Removed is the part of full checking's time that focused checking does not need.\n\n")
+	table := markdown.NewTable("program", "events", "transactions", "verified", "reading", "full", "focused", "removed", "violations full", "focused")
+	var removals []float64
+	bounded := []string{}
+	for _, r := range rows {
+		read := median(r.read)
+		full, focused := median(r.full)-read, median(r.focused)-read
+		removals = append(removals, (full-focused)/full)
+		share := "–"
+		if r.transactions > 0 {
+			share = percent(float64(r.verified) / float64(r.transactions))
+		}
+		if r.bounded {
+			bounded = append(bounded, r.name)
+		}
+		table.Add(r.name, r.events, r.transactions, share, fmt.Sprintf("%.3f", read), fmt.Sprintf("%.3f", full), fmt.Sprintf("%.3f", focused),
+			percent((full-focused)/full), r.violations[0], r.violations[1])
+	}
+	if err := table.Print(w); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "Median removed %s.", percent(median(removals)))
+	if len(bounded) > 0 {
+		fmt.Fprintf(w, " More had to be stored than the bounds of the checkers allow in %s, so violations may be missing there, and a transaction may count as verified although it is not atomic.", strings.Join(bounded, ", "))
+	}
+	fmt.Fprint(w, "\n\n")
+	paper := markdown.NewTable("published (table 2)", "plain", "interception", "full (block-based)", "focused", "removed", "focused / all")
+	for _, row := range publishedAtomicity {
+		paper.Add(row...)
+	}
+	return paper.Print(w)
+}
+
+// publishedAtomicity has the figures of the paper's Table 2: seconds of the program, and of what is added by
+// intercepting events, by full and by focused checking; the part of full checking that focused checking
+// removes, and the share of focused checking in the running time.
+var publishedAtomicity = [][]any{
+	{"elevator", "0.2", "0.14", "0.32", "0.30", "8.6 %", "46.5 %"},
+	{"tsp(12)", "0.3", "9.59", "8.89", "8.49", "4.5 %", "46.2 %"},
+	{"tsp(14)", "0.48", "17.06", "387.0", "393.0", "-1.5 %", "95.7 %"},
+	{"hedc", "0.6", "0.22", "0.64", "0.55", "15.0 %", "40.0 %"},
+	{"moldyn", "44.03", "1430", "172.7", "129.5", "25.0 %", "8.1 %"},
+	{"montecarlo", "15.85", "443.2", "10.3", "0", "100 %", "0 %"},
+	{"raytracer", "14.34", "594", "44.8", "24.2", "46.0 %", "3.8 %"},
+}
