@@ -20,15 +20,19 @@ import (
 type Plan struct {
 	Variables []PlannedVariable // by name
 	Refused   []Refusal         // by name
+	// Interruptions has the waits in which pairs may be interrupted, in the order of the source.
+	Interruptions []Interruption
 
 	p         *Program
 	names     []string // of the variables
 	functions []heal.Function
 	result    *heal.Resolution
 	held      []map[int]map[string]bool // by function and step: locks that may be held in the step
+	before    [][]map[reason]bool       // by function and step: for which locks may be held when control comes there
 	passed    []map[string]bool         // by function: locks that its callers may hold
 	needs     []map[string]bool         // by function: locks that it may acquire; waiting, if it may wait
 	ends      map[endKey]bool
+	stalls    map[string]bool // locks of the program whose holders may wait
 }
 
 // waiting is what a function needs that may wait.
@@ -83,7 +87,7 @@ type request struct {
 
 // Plan places locks for the pairs of a profile that are atomic and that no lock of the program keeps so.
 func (p *Program) Plan(ctx context.Context, profile *heal.Profile) (*Plan, error) {
-	plan := &Plan{p: p}
+	plan := &Plan{p: p, stalls: p.stalling()}
 	var requests []*request
 	for _, v := range profile.Atomic() {
 		r, why := p.request(v)
@@ -111,6 +115,7 @@ func (p *Program) Plan(ctx context.Context, profile *heal.Profile) (*Plan, error
 		requests = plan.refuse(requests, refused)
 	}
 	slices.SortStableFunc(plan.Refused, func(a, b Refusal) int { return strings.Compare(a.Variable, b.Variable) })
+	plan.Interruptions = plan.interruptions()
 	return plan, plan.count(requests)
 }
 
@@ -420,6 +425,7 @@ type reason struct {
 // findHeld finds the locks that may be held in each step.
 func (plan *Plan) findHeld() {
 	plan.held = make([]map[int]map[string]bool, len(plan.functions))
+	plan.before = make([][]map[reason]bool, len(plan.functions))
 	plan.ends = map[endKey]bool{}
 	for i := range plan.functions {
 		flow := plan.p.units[i].flow
@@ -459,10 +465,6 @@ func (plan *Plan) findHeld() {
 		for n := range before {
 			before[n] = map[reason]bool{}
 		}
-		succs := make([][]int, len(flow.steps))
-		for _, e := range flow.edges {
-			succs[e[0]] = append(succs[e[0]], e[1])
-		}
 		inside := func(n int) map[reason]bool {
 			at := maps.Clone(before[n])
 			for _, r := range acquired[n] {
@@ -477,7 +479,7 @@ func (plan *Plan) findHeld() {
 			changed = false
 			for n := range flow.steps {
 				at := inside(n)
-				for _, next := range succs[n] {
+				for _, next := range flow.succs[n] {
 					for r := range at {
 						if !released[[2]int{n, next}][r] && !before[next][r] {
 							before[next][r], changed = true, true
@@ -486,7 +488,7 @@ func (plan *Plan) findHeld() {
 				}
 			}
 		}
-		plan.held[i] = map[int]map[string]bool{}
+		plan.held[i], plan.before[i] = map[int]map[string]bool{}, before
 		for n := range flow.steps {
 			names := map[string]bool{}
 			for r := range inside(n) {
@@ -513,7 +515,7 @@ func (plan *Plan) findNeeds() {
 			}
 		}
 		for _, s := range plan.p.units[i].flow.steps {
-			if s.waits || s.lock != nil && !s.lock.release && !s.lock.try || slices.ContainsFunc(s.calls, func(c *call) bool { return c.waits }) {
+			if s.waits || plan.stallsAt(s) || slices.ContainsFunc(s.calls, func(c *call) bool { return c.waits }) {
 				plan.needs[i][waiting] = true
 			}
 		}
@@ -579,6 +581,11 @@ func (plan *Plan) threaded(function int) bool {
 		}
 	}
 	return false
+}
+
+// stallsAt reports whether a step acquires a lock of the program whose holder may wait.
+func (plan *Plan) stallsAt(s *step) bool {
+	return s.lock != nil && !s.lock.release && !s.lock.try && plan.stalls[s.lock.name]
 }
 
 // waitsIn reports whether a step may wait, other than in calls of functions that are told what is held.

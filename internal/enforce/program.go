@@ -30,12 +30,16 @@ type Program struct {
 	byFunc  map[key]*unit
 	// methods has the methods of the module by name, for calls through interfaces.
 	methods map[string][]*unit
-	values  []*unit // used other than by calling them
+	values  []*unit   // used other than by calling them
+	callers [][]*unit // by function: those that may call it, each once
 	fields  map[key]string
 	parents map[ast.Node]ast.Node
 
 	sites     map[place]map[bool][]string // variables that are accessed on a line, by whether they are written
 	addressed map[string]token.Pos        // variables whose address is taken
+
+	packages    map[string]bool         // of the module, by path
+	definitions map[*types.Var]ast.Expr // of local variables that keep their value
 
 	redirects bool // it may read its own standard output
 	bubbles   bool // it uses testing/synctest
@@ -100,8 +104,11 @@ func Load(ctx context.Context, root string, tags []string) (*Program, error) {
 		root: root, fset: l.Fset, files: map[string]*file{}, byNode: map[ast.Node]*unit{}, byFunc: map[key]*unit{},
 		methods: map[string][]*unit{}, fields: map[key]string{},
 		parents: map[ast.Node]ast.Node{}, sites: map[place]map[bool][]string{}, addressed: map[string]token.Pos{},
+		packages: map[string]bool{},
 	}
 	for _, pkg := range l.Packages {
+		p.packages[pkg.PkgPath] = true
+		p.packages[pkg.Types.Path()] = true
 		if pkg.Module != nil {
 			p.version = pkg.Module.GoVersion
 		}
@@ -120,6 +127,7 @@ func Load(ctx context.Context, root string, tags []string) (*Program, error) {
 	}
 	p.findValues()
 	p.findOutputs()
+	p.findDefinitions()
 	for _, u := range p.units {
 		u.flow = p.flowOf(u)
 		u.direct = map[string]bool{}
@@ -131,6 +139,7 @@ func Load(ctx context.Context, root string, tags []string) (*Program, error) {
 			}
 		}
 	}
+	p.findCallers()
 	p.findSites()
 	return p, nil
 }
@@ -314,6 +323,23 @@ func (p *Program) around(n ast.Node) *unit {
 		}
 	}
 	return nil
+}
+
+// findCallers finds the functions that may call each function.
+func (p *Program) findCallers() {
+	p.callers = make([][]*unit, len(p.units))
+	for _, u := range p.units {
+		for _, s := range u.flow.steps {
+			for _, c := range s.calls {
+				for _, callee := range c.callees {
+					all := p.callers[callee.number]
+					if n := len(all); n == 0 || all[n-1] != u { // units come in order
+						p.callers[callee.number] = append(all, u)
+					}
+				}
+			}
+		}
+	}
 }
 
 // findValues finds the functions that are used other than by calling them.
