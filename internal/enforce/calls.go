@@ -13,9 +13,9 @@ import (
 // call is a call in a step, in the same goroutine.
 type call struct {
 	expr    *ast.CallExpr
-	callees []*unit // functions of the module that it may call
-	// static is set if it calls the one callee and nothing else, so that it can be given what its caller holds.
-	static bool
+	targets []int // what it may call: functions of the module by their numbers, and groups of them
+	// callee is set if it calls this function and nothing else, so that it can be given what its caller holds.
+	callee *unit
 	waits  bool // it may wait in code that is not of the module
 }
 
@@ -130,7 +130,7 @@ func (p *Program) callOf(info *types.Info, expr *ast.CallExpr) *call {
 		return nil
 	}
 	if lit, ok := ast.Unparen(expr.Fun).(*ast.FuncLit); ok {
-		return &call{expr: expr, callees: []*unit{p.byNode[lit]}, static: true}
+		return static(expr, p.byNode[lit])
 	}
 	if id, ok := ast.Unparen(expr.Fun).(*ast.Ident); ok {
 		if _, builtin := info.Uses[id].(*types.Builtin); builtin {
@@ -140,12 +140,12 @@ func (p *Program) callOf(info *types.Info, expr *ast.CallExpr) *call {
 	fn := calledFunc(info, expr)
 	switch {
 	case fn == nil: // a function value
-		return &call{expr: expr, callees: p.values, waits: true}
+		return &call{expr: expr, targets: p.group(anyValue), waits: true}
 	case fn.Signature().Recv() != nil && types.IsInterface(fn.Signature().Recv().Type()):
-		return &call{expr: expr, callees: p.methods[fn.Name()], waits: true}
+		return &call{expr: expr, targets: p.group(fn.Name()), waits: true}
 	}
 	if u := p.byFunc[p.key(fn)]; u != nil {
-		return &call{expr: expr, callees: []*unit{u}, static: true}
+		return static(expr, u)
 	}
 	switch fn.FullName() {
 	case "(*sync.WaitGroup).Go", "time.AfterFunc": // in another goroutine
@@ -158,26 +158,75 @@ func (p *Program) callOf(info *types.Info, expr *ast.CallExpr) *call {
 				continue
 			}
 		}
-		c.callees = append(c.callees, p.callbacks(info, arg)...)
+		c.targets = append(c.targets, p.callbacks(info, arg)...)
 	}
 	if sel, ok := ast.Unparen(expr.Fun).(*ast.SelectorExpr); ok && info.Selections[sel] != nil && !(fn.Pkg() != nil && slices.Contains(silent, fn.Pkg().Path())) {
-		c.callees = append(c.callees, p.callbacks(info, sel.X)...)
+		c.targets = append(c.targets, p.callbacks(info, sel.X)...)
 	}
-	if len(c.callees) == 0 && !c.waits {
+	slices.Sort(c.targets)
+	c.targets = slices.Compact(c.targets)
+	if len(c.targets) == 0 && !c.waits {
 		return nil
 	}
 	return c
 }
 
-// callbacks returns the functions of the module that code outside of it may call if it gets an argument.
-func (p *Program) callbacks(info *types.Info, arg ast.Expr) (out []*unit) {
+func static(expr *ast.CallExpr, u *unit) *call {
+	return &call{expr: expr, targets: []int{u.number}, callee: u}
+}
+
+// anyValue is the name of the group of all functions that are used other than by calling them. Other groups have the
+// name of a method.
+const anyValue = ""
+
+// group returns the targets of calls of function values, or of methods with a name: the number of the group, which
+// comes after those of the functions. A group of one is the function itself, and one of none is nothing.
+func (p *Program) group(name string) []int {
+	all := p.methods[name]
+	if name == anyValue {
+		all = p.values
+	}
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return []int{all[0].number}
+	}
+	n, ok := p.groupOf[name]
+	if !ok {
+		n = len(p.units) + len(p.groups)
+		var numbers []int
+		for _, u := range all {
+			numbers = append(numbers, u.number)
+		}
+		p.groupOf[name], p.groups = n, append(p.groups, numbers)
+	}
+	return []int{n}
+}
+
+// members returns the functions that a target stands for.
+func (p *Program) members(target int) []int {
+	if target < len(p.units) {
+		return []int{target}
+	}
+	return p.groups[target-len(p.units)]
+}
+
+// callbacks returns the targets in the module that code outside of it may call if it gets an argument.
+func (p *Program) callbacks(info *types.Info, arg ast.Expr) (out []int) {
 	arg = ast.Unparen(arg)
 	if lit, ok := arg.(*ast.FuncLit); ok {
-		return []*unit{p.byNode[lit]}
+		return []int{p.byNode[lit].number}
 	}
-	p.callbacksOf(info.TypeOf(arg), map[types.Type]bool{}, &out)
-	slices.SortFunc(out, func(a, b *unit) int { return a.number - b.number })
-	return slices.Compact(out)
+	t := info.TypeOf(arg)
+	out, known := p.callbacksBy[t]
+	if !known {
+		p.callbacksOf(t, map[types.Type]bool{}, &out)
+		slices.Sort(out)
+		out = slices.Compact(out)
+		p.callbacksBy[t] = out
+	}
+	return out
 }
 
 // implicit are the methods that functions of the standard library look for in values of any type.
@@ -187,7 +236,7 @@ var implicit = []string{
 }
 
 // callbacksOf adds the functions that can be called through a value of a type, its elements and its fields.
-func (p *Program) callbacksOf(t types.Type, seen map[types.Type]bool, out *[]*unit) {
+func (p *Program) callbacksOf(t types.Type, seen map[types.Type]bool, out *[]int) {
 	if t = types.Unalias(t); t == nil || seen[t] {
 		return
 	}
@@ -195,7 +244,7 @@ func (p *Program) callbacksOf(t types.Type, seen map[types.Type]bool, out *[]*un
 	if n, ok := t.(*types.Named); ok {
 		for i := range n.NumMethods() {
 			if u := p.byFunc[p.key(n.Method(i))]; u != nil {
-				*out = append(*out, u)
+				*out = append(*out, u.number)
 			}
 		}
 		for arg := range n.TypeArgs().Types() {
@@ -207,15 +256,15 @@ func (p *Program) callbacksOf(t types.Type, seen map[types.Type]bool, out *[]*un
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Signature:
-		*out = append(*out, p.values...)
+		*out = append(*out, p.group(anyValue)...)
 	case *types.Interface:
 		if u.NumMethods() == 0 {
 			for _, name := range implicit {
-				*out = append(*out, p.methods[name]...)
+				*out = append(*out, p.group(name)...)
 			}
 		}
 		for i := range u.NumMethods() {
-			*out = append(*out, p.methods[u.Method(i).Name()]...)
+			*out = append(*out, p.group(u.Method(i).Name())...)
 		}
 	case *types.Pointer:
 		p.callbacksOf(u.Elem(), seen, out)

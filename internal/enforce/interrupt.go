@@ -62,9 +62,9 @@ func (plan *Plan) waitOf(u *unit, s *step) (at, inside token.Pos) {
 		return at, token.NoPos
 	}
 	for _, c := range s.calls {
-		for _, callee := range c.callees {
-			if plan.needs[callee.number][waiting] {
-				return c.expr.Pos(), plan.deepest(callee)
+		for _, target := range c.targets {
+			if plan.needs[target][waiting] {
+				return c.expr.Pos(), plan.deepest(target)
 			}
 		}
 	}
@@ -87,23 +87,33 @@ func (plan *Plan) waitsHere(s *step) token.Pos {
 	return token.NoPos
 }
 
-// deepest returns an operation that may wait in a function or in what it calls, one that the fewest calls lead to.
-func (plan *Plan) deepest(u *unit) token.Pos {
-	seen := map[*unit]bool{u: true}
-	for work := []*unit{u}; len(work) > 0; work = work[1:] {
-		for _, s := range work[0].flow.steps {
+// deepest returns an operation that may wait in a target or in what it calls, one that the fewest calls lead to.
+func (plan *Plan) deepest(target int) token.Pos {
+	p := plan.p
+	seen := map[int]bool{target: true}
+	var work []int
+	add := func(targets []int) {
+		for _, t := range targets {
+			if !seen[t] {
+				seen[t] = true
+				work = append(work, t)
+			}
+		}
+	}
+	for work = []int{target}; len(work) > 0; work = work[1:] {
+		if work[0] >= len(p.units) {
+			add(p.members(work[0]))
+			continue
+		}
+		steps := p.units[work[0]].flow.steps
+		for _, s := range steps {
 			if at := plan.waitsHere(s); at.IsValid() {
 				return at
 			}
 		}
-		for _, s := range work[0].flow.steps {
+		for _, s := range steps {
 			for _, c := range s.calls {
-				for _, callee := range c.callees {
-					if !seen[callee] {
-						seen[callee] = true
-						work = append(work, callee)
-					}
-				}
+				add(c.targets)
 			}
 		}
 	}

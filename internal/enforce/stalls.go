@@ -13,7 +13,6 @@ import (
 // that does not stall. A lock that a goroutine may hold in two objects at a time counts as one that stalls.
 func (p *Program) stalling() map[string]bool {
 	stalls := p.untraced()
-	waits := p.waitingUnits()
 	held := p.programLocks()
 	acquired := p.acquiredLocks()
 	for i, u := range p.units {
@@ -21,8 +20,8 @@ func (p *Program) stalling() map[string]bool {
 			for name := range held[i][s.id] {
 				twice := s.lock != nil && !s.lock.release && s.lock.name == name
 				for _, c := range s.calls {
-					for _, callee := range c.callees {
-						twice = twice || acquired[callee.number][name]
+					for _, target := range c.targets {
+						twice = twice || acquired[target][name]
 					}
 				}
 				if twice {
@@ -31,14 +30,17 @@ func (p *Program) stalling() map[string]bool {
 			}
 		}
 	}
+	waits := p.upwards(func(s *step) bool {
+		return s.waits || slices.ContainsFunc(s.calls, func(c *call) bool { return c.waits })
+	})
 	for changed := true; changed; {
 		changed = false
-		acquires := p.upwards(func(s *step) bool {
-			return s.lock != nil && !s.lock.release && !s.lock.try && stalls[s.lock.name]
-		})
+		acquires := p.upwards(func(s *step) bool { return s.lock.waitsFor(stalls) })
 		for i, u := range p.units {
 			for _, s := range u.flow.steps {
-				if !p.stops(s, waits, acquires, stalls) {
+				if len(held[i][s.id]) == 0 || !s.waits && !s.lock.waitsFor(stalls) && !slices.ContainsFunc(s.calls, func(c *call) bool {
+					return c.waits || slices.ContainsFunc(c.targets, func(t int) bool { return waits[t] || acquires[t] })
+				}) {
 					continue
 				}
 				for name := range held[i][s.id] {
@@ -52,58 +54,35 @@ func (p *Program) stalling() map[string]bool {
 	return stalls
 }
 
-// stops reports whether a step may wait, or acquire a lock that stalls, itself or in calls.
-func (p *Program) stops(s *step, waits, acquires []bool, stalls map[string]bool) bool {
-	if s.waits || s.lock != nil && !s.lock.release && !s.lock.try && stalls[s.lock.name] {
-		return true
-	}
-	for _, c := range s.calls {
-		if c.waits {
-			return true
-		}
-		for _, callee := range c.callees {
-			if waits[callee.number] || acquires[callee.number] {
-				return true
-			}
-		}
-	}
-	return false
+// waitsFor reports whether an operation waits for one of some locks. A nil lockOp does not.
+func (op *lockOp) waitsFor(locks map[string]bool) bool {
+	return op != nil && !op.release && !op.try && locks[op.name]
 }
 
-// waitingUnits says which functions may wait, other than for locks, themselves or in calls.
-func (p *Program) waitingUnits() []bool {
-	return p.upwards(func(s *step) bool {
-		if s.waits {
-			return true
-		}
-		for _, c := range s.calls {
-			if c.waits {
-				return true
-			}
-		}
-		return false
-	})
-}
-
-// acquiredLocks returns the locks of the program that each function may acquire, itself or in calls.
+// acquiredLocks returns the locks of the program that each function and group may acquire, itself or in calls.
 func (p *Program) acquiredLocks() []map[string]bool {
-	out := make([]map[string]bool, len(p.units))
-	work := slices.Clone(p.units)
-	for i, u := range p.units {
+	out := make([]map[string]bool, len(p.callers))
+	var work []int
+	for i := range out {
 		out[i] = map[string]bool{}
+	}
+	for i, u := range p.units {
 		for _, s := range u.flow.steps {
 			if s.lock != nil && !s.lock.release {
 				out[i][s.lock.name] = true
 			}
 		}
+		if len(out[i]) > 0 {
+			work = append(work, i)
+		}
 	}
 	for len(work) > 0 {
-		u := work[len(work)-1]
+		at := work[len(work)-1]
 		work = work[:len(work)-1]
-		for _, caller := range p.callers[u.number] {
-			before := len(out[caller.number])
-			maps.Copy(out[caller.number], out[u.number])
-			if len(out[caller.number]) > before {
+		for _, caller := range p.callers[at] {
+			before := len(out[caller])
+			maps.Copy(out[caller], out[at])
+			if len(out[caller]) > before {
 				work = append(work, caller)
 			}
 		}
@@ -111,24 +90,21 @@ func (p *Program) acquiredLocks() []map[string]bool {
 	return out
 }
 
-// upwards says which functions have a step for which is is true, themselves or in calls.
+// upwards says which functions and groups have a step for which is is true, themselves or in calls.
 func (p *Program) upwards(is func(*step) bool) []bool {
-	out := make([]bool, len(p.units))
-	var work []*unit
+	out := make([]bool, len(p.callers))
+	var work []int
 	for i, u := range p.units {
-		for _, s := range u.flow.steps {
-			if is(s) {
-				out[i], work = true, append(work, u)
-				break
-			}
+		if slices.ContainsFunc(u.flow.steps, is) {
+			out[i], work = true, append(work, i)
 		}
 	}
 	for len(work) > 0 {
-		u := work[len(work)-1]
+		at := work[len(work)-1]
 		work = work[:len(work)-1]
-		for _, caller := range p.callers[u.number] {
-			if !out[caller.number] {
-				out[caller.number] = true
+		for _, caller := range p.callers[at] {
+			if !out[caller] {
+				out[caller] = true
 				work = append(work, caller)
 			}
 		}
@@ -137,69 +113,89 @@ func (p *Program) upwards(is func(*step) bool) []bool {
 }
 
 // programLocks returns, for each function and step, the locks of the program that may be held there and have been
-// acquired in the function or in what it calls. Locks that are held by callers count in the callers, at the call.
+// acquired in the function or in what it calls; nil if there are none. Locks that are held by callers count in the
+// callers, at the call.
 func (p *Program) programLocks() [][]map[string]bool {
 	held := make([][]map[string]bool, len(p.units))
-	leaves := make([]map[string]bool, len(p.units)) // held after the function
 	for i, u := range p.units {
-		leaves[i] = map[string]bool{}
 		held[i] = make([]map[string]bool, len(u.flow.steps))
-		for n := range held[i] {
-			held[i][n] = map[string]bool{}
+	}
+	leaves := make([]map[string]bool, len(p.callers)) // held after the function
+	queued := make([]bool, len(p.callers))
+	var work []int
+	push := func(at int) {
+		if !queued[at] {
+			queued[at], work = true, append(work, at)
 		}
 	}
-	queued := make([]bool, len(p.units))
-	var work []*unit
-	push := func(u *unit) {
-		if !queued[u.number] {
-			queued[u.number] = true
-			work = append(work, u)
+	for i, u := range p.units {
+		if slices.ContainsFunc(u.flow.steps, func(s *step) bool { return s.lock != nil && !s.lock.release }) {
+			push(i)
 		}
-	}
-	for _, u := range p.units {
-		push(u)
 	}
 	for len(work) > 0 {
-		u := work[len(work)-1]
+		at := work[len(work)-1]
 		work = work[:len(work)-1]
-		queued[u.number] = false
-		at := held[u.number]
-		for changed := true; changed; {
-			changed = false
-			for n, s := range u.flow.steps {
-				after := at[n]
-				if s.lock != nil || len(s.calls) > 0 {
-					after = maps.Clone(after)
-					for _, c := range s.calls {
-						for _, callee := range c.callees {
-							maps.Copy(after, leaves[callee.number])
-						}
-					}
-					if s.lock != nil && s.lock.release {
-						delete(after, s.lock.name)
-					} else if s.lock != nil {
-						after[s.lock.name] = true
-					}
-				}
-				to := u.flow.succs[n]
-				for _, next := range to {
-					before := len(at[next])
-					maps.Copy(at[next], after)
-					changed = changed || len(at[next]) > before
-				}
-				if len(to) == 0 {
-					before := len(leaves[u.number])
-					maps.Copy(leaves[u.number], after)
-					if len(leaves[u.number]) > before {
-						for _, caller := range p.callers[u.number] {
-							push(caller)
-						}
-					}
-				}
+		queued[at] = false
+		left := map[string]bool{}
+		if at < len(p.units) {
+			left = p.follow(p.units[at], held[at], leaves)
+		} else {
+			for _, member := range p.members(at) {
+				maps.Copy(left, leaves[member])
+			}
+		}
+		if len(left) > len(leaves[at]) {
+			leaves[at] = left
+			for _, caller := range p.callers[at] {
+				push(caller)
 			}
 		}
 	}
 	return held
+}
+
+// follow finds the locks of the program that may be held at each step of a function, given those that may be held after
+// what it calls. It returns those that may be held after the function.
+func (p *Program) follow(u *unit, held, leaves []map[string]bool) map[string]bool {
+	left := map[string]bool{}
+	merge := func(to *map[string]bool, from map[string]bool) bool {
+		if len(from) == 0 {
+			return false
+		}
+		if *to == nil {
+			*to = map[string]bool{}
+		}
+		before := len(*to)
+		maps.Copy(*to, from)
+		return len(*to) > before
+	}
+	for changed := true; changed; {
+		changed = false
+		for n, s := range u.flow.steps {
+			after := held[n]
+			if s.lock != nil || len(s.calls) > 0 {
+				after = maps.Clone(after)
+				for _, c := range s.calls {
+					for _, target := range c.targets {
+						merge(&after, leaves[target])
+					}
+				}
+				if s.lock != nil && s.lock.release {
+					delete(after, s.lock.name)
+				} else if s.lock != nil {
+					merge(&after, map[string]bool{s.lock.name: true})
+				}
+			}
+			for _, next := range u.flow.succs[n] {
+				changed = merge(&held[next], after) || changed
+			}
+			if len(u.flow.succs[n]) == 0 {
+				merge(&left, after)
+			}
+		}
+	}
+	return left
 }
 
 // untraced returns the locks of the program of which the source does not show every acquisition: those without a name,

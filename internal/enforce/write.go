@@ -261,7 +261,7 @@ func (w *writer) step(i int, s *step, names []string, last string, resume bool) 
 		}
 	}
 	for _, c := range s.calls {
-		if c.static && w.plan.threaded(c.callees[0].number) {
+		if c.callee != nil && w.plan.threaded(c.callee.number) {
 			w.pass(u, c, last)
 		}
 	}
