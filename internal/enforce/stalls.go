@@ -14,14 +14,22 @@ import (
 func (p *Program) stalling() map[string]bool {
 	stalls := p.untraced()
 	held := p.programLocks()
-	acquired := p.acquiredLocks()
+	acquired := map[string][]bool{} // by lock, and function or group
+	acquires := func(target int, name string) bool {
+		all, ok := acquired[name]
+		if !ok {
+			all = p.upwards(func(s *step) bool { return s.lock != nil && !s.lock.release && s.lock.name == name })
+			acquired[name] = all
+		}
+		return all[target]
+	}
 	for i, u := range p.units {
 		for _, s := range u.flow.steps {
 			for name := range held[i][s.id] {
 				twice := s.lock != nil && !s.lock.release && s.lock.name == name
 				for _, c := range s.calls {
 					for _, target := range c.targets {
-						twice = twice || acquired[target][name]
+						twice = twice || acquires(target, name)
 					}
 				}
 				if twice {
@@ -57,37 +65,6 @@ func (p *Program) stalling() map[string]bool {
 // waitsFor reports whether an operation waits for one of some locks. A nil lockOp does not.
 func (op *lockOp) waitsFor(locks map[string]bool) bool {
 	return op != nil && !op.release && !op.try && locks[op.name]
-}
-
-// acquiredLocks returns the locks of the program that each function and group may acquire, itself or in calls.
-func (p *Program) acquiredLocks() []map[string]bool {
-	out := make([]map[string]bool, len(p.callers))
-	var work []int
-	for i := range out {
-		out[i] = map[string]bool{}
-	}
-	for i, u := range p.units {
-		for _, s := range u.flow.steps {
-			if s.lock != nil && !s.lock.release {
-				out[i][s.lock.name] = true
-			}
-		}
-		if len(out[i]) > 0 {
-			work = append(work, i)
-		}
-	}
-	for len(work) > 0 {
-		at := work[len(work)-1]
-		work = work[:len(work)-1]
-		for _, caller := range p.callers[at] {
-			before := len(out[caller])
-			maps.Copy(out[caller], out[at])
-			if len(out[caller]) > before {
-				work = append(work, caller)
-			}
-		}
-	}
-	return out
 }
 
 // upwards says which functions and groups have a step for which is is true, themselves or in calls.
