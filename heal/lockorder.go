@@ -134,19 +134,20 @@ func (o *lockOrder) node(r *resolver, function, node int, held map[hold]bool) {
 	if len(all) == 0 {
 		return
 	}
+	called := r.program.none()
 	for _, c := range f.Calls {
-		if c.Node != node {
-			continue
+		if c.Node == node {
+			for _, callee := range c.Callees {
+				called.merge(o.acquires[callee])
+			}
 		}
-		for _, callee := range c.Callees {
-			for _, h := range all {
-				o.want(r.program, h.heldLock, o.acquires[callee])
-			}
-			for n := range o.acquires[callee].common(r.program.inserted) {
-				if l := r.program.locks[n]; surely[l.name] < l.mode {
-					wait(l)
-				}
-			}
+	}
+	for _, h := range all {
+		o.want(r.program, h.heldLock, called)
+	}
+	for n := range called.common(r.program.inserted) {
+		if l := r.program.locks[n]; surely[l.name] < l.mode {
+			wait(l)
 		}
 	}
 }

@@ -123,6 +123,9 @@ func (plan *Plan) deepest(target int) token.Pos {
 // paired returns the variables of which a pair is begun before the wait in a step, and ended after it.
 func (plan *Plan) paired(function int, s *step) map[string]bool {
 	out := map[string]bool{}
+	if plan.before[function] == nil { // nothing is placed in the function
+		return out
+	}
 	live := func(name string, access int) bool { // after the step
 		for _, next := range plan.p.units[function].flow.succs[s.id] {
 			if plan.before[function][next][reason{name, access, -1}] {
