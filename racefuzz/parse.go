@@ -78,7 +78,7 @@ func (p *parser) schedule() (s Schedule, err error) {
 		}
 		seen[key] = true
 		switch {
-		case key == "virtual" && version != laterVersion:
+		case (key == "virtual" || key == "stop") && version != laterVersion:
 			return s, fmt.Errorf("unknown key %q", key)
 		case key == "choices":
 			return s, p.choices(&s, words[1:])
@@ -97,7 +97,7 @@ func (p *parser) schedule() (s Schedule, err error) {
 
 // set sets the field that a line describes.
 func (s *Schedule) set(key string, words []string) (err error) {
-	want := map[string]int{"go": 2, "command": 2, "procs": 1, "virtual": 1, "strategy": 1, "seed": 1, "steps": 1, "hash": 1}
+	want := map[string]int{"go": 2, "command": 2, "procs": 1, "virtual": 1, "stop": 1, "strategy": 1, "seed": 1, "steps": 1, "hash": 1}
 	if n, ok := want[key]; ok && len(words) != n {
 		return fmt.Errorf("%q has %d words, want %d", key, len(words), n)
 	} else if len(words) == 0 {
@@ -131,6 +131,8 @@ func (s *Schedule) set(key string, words []string) (err error) {
 		if s.Virtual, err = time.ParseDuration(words[0]); err != nil || s.Virtual <= 0 || s.Virtual.String() != words[0] {
 			return fmt.Errorf("%q is no duration as Go writes it", words[0])
 		}
+	case "stop":
+		s.Stop, err = decimal(words[0], math.MaxUint64)
 	case "seed":
 		s.Seed, err = decimal(words[0], math.MaxUint64)
 	case "steps":

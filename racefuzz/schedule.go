@@ -37,9 +37,11 @@ import (
 //	turns 3
 //	  0:12+1 4:3+8 0:17+0
 //
-// So is that of an execution that was stopped when some virtual time had passed:
+// So is that of an execution that was stopped when some virtual time had passed, or after a number of
+// steps:
 //
 //	virtual 10m0s
+//	stop 2000000
 //
 // Each line has a key and words. A word that is empty or contains blanks, quotes or unprintable
 // characters is quoted as in Go. Keys without a value are left out.
@@ -66,6 +68,8 @@ type Schedule struct {
 	Procs    int      // the value that runtime.GOMAXPROCS reports to the program, 0 for the real one
 	// Virtual is the virtual time after which the execution was stopped, or 0 if it was not.
 	Virtual time.Duration
+	// Stop is the number of steps after which the execution was stopped, or 0 if it was not.
+	Stop uint64
 
 	Strategy string // name and parameters: fmt.Sprint of a Strategy of this package
 	Seed     uint64
@@ -135,7 +139,7 @@ var (
 const (
 	scheduleHeader  = "heisen schedule"
 	scheduleVersion = "1"
-	laterVersion    = "2" // of schedules with turns or a bound of virtual time
+	laterVersion    = "2" // of schedules with turns or a bound of virtual time or steps
 	lineLength      = 76
 )
 
@@ -149,7 +153,7 @@ func (s *Schedule) MarshalText() ([]byte, error) {
 	}
 	var b bytes.Buffer
 	version := scheduleVersion
-	if len(s.Turns) > 0 || s.Virtual > 0 {
+	if len(s.Turns) > 0 || s.Virtual > 0 || s.Stop > 0 {
 		version = laterVersion
 	}
 	b.WriteString(scheduleHeader + " " + version + "\n")
@@ -191,6 +195,7 @@ func (s *Schedule) MarshalText() ([]byte, error) {
 	if s.Virtual > 0 {
 		line("virtual", s.Virtual.String())
 	}
+	number("stop", s.Stop)
 	if s.Strategy != "" {
 		line("strategy", s.Strategy)
 	}

@@ -50,7 +50,7 @@ func TestScheduleGolden(t *testing.T) {
 	for range 20 {
 		turns.Turns = append(turns.Turns, racefuzz.Turn{ID: rng.Uint32N(12), Until: rng.Uint64N(99)<<32 + rng.Uint64N(9)})
 	}
-	stopped := racefuzz.Schedule{Strategy: "replay", Virtual: 10 * time.Minute, Outcome: "hang"}
+	stopped := racefuzz.Schedule{Strategy: "replay", Virtual: 10 * time.Minute, Stop: 2_000_000, Outcome: "hang"}
 	var got []byte
 	for _, s := range []racefuzz.Schedule{bank, {}, long, turns, stopped} {
 		text, err := s.MarshalText()
@@ -90,7 +90,7 @@ func TestScheduleRoundTrip(t *testing.T) {
 	for range 2000 {
 		s := racefuzz.Schedule{Go: word(), Platform: word(), Command: word(), Program: word(), Strategy: word(),
 			Seed: rng.Uint64() >> rng.IntN(64), Outcome: word(), Steps: rng.Uint64N(3), Hash: rng.Uint64N(3), Procs: rng.IntN(3), Virtual: time.Duration(rng.Int64N(3) * rng.Int64())}
-		s.Virtual = max(s.Virtual, 0)
+		s.Virtual, s.Stop = max(s.Virtual, 0), rng.Uint64N(2)*rng.Uint64()
 		if s.Outcome != "" {
 			s.Message = word()
 		}
@@ -202,6 +202,8 @@ func TestScheduleErrors(t *testing.T) {
 		{head + "outcome \"\" b\n", 2, nil, "an outcome and at most one message"},
 		{head + "procs 99999999999\n", 2, nil, "is not a number"},
 		{head + "virtual 10m0s\n", 2, nil, "unknown key"},
+		{head + "stop 100\n", 2, nil, "unknown key"},
+		{head2 + "stop soon\n", 2, nil, "soon"},
 		{head2 + "virtual 600s\n", 2, nil, "is no duration"},
 		{head2 + "virtual -1s\n", 2, nil, "is no duration"},
 		{head2 + "virtual soon\n", 2, nil, "is no duration"},

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -222,6 +223,22 @@ func TestBounds(t *testing.T) {
 	rec := record(t, run{exe: program(t), args: []string{"det-ticker"}, schedule: &recorder.Schedule{MaxSteps: 1000}})
 	if e := rec.execution; e.Stuck == nil || e.Stuck.Why != recorder.OutOfSteps || e.Steps != 1000 || rec.status != 2 {
 		t.Errorf("status %d, %+v", rec.status, e)
+	}
+}
+
+// TestBoundOfTime: a program that does not end is ended by the bound on its real time, and in the same
+// way if it is repeated with the number of steps until then.
+func TestBoundOfTime(t *testing.T) {
+	schedule := recorder.Schedule{MaxVirtual: 100 * 365 * 24 * time.Hour, MaxTime: 50 * time.Millisecond}
+	rec := record(t, run{exe: program(t), args: []string{"det-ticker"}, schedule: &schedule})
+	e := rec.execution
+	if e.Stuck == nil || e.Stuck.Why != recorder.OutOfSteps || e.Steps == 0 || rec.status != 2 {
+		t.Fatalf("status %d, %+v", rec.status, e)
+	}
+	schedule.MaxTime, schedule.MaxSteps = 0, e.Steps
+	again := record(t, run{exe: program(t), args: []string{"det-ticker"}, schedule: &schedule}).execution
+	if again.Stuck == nil || again.Stuck.Why != recorder.OutOfSteps || again.Steps != e.Steps || again.Hash != e.Hash || again.Virtual != e.Virtual {
+		t.Errorf("%+v, want %+v", again, e)
 	}
 }
 

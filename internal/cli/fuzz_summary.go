@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/recorder"
 )
 
 // summary prints the numbers of suspects, confirmed bugs and executions.
@@ -34,7 +35,7 @@ func (f *fuzzRun) summary() {
 func (f *fuzzRun) noteStopped(t *confirm.Trial) {
 	switch e := t.Execution; {
 	case e.Outcome.Class != confirm.Hung:
-	case e.Stuck == nil && e.Took < f.limit:
+	case (e.Stuck == nil || e.Stuck.Why == recorder.OutOfSteps) && e.Took < f.limit:
 		f.late++
 	default:
 		f.stopped++

@@ -84,14 +84,15 @@ func (b *Budget) mayTry(s *Suspect) bool {
 	return b == nil || b.nothing || len(s.in()) == 0 || b.left(s.in(), forSuspects) > 0
 }
 
-// bounds returns the real time that an execution for a suspect may take, at most limit. The rest of the
-// time of all its units counts: most executions are much shorter.
+// bounds returns the real time that an execution for a suspect may take, at most limit: half of the time
+// that is left, so that a program that does not end in time has several executions. The rest of the time
+// of all its units counts: most executions are much shorter.
 func (b *Budget) bounds(s *Suspect, limit time.Duration) time.Duration {
 	if b == nil || len(s.in()) == 0 || b.nothing && s.directed() {
 		return limit
 	}
 	left := b.left(s.in(), forSchedules) * time.Duration(len(s.in())) / b.at
-	return min(max(left, leastTime), limit)
+	return min(max(left/2, leastTime), limit)
 }
 
 // spend adds the time of an execution for a suspect.
@@ -128,5 +129,6 @@ func (b *Budget) surveying(u *Unit, limit time.Duration) time.Duration {
 	return min(b.left([]*Unit{u}, forSurvey)/b.at, limit)
 }
 
-// errNoTime ends the shrinking of a schedule.
+// errNoTime is the result of an execution that had no time, or that was stopped because its time was
+// over and did not end by itself.
 var errNoTime = errors.New("the time is over")

@@ -20,7 +20,7 @@ func testSuspect(kind heisen.Kind, p *Program, lines ...int) *Suspect {
 	return s
 }
 
-// TestBudget: suspects have half of the time, and what concerns several units counts for all of them.
+// TestBudget: suspects have half of the time, an execution has half of what is left, and what concerns several units counts for all of them.
 func TestBudget(t *testing.T) {
 	p := &Program{}
 	a, b := &Unit{Program: p, Test: "TestA"}, &Unit{Program: p, Test: "TestB"}
@@ -33,7 +33,7 @@ func TestBudget(t *testing.T) {
 		t.Fatalf("%d and %d units, %d and %d targets", len(one.units), len(both.units), len(a.targets), len(b.targets))
 	}
 	budget.spend(one, 4*time.Second)
-	if !budget.mayTry(one) || budget.bounds(one, time.Minute) != 6*time.Second {
+	if !budget.mayTry(one) || budget.bounds(one, time.Minute) != 3*time.Second {
 		t.Errorf("after 4 s: %t, an execution may take %v", budget.mayTry(one), budget.bounds(one, time.Minute))
 	}
 	budget.spend(both, 2*time.Second)

@@ -23,7 +23,7 @@ type Plan struct {
 	Schedule *recorder.Schedule
 	Mode     recorder.Mode
 	Tests    string        // which tests run, as -test.run takes it; empty for all
-	Limit    time.Duration // real time after which it is stopped; 0 for none
+	Limit    time.Duration // real time after which it ends, or is stopped if it does not; 0 for none
 	Output   io.Writer     // gets a copy of its standard output; may be nil
 	Errors   io.Writer     // gets a copy of its standard error; may be nil
 	Input    io.Reader     // its standard input; may be nil
@@ -64,6 +64,10 @@ func (e *Execution) Findings() (all []report.Finding) {
 	}
 	return append(all, e.Observed...)
 }
+
+// grace is the time that a program has to end by itself at the limit of an execution. Then it reports
+// the goroutines that wait for ever, and the execution can be repeated up to there.
+const grace = time.Second
 
 // maxMeetings bounds the meetings that are kept of an execution, the first ones.
 const maxMeetings = 100
@@ -107,7 +111,7 @@ func (p *Program) Execute(ctx context.Context, plan Plan, resolver *Resolver) (*
 	var watchdog *time.Timer
 	var mu sync.Mutex
 	if plan.Limit > 0 {
-		watchdog = time.AfterFunc(plan.Limit, func() {
+		watchdog = time.AfterFunc(plan.Limit+grace, func() {
 			mu.Lock()
 			hung = true
 			mu.Unlock()
@@ -137,8 +141,8 @@ func (p *Program) Execute(ctx context.Context, plan Plan, resolver *Resolver) (*
 	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	// The messages are part of the fingerprints of failures.
 	switch {
-	case hung:
-		e.Outcome = Outcome{Class: Hung, Message: fmt.Sprintf("stopped after %v", plan.Limit)}
+	case hung || e.Stuck != nil && e.Stuck.Why == recorder.OutOfSteps:
+		e.Outcome = Outcome{Class: Hung, Message: "it does not end in its time"}
 	case e.Stuck != nil && e.Stuck.Why == recorder.Deadlock:
 		e.Outcome = Outcome{Class: Deadlocked, Message: "no goroutine can go on", Waits: waitsOf(e.Blocked)}
 	case e.Stuck != nil:
@@ -230,7 +234,7 @@ func drain(stream *recorder.Stream) {
 func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	defer p.Close(0)
 	schedule := *r.plan.Schedule
-	schedule.ToEnd = true
+	schedule.ToEnd, schedule.MaxTime = true, r.plan.Limit
 	want := recorder.Want{Mode: r.plan.Mode | recorder.EverythingAndRaces, Schedule: &schedule}
 	if r.program.symbols != nil {
 		want.Symbolizer = r.program.symbols

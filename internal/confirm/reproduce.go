@@ -40,25 +40,28 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 	if len(v.Endings) == 0 || !v.Endings[0].Confirmed {
 		return nil, fmt.Errorf("%s was not confirmed", v.Finding.Fingerprint)
 	}
-	ending := &v.Endings[0]
+	ending := v.Endings[0]
 	schedule := *c.directedSchedule(v.Suspect, ending.Trial.Seed)
 	if of := ending.Trial.Schedule; of != nil {
 		schedule = *of
 	}
+	shrink := c.newShrinking(v.Suspect)
+	if err := shrink.shorten(ctx, &ending, &schedule); err != nil {
+		return nil, err
+	}
 	schedule.Log = true
-	proof := &Reproduction{Ending: ending, Schedule: &schedule, Tests: v.Suspect.tests(&schedule)}
+	proof := &Reproduction{Ending: &ending, Schedule: &schedule, Tests: v.Suspect.tests(&schedule)}
 	again, steps, err := c.record(ctx, v.Suspect, proof.Schedule)
 	if err != nil {
 		return nil, err
 	}
 	proof.Execution, proof.Steps, proof.Finding = again, steps, v.Suspect.asHappened(again)
-	proof.Replayed = again.Hash == ending.Trial.Execution.Hash && v.Suspect.repeats(ending, again)
+	proof.Replayed = again.Hash == ending.Trial.Execution.Hash && v.Suspect.repeats(&ending, again)
 	if !proof.Replayed || attempts == 0 || schedule.Strategy.Strategy == strategies.Follow { // such a schedule stops where no choice can be
 		return proof, nil
 	}
 	seed := ending.Trial.Seed
-	shrink := c.newShrinking(v.Suspect)
-	calm, tried, err := c.findCalm(ctx, shrink, ending, &seed, attempts/4)
+	calm, tried, err := c.findCalm(ctx, shrink, &ending, &seed, attempts/4)
 	if err != nil {
 		return proof, err
 	}
@@ -80,7 +83,7 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 		if err != nil {
 			return false, err
 		}
-		return v.Suspect.repeats(ending, e), nil
+		return v.Suspect.repeats(&ending, e), nil
 	}
 	shrunk, err := racefuzz.Minimize(ctx, publicChoices(again.Choices), same, racefuzz.WithAttempts(max(attempts-tried, 1)))
 	if errors.Is(err, errNoTime) && shrunk.Attempts <= 1 { // not one execution was made
@@ -100,7 +103,7 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 	if err != nil {
 		return proof, err
 	}
-	if !v.Suspect.repeats(ending, last) {
+	if !v.Suspect.repeats(&ending, last) {
 		return proof, nil
 	}
 	proof.Schedule, proof.Execution, proof.Steps, proof.Finding = small, last, steps, v.Suspect.asHappened(last)
@@ -134,6 +137,33 @@ func (s *shrinking) execute(ctx context.Context, schedule *recorder.Schedule) (*
 		s.Budget.spend(s.suspect, e.Took)
 	}
 	return e, err
+}
+
+// shorten makes the schedule of an execution that was stopped end at the same step. Then it halves the
+// number of steps, as often as the suspect still happens. There is always time for that: the executions take
+// less time together than the one of which the recording gets shorter.
+func (s *shrinking) shorten(ctx context.Context, ending *Ending, schedule *recorder.Schedule) error {
+	if stuck := ending.Trial.Execution.Stuck; stuck == nil || stuck.Why != recorder.OutOfSteps {
+		return nil
+	}
+	schedule.MaxSteps = ending.Trial.Execution.Steps
+	always := *s
+	always.bounded = false
+	for schedule.MaxSteps > 1 {
+		half := *schedule
+		half.MaxSteps /= 2
+		e, err := always.execute(ctx, &half)
+		if err != nil {
+			return err
+		}
+		if !s.suspect.repeats(ending, e) {
+			return nil
+		}
+		shorter := *ending.Trial
+		shorter.Execution = e
+		ending.Trial, *schedule = &shorter, half
+	}
+	return nil
 }
 
 // findCalm looks for an execution with the same ending whose choices are the default ones except

@@ -91,6 +91,9 @@ func (o *Origin) Schedule(p *Program, tests string, s *recorder.Schedule, e *Exe
 	if e.Stuck != nil && e.Stuck.Why == recorder.OutOfTime {
 		out.Virtual = s.MaxVirtual
 	}
+	if e.Stuck != nil && e.Stuck.Why == recorder.OutOfSteps {
+		out.Stop = e.Steps
+	}
 	for _, t := range s.Targets {
 		file := t.File
 		if rel, err := filepath.Rel(o.Folder, file); err == nil && filepath.IsLocal(rel) {
@@ -117,7 +120,7 @@ func Restore(s *racefuzz.Schedule, folder string) (Source, *recorder.Schedule, e
 		return source, nil, err
 	}
 	config.Seed, config.Choices, config.Turns = s.Seed, coreChoices(s.Choices), coreTurns(s.Turns)
-	out := &recorder.Schedule{Strategy: config, Procs: s.Procs, MaxVirtual: s.Virtual}
+	out := &recorder.Schedule{Strategy: config, Procs: s.Procs, MaxVirtual: s.Virtual, MaxSteps: s.Stop}
 	for _, t := range s.Targets {
 		at := strings.LastIndexByte(t.Place, ':')
 		if at < 0 {

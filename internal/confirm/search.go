@@ -185,7 +185,8 @@ func (s *Search) Run(ctx context.Context, units []*Unit) error {
 				u.done(n, suspect, trial)
 				switch {
 				case errors.Is(err, errNoTime):
-					u.cut = true
+					u.cut = s.Confirmer.Budget.left([]*Unit{u}, forSchedules) <= leastTime
+					u.enumeration.over = true
 				case err != nil:
 					stop(err)
 				default:

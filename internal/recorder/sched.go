@@ -38,6 +38,9 @@ type Schedule struct {
 	// program that reaches a bound is ended as by a deadlock. 0 is 24 hours, and no bound.
 	MaxVirtual time.Duration
 	MaxSteps   uint64
+	// MaxTime bounds the real time, with the precision of some thousand choices. A program that
+	// reaches it is ended as by MaxSteps with the number of choices until then. 0 is no bound.
+	MaxTime time.Duration
 	// Spin is the number of accesses that a goroutine may make, or of times in a row that it may be
 	// chosen, before it yields; 0 is 10,000.
 	Spin int
@@ -118,7 +121,7 @@ func (s *Schedule) encode() ([]byte, error) {
 		flags |= 16
 	}
 	b := append32(nil, uint32(s.Strategy.Strategy), or(s.Procs, defaultProcs), or(s.Spin, defaultSpin), flags)
-	b = append64(b, s.Strategy.Seed, s.MaxSteps, uint64(virtual), uint64(start.UnixNano()))
+	b = append64(b, s.Strategy.Seed, s.MaxSteps, uint64(virtual), uint64(start.UnixNano()), uint64(max(s.MaxTime, 0)))
 	b = append64(b, s.Strategy.PostponeLimit, s.Strategy.WaitLimit, s.Strategy.Depth, s.Strategy.Steps, s.Strategy.Variation,
 		s.Strategy.Branch, s.Strategy.BranchSeed)
 	if n := max(len(s.Strategy.Choices), len(s.Strategy.Turns)); n > maxFollowed {
@@ -261,7 +264,7 @@ type StuckReason uint8
 const (
 	// Deadlock: no goroutine could ever continue.
 	Deadlock StuckReason = 1 + iota
-	// OutOfTime and OutOfSteps: a bound of the Schedule was reached.
+	// OutOfTime and OutOfSteps: a bound of the Schedule was reached, MaxVirtual, or MaxSteps or MaxTime.
 	OutOfTime
 	OutOfSteps
 	// leaked: the goroutines wait for ever, and the program or a test has ended.

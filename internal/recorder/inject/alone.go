@@ -67,7 +67,7 @@ func heisenAloneNow() bool {
 	}
 	heisenAlone.on = true
 	publicationBarrier() // before the caller ends the connection: a thread that ends the program looks at both
-	heisenSayGone("the program prints the races of this run itself\n")
+	heisenSayGone("heisen: the analyzer is gone; the program prints the races of this run itself\n")
 	return true
 }
 

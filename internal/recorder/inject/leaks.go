@@ -214,7 +214,8 @@ func heisenCountQueued(sg *sudog) {
 // of which the pointer is the first word. It is nil while Go's own search for leaks goes on.
 func heisenChannelOf(sg *sudog) uintptr { return *(*uintptr)(unsafe.Pointer(&sg.c)) }
 
-// excludeRuntime marks what is not to be scanned, and counts those who wait for semaphores.
+// excludeRuntime marks what is not to be scanned, and counts those who wait for semaphores. The
+// system stacks of threads have nothing of the program, but end where an object may begin.
 func (w *heisenLeakSearch) excludeRuntime() {
 	// The trees of those who wait for semaphores, before other marks hide parts of them.
 	for i := range semtable {
@@ -236,6 +237,12 @@ func (w *heisenLeakSearch) excludeRuntime() {
 			w.mark(uintptr(unsafe.Pointer(&pp.timers.heap[0])))
 		}
 	}
+	for mp := allm; mp != nil; mp = mp.alllink {
+		w.excludeThread(mp)
+	}
+	for mp := sched.freem; mp != nil; mp = mp.freelink {
+		w.excludeThread(mp)
+	}
 	forEachGRace(func(gp *g) {
 		w.mark(uintptr(unsafe.Pointer(gp)))
 		for sg := gp.waiting; sg != nil; sg = sg.waitlink {
@@ -243,6 +250,11 @@ func (w *heisenLeakSearch) excludeRuntime() {
 		}
 	})
 	w.n = 0
+}
+
+func (w *heisenLeakSearch) excludeThread(mp *m) {
+	w.mark(uintptr(unsafe.Pointer(mp.g0)))
+	w.mark(uintptr(unsafe.Pointer(mp.gsignal)))
 }
 
 // globals marks what the variables of all packages point to.
@@ -306,7 +318,8 @@ func (w *heisenLeakSearch) goroutine(gp *g) {
 	case status == _Gidle || status == _Gdead || gp.stack.hi == 0 || isSystemGoroutine(gp, false):
 		return
 	}
-	w.words(uintptr(unsafe.Pointer(gp)), unsafe.Sizeof(*gp)) // its defers, among others
+	// Its defers, among others, but not the end of its stack, where another object may begin.
+	w.words(uintptr(unsafe.Pointer(gp))+unsafe.Offsetof(gp._panic), unsafe.Sizeof(*gp)-unsafe.Offsetof(gp._panic))
 	sp := gp.sched.sp
 	if gp.syscallsp != 0 {
 		sp = gp.syscallsp

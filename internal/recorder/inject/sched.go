@@ -29,6 +29,7 @@ type heisenScheduler struct {
 	spin      uint32 // after so many hooks, or choices in a row, a goroutine yields
 	maxSteps  uint64
 	maxClock  int64
+	maxTime   int64 // of nanotime1; 0 for no bound
 	logging   bool
 	placing   bool  // events are recorded with the operation they belong to
 	clock     int64 // what nanotime returns
@@ -376,6 +377,9 @@ func (s *heisenScheduler) compare() {
 	}
 }
 
+// heisenTimeCheck is the number of choices after which the real time is looked at again.
+const heisenTimeCheck = 1 << 10
+
 // afterChoice is called after each choice.
 func (s *heisenScheduler) afterChoice() {
 	s.clock += heisenTick
@@ -385,8 +389,8 @@ func (s *heisenScheduler) afterChoice() {
 	if s.logging && s.picker.NumLog == heisenLogged {
 		s.sendLog()
 	}
-	if s.maxSteps > 0 && s.picker.Steps() >= s.maxSteps {
-		s.cannotGoOn(heisenStuckSteps, "heisen: the program has reached the bound on its steps")
+	if steps := s.picker.Steps(); s.maxSteps > 0 && steps >= s.maxSteps || s.maxTime > 0 && steps%heisenTimeCheck == 0 && !s.ending.begun && nanotime1() >= s.maxTime {
+		s.cannotGoOn(heisenStuckSteps, "heisen: the program has reached the bound on its steps or its time")
 	}
 }
 

@@ -23,6 +23,9 @@ func heisenInitSched() bool {
 	flags := m.next()
 	s.logging, c.ByDefault, s.placing, s.ending.wanted = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0
 	c.Seed, s.maxSteps, s.maxClock, s.wallStart = m.next64(), m.next64(), int64(m.next64()), int64(m.next64())
+	if bound := int64(m.next64()); bound > 0 {
+		s.maxTime = nanotime1() + bound
+	}
 	c.PostponeLimit, c.WaitLimit, c.Depth, c.Steps, c.Variation = m.next64(), m.next64(), m.next64(), m.next64(), m.next64()
 	c.Branch, c.BranchSeed = m.next64(), m.next64()
 	heisenReadLists(&m, &c)

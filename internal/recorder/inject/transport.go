@@ -35,7 +35,7 @@ func heisenSent(ok bool) {
 func heisenLost() {
 	if !heisenAloneNow() {
 		heisen.on, heisen.overlapsOnly = false, false
-		heisenSayGone("the rest of this run is not recorded\n")
+		heisenSayGone("heisen: the analyzer is gone; the rest of this run is not recorded\n")
 	}
 	heisen.open = false
 }
@@ -44,12 +44,13 @@ func heisenLost() {
 // it, and 2 once it has.
 var heisenSaidGone uint32
 
-// heisenSayGone says that the analyzer is gone, and what follows from that. Several threads may notice
+// heisenSayGone prints a line, which says that the analyzer is gone and what follows from that. It is
+// one string, so that another thread's report is not printed in its middle. Several threads may notice
 // it, and one of them may end the program, so each waits until it was said. The patience is for a
 // signal handler on top of the thread that prints.
-func heisenSayGone(so string) {
+func heisenSayGone(line string) {
 	if atomic.Cas(&heisenSaidGone, 0, 1) {
-		print("heisen: the analyzer is gone; ", so)
+		print(line)
 		atomic.Store(&heisenSaidGone, 2)
 		return
 	}
