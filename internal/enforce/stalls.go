@@ -10,10 +10,12 @@ import (
 // stalling returns the locks of the program whose holder may wait for another goroutine by other means than locks, or
 // for a lock that stalls. The holder of any other lock will release it, or waits for an inserted lock or for a lock that
 // does not stall; these are acquired in one order. So an inserted lock stays held while its goroutine waits for a lock
-// that does not stall. A lock that a goroutine may hold in two objects at a time counts as one that stalls.
+// that does not stall. A lock that a goroutine may hold in two objects at a time counts as one that stalls, and so does
+// one that a function leaves locked which is called as a value or through an interface.
 func (p *Program) stalling() map[string]bool {
 	stalls := p.untraced()
-	held := p.programLocks()
+	held, left := p.programLocks()
+	maps.Copy(stalls, left)
 	acquired := map[string][]bool{} // by lock, and function or group
 	acquires := func(target int, name string) bool {
 		all, ok := acquired[name]
@@ -91,9 +93,10 @@ func (p *Program) upwards(is func(*step) bool) []bool {
 
 // programLocks returns, for each function and step, the locks of the program that may be held there and have been
 // acquired in the function or in what it calls; nil if there are none. Locks that are held by callers count in the
-// callers, at the call.
-func (p *Program) programLocks() [][]map[string]bool {
-	held := make([][]map[string]bool, len(p.units))
+// callers, at the call. Left are the locks that may be held after calls of groups; they do not count there.
+func (p *Program) programLocks() (held [][]map[string]bool, left map[string]bool) {
+	left = map[string]bool{}
+	held = make([][]map[string]bool, len(p.units))
 	for i, u := range p.units {
 		held[i] = make([]map[string]bool, len(u.flow.steps))
 	}
@@ -114,22 +117,20 @@ func (p *Program) programLocks() [][]map[string]bool {
 		at := work[len(work)-1]
 		work = work[:len(work)-1]
 		queued[at] = false
-		left := map[string]bool{}
-		if at < len(p.units) {
-			left = p.follow(p.units[at], held[at], leaves)
-		} else {
+		if at >= len(p.units) {
 			for _, member := range p.members(at) {
 				maps.Copy(left, leaves[member])
 			}
+			continue
 		}
-		if len(left) > len(leaves[at]) {
+		if left := p.follow(p.units[at], held[at], leaves); len(left) > len(leaves[at]) {
 			leaves[at] = left
 			for _, caller := range p.callers[at] {
 				push(caller)
 			}
 		}
 	}
-	return held
+	return held, left
 }
 
 // follow finds the locks of the program that may be held at each step of a function, given those that may be held after
