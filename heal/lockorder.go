@@ -16,7 +16,8 @@ func inserted(variable string, mode Mode) heldLock { return heldLock{lockName{va
 
 func ofProgram(lock string, mode Mode) heldLock { return heldLock{lockName{lock, false}, mode} }
 
-// dependency says that a thread may wait for a lock while it holds another one.
+// dependency says that a thread may wait for a lock while it holds another one. If the wanted lock is one of the program,
+// there is one dependency for all places.
 type dependency struct {
 	held, wanted heldLock
 	function     int
@@ -30,21 +31,17 @@ type hold struct {
 	since, rank int
 }
 
-// summary is what the calls of a function do with locks.
-type summary struct {
-	acquires map[heldLock]bool
-	leaves   map[heldLock]bool // locks of the program that may be held at its end and not at its begin
-}
-
 // lockOrder is the lock-order graph.
 type lockOrder struct {
 	dependencies []dependency
-	written      map[string]bool // locks of the program that are acquired exclusively somewhere
+	written      map[string]bool   // locks of the program that are acquired exclusively somewhere
+	wants        map[heldLock]bits // locks of the program that are wanted while a lock is held
+	acquires     []bits            // by function: the locks that it and its callees acquire, by their numbers in programLocks
 }
 
 // order finds the dependencies of all functions.
 func (r *resolver) order() *lockOrder {
-	o := &lockOrder{written: map[string]bool{}}
+	o := &lockOrder{written: map[string]bool{}, wants: map[heldLock]bits{}}
 	for _, f := range r.functions {
 		for _, op := range f.Locks {
 			if op.Mode == Exclusive && !op.Release {
@@ -52,105 +49,44 @@ func (r *resolver) order() *lockOrder {
 			}
 		}
 	}
-	r.summarize()
+	if r.program == nil {
+		r.program = newProgramLocks(r.functions)
+	}
+	o.acquires = r.program.summaries(r.placements)
 	for i := range r.functions {
-		held := r.held(i)
-		for node := range held {
-			o.node(r, i, node, held[node])
+		for node, held := range r.program.held[i] {
+			o.node(r, i, node, held)
+		}
+	}
+	for held, wanted := range o.wants {
+		for n := range wanted.all() {
+			if l := r.program.locks[n]; l.lockName != held.lockName {
+				o.dependencies = append(o.dependencies, dependency{held: held, wanted: l, function: none, since: none, node: none})
+			}
 		}
 	}
 	return o
 }
 
-// summarize computes the summaries of all functions.
-func (r *resolver) summarize() {
-	r.summaries = make([]summary, len(r.functions))
-	for i := range r.summaries {
-		r.summaries[i] = summary{map[heldLock]bool{}, map[heldLock]bool{}}
+// want notes that the locks of the program in a set may be wanted while a lock is held. Where that is does not matter,
+// because they are never hoisted.
+func (o *lockOrder) want(p *programLocks, held heldLock, wanted bits) {
+	all := o.wants[held]
+	if all == nil {
+		all = p.none()
+		o.wants[held] = all
 	}
-	for changed := true; changed; {
-		changed = false
-		for i, f := range r.functions {
-			s := r.summaries[i]
-			before := len(s.acquires) + len(s.leaves)
-			for name, p := range r.placements[i] {
-				for _, a := range p.Acquisitions {
-					s.acquires[inserted(name, a.Mode)] = true
-				}
-			}
-			for _, op := range f.Locks {
-				if !op.Release && !op.Try {
-					s.acquires[ofProgram(op.Lock, op.Mode)] = true
-				}
-			}
-			for _, c := range f.Calls {
-				for _, callee := range c.Callees {
-					maps.Copy(s.acquires, r.summaries[callee].acquires)
-				}
-			}
-			held := r.held(i)
-			for node := range held {
-				if len(f.Graph.succs[node]) == 0 {
-					for h := range r.through(i, node, held[node]) {
-						s.leaves[h.heldLock] = true
-					}
-				}
-			}
-			changed = changed || len(s.acquires)+len(s.leaves) > before
-		}
+	for i, word := range wanted {
+		all[i] |= word &^ p.inserted[i]
 	}
-}
-
-// held returns, for each node of a function, the locks of the program that a thread may hold when it comes
-// there, and that it has acquired in the function.
-func (r *resolver) held(function int) []map[hold]bool {
-	g := r.functions[function].Graph
-	held := make([]map[hold]bool, g.Nodes())
-	for node := range held {
-		held[node] = map[hold]bool{}
-	}
-	for changed := true; changed; {
-		changed = false
-		for node := range held {
-			after := r.through(function, node, held[node])
-			for _, next := range g.succs[node] {
-				before := len(held[next])
-				maps.Copy(held[next], after)
-				changed = changed || len(held[next]) > before
-			}
-		}
-	}
-	return held
-}
-
-// through returns the locks of the program that a thread may hold after a node.
-func (r *resolver) through(function, node int, before map[hold]bool) map[hold]bool {
-	after := maps.Clone(before)
-	f := r.functions[function]
-	for _, op := range f.Locks {
-		switch {
-		case op.Node != node:
-		case op.Release:
-			maps.DeleteFunc(after, func(h hold, _ bool) bool { return h.name == op.Lock && h.mode == op.Mode })
-		default:
-			after[hold{ofProgram(op.Lock, op.Mode), node, 0}] = true
-		}
-	}
-	for _, c := range f.Calls {
-		if c.Node == node {
-			for _, callee := range c.Callees {
-				for l := range r.summaries[callee].leaves {
-					after[hold{l, node, 0}] = true
-				}
-			}
-		}
-	}
-	return after
 }
 
 // node adds the dependencies of a node. held are the locks of the program that may be held there.
 func (o *lockOrder) node(r *resolver, function, node int, held map[hold]bool) {
 	f := r.functions[function]
+	if len(held) == 0 && len(r.placers[function]) == 0 {
+		return // nothing is held
+	}
 	all := slices.Collect(maps.Keys(held))
 	type acquisition struct {
 		name string
@@ -190,19 +126,28 @@ func (o *lockOrder) node(r *resolver, function, node int, held map[hold]bool) {
 	}
 	for _, op := range f.Locks {
 		if op.Node == node && !op.Release && !op.Try {
-			wait(ofProgram(op.Lock, op.Mode))
+			for _, h := range all {
+				o.want(r.program, h.heldLock, r.program.only(ofProgram(op.Lock, op.Mode)))
+			}
 		}
 	}
+	if len(all) == 0 {
+		return
+	}
+	called := r.program.none()
 	for _, c := range f.Calls {
-		if c.Node != node {
-			continue
-		}
-		for _, callee := range c.Callees {
-			for l := range r.summaries[callee].acquires {
-				if !l.inserted || surely[l.name] < l.mode {
-					wait(l)
-				}
+		if c.Node == node {
+			for _, callee := range c.Callees {
+				called.merge(o.acquires[callee])
 			}
+		}
+	}
+	for _, h := range all {
+		o.want(r.program, h.heldLock, called)
+	}
+	for n := range called.common(r.program.inserted) {
+		if l := r.program.locks[n]; surely[l.name] < l.mode {
+			wait(l)
 		}
 	}
 }
@@ -265,26 +210,38 @@ func (o *lockOrder) excluded(a, b heldLock) bool {
 // cycle returns the dependencies of a strongly connected component of the graph that contains an inserted lock;
 // nil if there is none.
 func (o *lockOrder) cycle() []dependency {
-	holding := map[lockName][]int{} // dependencies by the held lock
-	for i, d := range o.dependencies {
-		holding[d.held.lockName] = append(holding[d.held.lockName], i)
+	type locks struct{ held, wanted heldLock }
+	number := map[locks]int{}
+	var kinds []locks
+	var of [][]dependency // by kind
+	for _, d := range o.dependencies {
+		k := locks{d.held, d.wanted}
+		n, ok := number[k]
+		if !ok {
+			n = len(kinds)
+			number[k], kinds, of = n, append(kinds, k), append(of, nil)
+		}
+		of[n] = append(of[n], d)
+	}
+	holding := map[lockName][]int{} // kinds by the held lock
+	for i, k := range kinds {
+		holding[k.held.lockName] = append(holding[k.held.lockName], i)
 	}
 	next := func(i int) (out []int) {
-		d := o.dependencies[i]
-		for _, j := range holding[d.wanted.lockName] {
-			if held := o.dependencies[j].held; o.conflicts(d.wanted, held) && !o.excluded(d.held, held) {
+		k := kinds[i]
+		for _, j := range holding[k.wanted.lockName] {
+			if held := kinds[j].held; o.conflicts(k.wanted, held) && !o.excluded(k.held, held) {
 				out = append(out, j)
 			}
 		}
 		return out
 	}
-	for _, component := range components(len(o.dependencies), next) {
+	for _, component := range components(len(kinds), next) {
 		var cycle []dependency
 		ours := false
 		for _, i := range component {
-			d := o.dependencies[i]
-			cycle = append(cycle, d)
-			ours = ours || d.wanted.inserted || d.held.inserted
+			cycle = append(cycle, of[i]...)
+			ours = ours || kinds[i].wanted.inserted || kinds[i].held.inserted
 		}
 		if ours && (len(component) > 1 || slices.Contains(next(component[0]), component[0])) {
 			return cycle

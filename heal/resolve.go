@@ -100,7 +100,7 @@ type resolver struct {
 	decided    map[lockPair]bool // orders that have been reversed, and are not reversed back
 	variables  int
 
-	summaries []summary
+	program *programLocks // nil until it is wanted
 }
 
 func newResolver(functions []Function) *resolver {

@@ -1,14 +1,19 @@
 // Command healing measures what healing costs, and how often it fails (the shape of table 4 of Weeratunge, Zhang and
 // Jagannathan, OOPSLA 2011, for the live healing of section 5 of the AtomRace paper). It builds the programs of
-// examples/atomicity three times: with go build, with heisen build -heal, and with heisen build, which looks for races. It
-// runs them in turns and prints a table in Markdown: how many runs printed another result than the correct variant of
+// examples/atomicity four times: with go build, with heisen build -heal, with an overlay of locks that their passing runs
+// call for, and with heisen build, which looks for races. It runs them in turns and prints a table in Markdown: how many runs printed another result than the correct variant of
 // the program, and the medians of the processor time. Below it is the table of the paper.
 //
 //	go run ./bench/healing [-runs n] [-procs n]
 //	go run ./bench/healing -table3 [-runs n] [-procs n]
+//	go run ./bench/healing -many [-runs n] [-procs n]
 //
 // With -table3, it profiles passing runs of these programs instead, places locks for the atomic pairs, and prints what
 // table 3 of the paper has, beside the numbers of the paper.
+//
+// With -many, it runs small programs with the bugs of table 1 of the paper many times under noise: as they are, with such
+// an overlay, and with the patch of heisen heal -patch. All runs of a program are made by one process, so 10,000 take
+// about a second.
 //
 // Sections that synchronize are not healed, or only in part, which heisen says when it builds a program.
 package main
@@ -40,6 +45,7 @@ var programs = []string{"closer", "counter", "desk", "lazy", "queue", "registry"
 const (
 	plain = iota
 	healed
+	overlay
 	checked
 	ways
 )
@@ -50,14 +56,18 @@ func main() {
 	runs := flag.Int("runs", 20, "runs of each program, in each way")
 	procs := flag.Int("procs", 4, "GOMAXPROCS of the programs")
 	placing := flag.Bool("table3", false, "print profiles and placed locks, as table 3 of the paper")
+	often := flag.Bool("many", false, "run the bugs of table 1 of the paper under noise, with an overlay and with a patch")
 	flag.Parse()
-	if flag.NArg() > 0 || *runs < 1 || *procs < 1 {
+	if flag.NArg() > 0 || *placing && *often || *runs < 1 || *procs < 1 {
 		flag.Usage()
 		os.Exit(2)
 	}
 	what := measure
 	if *placing {
 		what = placement
+	}
+	if *often {
+		what = many
 	}
 	if err := what(ctx, os.Stdout, *runs, *procs); err != nil {
 		fmt.Fprintln(os.Stderr, "healing:", err)
@@ -75,7 +85,7 @@ func measure(ctx context.Context, w io.Writer, runs, procs int) error {
 		return err
 	}
 	fmt.Fprintf(w, "Runs: %d each, in turns, with GOMAXPROCS=%d. Times: medians of processor time, in ms.\n\n", runs, procs)
-	table := markdown.NewTable("program", "wrong results", "healed", "time", "healed", "ratio", "looking for races", "ratio")
+	table := markdown.NewTable("program", "wrong results", "healed", "overlay", "time", "healed", "ratio", "overlay", "ratio", "looking for races", "ratio")
 	for _, name := range programs {
 		p := &program{name: name, procs: procs}
 		if err := p.build(ctx, dir); err != nil {
@@ -89,8 +99,9 @@ func measure(ctx context.Context, w io.Writer, runs, procs int) error {
 			}
 		}
 		base := median(p.times[plain])
-		table.Add(name, p.wrong[plain], p.wrong[healed], milliseconds(base),
+		table.Add(name, p.wrong[plain], p.wrong[healed], p.wrong[overlay], milliseconds(base),
 			milliseconds(median(p.times[healed])), ratio(median(p.times[healed]), base),
+			milliseconds(median(p.times[overlay])), ratio(median(p.times[overlay]), base),
 			milliseconds(median(p.times[checked])), ratio(median(p.times[checked]), base))
 	}
 	if err := table.Print(w); err != nil {
@@ -144,6 +155,16 @@ func (p *program) build(ctx context.Context, dir string) error {
 		if status, err := driver.Run(ctx, args, nil, os.Stderr, os.Stderr); err != nil || status != driver.Clean {
 			return fmt.Errorf("heisen build: status %d: %w", status, err)
 		}
+	}
+	module := filepath.Join(dir, p.name)
+	_, _, replaced, err := enforced(ctx, module, p.name)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-overlay", replaced, "-o", p.exe[overlay], ".")
+	cmd.Dir, cmd.Env = module, append(os.Environ(), "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build -overlay: %w\n%s", err, out)
 	}
 	out, _, err := p.execute(ctx, plain, "-fixed")
 	p.right = out

@@ -56,33 +56,11 @@ func placement(ctx context.Context, w io.Writer, runs, procs int) error {
 
 // placed returns the row of a program. It makes a module of its own in dir.
 func placed(ctx context.Context, dir, name string, runs, procs int) ([]any, error) {
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("examples", "atomicity", name))); err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/"+name+"\n\ngo 1.25\n"), 0o666); err != nil {
-		return nil, err
-	}
-	profile, err := profiled(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	source, err := enforce.Load(ctx, dir, nil)
-	if err != nil {
-		return nil, err
-	}
-	current, _, err := source.Current(profile)
-	if err != nil {
-		return nil, err
-	}
-	plan, err := source.Plan(ctx, current)
+	current, plan, overlay, err := enforced(ctx, dir, name)
 	if err != nil {
 		return nil, err
 	}
 	s, err := plan.Statistics()
-	if err != nil {
-		return nil, err
-	}
-	overlay, err := plan.Write(filepath.Join(dir, "healed"))
 	if err != nil {
 		return nil, err
 	}
@@ -118,23 +96,43 @@ func placed(ctx context.Context, dir, name string, runs, procs int) ([]any, erro
 	}, nil
 }
 
+// enforced makes a module of a program in dir, profiles it, and writes an overlay for what its runs show.
+func enforced(ctx context.Context, dir, name string) (current *heal.Profile, plan *enforce.Plan, overlay string, err error) {
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("examples", "atomicity", name))); err != nil {
+		return nil, nil, "", err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/"+name+"\n\ngo 1.25\n"), 0o666); err != nil {
+		return nil, nil, "", err
+	}
+	profile, err := profiled(ctx, dir)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	source, err := enforce.Load(ctx, dir, nil)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	current, _, err = source.Current(profile)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	plan, err = source.Plan(ctx, current)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	overlay, err = plan.Write(filepath.Join(dir, "healed"))
+	return current, plan, overlay, err
+}
+
 // profiled returns the profile of three runs on one processor, which mostly pass.
 func profiled(ctx context.Context, dir string) (*enforce.Profile, error) {
-	back, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Chdir(dir); err != nil {
-		return nil, err
-	}
-	defer os.Chdir(back)
 	for range 3 {
 		args := []string{"heal", "-profile", "passing.profile", "-pkgs", "work", "run", "."}
-		if status, err := driver.Run(ctx, args, nil, io.Discard, os.Stderr); err != nil || status != driver.Clean {
+		if status, err := runIn(ctx, dir, io.Discard, os.Stderr, args...); err != nil || status != driver.Clean {
 			return nil, fmt.Errorf("heisen heal: status %d: %w", status, err)
 		}
 	}
-	f, err := os.Open("passing.profile")
+	f, err := os.Open(filepath.Join(dir, "passing.profile"))
 	if err != nil {
 		return nil, err
 	}

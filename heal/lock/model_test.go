@@ -30,6 +30,8 @@ type modelThread struct {
 	lost     map[int]bool // locks that were taken away while it was paused
 	gaveAway map[int]bool // locks that it gave up while it waits for a stronger mode
 	kept     bool         // what its last operation reported
+	resuming bool         // its pauses are not over
+	then     bool         // it is to acquire a lock after that
 }
 
 type model struct {
@@ -102,12 +104,7 @@ func (m *model) begin(i int) {
 	switch op.kind {
 	case "acquire", "hold":
 		m.resume(t)
-		if c.lock != op.lock {
-			t.kept = c.strongest() == Free
-			*c = newCall()
-			c.lock = op.lock
-		}
-		t.wants[op.lock] = max(t.wants[op.lock], op.mode)
+		t.then = true
 	case "degrade":
 		if c.site == op.n && op.mode < c.mode {
 			c.mode = op.mode
@@ -147,16 +144,38 @@ func (m *model) begin(i int) {
 	m.settle()
 }
 
-// resume ends all pauses of a thread. What it lost it wants again.
-func (m *model) resume(t *modelThread) {
-	for j := range t.calls {
-		c := &t.calls[j]
-		if c.paused > Free && t.lost[c.lock] {
+// resume begins to end all pauses of a thread.
+func (m *model) resume(t *modelThread) { t.resuming = true }
+
+// resumed ends the pauses of a thread, if it can get what it lost. Until it has all of it, others can take it away.
+func (m *model) resumed(i int) bool {
+	t := m.threads[i]
+	for again := t.resuming; again; {
+		again = false
+		for j := range t.calls {
+			c := &t.calls[j]
+			if c.paused == Free || !t.lost[c.lock] {
+				continue
+			}
 			t.kept = false
-			t.wants[c.lock] = t.should(c.lock)
+			need := t.should(c.lock)
+			t.wants[c.lock] = need
+			if need > Free && !m.get(i, c.lock, need) {
+				return false
+			}
+			delete(t.wants, c.lock)
+			delete(t.lost, c.lock)
+			c.paused, again = need, true
+			break
 		}
-		c.paused = Free
 	}
+	for j := range t.calls {
+		if t.resuming {
+			t.calls[j].paused = Free
+		}
+	}
+	t.resuming = false
+	return true
 }
 
 // settle lets all go on who can.
@@ -173,16 +192,28 @@ func (m *model) settle() {
 	}
 }
 
-// tryFinish finishes the operation of a blocked thread, if it can get the locks that it wants, in their order.
+// tryFinish finishes the operation of a blocked thread, if it can get the locks that it wants.
 func (m *model) tryFinish(i int) bool {
 	t := m.threads[i]
-	for lock := range 2 {
-		if mode, ok := t.wants[lock]; ok && !m.get(i, lock, mode) {
-			return false
-		}
+	if !m.resumed(i) {
+		return false
 	}
 	op := t.ops[t.next]
 	c := &t.calls[len(t.calls)-1]
+	if t.then {
+		t.then = false
+		if c.lock != op.lock {
+			t.kept = t.kept && c.strongest() == Free
+			*c = newCall()
+			c.lock = op.lock
+		}
+		t.wants[op.lock] = op.mode
+	}
+	for lock, mode := range t.wants { // of one lock
+		if !m.get(i, lock, mode) {
+			return false
+		}
+	}
 	switch op.kind {
 	case "acquire":
 		c.mode, c.site = max(c.mode, op.mode), op.n

@@ -19,38 +19,57 @@ func (h *Held) Pause() {
 	}
 }
 
-// Resume comes after the operation. It acquires again what has been taken away, in the order in which the
-// Helds were made, and reports whether that was nothing. Without a Pause before, it does nothing.
+// Resume comes after the operation. It acquires again what has been taken away, and reports whether that was nothing.
+// While it waits for one lock, the others stay paused: the order in which they were acquired does not matter. Without a
+// Pause before, it does nothing.
 func (h *Held) Resume() (kept bool) {
+	kept = true
+	for lost := h.unpause(); lost != nil; lost = h.unpause() {
+		kept = false
+		h.Pause()             // what unpause has resumed
+		need := lost.whole(h) // may be weaker than before, after a panic in a function that was called
+		lost.paused = Free
+		if need == Free {
+			continue
+		}
+		lost.lock.strengthen(Free, need)
+		if h.pausedOnly(lost) {
+			return false
+		}
+		lost.taken = lost.lock.pause(need)
+		lost.paused = need
+	}
+	return kept
+}
+
+// unpause ends the pauses of h and those around it, apart from those whose lock has been taken away. It returns the
+// outermost of these.
+func (h *Held) unpause() (lost *Held) {
 	for at := h; at != nil; at = at.outer {
-		if at.paused > Free {
-			return h.resume(h)
+		held := at.paused
+		if held == Free {
+			continue
+		}
+		if !at.lock.resume(held, at.taken) {
+			lost = at
+			continue
+		}
+		at.paused = Free
+		if need := at.whole(h); need < held {
+			at.lock.weaken(held, need)
+		}
+	}
+	return lost
+}
+
+// pausedOnly reports whether none but lost is paused, of h and those around it.
+func (h *Held) pausedOnly(lost *Held) bool {
+	for at := h; at != nil; at = at.outer {
+		if at != lost && at.paused > Free {
+			return false
 		}
 	}
 	return true
-}
-
-// resume resumes h and those around it, the outermost first. The innermost is last.
-func (h *Held) resume(last *Held) (kept bool) {
-	kept = true
-	if h.outer != nil {
-		kept = h.outer.resume(last)
-	}
-	if h.paused == Free {
-		return kept
-	}
-	held, need := h.paused, h.whole(last) // need may be weaker after a panic in a function that was called
-	h.paused = Free
-	if h.lock.resume(held, h.taken) {
-		if need < held {
-			h.lock.weaken(held, need)
-		}
-		return kept
-	}
-	if need > Free {
-		h.lock.strengthen(Free, need)
-	}
-	return false
 }
 
 // whole returns the mode in which the goroutine holds the lock of h, if no Held around h has the same lock:

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -103,6 +104,39 @@ func TestPauseUnwanted(t *testing.T) {
 			t.Errorf("state %x", state)
 		}
 	}
+}
+
+// TestResumeOrder: Resume needs two locks in the order of their Helds, which is not the one in which all goroutines
+// acquire them. It must not hold one while it waits for the other.
+func TestResumeOrder(t *testing.T) {
+	var first, second Lock
+	var outer Held
+	inner := outer.Inner()
+	inner.Acquire(&first, Exclusive, 1)
+	outer.Acquire(&second, Exclusive, 1)
+	inner.Pause()
+	var other Held
+	other.Acquire(&first, Exclusive, 1)
+	done := make(chan bool)
+	go func() { // it holds what was taken away
+		for first.state.Load()&waiting == 0 { // until somebody waits for it
+			runtime.Gosched()
+		}
+		h := other.Inner()
+		h.Acquire(&second, Exclusive, 1)
+		h.Release()
+		other.Release()
+		close(done)
+	}()
+	if inner.Resume() {
+		t.Error("no lock was taken away")
+	}
+	<-done
+	if inner.Mode() != Exclusive || outer.Mode() != Exclusive || first.state.Load()&exclusives == 0 || second.state.Load()&exclusives == 0 {
+		t.Error("the locks are not held")
+	}
+	inner.Release()
+	outer.Release()
 }
 
 // TestBubbles: a lock may be shared by several bubbles of testing/synctest, as a mutex may.

@@ -65,9 +65,10 @@ deadlock, and prints the name of a file for the go command's flag -overlay:
 
 The files of the module stay as they are. Locks are held for single statements and
 paths between them. Around operations that may wait for another goroutine they are
-given up if somebody wants them. A variable that cannot be protected is named with
-its place and the reason, and so is a function that has changed since the profile
-was made; the exit status is then 66, and the rest works.
+given up if somebody wants them; such waits between the two accesses of a pair are
+named. A variable that cannot be protected is named with its place and the reason,
+and so is a function that has changed since the profile was made; the exit status
+is 66 if anything is named, and the rest works.
 `,
 	run: (*invocation).heal,
 }

@@ -156,6 +156,9 @@ func (inv *invocation) enforceProfile(file, folder string) (int, error) {
 	for _, r := range plan.Refused {
 		fmt.Fprintf(inv.Err, "%s: %v\n", inv.tool.Name, r)
 	}
+	for _, i := range plan.Interruptions {
+		fmt.Fprintf(inv.Err, "%s: %v\n", inv.tool.Name, i)
+	}
 	if len(plan.Variables) == 0 {
 		return Failed, errors.New("no variable gets a lock, so nothing is written")
 	}
@@ -168,7 +171,7 @@ func (inv *invocation) enforceProfile(file, folder string) (int, error) {
 		return Failed, err
 	}
 	fmt.Fprintln(inv.Out, relative(here, overlay))
-	if len(stale)+len(plan.Refused) > 0 {
+	if len(stale)+len(plan.Refused)+len(plan.Interruptions) > 0 {
 		return Findings, nil
 	}
 	return Clean, nil

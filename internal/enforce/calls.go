@@ -13,9 +13,9 @@ import (
 // call is a call in a step, in the same goroutine.
 type call struct {
 	expr    *ast.CallExpr
-	callees []*unit // functions of the module that it may call
-	// static is set if it calls the one callee and nothing else, so that it can be given what its caller holds.
-	static bool
+	targets []int // what it may call: functions of the module by their numbers, and groups of them
+	// callee is set if it calls this function and nothing else, so that it can be given what its caller holds.
+	callee *unit
 	waits  bool // it may wait in code that is not of the module
 }
 
@@ -44,6 +44,7 @@ func (p *Program) operation(u *unit, s *step, expr *ast.CallExpr) {
 			return
 		}
 		s.waits, s.waitsAt = s.waits || !op.release && !op.try, expr.Pos()
+		s.further = append(s.further, op.name)
 		return
 	}
 	if c := p.callOf(info, expr); c != nil {
@@ -106,8 +107,16 @@ func (p *Program) lockName(info *types.Info, sel *ast.SelectorExpr) string {
 		}
 	}
 	if v == nil {
-		return "?"
+		return unnamedLock
 	}
+	return p.nameOfLock(v)
+}
+
+// unnamedLock is the name of all locks that no field or variable names.
+const unnamedLock = "?"
+
+// nameOfLock names the lock that a field or variable is.
+func (p *Program) nameOfLock(v *types.Var) string {
 	if name := p.fields[p.key(v)]; name != "" {
 		return name
 	}
@@ -121,7 +130,7 @@ func (p *Program) callOf(info *types.Info, expr *ast.CallExpr) *call {
 		return nil
 	}
 	if lit, ok := ast.Unparen(expr.Fun).(*ast.FuncLit); ok {
-		return &call{expr: expr, callees: []*unit{p.byNode[lit]}, static: true}
+		return static(expr, p.byNode[lit])
 	}
 	if id, ok := ast.Unparen(expr.Fun).(*ast.Ident); ok {
 		if _, builtin := info.Uses[id].(*types.Builtin); builtin {
@@ -131,120 +140,145 @@ func (p *Program) callOf(info *types.Info, expr *ast.CallExpr) *call {
 	fn := calledFunc(info, expr)
 	switch {
 	case fn == nil: // a function value
-		return &call{expr: expr, callees: p.values, waits: true}
+		return &call{expr: expr, targets: p.group(anyValue), waits: true}
 	case fn.Signature().Recv() != nil && types.IsInterface(fn.Signature().Recv().Type()):
-		return &call{expr: expr, callees: p.methods[fn.Name()], waits: true}
+		return &call{expr: expr, targets: p.group(fn.Name()), waits: true}
 	}
 	if u := p.byFunc[p.key(fn)]; u != nil {
-		return &call{expr: expr, callees: []*unit{u}, static: true}
+		return static(expr, u)
 	}
 	switch fn.FullName() {
 	case "(*sync.WaitGroup).Go", "time.AfterFunc": // in another goroutine
 		return nil
 	}
-	c := &call{expr: expr, waits: p.mayWait(fn, expr)}
+	c := &call{expr: expr, waits: p.mayWait(info, fn, expr)}
 	for _, arg := range expr.Args {
 		if fn.Pkg() != nil && slices.Contains(silent, fn.Pkg().Path()) {
 			if _, function := underlying(info.TypeOf(arg)).(*types.Signature); !function {
 				continue
 			}
 		}
-		c.callees = append(c.callees, p.callbacks(info, arg)...)
+		c.targets = append(c.targets, p.callbacks(info, arg)...)
 	}
 	if sel, ok := ast.Unparen(expr.Fun).(*ast.SelectorExpr); ok && info.Selections[sel] != nil && !(fn.Pkg() != nil && slices.Contains(silent, fn.Pkg().Path())) {
-		c.callees = append(c.callees, p.callbacks(info, sel.X)...)
+		c.targets = append(c.targets, p.callbacks(info, sel.X)...)
 	}
-	if len(c.callees) == 0 && !c.waits {
+	slices.Sort(c.targets)
+	c.targets = slices.Compact(c.targets)
+	if len(c.targets) == 0 && !c.waits {
 		return nil
 	}
 	return c
 }
 
-// callbacks returns the functions of the module that code outside of it may call if it gets an argument.
-func (p *Program) callbacks(info *types.Info, arg ast.Expr) (out []*unit) {
-	arg = ast.Unparen(arg)
-	t := info.TypeOf(arg)
-	if t == nil {
+func static(expr *ast.CallExpr, u *unit) *call {
+	return &call{expr: expr, targets: []int{u.number}, callee: u}
+}
+
+// anyValue is the name of the group of all functions that are used other than by calling them. Other groups have the
+// name of a method.
+const anyValue = ""
+
+// group returns the targets of calls of function values, or of methods with a name: the number of the group, which
+// comes after those of the functions. A group of one is the function itself, and one of none is nothing.
+func (p *Program) group(name string) []int {
+	all := p.methods[name]
+	if name == anyValue {
+		all = p.values
+	}
+	switch len(all) {
+	case 0:
 		return nil
+	case 1:
+		return []int{all[0].number}
 	}
-	if lit, ok := arg.(*ast.FuncLit); ok {
-		return []*unit{p.byNode[lit]}
-	}
-	switch u := t.Underlying().(type) {
-	case *types.Signature:
-		return p.values
-	case *types.Interface:
-		if u.NumMethods() == 0 {
-			for _, name := range []string{"String", "Error", "Format", "GoString", "MarshalJSON", "MarshalText"} {
-				out = append(out, p.methods[name]...)
-			}
-			return out
-		}
-		for i := range u.NumMethods() {
-			out = append(out, p.methods[u.Method(i).Name()]...)
-		}
-		return out
-	case *types.Pointer:
-		t = u.Elem()
-	}
-	n, ok := types.Unalias(t).(*types.Named)
+	n, ok := p.groupOf[name]
 	if !ok {
-		return nil
-	}
-	for i := range n.NumMethods() {
-		if u := p.byFunc[p.key(n.Method(i))]; u != nil {
-			out = append(out, u)
+		n = len(p.units) + len(p.groups)
+		var numbers []int
+		for _, u := range all {
+			numbers = append(numbers, u.number)
 		}
+		p.groupOf[name], p.groups = n, append(p.groups, numbers)
+	}
+	return []int{n}
+}
+
+// members returns the functions that a target stands for.
+func (p *Program) members(target int) []int {
+	if target < len(p.units) {
+		return []int{target}
+	}
+	return p.groups[target-len(p.units)]
+}
+
+// callbacks returns the targets in the module that code outside of it may call if it gets an argument.
+func (p *Program) callbacks(info *types.Info, arg ast.Expr) (out []int) {
+	arg = ast.Unparen(arg)
+	if lit, ok := arg.(*ast.FuncLit); ok {
+		return []int{p.byNode[lit].number}
+	}
+	t := info.TypeOf(arg)
+	out, known := p.callbacksBy[t]
+	if !known {
+		p.callbacksOf(t, map[types.Type]bool{}, &out)
+		slices.Sort(out)
+		out = slices.Compact(out)
+		p.callbacksBy[t] = out
 	}
 	return out
 }
 
-// silent are packages of the standard library that call functions which they get, but no methods of values.
-var silent = []string{"bytes", "cmp", "maps", "math", "math/bits", "runtime", "slices", "strconv", "strings", "sync", "sync/atomic", "unicode", "unsafe"}
-
-// prompt are packages of the standard library whose functions wait for nothing.
-var prompt = []string{
-	"bytes", "cmp", "container/heap", "container/list", "container/ring", "errors", "hash/crc32", "hash/crc64", "hash/fnv",
-	"hash/maphash", "iter", "maps", "math", "math/big", "math/bits", "math/cmplx", "math/rand", "math/rand/v2", "path",
-	"path/filepath", "regexp", "runtime", "slices", "sort", "strconv", "strings", "sync/atomic", "unicode", "unicode/utf16",
-	"unicode/utf8", "unique", "unsafe", "reflect", "encoding/binary", "encoding/hex", "encoding/base64", "crypto/sha256", "crypto/md5",
+// implicit are the methods that functions of the standard library look for in values of any type.
+var implicit = []string{
+	"String", "Error", "Format", "GoString", "MarshalJSON", "MarshalText", "MarshalBinary", "MarshalXML", "GobEncode",
+	"UnmarshalJSON", "UnmarshalText", "UnmarshalBinary", "UnmarshalXML", "GobDecode",
 }
 
-// mayWait reports whether a call of another module's function may wait for another goroutine, or for input or output.
-// Standard output and the standard logger are taken for prompt, unless the module puts something else in their place:
-// who reads them is another process. A sleep ends by itself, except among goroutines that testing/synctest watches.
-func (p *Program) mayWait(fn *types.Func, expr *ast.CallExpr) bool {
-	if fn.Pkg() == nil {
-		return false // the method of an error
+// callbacksOf adds the functions that can be called through a value of a type, its elements and its fields.
+func (p *Program) callbacksOf(t types.Type, seen map[types.Type]bool, out *[]int) {
+	if t = types.Unalias(t); t == nil || seen[t] {
+		return
 	}
-	switch path := fn.Pkg().Path(); path {
-	case "fmt":
-		if strings.HasPrefix(fn.Name(), "Print") || strings.HasPrefix(fn.Name(), "Fprint") && p.standard(expr) {
-			return p.redirects
+	seen[t] = true
+	if n, ok := t.(*types.Named); ok {
+		for i := range n.NumMethods() {
+			if u := p.byFunc[p.key(n.Method(i))]; u != nil {
+				*out = append(*out, u.number)
+			}
 		}
-		return !strings.HasPrefix(fn.Name(), "Sprint") && fn.Name() != "Errorf" && !strings.HasPrefix(fn.Name(), "Append")
-	case "log":
-		return fn.Signature().Recv() != nil || !strings.HasPrefix(fn.Name(), "Print") || p.redirects
-	case "time":
-		return fn.Name() == "Sleep" && p.bubbles
-	case "context":
-		return false
-	case "sync":
-		switch fn.FullName() {
-		case "(*sync.WaitGroup).Wait", "(*sync.Cond).Wait", "(*sync.Once).Do":
-			return true
+		for arg := range n.TypeArgs().Types() {
+			p.callbacksOf(arg, seen, out)
 		}
-		return strings.HasPrefix(fn.Name(), "Once") || strings.HasPrefix(fn.FullName(), "(sync.Locker)")
-	case "testing":
-		switch fn.Name() {
-		case "Run", "RunParallel", "Parallel":
-			return true
+		if pkg := n.Obj().Pkg(); pkg != nil && !types.IsInterface(n) && !p.packages[pkg.Path()] {
+			return // its parts are not of the module
 		}
-		return false
-	case "os":
-		return fn.Name() != "Getenv" && fn.Name() != "LookupEnv"
-	default:
-		return !slices.Contains(prompt, path)
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Signature:
+		*out = append(*out, p.group(anyValue)...)
+	case *types.Interface:
+		if u.NumMethods() == 0 {
+			for _, name := range implicit {
+				*out = append(*out, p.group(name)...)
+			}
+		}
+		for i := range u.NumMethods() {
+			*out = append(*out, p.group(u.Method(i).Name())...)
+		}
+	case *types.Pointer:
+		p.callbacksOf(u.Elem(), seen, out)
+	case *types.Slice:
+		p.callbacksOf(u.Elem(), seen, out)
+	case *types.Array:
+		p.callbacksOf(u.Elem(), seen, out)
+	case *types.Map:
+		p.callbacksOf(u.Key(), seen, out)
+		p.callbacksOf(u.Elem(), seen, out)
+	case *types.Struct:
+		for i := range u.NumFields() {
+			p.callbacksOf(u.Field(i).Type(), seen, out)
+		}
 	}
 }
 
@@ -263,19 +297,6 @@ func neverReturns(info *types.Info, call *ast.CallExpr) bool {
 		}
 	}
 	return false
-}
-
-// standard reports whether the first argument of a call is standard output or standard error.
-func (p *Program) standard(expr *ast.CallExpr) bool {
-	if len(expr.Args) == 0 {
-		return false
-	}
-	sel, ok := ast.Unparen(expr.Args[0]).(*ast.SelectorExpr)
-	if !ok || sel.Sel.Name != "Stdout" && sel.Sel.Name != "Stderr" {
-		return false
-	}
-	id, ok := sel.X.(*ast.Ident)
-	return ok && id.Name == "os"
 }
 
 // findOutputs finds out whether the module reads its own output, and whether it uses testing/synctest.

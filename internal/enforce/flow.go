@@ -10,6 +10,7 @@ import (
 type flow struct {
 	steps []*step
 	edges [][2]int
+	succs [][]int // the same, by step
 	// refused says why the control flow is not known; empty if it is.
 	refused   string
 	refusedAt token.Pos
@@ -26,6 +27,7 @@ type step struct {
 	waits    bool // it may wait for another goroutine, apart from its calls
 	waitsAt  token.Pos
 	lock     *lockOp
+	further  []string // locks of further operations
 	calls    []*call
 }
 
@@ -87,6 +89,10 @@ func (p *Program) flowOf(u *unit) *flow {
 	b.list(u.body.List)
 	b.exits = append(b.exits, b.dangling...)
 	b.deferredCalls()
+	b.f.succs = make([][]int, len(b.f.steps))
+	for _, e := range b.f.edges {
+		b.f.succs[e[0]] = append(b.f.succs[e[0]], e[1])
+	}
 	return b.f
 }
 

@@ -76,5 +76,5 @@ func isUntyped(t types.Type) bool {
 
 // waitsCall reports whether a call may wait, unless it is told what is held.
 func (plan *Plan) waitsCall(c *call) bool {
-	return !c.static && (c.waits || slices.ContainsFunc(c.callees, func(u *unit) bool { return plan.needs[u.number][waiting] }))
+	return c.callee == nil && (c.waits || slices.ContainsFunc(c.targets, func(t int) bool { return plan.needs[t][waiting] }))
 }

@@ -20,15 +20,19 @@ import (
 type Plan struct {
 	Variables []PlannedVariable // by name
 	Refused   []Refusal         // by name
+	// Interruptions has the waits in which pairs may be interrupted, in the order of the source.
+	Interruptions []Interruption
 
 	p         *Program
 	names     []string // of the variables
 	functions []heal.Function
 	result    *heal.Resolution
 	held      []map[int]map[string]bool // by function and step: locks that may be held in the step
+	before    [][]map[reason]bool       // by function and step: for which locks may be held when control comes there
 	passed    []map[string]bool         // by function: locks that its callers may hold
 	needs     []map[string]bool         // by function: locks that it may acquire; waiting, if it may wait
 	ends      map[endKey]bool
+	stalls    map[string]bool // locks of the program whose holders may wait
 }
 
 // waiting is what a function needs that may wait.
@@ -83,7 +87,7 @@ type request struct {
 
 // Plan places locks for the pairs of a profile that are atomic and that no lock of the program keeps so.
 func (p *Program) Plan(ctx context.Context, profile *heal.Profile) (*Plan, error) {
-	plan := &Plan{p: p}
+	plan := &Plan{p: p, stalls: p.stalling()}
 	var requests []*request
 	for _, v := range profile.Atomic() {
 		r, why := p.request(v)
@@ -111,6 +115,7 @@ func (p *Program) Plan(ctx context.Context, profile *heal.Profile) (*Plan, error
 		requests = plan.refuse(requests, refused)
 	}
 	slices.SortStableFunc(plan.Refused, func(a, b Refusal) int { return strings.Compare(a.Variable, b.Variable) })
+	plan.Interruptions = plan.interruptions()
 	return plan, plan.count(requests)
 }
 
@@ -203,7 +208,7 @@ func (p *Program) stepsAt(u *unit, variable string, at heal.Location) (out []*st
 				out = append(out, s)
 			}
 		default:
-			if slices.ContainsFunc(s.calls, func(c *call) bool { _, ok := p.reaches(c)[variable]; return ok }) {
+			if slices.ContainsFunc(s.calls, func(c *call) bool { return p.reaches(c, variable) > untouched }) {
 				out = append(out, s)
 			}
 		}
@@ -211,31 +216,51 @@ func (p *Program) stepsAt(u *unit, variable string, at heal.Location) (out []*st
 	return out
 }
 
-// reaches returns the variables that a call accesses, and whether it writes them.
-func (p *Program) reaches(c *call) map[string]bool {
-	all := map[string]bool{}
-	seen := map[*unit]bool{}
-	var visit func(u *unit)
-	visit = func(u *unit) {
-		if seen[u] {
-			return
-		}
-		seen[u] = true
-		for name, write := range u.direct {
-			all[name] = all[name] || write
-		}
-		for _, s := range u.flow.steps {
-			for _, c := range s.calls {
-				for _, callee := range c.callees {
-					visit(callee)
-				}
+// reaching is how a function accesses a variable, itself or in calls.
+type reaching uint8
+
+const (
+	untouched reaching = iota
+	reads
+	writes
+)
+
+// reaches says how a call accesses a variable.
+func (p *Program) reaches(c *call, variable string) (r reaching) {
+	all, ok := p.reach[variable]
+	if !ok {
+		all = p.reaching(variable)
+		p.reach[variable] = all
+	}
+	for _, target := range c.targets {
+		r = max(r, all[target])
+	}
+	return r
+}
+
+// reaching says how each function and group accesses a variable.
+func (p *Program) reaching(variable string) []reaching {
+	out := make([]reaching, len(p.callers))
+	var work []int
+	for i, u := range p.units {
+		if write, ok := u.direct[variable]; ok {
+			out[i], work = reads, append(work, i)
+			if write {
+				out[i] = writes
 			}
 		}
 	}
-	for _, callee := range c.callees {
-		visit(callee)
+	for len(work) > 0 {
+		at := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, caller := range p.callers[at] {
+			if out[at] > out[caller] {
+				out[caller] = out[at]
+				work = append(work, caller)
+			}
+		}
 	}
-	return all
+	return out
 }
 
 // reachable removes the pairs of which the second access cannot follow the first one in one call. It reports whether
@@ -277,8 +302,8 @@ func (p *Program) addPair(r *request, u *unit, a, b *step, pair heal.ProfiledPai
 			r.calls[u.number] = map[int]bool{}
 		}
 		for _, c := range end.s.calls {
-			if write, ok := p.reaches(c)[r.name]; ok {
-				r.calls[u.number][end.s.id] = r.calls[u.number][end.s.id] || write
+			if how := p.reaches(c, r.name); how > untouched {
+				r.calls[u.number][end.s.id] = r.calls[u.number][end.s.id] || how == writes
 			}
 		}
 	}
@@ -327,6 +352,11 @@ func (plan *Plan) try(ctx context.Context, requests []*request) (refused []Refus
 		refused = append(refused, wrong...)
 		plan.functions = append(plan.functions, f)
 	}
+	groups, err := p.groupFunctions()
+	if err != nil {
+		return nil, err
+	}
+	plan.functions = append(plan.functions, groups...)
 	if len(refused) > 0 {
 		return refused, nil
 	}
@@ -346,18 +376,47 @@ func (plan *Plan) try(ctx context.Context, requests []*request) (refused []Refus
 	return plan.check(), nil
 }
 
-// function makes the abstract function of a unit.
-func (p *Program) function(u *unit, requests []*request) (f heal.Function, refused []Refusal, err error) {
+// outline makes what the abstract function of a unit has whatever is requested.
+func (p *Program) outline(u *unit) (f heal.Function, err error) {
+	if u.outline != nil {
+		return *u.outline, nil
+	}
 	if f.Graph, err = heal.NewGraph(len(u.flow.steps)); err != nil {
-		return f, nil, err
+		return f, err
 	}
 	for _, e := range u.flow.edges {
 		if err := f.Graph.AddEdge(e[0], e[1]); err != nil {
-			return f, nil, err
+			return f, err
 		}
+	}
+	for _, s := range u.flow.steps {
+		if op := s.lock; op != nil {
+			mode := heal.Exclusive
+			if op.shared {
+				mode = heal.Shared
+			}
+			f.Locks = append(f.Locks, heal.LockOp{Node: s.id, Lock: op.name, Mode: mode, Release: op.release, Try: op.try})
+		}
+		for _, c := range s.calls {
+			if len(c.targets) > 0 {
+				f.Calls = append(f.Calls, heal.FunctionCall{Node: s.id, Callees: c.targets})
+			}
+		}
+	}
+	u.outline = &f
+	return f, nil
+}
+
+// function makes the abstract function of a unit.
+func (p *Program) function(u *unit, requests []*request) (f heal.Function, refused []Refusal, err error) {
+	if f, err = p.outline(u); err != nil {
+		return f, nil, err
 	}
 	f.Variables = map[string]heal.Variable{}
 	for _, r := range requests {
+		if _, direct := u.direct[r.name]; !direct && r.whole[u.number] == nil && r.calls[u.number] == nil {
+			continue
+		}
 		v := heal.Variable{Pairs: r.pairs[u.number]}
 		for _, s := range u.flow.steps {
 			a := heal.Access{Node: s.id}
@@ -388,26 +447,22 @@ func (p *Program) function(u *unit, requests []*request) (f heal.Function, refus
 			f.Variables[r.name] = v
 		}
 	}
-	for _, s := range u.flow.steps {
-		if op := s.lock; op != nil {
-			mode := heal.Exclusive
-			if op.shared {
-				mode = heal.Shared
-			}
-			f.Locks = append(f.Locks, heal.LockOp{Node: s.id, Lock: op.name, Mode: mode, Release: op.release, Try: op.try})
-		}
-		for _, c := range s.calls {
-			if len(c.callees) > 0 {
-				var numbers []int
-				for _, callee := range c.callees {
-					numbers = append(numbers, callee.number)
-				}
-				slices.Sort(numbers)
-				f.Calls = append(f.Calls, heal.FunctionCall{Node: s.id, Callees: slices.Compact(numbers)})
-			}
+	return f, refused, nil
+}
+
+// groupFunctions returns the abstract functions of the groups: each calls one of its members. They have no end, so that
+// what one member leaves locked is not taken to be locked after all calls of unknown functions: these locks stall.
+func (p *Program) groupFunctions() (out []heal.Function, err error) {
+	g, err := heal.NewGraph(2)
+	for from := range 2 {
+		if err == nil {
+			err = g.AddEdge(from, 1)
 		}
 	}
-	return f, refused, nil
+	for _, members := range p.groups {
+		out = append(out, heal.Function{Graph: g, Variables: map[string]heal.Variable{}, Calls: []heal.FunctionCall{{Node: 0, Callees: members}}})
+	}
+	return out, err
 }
 
 // reason is a reason for which a lock is held: an access, or a hold.
@@ -420,9 +475,13 @@ type reason struct {
 // findHeld finds the locks that may be held in each step.
 func (plan *Plan) findHeld() {
 	plan.held = make([]map[int]map[string]bool, len(plan.functions))
+	plan.before = make([][]map[reason]bool, len(plan.functions))
 	plan.ends = map[endKey]bool{}
-	for i := range plan.functions {
-		flow := plan.p.units[i].flow
+	for i, u := range plan.p.units {
+		flow := u.flow
+		if len(plan.result.Placements[i]) == 0 {
+			continue
+		}
 		acquired := map[int][]reason{}
 		released := map[[2]int]map[reason]bool{}
 		accessOf := map[[2]any]bool{}
@@ -459,10 +518,6 @@ func (plan *Plan) findHeld() {
 		for n := range before {
 			before[n] = map[reason]bool{}
 		}
-		succs := make([][]int, len(flow.steps))
-		for _, e := range flow.edges {
-			succs[e[0]] = append(succs[e[0]], e[1])
-		}
 		inside := func(n int) map[reason]bool {
 			at := maps.Clone(before[n])
 			for _, r := range acquired[n] {
@@ -477,7 +532,7 @@ func (plan *Plan) findHeld() {
 			changed = false
 			for n := range flow.steps {
 				at := inside(n)
-				for _, next := range succs[n] {
+				for _, next := range flow.succs[n] {
 					for r := range at {
 						if !released[[2]int{n, next}][r] && !before[next][r] {
 							before[next][r], changed = true, true
@@ -486,7 +541,7 @@ func (plan *Plan) findHeld() {
 				}
 			}
 		}
-		plan.held[i] = map[int]map[string]bool{}
+		plan.held[i], plan.before[i] = map[int]map[string]bool{}, before
 		for n := range flow.steps {
 			names := map[string]bool{}
 			for r := range inside(n) {
@@ -512,24 +567,35 @@ func (plan *Plan) findNeeds() {
 				plan.needs[i][name] = true
 			}
 		}
+		if i >= len(plan.p.units) {
+			continue
+		}
 		for _, s := range plan.p.units[i].flow.steps {
-			if s.waits || s.lock != nil && !s.lock.release && !s.lock.try || slices.ContainsFunc(s.calls, func(c *call) bool { return c.waits }) {
+			if s.waits || plan.stallsAt(s) || slices.ContainsFunc(s.calls, func(c *call) bool { return c.waits }) {
 				plan.needs[i][waiting] = true
 			}
 		}
 	}
-	for changed := true; changed; {
-		changed = false
-		for i := range plan.needs {
-			before := len(plan.needs[i])
-			for _, s := range plan.p.units[i].flow.steps {
-				for _, c := range s.calls {
-					for _, callee := range c.callees {
-						maps.Copy(plan.needs[i], plan.needs[callee.number])
-					}
-				}
+	plan.upwards(plan.needs)
+}
+
+// upwards adds what each function has to the functions that may call it.
+func (plan *Plan) upwards(all []map[string]bool) {
+	var work []int
+	for i := range all {
+		if len(all[i]) > 0 {
+			work = append(work, i)
+		}
+	}
+	for len(work) > 0 {
+		at := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, caller := range plan.p.callers[at] {
+			before := len(all[caller])
+			maps.Copy(all[caller], all[at])
+			if len(all[caller]) > before {
+				work = append(work, caller)
 			}
-			changed = changed || len(plan.needs[i]) > before
 		}
 	}
 }
@@ -540,18 +606,23 @@ func (plan *Plan) findPassed() {
 	for i := range plan.passed {
 		plan.passed[i] = map[string]bool{}
 	}
-	for changed := true; changed; {
-		changed = false
-		for i, u := range plan.p.units {
-			for _, s := range u.flow.steps {
-				for _, c := range s.calls {
-					if !c.static {
-						continue
-					}
-					to := plan.passed[c.callees[0].number]
-					before := len(to)
-					maps.Copy(to, plan.all(i, s.id))
-					changed = changed || len(to) > before
+	work := slices.Clone(plan.p.units)
+	for len(work) > 0 {
+		u := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, s := range u.flow.steps {
+			if len(plan.held[u.number][s.id])+len(plan.passed[u.number]) == 0 {
+				continue
+			}
+			for _, c := range s.calls {
+				if c.callee == nil {
+					continue
+				}
+				to := plan.passed[c.callee.number]
+				before := len(to)
+				maps.Copy(to, plan.all(u.number, s.id))
+				if len(to) > before {
+					work = append(work, c.callee)
 				}
 			}
 		}
@@ -560,7 +631,8 @@ func (plan *Plan) findPassed() {
 
 // all returns the locks that may be held in a step, also by callers.
 func (plan *Plan) all(function, node int) map[string]bool {
-	all := maps.Clone(plan.held[function][node])
+	all := map[string]bool{}
+	maps.Copy(all, plan.held[function][node])
 	maps.Copy(all, plan.passed[function])
 	return all
 }
@@ -579,6 +651,11 @@ func (plan *Plan) threaded(function int) bool {
 		}
 	}
 	return false
+}
+
+// stallsAt reports whether a step acquires a lock of the program whose holder may wait.
+func (plan *Plan) stallsAt(s *step) bool {
+	return s.lock != nil && !s.lock.release && !s.lock.try && plan.stalls[s.lock.name]
 }
 
 // waitsIn reports whether a step may wait, other than in calls of functions that are told what is held.
@@ -602,11 +679,11 @@ func (plan *Plan) check() (refused []Refusal) {
 					refused = append(refused, *p.refusal(name, u.node.Pos(), "its lock would be held in a function that cannot be changed"))
 				}
 				for _, c := range s.calls {
-					if c.static {
+					if c.callee != nil {
 						continue
 					}
-					for _, callee := range c.callees {
-						if plan.needs[callee.number][name] {
+					for _, target := range c.targets {
+						if plan.needs[target][name] {
 							refused = append(refused, *p.refusal(name, c.expr.Pos(), "its lock would be held in a call that may acquire it, of a function that is not known here"))
 						}
 					}

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
+	"github.com/heisen-go/heisen/heal"
 	"github.com/heisen-go/heisen/internal/ssaload"
 )
 
@@ -31,11 +32,22 @@ type Program struct {
 	// methods has the methods of the module by name, for calls through interfaces.
 	methods map[string][]*unit
 	values  []*unit // used other than by calling them
-	fields  map[key]string
-	parents map[ast.Node]ast.Node
+	// groups has the functions that one call may call, by their numbers. A group is a target of calls with a number from
+	// len(units) on.
+	groups      [][]int
+	groupOf     map[string]int
+	callbacksBy map[types.Type][]int
+	callers     [][]int // by target: functions and groups that may call it, each once
+	fields      map[key]string
+	parents     map[ast.Node]ast.Node
 
 	sites     map[place]map[bool][]string // variables that are accessed on a line, by whether they are written
 	addressed map[string]token.Pos        // variables whose address is taken
+
+	packages    map[string]bool         // of the module, by path
+	definitions map[*types.Var]ast.Expr // of local variables that keep their value
+
+	reach map[string][]reaching // by variable and target; made when it is wanted
 
 	redirects bool // it may read its own standard output
 	bubbles   bool // it uses testing/synctest
@@ -72,7 +84,9 @@ type unit struct {
 	parent *unit // around a literal
 	decl   *ast.FuncDecl
 	flow   *flow
-	direct map[string]bool // variables that it accesses, and whether it writes them
+	// outline has what is the same for all plans; nil until it is wanted.
+	outline *heal.Function
+	direct  map[string]bool // variables that it accesses, and whether it writes them
 }
 
 func (u *unit) info() *types.Info { return u.file.pkg.TypesInfo }
@@ -100,8 +114,12 @@ func Load(ctx context.Context, root string, tags []string) (*Program, error) {
 		root: root, fset: l.Fset, files: map[string]*file{}, byNode: map[ast.Node]*unit{}, byFunc: map[key]*unit{},
 		methods: map[string][]*unit{}, fields: map[key]string{},
 		parents: map[ast.Node]ast.Node{}, sites: map[place]map[bool][]string{}, addressed: map[string]token.Pos{},
+		packages: map[string]bool{}, groupOf: map[string]int{}, callbacksBy: map[types.Type][]int{},
+		reach: map[string][]reaching{},
 	}
 	for _, pkg := range l.Packages {
+		p.packages[pkg.PkgPath] = true
+		p.packages[pkg.Types.Path()] = true
 		if pkg.Module != nil {
 			p.version = pkg.Module.GoVersion
 		}
@@ -120,6 +138,7 @@ func Load(ctx context.Context, root string, tags []string) (*Program, error) {
 	}
 	p.findValues()
 	p.findOutputs()
+	p.findDefinitions()
 	for _, u := range p.units {
 		u.flow = p.flowOf(u)
 		u.direct = map[string]bool{}
@@ -131,6 +150,7 @@ func Load(ctx context.Context, root string, tags []string) (*Program, error) {
 			}
 		}
 	}
+	p.findCallers()
 	p.findSites()
 	return p, nil
 }
@@ -314,6 +334,31 @@ func (p *Program) around(n ast.Node) *unit {
 		}
 	}
 	return nil
+}
+
+// findCallers finds the functions and groups that may call each function and group.
+func (p *Program) findCallers() {
+	p.callers = make([][]int, len(p.units)+len(p.groups))
+	add := func(caller, target int) {
+		all := p.callers[target]
+		if n := len(all); n == 0 || all[n-1] != caller { // callers come in order
+			p.callers[target] = append(all, caller)
+		}
+	}
+	for i, u := range p.units {
+		for _, s := range u.flow.steps {
+			for _, c := range s.calls {
+				for _, target := range c.targets {
+					add(i, target)
+				}
+			}
+		}
+	}
+	for i, members := range p.groups {
+		for _, member := range members {
+			add(len(p.units)+i, member)
+		}
+	}
 }
 
 // findValues finds the functions that are used other than by calling them.

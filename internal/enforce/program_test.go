@@ -233,3 +233,238 @@ func main() {
 	working.Wait()
 }
 `
+
+// checked compares the changed file of a plan with a golden one, and runs it.
+func checked(t *testing.T, pl *Plan, name string) {
+	t.Helper()
+	if len(pl.Refused) > 0 {
+		t.Fatal(pl.Refused)
+	}
+	golden(t, pl, "main.go", name)
+	goWith(t, pl, "vet", "./...")
+	goWith(t, pl, "run", "-race", ".")
+}
+
+// constraintsAt returns the pairs for which the lock of a variable must be held when control comes to a line, as the
+// paper's sets lc, with the comments that mark lines.
+func constraintsAt(t *testing.T, pl *Plan, variable, function, label string) (out []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(pl.p.root, "main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels := map[int]string{}
+	for i, line := range strings.Split(string(text), "\n") {
+		if m := mark.FindStringSubmatch(line); m != nil {
+			labels[i+1] = m[1]
+		}
+	}
+	u := pl.p.units[slices.IndexFunc(pl.p.units, func(u *unit) bool { return strings.HasSuffix(pl.p.name(u), "."+function) })]
+	labelOf := func(s *step) string {
+		if len(s.parts) == 0 {
+			return ""
+		}
+		return labels[pl.p.lineOf(s.parts[0].Pos())]
+	}
+	for _, s := range u.flow.steps {
+		if labelOf(s) != label {
+			continue
+		}
+		for _, c := range pl.result.Placements[u.number][variable].Constraints[s.id] {
+			out = append(out, labelOf(u.flow.steps[c.First])+"-"+labelOf(u.flow.steps[c.Second])+" "+c.Mode.String())
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestFigure7 is the paper's figure 7: x is accessed at 2, 7, 9 and 12. The sets lc are those of the figure, the lock is
+// degraded before 6, and there are no releases before 5 and after 7.
+func TestFigure7(t *testing.T) {
+	p := module(t, map[string]string{"main.go": figure7})
+	pl := plan(t, p, pairsOf(t, p, "main.go", "example.com/m.x", [][3]string{
+		{"n2r", "n12r", "exclusive"}, {"n2r", "n7r", "read"}, {"n7r", "n12r", "read"},
+	}))
+	for label, want := range map[string][]string{
+		"n1": nil,
+		"n2": {"n2-n12 exclusive", "n2-n7 shared"},
+		"n3": nil,
+		"n4": {"n2-n12 exclusive", "n2-n7 shared"},
+		"n5": {"n2-n12 exclusive"},
+		"n6": {"n2-n7 shared"},
+		"n7": {"n2-n7 shared", "n7-n12 shared"},
+		"n9": nil,
+	} {
+		if got := constraintsAt(t, pl, "example.com/m.x", "f", label); !slices.Equal(got, want) {
+			t.Errorf("lc(%s) = %q, want %q", label, got, want)
+		}
+	}
+	checked(t, pl, "figure7.golden")
+}
+
+const figure7 = `package main
+
+import "sync"
+
+var x, other int
+
+func f(a, b, c bool) (sum int) {
+	if a { // n1:
+		sum += x // n2:
+	} else {
+		sum++ // n3:
+	}
+	if b { // n4:
+		sum++ // n6:
+		sum += x // n7:
+	} else {
+		sum-- // n5:
+		if c { // n8:
+			sum += x // n9:
+			sum++ // n11:
+			return sum // n13:
+		}
+	}
+	sum++ // n10:
+	sum += x // n12:
+	return sum
+}
+
+func main() {
+	var working sync.WaitGroup
+	for i := range 8 {
+		working.Go(func() { f(i&1 > 0, i&2 > 0, i&4 > 0) })
+		working.Go(func() { x++ })
+	}
+	working.Wait()
+}
+`
+
+// TestFigure8 is the paper's figure 8: the lock of y is wanted at 6 while that of x may be held since 2. Other functions
+// want x while they hold y. So y is acquired before 2, given up where 6 cannot be reached any more, and not acquired
+// before 3.
+func TestFigure8(t *testing.T) {
+	p := module(t, map[string]string{"main.go": figure8})
+	profile := pairsOf(t, p, "main.go", "example.com/m.x", [][3]string{{"n2w", "n7w", "exclusive"}})
+	profile.Merge(pairsOf(t, p, "main.go", "example.com/m.y", [][3]string{{"n6r", "n8r", "read"}, {"firstw", "lastr", "exclusive"}}))
+	pl := plan(t, p, profile)
+	checked(t, pl, "figure8.golden")
+	for _, h := range pl.result.Hoists {
+		if name := p.name(p.units[h.Function]); name != "example.com/m.f" || h.Variable != "example.com/m.y" || h.Before != "example.com/m.x" {
+			t.Errorf("%s: %s is acquired before %s", name, h.Variable, h.Before)
+		}
+	}
+	if len(pl.result.Hoists) == 0 {
+		t.Error("nothing was hoisted")
+	}
+}
+
+const figure8 = `package main
+
+import "sync"
+
+var x, y int
+
+func f(a, b bool) (sum int) {
+	if a { // n1:
+		x = 1 // n2:
+	} else {
+		sum++ // n3:
+	}
+	if b { // n4:
+		sum-- // n5:
+	} else {
+		sum += y // n6:
+	}
+	x = 2 // n7:
+	sum += y // n8:
+	return sum
+}
+
+func g(n int) {
+	y = n // first:
+	n++
+	n *= 2
+	n -= 3
+	x = n // inner:
+	n += y // last:
+}
+
+func main() {
+	var working sync.WaitGroup
+	for i := range 8 {
+		working.Go(func() { f(i&1 > 0, i&2 > 0) })
+		working.Go(func() { g(i) })
+	}
+	working.Wait()
+}
+`
+
+// TestFigure10 is the bug 44402 of Apache: a list without locks, whose nodes come back. Another goroutine may take the
+// first node between the two reads of its field next in one condition, and put it back.
+func TestFigure10(t *testing.T) {
+	p := module(t, map[string]string{"main.go": figure10})
+	pl := plan(t, p, pairsOf(t, p, "main.go", "example.com/m.node.next", [][3]string{{"testr", "testr", "read"}}))
+	checked(t, pl, "figure10.golden")
+}
+
+const figure10 = `package main
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+type node struct {
+	pool int
+	next *node
+}
+
+var recycled atomic.Pointer[node]
+
+func compareAndSwap(old, new *node) *node {
+	if recycled.CompareAndSwap(old, new) {
+		return old
+	}
+	return recycled.Load()
+}
+
+func setIdle(n *node) {
+	for {
+		n.next = recycled.Load() // link:
+		if compareAndSwap(n.next, n) == n.next { // test:
+			return
+		}
+	}
+}
+
+func take() *node {
+	for {
+		first := recycled.Load()
+		if first == nil {
+			return nil
+		}
+		if recycled.CompareAndSwap(first, first.next) { // unlink:
+			first.next = nil // cut:
+			return first
+		}
+	}
+}
+
+func main() {
+	var working sync.WaitGroup
+	for i := range 4 {
+		setIdle(&node{pool: i})
+	}
+	for range 4 {
+		working.Go(func() {
+			for range 1000 {
+				if n := take(); n != nil {
+					setIdle(n)
+				}
+			}
+		})
+	}
+	working.Wait()
+}
+`

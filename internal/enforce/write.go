@@ -193,7 +193,7 @@ func (w *writer) pauses(u *unit, s *step) bool {
 	if w.plan.waitsIn(s) {
 		return true
 	}
-	return s.lock != nil && !s.lock.release && !s.lock.try && w.lockCall(u, s) == ""
+	return w.plan.stallsAt(s) && w.lockCall(u, s) == ""
 }
 
 // lockCall returns the operand of LockOther or RLockOther for a step that is a call of Lock or RLock; empty if it is
@@ -251,7 +251,7 @@ func (w *writer) step(i int, s *step, names []string, last string, resume bool) 
 			w.insert(e.End(), ")")
 		}
 	}
-	if s.lock != nil && !s.lock.release && !s.lock.try && s.before.kind != deferred {
+	if w.plan.stallsAt(s) && s.before.kind != deferred {
 		if operand := w.lockCall(u, s); operand != "" && !w.plan.waitsIn(s) {
 			method := "LockOther"
 			if s.lock.shared {
@@ -261,7 +261,7 @@ func (w *writer) step(i int, s *step, names []string, last string, resume bool) 
 		}
 	}
 	for _, c := range s.calls {
-		if c.static && w.plan.threaded(c.callees[0].number) {
+		if c.callee != nil && w.plan.threaded(c.callee.number) {
 			w.pass(u, c, last)
 		}
 	}

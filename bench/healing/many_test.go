@@ -1,0 +1,36 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/heisen-go/heisen/internal/testaid/heisentest"
+)
+
+func TestMain(m *testing.M) { heisentest.Main(m) }
+
+// TestRepaired: under noise, all bugs of table 1 show, none under an overlay made from passing runs, and none with a
+// patch but that of closer, which is no data race.
+func TestRepaired(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and runs programs")
+	}
+	t.Setenv("GOWORK", "off")
+	all, notes, err := repair(t.Context(), 1000, 4, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 10 {
+		t.Errorf("%d bugs", len(all))
+	}
+	for _, r := range all {
+		if r.wrong[buggy] == 0 {
+			t.Errorf("%s does not show", r.name)
+		}
+		if r.wrong[overlaid] > 0 {
+			t.Errorf("%s: %d of 1000 runs under the overlay went wrong; %q", r.name, r.wrong[overlaid], notes)
+		}
+		if r.wrong[patched] > 0 && r.name != "closer" {
+			t.Errorf("%s: %d of 1000 runs with the patch went wrong; %q", r.name, r.wrong[patched], notes)
+		}
+	}
+}
