@@ -49,9 +49,6 @@ func (r *resolver) order() *lockOrder {
 			}
 		}
 	}
-	if r.program == nil {
-		r.program = newProgramLocks(r.functions)
-	}
 	o.acquires = r.program.summaries(r.placements)
 	for i := range r.functions {
 		for node, held := range r.program.held[i] {

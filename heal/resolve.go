@@ -98,6 +98,7 @@ type resolver struct {
 	hoists     []Hoist
 	dropped    map[string]bool
 	decided    map[lockPair]bool // orders that have been reversed, and are not reversed back
+	known      map[string]placed // placements since begin, see placeIn
 	variables  int
 
 	program *programLocks // nil until it is wanted
@@ -119,6 +120,7 @@ func newResolver(functions []Function) *resolver {
 // begin begins without hoists.
 func (r *resolver) begin() {
 	r.functions, r.hoists, r.decided = slices.Clone(r.given), nil, map[lockPair]bool{}
+	r.known = map[string]placed{}
 	for i := range r.functions {
 		r.functions[i].Variables = maps.Clone(r.functions[i].Variables)
 	}
@@ -166,54 +168,80 @@ func (r *resolver) names(function int) []string {
 // place places all locks. What functions do with a lock in calls depends on the placements, and the placements
 // on the modes in which callees take the lock; these only become stronger.
 func (r *resolver) place() error {
+	if r.program == nil {
+		r.program = newProgramLocks(r.functions)
+	}
+	r.placers = make([]map[string]*placer, len(r.functions))
+	r.placements = make([]map[string]*Placement, len(r.functions))
 	strongest := make([]map[string]Mode, len(r.functions)) // in the function or what it calls
-	for i := range strongest {
-		strongest[i] = map[string]Mode{}
+	var work []int
+	for i, f := range r.functions {
+		r.placers[i], r.placements[i] = map[string]*placer{}, map[string]*Placement{}
+		if len(f.Variables) > 0 {
+			work = append(work, i)
+		}
 	}
-	for changed := true; changed; {
-		changed = false
-		r.placers = make([]map[string]*placer, len(r.functions))
-		r.placements = make([]map[string]*Placement, len(r.functions))
-		for i, f := range r.functions {
-			r.placers[i], r.placements[i] = map[string]*placer{}, map[string]*Placement{}
-			for _, name := range r.names(i) {
-				v := f.Variables[name]
-				v.Calls = slices.Clone(v.Calls)
-				for _, c := range f.Calls {
-					for _, callee := range c.Callees {
-						if mode := strongest[callee][name]; mode > Free {
-							v.Calls = append(v.Calls, Call{c.Node, mode})
-						}
-					}
+	var failed error
+	upwards(work, r.program.callers, func(i int) (stronger bool) {
+		raise := func(name string, mode Mode) {
+			if mode > strongest[i][name] {
+				if strongest[i] == nil {
+					strongest[i] = map[string]Mode{}
 				}
-				p, err := newPlacer(f.Graph, v)
-				if err != nil {
-					return fmt.Errorf("function %d: variable %s: %w", i, name, err)
-				}
-				r.placers[i][name], r.placements[i][name] = p, p.placement()
+				strongest[i][name], stronger = mode, true
 			}
 		}
-		for i, f := range r.functions {
-			raise := func(name string, mode Mode) {
-				if mode > strongest[i][name] {
-					strongest[i][name], changed = mode, true
-				}
+		for _, name := range r.names(i) {
+			placed, err := r.placeIn(i, name, strongest)
+			if err != nil {
+				failed = cmp.Or(failed, err)
+				return false
 			}
-			for name, p := range r.placements[i] {
-				for _, a := range p.Acquisitions {
-					raise(name, a.Mode)
-				}
+			r.placers[i][name], r.placements[i][name] = placed.placer, placed.placement
+			for _, a := range placed.placement.Acquisitions {
+				raise(name, a.Mode)
 			}
-			for _, c := range f.Calls {
-				for _, callee := range c.Callees {
-					for name, mode := range strongest[callee] {
-						raise(name, mode)
-					}
+		}
+		for _, c := range r.functions[i].Calls {
+			for _, callee := range c.Callees {
+				for name, mode := range strongest[callee] {
+					raise(name, mode)
 				}
 			}
 		}
+		return stronger
+	}, nil)
+	return failed
+}
+
+// placed is how a variable's lock is placed in a function.
+type placed struct {
+	placer    *placer
+	placement *Placement
+}
+
+// placeIn places the lock of a variable in a function, given the strongest modes in which functions take locks.
+func (r *resolver) placeIn(function int, name string, strongest []map[string]Mode) (placed, error) {
+	f := r.functions[function]
+	v := f.Variables[name]
+	v.Calls = slices.Clone(v.Calls)
+	for _, c := range f.Calls {
+		for _, callee := range c.Callees {
+			if mode := strongest[callee][name]; mode > Free {
+				v.Calls = append(v.Calls, Call{c.Node, mode})
+			}
+		}
 	}
-	return nil
+	key := fmt.Sprintf("%d %q %d %v", function, name, len(v.Holds), v.Calls)
+	if known, ok := r.known[key]; ok {
+		return known, nil
+	}
+	p, err := newPlacer(f.Graph, v)
+	if err != nil {
+		return placed{}, fmt.Errorf("function %d: variable %s: %w", function, name, err)
+	}
+	r.known[key] = placed{p, p.placement()}
+	return r.known[key], nil
 }
 
 // reverse breaks a cycle of dependencies.
