@@ -31,6 +31,11 @@ It writes what it has proved to a plan, with the lines on which nothing needs to
 recorded. $heisen test -focus and the like then leave them out, and report the same
 races.
 
+Annotations in the form of gVisor's analyzer checklocks are read: a variable with
++checklocks:mu is only safe if mu guards it. If that cannot be proved, the report
+says so, and the exit status is 66. With -annotate, $heisen infer prints a patch
+that adds such annotations for what it has proved, for git apply; it writes no plan.
+
 Nothing is run. What is proved holds for programs that have no other packages of
 the module than those named and their imports, with their tests. -focus checks
 that. Without packages, ./... is meant.
@@ -42,6 +47,7 @@ that. Without packages, ./... is meant.
 func (inv *invocation) inferPlan() (int, error) {
 	source := ssaload.Source{Tests: true}
 	file := inv.flags.String("plan", "heisen.plan", "write the plan to `file`")
+	annotate := inv.flags.Bool("annotate", false, "print a patch with annotations of what is proved, and write no plan")
 	quiet := inv.flags.Bool("q", false, "print only the number of variables")
 	inv.flags.Func("tags", "comma-separated `list` of build tags", func(list string) error {
 		source.Tags = strings.Split(list, ",")
@@ -67,6 +73,9 @@ func (inv *invocation) inferPlan() (int, error) {
 	if err != nil {
 		return Failed, err
 	}
+	if *annotate {
+		return inv.annotate(result)
+	}
 	if err := private.Replace(*file, result.Plan.Encode); err != nil {
 		return Failed, err
 	}
@@ -84,7 +93,38 @@ func (inv *invocation) inferPlan() (int, error) {
 		}
 	}
 	fmt.Fprintf(inv.Err, "%s: %s: %d of %s cannot race\n", inv.tool.Name, *file, safe, counted(len(result.Variables), "variable"))
-	return Clean, nil
+	return inv.wrongAnnotations(result)
+}
+
+// annotate prints a patch with annotations.
+func (inv *invocation) annotate(result *ownership.Result) (int, error) {
+	here, err := absolute(".")
+	if err != nil {
+		return Failed, err
+	}
+	skipped, err := result.WriteAnnotations(inv.Out)
+	for _, reason := range skipped {
+		fmt.Fprintf(inv.Err, "%s: %s\n", inv.tool.Name, place(reason, here))
+	}
+	if err != nil {
+		return Failed, err
+	}
+	return inv.wrongAnnotations(result)
+}
+
+// wrongAnnotations says how many annotations of the source do not hold.
+func (inv *invocation) wrongAnnotations(result *ownership.Result) (int, error) {
+	wrong := 0
+	for i := range result.Variables {
+		if v := &result.Variables[i]; len(v.Annotated) > 0 && !v.Safe {
+			wrong++
+		}
+	}
+	if wrong == 0 {
+		return Clean, nil
+	}
+	fmt.Fprintf(inv.Err, "%s: %s race-unsafe despite annotations\n", inv.tool.Name, counted(wrong, "variable"))
+	return Findings, nil
 }
 
 // maxReasons bounds the reasons that are printed of a variable.
@@ -105,7 +145,9 @@ func printOwners(w io.Writer, result *ownership.Result, here string) {
 			continue
 		}
 		fmt.Fprintf(w, "\t%s: race-unsafe", v.Name.Name)
-		if v.Owner.Kind != focus.Unknown {
+		if len(v.Annotated) > 0 {
+			fmt.Fprintf(w, ", annotated as guarded by %s", strings.Join(v.Annotated, " and "))
+		} else if v.Owner.Kind != focus.Unknown {
 			fmt.Fprintf(w, ", though mostly %s", v.Owner)
 		}
 		fmt.Fprintln(w)

@@ -32,4 +32,7 @@
 //	proofs.go    what holds whenever a function is called
 //	lines.go     lines of safe accesses
 //	plan.go      the plan
+//	annotations.go
+//	             comments that say what guards a variable
+//	annotate.go  a patch that adds such comments
 package ownership

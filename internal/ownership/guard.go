@@ -91,13 +91,28 @@ func (a *analysis) locksInGlobal(v *variable) []candidate {
 }
 
 // bestGuard returns the lock that is held at all accesses. If none is, it returns the one that is held at most of
-// them, at one at least, and where it is not.
+// them, at one at least, and where it is not. If annotations of the variable name locks, each of them must be held.
 //
 // Made says that it was needed for some access that the caller has made the object.
 func (a *analysis) bestGuard(v *variable, late []*access) (best focus.Guard, made bool, reasons []Reason) {
 	most := 0
 	var missing []*access
-	for _, c := range a.candidates(v, late) {
+	candidates, annotations := a.candidates(v, late), a.annotations[v.Variable]
+	if v.other != "" || v.elements {
+		annotations = nil
+	}
+	if len(annotations) > 0 {
+		candidates = slices.DeleteFunc(candidates, func(c candidate) bool {
+			return !slices.ContainsFunc(annotations, func(n annotation) bool { return n.is(c) })
+		})
+	}
+	for _, n := range annotations {
+		if !slices.ContainsFunc(candidates, n.is) {
+			return focus.Guard{}, false, []Reason{{n.Position, "no lock is known by the name " + n.lock + " here, or it is never held"}}
+		}
+	}
+	proved := 0
+	for _, c := range candidates {
 		guard := c.guard
 		held, byMaking := 0, false
 		var without []*access
@@ -118,15 +133,21 @@ func (a *analysis) bestGuard(v *variable, late []*access) (best focus.Guard, mad
 				without = append(without, access)
 			}
 		}
-		if held > most {
+		if held == len(late) {
+			if proved++; proved < len(annotations) {
+				continue
+			}
+			return guard, byMaking, nil
+		}
+		if held > most || len(annotations) > 0 {
 			most, best, missing = held, guard, without
 		}
-		if held == len(late) {
-			return best, byMaking, nil
+		if len(annotations) > 0 {
+			break
 		}
 	}
 	text := "%s without a lock"
-	if most == 0 {
+	if best == (focus.Guard{}) {
 		missing = late
 	} else {
 		text = "%s without " + best.String()

@@ -19,6 +19,8 @@ type Result struct {
 	// Variables are in the order of their names.
 	Variables []Variable
 	Notes     []ssaload.Note
+
+	analysis *analysis
 }
 
 // Variable says what guards a variable, or why nothing is known to.
@@ -27,6 +29,9 @@ type Variable struct {
 	Owner   focus.Owner
 	Safe    bool
 	Reasons []Reason // why it is not safe, each once
+	// Annotated has the locks that guard it as annotations in the source say. If it is not Safe, they are wrong, or
+	// it cannot be proved that they are right.
+	Annotated []string
 }
 
 // Analyze loads the packages of a source, and the other packages of their module that they import, and says what guards
@@ -87,7 +92,7 @@ func loadModule(ctx context.Context, source ssaload.Source) (*ssaload.Loaded, er
 }
 
 func (a *analysis) result(loaded *ssaload.Loaded) (*Result, error) {
-	r := &Result{Plan: &focus.Plan{Variables: map[focus.Variable]focus.Protection{}, Functions: map[focus.Function]focus.Properties{}, Files: map[string]focus.File{}}, Notes: loaded.Notes}
+	r := &Result{Plan: &focus.Plan{Variables: map[focus.Variable]focus.Protection{}, Functions: map[focus.Function]focus.Properties{}, Files: map[string]focus.File{}}, Notes: loaded.Notes, analysis: a}
 	for _, in := range a.packages {
 		if in.pkg.Module != nil {
 			r.Root = in.pkg.Module.Dir
@@ -107,7 +112,11 @@ func (a *analysis) result(loaded *ssaload.Loaded) (*Result, error) {
 		}
 		owner := v.owner
 		r.Plan.Variables[m.Variable] = focus.Protection{Owner: owner, Unsafe: !v.safe}
-		r.Variables = append(r.Variables, Variable{m.Variable, owner, v.safe, distinct(v.reasons)})
+		variable := Variable{Name: m.Variable, Owner: owner, Safe: v.safe, Reasons: distinct(v.reasons)}
+		for _, note := range a.annotations[m.Variable] {
+			variable.Annotated = append(variable.Annotated, note.lock)
+		}
+		r.Variables = append(r.Variables, variable)
 	}
 	reads, writes := a.lines()
 	for _, name := range a.files() {

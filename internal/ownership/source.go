@@ -27,6 +27,8 @@ type analysis struct {
 	paths     map[string]bool // import paths of the packages
 	structs   map[focus.Variable]*types.Named
 
+	annotations map[focus.Variable][]annotation
+
 	taken   map[string]bool // functions that are used other than by calling them
 	methods map[string]bool // full names of methods that can be called through interfaces
 
@@ -85,7 +87,7 @@ type function struct {
 func newAnalysis(ctx context.Context, loaded *ssaload.Loaded) (*analysis, error) {
 	a := &analysis{
 		ctx: ctx, fset: loaded.Fset, byID: map[string]*function{}, ids: map[*ssa.Function]string{}, paths: map[string]bool{},
-		structs: map[focus.Variable]*types.Named{}, taken: map[string]bool{}, methods: map[string]bool{},
+		structs: map[focus.Variable]*types.Named{}, annotations: map[focus.Variable][]annotation{}, taken: map[string]bool{}, methods: map[string]bool{},
 		classes: newClasses(), releases: map[string]classSet{}, acquires: map[string][]acquired{},
 		variables: map[memory]*variable{}, boxed: map[string]boxedType{}, captured: map[string][]carrier{},
 		racy: map[memory]Reason{}, racyKinds: map[string]bool{},
@@ -93,6 +95,7 @@ func newAnalysis(ctx context.Context, loaded *ssaload.Loaded) (*analysis, error)
 	for _, pkg := range loaded.Packages {
 		a.paths[pkg.PkgPath] = true
 		a.addTypes(pkg)
+		a.readAnnotations(pkg)
 	}
 	for _, pkg := range loaded.Packages {
 		if err := ctx.Err(); err != nil {

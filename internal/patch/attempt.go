@@ -9,6 +9,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/checker"
 	"golang.org/x/tools/go/analysis/passes/copylock"
+
+	"github.com/heisen-go/heisen/internal/textdiff"
 )
 
 // attempts returns the ways to repair a task, the plainest first: with a lock that the program uses for the variable already,
@@ -272,9 +274,9 @@ func (m *maker) currentLine(name string, line int) int {
 	if !ok {
 		return line
 	}
-	for _, p := range common(lines(m.result.old[name]), lines(now)) {
-		if p.old+1 == line {
-			return p.new + 1
+	for _, p := range textdiff.Common(m.result.old[name], now) {
+		if p.Old+1 == line {
+			return p.New + 1
 		}
 	}
 	return line
@@ -286,9 +288,9 @@ func (m *maker) originalLine(name string, line int) int {
 	if !ok {
 		return line
 	}
-	for _, p := range common(lines(m.result.old[name]), lines(now)) {
-		if p.new+1 == line {
-			return p.old + 1
+	for _, p := range textdiff.Common(m.result.old[name], now) {
+		if p.New+1 == line {
+			return p.Old + 1
 		}
 	}
 	return line

@@ -14,6 +14,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/infer"
+	"github.com/heisen-go/heisen/internal/textdiff"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -56,7 +57,7 @@ func (r *Result) WriteDiff(w io.Writer) error {
 			err = fmt.Errorf("%s is not in %s", name, r.root)
 		}
 		if err == nil {
-			err = writeDiff(w, filepath.ToSlash(rel), r.old[name], r.new[name])
+			err = textdiff.Write(w, filepath.ToSlash(rel), r.old[name], r.new[name])
 		}
 		if err != nil {
 			return fmt.Errorf("write a diff: %w", err)

@@ -1,4 +1,5 @@
-package patch
+// Package textdiff compares texts line by line.
+package textdiff
 
 import (
 	"bytes"
@@ -18,12 +19,14 @@ func lines(text []byte) [][]byte {
 	return all
 }
 
-// pair is a line that two texts have in common.
-type pair struct{ old, new int }
+// Pair is a line that two texts have in common.
+type Pair struct{ Old, New int } // numbers from 0
 
-// common returns the lines that two texts have in common, in order: those that the fewest changes leave. It
+// Common returns the lines that two texts have in common, in order: those that the fewest changes leave. It
 // implements Myers, An O(ND) Difference Algorithm and Its Variations (Algorithmica 1986).
-func common(old, changed [][]byte) (out []pair) {
+func Common(before, after []byte) []Pair { return common(lines(before), lines(after)) }
+
+func common(old, changed [][]byte) (out []Pair) {
 	n, m := len(old), len(changed)
 	reached := map[int]int{1: 0} // the furthest old line on each diagonal
 	var rounds []map[int]int
@@ -55,7 +58,7 @@ func common(old, changed [][]byte) (out []pair) {
 }
 
 // backtrack follows the shortest way back from the ends of both texts.
-func backtrack(rounds []map[int]int, n, m int) (out []pair) {
+func backtrack(rounds []map[int]int, n, m int) (out []Pair) {
 	x, y := n, m
 	for d := len(rounds) - 1; d >= 0; d-- {
 		before := rounds[d]
@@ -68,7 +71,7 @@ func backtrack(rounds []map[int]int, n, m int) (out []pair) {
 		py := px - from
 		for x > px && y > py && x > 0 && y > 0 && (d == 0 || x-1 >= startOf(px, from, k)) {
 			x, y = x-1, y-1
-			out = append(out, pair{x, y})
+			out = append(out, Pair{x, y})
 		}
 		x, y = px, py
 		if d == 0 {
@@ -89,18 +92,18 @@ func startOf(px, from, k int) int {
 	return px
 }
 
-// writeDiff writes the changes of a file in the unified format, as git apply takes them. There is no
+// Write writes the changes of a file in the unified format, as git apply takes them. There is no
 // line "diff --git": after one, git apply takes names relative to the top of the repository, and
 // below the top it silently leaves out files that are elsewhere.
-func writeDiff(w io.Writer, name string, before, after []byte) error {
+func Write(w io.Writer, name string, before, after []byte) error {
 	old, changed := lines(before), lines(after)
 	var ops []diffLine
 	i, j := 0, 0
-	emit := func(p pair) {
-		for ; i < p.old; i++ {
+	emit := func(p Pair) {
+		for ; i < p.Old; i++ {
 			ops = append(ops, diffLine{'-', old[i], i, j})
 		}
-		for ; j < p.new; j++ {
+		for ; j < p.New; j++ {
 			ops = append(ops, diffLine{'+', changed[j], i, j})
 		}
 	}
@@ -109,7 +112,7 @@ func writeDiff(w io.Writer, name string, before, after []byte) error {
 		ops = append(ops, diffLine{' ', old[i], i, j})
 		i, j = i+1, j+1
 	}
-	emit(pair{len(old), len(changed)})
+	emit(Pair{len(old), len(changed)})
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "--- a/%[1]s\n+++ b/%[1]s\n", name)
 	for at := 0; at < len(ops); {

@@ -1,4 +1,4 @@
-package patch
+package textdiff
 
 import (
 	"bytes"
@@ -39,7 +39,7 @@ func TestApply(t *testing.T) {
 				t.Fatal(err)
 			}
 			var diff bytes.Buffer
-			if err := writeDiff(&diff, name, before, after); err != nil {
+			if err := Write(&diff, name, before, after); err != nil {
 				t.Fatal(err)
 			}
 			patch := filepath.Join(t.TempDir(), "fix.patch")
