@@ -12,9 +12,9 @@ import (
 // url leads to the documentation of the analyzers, one section each.
 const url = "https://github.com/heisen-go/heisen/blob/main/docs/vet.md#"
 
-// LostUpdate returns an analyzer that reports variables that are written with a value computed from their own value, where the lock
-// that both accesses hold is released in between. With the flag atomics, it also reports an atomic Store of
-// what was computed from an atomic Load.
+// LostUpdate returns an analyzer that reports variables that are written with a value computed from their own
+// value, where the lock that both accesses hold is released in between. With the flag atomics, it also reports an
+// atomic Store of what was computed from an atomic Load.
 func LostUpdate() *analysis.Analyzer {
 	return newAnalyzer("lostupdate", `report updates under a lock that use a value from before the lock was released
 
@@ -42,9 +42,9 @@ decides by anything that it reads.`,
 		})
 }
 
-// StaleCheck returns an analyzer that reports variables that are written because of a test of them, where the lock that both accesses
-// hold is released between test and write. With the flag atomics, it also reports an atomic Store that a test
-// of an atomic Load decides on.
+// StaleCheck returns an analyzer that reports variables that are written because of a test of them, where the lock
+// that both accesses hold is released between test and write. With the flag atomics, it also reports an atomic
+// Store that a test of an atomic Load decides on.
 func StaleCheck() *analysis.Analyzer {
 	return newAnalyzer("stalecheck", `report writes under a lock that rest on a test from before the lock was released
 

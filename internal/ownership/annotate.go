@@ -21,16 +21,26 @@ import (
 )
 
 // WriteAnnotations writes a patch that adds annotations to the source: to fields and package-level variables
-// which lock guards them, or that they are atomic, and to functions which locks their callers hold for that. The format is
-// that of git apply, with names relative to Root. What is annotated already stays as it is. Skipped says what would have to
-// be annotated but cannot be, with the reason.
+// which lock guards them, or that they are atomic, and to functions which locks their callers hold for that. The
+// format is that of git apply, with names relative to Root. What is annotated already stays as it is. Skipped says
+// what would have to be annotated but cannot be, with the reason.
 func (r *Result) WriteAnnotations(w io.Writer) (skipped []Reason, err error) {
 	n := &annotator{a: r.analysis, notes: map[string]map[int]note{}, needs: map[*function]map[string]bool{}, known: map[string]bool{}}
+	generated := map[string]bool{}
 	for _, in := range r.analysis.packages {
 		declarations(in.pkg, n.variable)
+		for _, file := range in.pkg.Syntax {
+			if ast.IsGenerated(file) {
+				generated[n.a.position(file.Package).File] = true
+			}
+		}
 	}
 	n.functions()
 	for _, name := range slices.Sorted(maps.Keys(n.notes)) {
+		if generated[name] {
+			n.skipped = append(n.skipped, Reason{Position{name, 1}, "nothing has an annotation in this file, because it is generated"})
+			continue
+		}
 		before, err := os.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("annotate: %w", err)

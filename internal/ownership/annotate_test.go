@@ -17,14 +17,11 @@ var update = flag.Bool("update", false, "write the golden files")
 func TestAnnotations(t *testing.T) {
 	const golden = "testdata/annotate.golden"
 	dir := t.TempDir()
-	source, err := os.ReadFile("testdata/annotate/main.go")
-	if err != nil {
+	if err := os.CopyFS(dir, os.DirFS("testdata/annotate")); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"main.go": string(source), "go.mod": "module example.com/annotate\n\ngo 1.25\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/annotate\n\ngo 1.25\n"), 0o666); err != nil {
+		t.Fatal(err)
 	}
 	annotate := func() (patch []byte, skipped string, owners map[string]string) {
 		_, r := analyze(t, dir)

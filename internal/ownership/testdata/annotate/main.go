@@ -101,6 +101,7 @@ func main() {
 			shared.count()
 			sum(shared.read())
 			one.work()
+			bump()
 		})
 	}
 	working.Wait()
