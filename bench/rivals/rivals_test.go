@@ -199,8 +199,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestMeasure runs tools on a program with a bug that each of them, but go test, reports in its first runs, and
-// on its fixed twin, in which none does.
+// TestMeasure runs tools on a program with a bug that some of them report in every run, and the others in none, and
+// on its fixed twin, in which none reports anything.
 func TestMeasure(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds and runs programs")
@@ -210,7 +210,7 @@ func TestMeasure(t *testing.T) {
 		tools          string
 		found          []string
 	}{
-		{"mutex", "^TestSession$", "test,go-deadlock,detect", []string{"go-deadlock", "detect"}},
+		{"mutex", "^TestTransfer$", "go-deadlock,detect", []string{"go-deadlock", "detect"}},
 		{"channel", "^TestFetch$", "test,goleak,heisen", []string{"goleak"}},
 		{"datarace", "^TestErrors$", "race,predict,fuzz", []string{"race", "predict", "fuzz"}},
 	} {
