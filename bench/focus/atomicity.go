@@ -9,12 +9,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomicity"
 	"github.com/heisen-go/heisen/bench/markdown"
+	"github.com/heisen-go/heisen/bench/measure"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/trace"
 )
@@ -93,9 +92,9 @@ func (c *checked) measure(file string, count int) error {
 				}
 				d = blocks
 			}
-			before := processorTime()
-			_, err := heisen.Run(context.Background(), &source{records: records}, d)
-			seconds := (processorTime() - before).Seconds()
+			before := measure.ProcessorTime()
+			_, err := heisen.Run(context.Background(), heisen.Slice(records), d)
+			seconds := (measure.ProcessorTime() - before).Seconds()
 			if err != nil && !errors.Is(err, atomicity.ErrDropped) {
 				return err
 			}
@@ -132,7 +131,7 @@ func (c *checked) discover(records []heisen.Record) (violated map[heisen.Site]bo
 	if err != nil {
 		return nil, err
 	}
-	_, err = heisen.Run(context.Background(), &source{records: records}, d)
+	_, err = heisen.Run(context.Background(), heisen.Slice(records), d)
 	if err != nil && !errors.Is(err, atomicity.ErrDropped) && !errors.Is(err, lockset.ErrEvicted) {
 		return nil, err
 	}
@@ -144,19 +143,6 @@ func (c *checked) discover(records []heisen.Record) (violated map[heisen.Site]bo
 		}
 	}
 	return violated, nil
-}
-
-// source delivers records from memory.
-type source struct{ records []heisen.Record }
-
-// Next implements heisen.Source.
-func (s *source) Next(batch []heisen.Record) (int, error) {
-	if len(s.records) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(batch, s.records)
-	s.records = s.records[n:]
-	return n, nil
 }
 
 func readTrace(file string) (records []heisen.Record, err error) {
@@ -175,15 +161,6 @@ func readTrace(file string) (records []heisen.Record, err error) {
 			return nil, err
 		}
 	}
-}
-
-// processorTime returns the processor time of this process so far.
-func processorTime() time.Duration {
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		panic(err) // the arguments are right
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 func printAtomicity(w io.Writer, rows []*checked) error {

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/measure"
 	"github.com/heisen-go/heisen/internal/cli"
 	"github.com/heisen-go/heisen/internal/fold"
 	"github.com/heisen-go/heisen/internal/recorder"
@@ -109,12 +110,8 @@ func (a *analysis) consume(listener *recorder.Listener, detectors string) error 
 
 // write adds the cost of the analyzer itself and writes the analysis to a file.
 func (a *analysis) write(path string) error {
-	var usage syscall.Rusage
-	err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
-	if err != nil {
-		return err
-	}
-	a.CPU = float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e9
+	a.CPU = measure.ProcessorTime().Seconds()
+	var err error
 	if a.Memory, err = peak(); err != nil {
 		return err
 	}

@@ -48,6 +48,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/maximal"
+	"github.com/heisen-go/heisen/bench/measure"
 	"github.com/heisen-go/heisen/bench/workload"
 	"github.com/heisen-go/heisen/mcm/order"
 )
@@ -158,18 +159,18 @@ func formula(name, how string, f *maximal.Formula, solver func(...order.Option) 
 	var conflicts, props int64
 	var atoms, clauses int
 	for _, p := range pairs {
-		start := cpu()
+		start := measure.ProcessorTime()
 		s, err := solver()
 		if err != nil {
 			return nil, 0, err
 		}
-		begun := cpu()
+		begun := measure.ProcessorTime()
 		before := s.Stats()
 		v, err := s.Solve(context.Background(), f.Race(p[0], p[1]), nil)
 		if err != nil {
 			return nil, 0, err
 		}
-		d := cpu() - begun
+		d := measure.ProcessorTime() - begun
 		adding += begun - start
 		fresh += d
 		most = max(most, d)
@@ -184,7 +185,7 @@ func formula(name, how string, f *maximal.Formula, solver func(...order.Option) 
 	if err != nil {
 		return nil, 0, err
 	}
-	start := cpu()
+	start := measure.ProcessorTime()
 	for i, p := range pairs {
 		v, err := s.Solve(context.Background(), f.Race(p[0], p[1]), nil)
 		if err != nil {
@@ -194,7 +195,7 @@ func formula(name, how string, f *maximal.Formula, solver func(...order.Option) 
 			return nil, 0, fmt.Errorf("%s, records %v: %v from a new solver, %v from a shared one", name, p, verdicts[i], v)
 		}
 	}
-	shared = cpu() - start
+	shared = measure.ProcessorTime() - start
 	n := time.Duration(len(pairs))
 	fmt.Printf("%-14s %-8s %8d %8d %4d %4d %4d %9.2f %9.3f %9.3f %9.3f %9d %9d", name, how, clauses, atoms,
 		count[order.Sat], count[order.Unsat], count[order.Unknown],
@@ -278,14 +279,5 @@ func (o *other) run(text string, timeout time.Duration) (time.Duration, string, 
 }
 
 var overReals = strings.NewReplacer("QF_IDL", "QF_RDL", " Int)", " Real)")
-
-// cpu returns the CPU time of this process, including garbage collection.
-func cpu() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

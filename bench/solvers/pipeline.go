@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/measure"
 	"github.com/heisen-go/heisen/mcm"
 	"github.com/heisen-go/heisen/trace"
 )
@@ -16,7 +17,7 @@ import (
 // query.
 func pipeline(out io.Writer, name string, threads int, records []heisen.Record, most int, times []time.Duration) error {
 	before := heap()
-	start := cpu()
+	start := measure.ProcessorTime()
 	m, err := mcm.NewModel(mcm.Window{Records: records})
 	if err != nil {
 		return err
@@ -28,18 +29,18 @@ func pipeline(out io.Writer, name string, threads int, records []heisen.Record, 
 	var longest time.Duration
 	queried := min(most, len(pairs))
 	for k := range queried {
-		begun := cpu()
+		begun := measure.ProcessorTime()
 		p := pairs[k*len(pairs)/queried]
 		if _, _, err := m.Race(context.Background(), p[0], p[1]); err != nil {
 			return fmt.Errorf("%s, records %v: %w", name, p, err)
 		}
-		longest = max(longest, cpu()-begun)
+		longest = max(longest, measure.ProcessorTime()-begun)
 	}
-	took := cpu() - start
+	took := measure.ProcessorTime() - start
 	each := took / time.Duration(max(queried, 1))
 	held := heap() - before
 	runtime.KeepAlive(m)
-	start = cpu()
+	start = measure.ProcessorTime()
 	d, err := mcm.NewDetector(mcm.WithWindows(len(records), 0))
 	if err != nil {
 		return err
@@ -48,7 +49,7 @@ func pipeline(out io.Writer, name string, threads int, records []heisen.Record, 
 	if err := d.Flush(); err != nil {
 		return err
 	}
-	detected := cpu() - start
+	detected := measure.ProcessorTime() - start
 	fmt.Fprintf(out, "%-14s %7d %7d %s | %9.1f %9.1f %9.1f %7.1f | %6d %4d %9.1f", name, threads, len(pairs), stages(m.Stats()),
 		ms(took), 1000*ms(each), ms(longest), float64(held)/1e6, d.Stats().Queries, d.Stats().Unknown, ms(detected))
 	for _, t := range times {
@@ -97,7 +98,7 @@ func one(file string) error {
 	batch := make([]heisen.Record, 4096)
 	for {
 		n, err := r.Next(batch)
-		start := cpu()
+		start := measure.ProcessorTime()
 		if d == nil {
 			var wrong error
 			if d, wrong = mcm.NewDetector(mcm.WithSymbols(r.Symbols())); wrong != nil {
@@ -105,7 +106,7 @@ func one(file string) error {
 			}
 		}
 		d.HandleRecords(batch[:n])
-		took += cpu() - start
+		took += measure.ProcessorTime() - start
 		if err == io.EOF {
 			break
 		}
@@ -113,11 +114,11 @@ func one(file string) error {
 			return err
 		}
 	}
-	start := cpu()
+	start := measure.ProcessorTime()
 	if err := d.Flush(); err != nil {
 		return err
 	}
-	took += cpu() - start
+	took += measure.ProcessorTime() - start
 	s := d.Stats()
 	fmt.Printf("%-24s %9d %7d %6d %9d %s | %8.2f %9.0f\n", name(file), s.Events, s.Windows, s.Races+s.Deadlocks+s.Violations,
 		s.Queries, stages(s.Stats), took.Seconds(), float64(s.Events)/took.Seconds())
