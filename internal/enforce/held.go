@@ -1,0 +1,239 @@
+package enforce
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/heisen-go/heisen/heal"
+)
+
+// waiting is what a function needs that may wait.
+const waiting = ""
+
+// endKey names an access after which the lock is not held any more for an earlier one.
+type endKey struct {
+	function int
+	variable string
+	node     int
+}
+
+// reason is a reason for which a lock is held: an access, or a hold.
+type reason struct {
+	variable string
+	access   int // -1 for a hold
+	hold     int // -1 for an access
+}
+
+// findHeld finds the locks that may be held in each step.
+func (plan *Plan) findHeld() {
+	plan.held = make([]map[int]map[string]bool, len(plan.functions))
+	plan.before = make([][]map[reason]bool, len(plan.functions))
+	plan.ends = map[endKey]bool{}
+	for i, u := range plan.p.units {
+		flow := u.flow
+		if len(plan.result.Placements[i]) == 0 {
+			continue
+		}
+		acquired := map[int][]reason{}
+		released := map[[2]int]map[reason]bool{}
+		accessOf := map[[2]any]bool{}
+		for name, pl := range plan.result.Placements[i] {
+			for _, a := range pl.Acquisitions {
+				r := reason{name, a.Node, -1}
+				if a.Hold >= 0 {
+					r = reason{name, -1, a.Hold}
+				} else {
+					accessOf[[2]any{name, a.Node}] = true
+				}
+				acquired[a.Node] = append(acquired[a.Node], r)
+			}
+			for _, rel := range pl.Releases {
+				if rel.Left > heal.Free {
+					continue
+				}
+				key := [2]int{rel.From, rel.To}
+				if released[key] == nil {
+					released[key] = map[reason]bool{}
+				}
+				released[key][reason{name, rel.Access, rel.Hold}] = true
+			}
+		}
+		for name, pl := range plan.result.Placements[i] {
+			for _, rel := range pl.Releases {
+				// An access that acquires nothing ends the reason of an earlier one.
+				if rel.Access >= 0 && rel.Access != rel.From && !accessOf[[2]any{name, rel.From}] && plan.accesses(i, name, rel.From) {
+					plan.ends[endKey{i, name, rel.From}] = true
+				}
+			}
+		}
+		before := make([]map[reason]bool, len(flow.steps))
+		for n := range before {
+			before[n] = map[reason]bool{}
+		}
+		inside := func(n int) map[reason]bool {
+			at := maps.Clone(before[n])
+			for _, r := range acquired[n] {
+				if r.hold < 0 {
+					maps.DeleteFunc(at, func(o reason, _ bool) bool { return o.variable == r.variable && o.hold < 0 })
+				}
+				at[r] = true
+			}
+			return at
+		}
+		for changed := true; changed; {
+			changed = false
+			for n := range flow.steps {
+				at := inside(n)
+				for _, next := range flow.succs[n] {
+					for r := range at {
+						if !released[[2]int{n, next}][r] && !before[next][r] {
+							before[next][r], changed = true, true
+						}
+					}
+				}
+			}
+		}
+		plan.held[i], plan.before[i] = map[int]map[string]bool{}, before
+		for n := range flow.steps {
+			names := map[string]bool{}
+			for r := range inside(n) {
+				names[r.variable] = true
+			}
+			plan.held[i][n] = names
+		}
+	}
+}
+
+// accesses reports whether a node is an access to a variable.
+func (plan *Plan) accesses(function int, name string, node int) bool {
+	return slices.ContainsFunc(plan.functions[function].Variables[name].Accesses, func(a heal.Access) bool { return a.Node == node })
+}
+
+// findNeeds finds the locks that each function may acquire, itself or in calls, and which may wait.
+func (plan *Plan) findNeeds() {
+	plan.needs = make([]map[string]bool, len(plan.functions))
+	for i := range plan.needs {
+		plan.needs[i] = map[string]bool{}
+		for name, pl := range plan.result.Placements[i] {
+			if len(pl.Acquisitions) > 0 {
+				plan.needs[i][name] = true
+			}
+		}
+		if i >= len(plan.p.units) {
+			continue
+		}
+		for _, s := range plan.p.units[i].flow.steps {
+			if s.waits || plan.stallsAt(s) || slices.ContainsFunc(s.calls, func(c *call) bool { return c.waits }) {
+				plan.needs[i][waiting] = true
+			}
+		}
+	}
+	plan.upwards(plan.needs)
+}
+
+// upwards adds what each function has to the functions that may call it.
+func (plan *Plan) upwards(all []map[string]bool) {
+	var work []int
+	for i := range all {
+		if len(all[i]) > 0 {
+			work = append(work, i)
+		}
+	}
+	for len(work) > 0 {
+		at := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, caller := range plan.p.callers[at] {
+			before := len(all[caller])
+			maps.Copy(all[caller], all[at])
+			if len(all[caller]) > before {
+				work = append(work, caller)
+			}
+		}
+	}
+}
+
+// findPassed finds the locks that callers may hold, through calls that pass on what they hold.
+func (plan *Plan) findPassed() {
+	plan.passed = make([]map[string]bool, len(plan.functions))
+	for i := range plan.passed {
+		plan.passed[i] = map[string]bool{}
+	}
+	work := slices.Clone(plan.p.units)
+	for len(work) > 0 {
+		u := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, s := range u.flow.steps {
+			if len(plan.held[u.number][s.id])+len(plan.passed[u.number]) == 0 {
+				continue
+			}
+			for _, c := range s.calls {
+				if c.callee == nil {
+					continue
+				}
+				to := plan.passed[c.callee.number]
+				before := len(to)
+				maps.Copy(to, plan.all(u.number, s.id))
+				if len(to) > before {
+					work = append(work, c.callee)
+				}
+			}
+		}
+	}
+}
+
+// all returns the locks that may be held in a step, also by callers.
+func (plan *Plan) all(function, node int) map[string]bool {
+	all := map[string]bool{}
+	maps.Copy(all, plan.held[function][node])
+	maps.Copy(all, plan.passed[function])
+	return all
+}
+
+// threaded reports whether a function must be told what its callers hold.
+func (plan *Plan) threaded(function int) bool {
+	if len(plan.passed[function]) == 0 {
+		return false
+	}
+	if plan.needs[function][waiting] {
+		return true
+	}
+	for name := range plan.passed[function] {
+		if plan.needs[function][name] {
+			return true
+		}
+	}
+	return false
+}
+
+// stallsAt reports whether a step acquires a lock of the program whose holder may wait.
+func (plan *Plan) stallsAt(s *step) bool {
+	return s.lock != nil && !s.lock.release && !s.lock.try && plan.stalls[s.lock.name]
+}
+
+// waitsIn reports whether a step may wait, other than in calls of functions that are told what is held.
+func (plan *Plan) waitsIn(s *step) bool {
+	return s.waits || slices.ContainsFunc(s.calls, plan.waitsCall)
+}
+
+// uses reports whether a step accesses a variable itself.
+func (plan *Plan) uses(function int, name string, node int) bool {
+	return slices.ContainsFunc(plan.p.units[function].flow.steps[node].accesses, func(a access) bool { return a.variable == name && !a.made })
+}
+
+// touched returns the variables with operations before a step.
+func (plan *Plan) touched(function, node int) map[string]bool {
+	out := map[string]bool{}
+	for name, pl := range plan.result.Placements[function] {
+		for _, a := range pl.Acquisitions {
+			if a.Node == node {
+				out[name] = true
+			}
+		}
+		for _, r := range pl.Releases {
+			if r.To == node {
+				out[name] = true
+			}
+		}
+	}
+	return out
+}

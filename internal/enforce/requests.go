@@ -1,0 +1,192 @@
+package enforce
+
+import (
+	"cmp"
+	"go/ast"
+	"go/token"
+	"slices"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/heal"
+)
+
+// request is a variable whose pairs are to be atomic.
+type request struct {
+	name  string
+	pairs map[int][]heal.Pair  // by function
+	whole map[int]map[int]bool // nodes with a pair within; whether it is exclusive
+	calls map[int]map[int]bool // nodes with calls that count as accesses; whether they write
+}
+
+// request finds the pairs of a variable in the source.
+func (p *Program) request(v heal.ProfiledVariable) (*request, *Refusal) {
+	if at, ok := p.addressed[v.Name]; ok {
+		return nil, p.refusal(v.Name, at, "its address is taken")
+	}
+	r := &request{name: v.Name, pairs: map[int][]heal.Pair{}, whole: map[int]map[int]bool{}, calls: map[int]map[int]bool{}}
+	found := false
+	for _, pair := range v.Pairs {
+		for _, u := range p.units {
+			if u.file.name != pair.First.File || u.file.name != pair.Second.File {
+				continue
+			}
+			first, second := p.stepsAt(u, v.Name, pair.First), p.stepsAt(u, v.Name, pair.Second)
+			for _, a := range first {
+				for _, b := range second {
+					p.addPair(r, u, a, b, pair)
+					found = true
+				}
+			}
+		}
+	}
+	if !found {
+		return nil, p.refusal(v.Name, token.NoPos, "the source has none of its atomic pairs")
+	}
+	return r, nil
+}
+
+// stepsAt returns the steps of a function that access a variable at a location, themselves or in calls.
+func (p *Program) stepsAt(u *unit, variable string, at heal.Location) (out []*step) {
+	for _, s := range u.flow.steps {
+		on := slices.ContainsFunc(s.parts, func(n ast.Node) bool {
+			first, last := p.lines(n)
+			return first <= at.Line && at.Line <= last
+		})
+		if !on {
+			continue
+		}
+		switch at.Op {
+		case heisen.Read, heisen.Write:
+			if slices.ContainsFunc(s.accesses, func(a access) bool {
+				return a.variable == variable && !a.made && a.write == (at.Op == heisen.Write)
+			}) {
+				out = append(out, s)
+			}
+		default:
+			if slices.ContainsFunc(s.calls, func(c *call) bool { return p.reaches(c, variable) > untouched }) {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// reaching is how a function accesses a variable, itself or in calls.
+type reaching uint8
+
+const (
+	untouched reaching = iota
+	reads
+	writes
+)
+
+// reaches says how a call accesses a variable.
+func (p *Program) reaches(c *call, variable string) (r reaching) {
+	all, ok := p.reach[variable]
+	if !ok {
+		all = p.reaching(variable)
+		p.reach[variable] = all
+	}
+	for _, target := range c.targets {
+		r = max(r, all[target])
+	}
+	return r
+}
+
+// reaching says how each function and group accesses a variable.
+func (p *Program) reaching(variable string) []reaching {
+	out := make([]reaching, len(p.callers))
+	var work []int
+	for i, u := range p.units {
+		if write, ok := u.direct[variable]; ok {
+			out[i], work = reads, append(work, i)
+			if write {
+				out[i] = writes
+			}
+		}
+	}
+	for len(work) > 0 {
+		at := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, caller := range p.callers[at] {
+			if out[at] > out[caller] {
+				out[caller] = out[at]
+				work = append(work, caller)
+			}
+		}
+	}
+	return out
+}
+
+// reachable removes the pairs of which the second access cannot follow the first one in one call. It reports whether
+// any is left.
+func (p *Program) reachable(r *request) (lies bool, err error) {
+	for number := range r.pairs {
+		f, _, err := p.function(p.units[number], []*request{r})
+		if err != nil {
+			return false, err
+		}
+		placed, err := heal.Place(f.Graph, f.Variables[r.name])
+		if err != nil {
+			return false, err
+		}
+		r.pairs[number] = slices.DeleteFunc(r.pairs[number], func(pair heal.Pair) bool {
+			return slices.ContainsFunc(placed.Unreachable, func(u heal.Pair) bool { return u.First == pair.First && u.Second == pair.Second })
+		})
+		slices.SortFunc(r.pairs[number], func(a, b heal.Pair) int {
+			return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Second, b.Second), cmp.Compare(a.Mode, b.Mode))
+		})
+		r.pairs[number] = slices.CompactFunc(r.pairs[number], func(a, b heal.Pair) bool { return a.First == b.First && a.Second == b.Second })
+		if len(r.pairs[number]) == 0 {
+			delete(r.pairs, number)
+		}
+	}
+	return len(r.pairs)+len(r.whole) > 0, nil
+}
+
+// addPair adds a pair of two steps.
+func (p *Program) addPair(r *request, u *unit, a, b *step, pair heal.ProfiledPair) {
+	for _, end := range []struct {
+		s  *step
+		op heisen.Op
+	}{{a, pair.First.Op}, {b, pair.Second.Op}} {
+		if end.op == heisen.Read || end.op == heisen.Write {
+			continue
+		}
+		if r.calls[u.number] == nil {
+			r.calls[u.number] = map[int]bool{}
+		}
+		for _, c := range end.s.calls {
+			if how := p.reaches(c, r.name); how > untouched {
+				r.calls[u.number][end.s.id] = r.calls[u.number][end.s.id] || how == writes
+			}
+		}
+	}
+	if a == b && within(a, r.name, pair.First.Op, pair.Second.Op) {
+		if r.whole[u.number] == nil {
+			r.whole[u.number] = map[int]bool{}
+		}
+		r.whole[u.number][a.id] = r.whole[u.number][a.id] || pair.Mode == heal.Exclusive
+		return
+	}
+	r.pairs[u.number] = append(r.pairs[u.number], heal.Pair{First: a.id, Second: b.id, Mode: pair.Mode})
+}
+
+// within reports whether two accesses of one step come one after the other in it, rather than in a loop.
+func within(s *step, variable string, first, second heisen.Op) bool {
+	count := map[bool]int{}
+	for _, a := range s.accesses {
+		if a.variable == variable && !a.made {
+			count[a.write]++
+		}
+	}
+	switch {
+	case first == heisen.Read && second == heisen.Write:
+		return true
+	case first == heisen.Write && second == heisen.Read:
+		return count[true] > 1 || count[false] > 1
+	case first == second && (first == heisen.Read || first == heisen.Write):
+		return count[first == heisen.Write] > 1
+	}
+	return len(s.calls) > 1
+}
