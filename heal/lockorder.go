@@ -36,7 +36,6 @@ type lockOrder struct {
 	dependencies []dependency
 	written      map[string]bool   // locks of the program that are acquired exclusively somewhere
 	wants        map[heldLock]bits // locks of the program that are wanted while a lock is held
-	acquires     []bits            // by function: the locks that it and its callees acquire, by their numbers in programLocks
 }
 
 // order finds the dependencies of all functions.
@@ -49,7 +48,7 @@ func (r *resolver) order() *lockOrder {
 			}
 		}
 	}
-	o.acquires = r.program.summaries(r.placements)
+	r.program.place(r.placements)
 	for i := range r.functions {
 		for node, held := range r.program.held[i] {
 			o.node(r, i, node, held)
@@ -135,7 +134,7 @@ func (o *lockOrder) node(r *resolver, function, node int, held map[hold]bool) {
 	for _, c := range f.Calls {
 		if c.Node == node {
 			for _, callee := range c.Callees {
-				called.merge(o.acquires[callee])
+				called.merge(r.program.acquires[callee])
 			}
 		}
 	}

@@ -12,8 +12,11 @@ type programLocks struct {
 	functions []Function
 	callers   [][]int // by function, each once
 	numbers   map[heldLock]int
-	locks     []heldLock // by number; also the inserted ones
+	locks     []heldLock // by number: first the inserted ones, and from the next word of a set on, those of the program
 	inserted  bits       // numbers of inserted locks
+	acquires  []bits     // by function: the locks that it and its callees acquire; see place
+
+	insertedWords int // of a set
 
 	// held has, for each function and node, the locks that a thread may hold when it comes there, and that it has
 	// acquired in the function. A function that has none may have no nodes here.
@@ -74,14 +77,18 @@ func newProgramLocks(functions []Function) *programLocks {
 		functions: functions, callers: make([][]int, len(functions)), numbers: map[heldLock]int{},
 		held: make([][]map[hold]bool, len(functions)), leaves: make([]map[heldLock]bool, len(functions)),
 	}
-	for i, f := range functions {
-		for _, op := range f.Locks {
-			p.number(ofProgram(op.Lock, op.Mode))
-		}
+	for _, f := range functions {
 		for _, name := range slices.Sorted(maps.Keys(f.Variables)) {
 			for mode := Shared; mode <= Exclusive; mode++ {
 				p.number(inserted(name, mode))
 			}
+		}
+	}
+	p.insertedWords = (len(p.locks) + 63) / 64
+	p.locks = append(p.locks, make([]heldLock, 64*p.insertedWords-len(p.locks))...)
+	for i, f := range functions {
+		for _, op := range f.Locks {
+			p.number(ofProgram(op.Lock, op.Mode))
 		}
 		for _, c := range f.Calls {
 			for _, callee := range c.Callees {
@@ -98,6 +105,17 @@ func newProgramLocks(functions []Function) *programLocks {
 			p.inserted.add(n)
 		}
 	}
+	p.acquires = make([]bits, len(functions))
+	for i := range p.acquires {
+		p.acquires[i] = p.none()
+	}
+	p.propagate(p.insertedWords, len(p.inserted), func(i int, add func(heldLock)) {
+		for _, op := range functions[i].Locks {
+			if !op.Release && !op.Try {
+				add(ofProgram(op.Lock, op.Mode))
+			}
+		}
+	})
 	var work []int
 	for i, f := range functions {
 		p.leaves[i] = map[heldLock]bool{}
@@ -123,14 +141,14 @@ func newProgramLocks(functions []Function) *programLocks {
 // upwards calls visit for the functions of a list, and for the callers of each for which it is true, until it is false
 // for all. pass, if it is not nil, is called instead of visit for a caller.
 func upwards(work []int, callers [][]int, visit func(int) bool, pass func(from, to int) bool) {
-	queued := map[int]bool{}
+	queued := make([]bool, len(callers))
 	for _, i := range work {
 		queued[i] = true
 	}
 	for len(work) > 0 {
 		i := work[len(work)-1]
 		work = work[:len(work)-1]
-		delete(queued, i)
+		queued[i] = false
 		if visit != nil && !visit(i) {
 			continue
 		}
@@ -217,31 +235,33 @@ func (p *programLocks) through(function, node int, before map[hold]bool) map[hol
 	return after
 }
 
-// summaries returns the locks that each function acquires, itself or in calls, if inserted locks are placed so.
-func (p *programLocks) summaries(placements []map[string]*Placement) []bits {
-	all := make([]bits, len(p.functions))
-	words := (len(p.locks) + 63) / 64
-	store := make([]uint64, len(all)*words)
-	var work []int
-	for i, f := range p.functions {
-		all[i] = store[i*words : (i+1)*words]
-		some := false
+// place sets the inserted locks in acquires, if they are placed so.
+func (p *programLocks) place(placements []map[string]*Placement) {
+	p.propagate(0, p.insertedWords, func(i int, add func(heldLock)) {
 		for name, placed := range placements[i] {
 			for _, a := range placed.Acquisitions {
-				all[i].add(p.number(inserted(name, a.Mode)))
-				some = true
+				add(inserted(name, a.Mode))
 			}
 		}
-		for _, op := range f.Locks {
-			if !op.Release && !op.Try {
-				all[i].add(p.number(ofProgram(op.Lock, op.Mode)))
-				some = true
-			}
-		}
+	})
+}
+
+// propagate computes some words of acquires anew. own adds the locks that a function acquires itself.
+func (p *programLocks) propagate(first, end int, own func(function int, add func(heldLock))) {
+	var work []int
+	for i := range p.functions {
+		part := p.acquires[i][first:end]
+		clear(part)
+		some := false
+		own(i, func(l heldLock) {
+			p.acquires[i].add(p.number(l))
+			some = true
+		})
 		if some {
 			work = append(work, i)
 		}
 	}
-	upwards(work, p.callers, nil, func(from, to int) bool { return all[to].merge(all[from]) })
-	return all
+	upwards(work, p.callers, nil, func(from, to int) bool {
+		return p.acquires[to][first:end].merge(p.acquires[from][first:end])
+	})
 }

@@ -100,6 +100,7 @@ type resolver struct {
 	decided    map[lockPair]bool // orders that have been reversed, and are not reversed back
 	known      map[string]placed // placements since begin, see placeIn
 	variables  int
+	numbers    map[string]int // of the variables
 
 	program *programLocks // nil until it is wanted
 }
@@ -112,7 +113,10 @@ func newResolver(functions []Function) *resolver {
 			all[name] = true
 		}
 	}
-	r.variables = len(all)
+	r.variables, r.numbers = len(all), map[string]int{}
+	for i, name := range slices.Sorted(maps.Keys(all)) {
+		r.numbers[name] = i
+	}
 	r.begin()
 	return r
 }
@@ -173,7 +177,7 @@ func (r *resolver) place() error {
 	}
 	r.placers = make([]map[string]*placer, len(r.functions))
 	r.placements = make([]map[string]*Placement, len(r.functions))
-	strongest := make([]map[string]Mode, len(r.functions)) // in the function or what it calls
+	modes := newStrongest(len(r.functions), r.variables)
 	var work []int
 	for i, f := range r.functions {
 		r.placers[i], r.placements[i] = map[string]*placer{}, map[string]*Placement{}
@@ -182,36 +186,59 @@ func (r *resolver) place() error {
 		}
 	}
 	var failed error
-	upwards(work, r.program.callers, func(i int) (stronger bool) {
-		raise := func(name string, mode Mode) {
-			if mode > strongest[i][name] {
-				if strongest[i] == nil {
-					strongest[i] = map[string]Mode{}
-				}
-				strongest[i][name], stronger = mode, true
-			}
-		}
+	upwards(work, r.program.callers, func(i int) bool {
 		for _, name := range r.names(i) {
-			placed, err := r.placeIn(i, name, strongest)
+			placed, err := r.placeIn(i, name, modes)
 			if err != nil {
 				failed = cmp.Or(failed, err)
 				return false
 			}
 			r.placers[i][name], r.placements[i][name] = placed.placer, placed.placement
 			for _, a := range placed.placement.Acquisitions {
-				raise(name, a.Mode)
+				modes.raise(i, r.numbers[name], a.Mode)
 			}
 		}
-		for _, c := range r.functions[i].Calls {
-			for _, callee := range c.Callees {
-				for name, mode := range strongest[callee] {
-					raise(name, mode)
-				}
-			}
-		}
-		return stronger
-	}, nil)
+		return modes.news(i)
+	}, func(from, to int) bool {
+		modes.merge(from, to)
+		return modes.changed[to] || len(r.functions[to].Variables) > 0
+	})
 	return failed
+}
+
+// strongest has the strongest mode in which each function, or what it calls, takes the lock of each variable.
+type strongest struct {
+	modes     []Mode // by function, and then by variable
+	variables int
+	changed   []bool // functions whose modes have changed since news was called
+}
+
+func newStrongest(functions, variables int) *strongest {
+	return &strongest{make([]Mode, functions*variables), variables, make([]bool, functions)}
+}
+
+func (s *strongest) of(function int) []Mode {
+	return s.modes[function*s.variables : (function+1)*s.variables]
+}
+
+func (s *strongest) raise(function, variable int, mode Mode) {
+	if of := s.of(function); mode > of[variable] {
+		of[variable], s.changed[function] = mode, true
+	}
+}
+
+// merge gives a caller the modes of a function.
+func (s *strongest) merge(from, to int) {
+	for variable, mode := range s.of(from) {
+		s.raise(to, variable, mode)
+	}
+}
+
+// news reports whether the modes of a function have changed since it was last asked about.
+func (s *strongest) news(function int) bool {
+	was := s.changed[function]
+	s.changed[function] = false
+	return was
 }
 
 // placed is how a variable's lock is placed in a function.
@@ -221,13 +248,13 @@ type placed struct {
 }
 
 // placeIn places the lock of a variable in a function, given the strongest modes in which functions take locks.
-func (r *resolver) placeIn(function int, name string, strongest []map[string]Mode) (placed, error) {
+func (r *resolver) placeIn(function int, name string, modes *strongest) (placed, error) {
 	f := r.functions[function]
 	v := f.Variables[name]
 	v.Calls = slices.Clone(v.Calls)
 	for _, c := range f.Calls {
 		for _, callee := range c.Callees {
-			if mode := strongest[callee][name]; mode > Free {
+			if mode := modes.of(callee)[r.numbers[name]]; mode > Free {
 				v.Calls = append(v.Calls, Call{c.Node, mode})
 			}
 		}
