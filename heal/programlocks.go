@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// programLocks is what functions do with the locks of the program, which does not depend on the inserted locks.
+// programLocks is what functions do with the locks of the program, which does not depend on where locks are inserted,
+// and which inserted locks they acquire, which does.
 type programLocks struct {
 	functions []Function
 	callers   [][]int // by function, each once
