@@ -78,7 +78,7 @@ func (p *parser) schedule() (s Schedule, err error) {
 		}
 		seen[key] = true
 		switch {
-		case (key == "virtual" || key == "stop") && version != laterVersion:
+		case (key == "virtual" || key == "stop" || key == "spin") && version != laterVersion:
 			return s, fmt.Errorf("unknown key %q", key)
 		case key == "choices":
 			return s, p.choices(&s, words[1:])
@@ -97,7 +97,7 @@ func (p *parser) schedule() (s Schedule, err error) {
 
 // set sets the field that a line describes.
 func (s *Schedule) set(key string, words []string) (err error) {
-	want := map[string]int{"go": 2, "command": 2, "procs": 1, "virtual": 1, "stop": 1, "strategy": 1, "seed": 1, "steps": 1, "hash": 1}
+	want := map[string]int{"go": 2, "command": 2, "procs": 1, "virtual": 1, "stop": 1, "spin": 1, "strategy": 1, "seed": 1, "steps": 1, "hash": 1}
 	if n, ok := want[key]; ok && len(words) != n {
 		return fmt.Errorf("%q has %d words, want %d", key, len(words), n)
 	} else if len(words) == 0 {
@@ -133,6 +133,10 @@ func (s *Schedule) set(key string, words []string) (err error) {
 		}
 	case "stop":
 		s.Stop, err = decimal(words[0], math.MaxUint64)
+	case "spin":
+		n, err := decimal(words[0], math.MaxInt32)
+		s.Spin = int(n)
+		return err
 	case "seed":
 		s.Seed, err = decimal(words[0], math.MaxUint64)
 	case "steps":

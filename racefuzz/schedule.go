@@ -43,6 +43,10 @@ import (
 //	virtual 10m0s
 //	stop 2000000
 //
+// and of one in which goroutines could go on for longer than by default before they had to yield:
+//
+//	spin 1048576
+//
 // Each line has a key and words. A word that is empty or contains blanks, quotes or unprintable
 // characters is quoted as in Go. Keys without a value are left out.
 //
@@ -70,6 +74,9 @@ type Schedule struct {
 	Virtual time.Duration
 	// Stop is the number of steps after which the execution was stopped, or 0 if it was not.
 	Stop uint64
+	// Spin is how often in a row a goroutine continued, or how many accesses it made, before it had to
+	// yield, or 0 for the default.
+	Spin int
 
 	Strategy string // name and parameters: fmt.Sprint of a Strategy of this package
 	Seed     uint64
@@ -139,7 +146,7 @@ var (
 const (
 	scheduleHeader  = "heisen schedule"
 	scheduleVersion = "1"
-	laterVersion    = "2" // of schedules with turns or a bound of virtual time or steps
+	laterVersion    = "2" // of schedules with turns, spin, or a bound of virtual time or steps
 	lineLength      = 76
 )
 
@@ -153,7 +160,7 @@ func (s *Schedule) MarshalText() ([]byte, error) {
 	}
 	var b bytes.Buffer
 	version := scheduleVersion
-	if len(s.Turns) > 0 || s.Virtual > 0 || s.Stop > 0 {
+	if len(s.Turns) > 0 || s.Virtual > 0 || s.Stop > 0 || s.Spin > 0 {
 		version = laterVersion
 	}
 	b.WriteString(scheduleHeader + " " + version + "\n")
@@ -177,6 +184,8 @@ func (s *Schedule) MarshalText() ([]byte, error) {
 	switch {
 	case s.Procs < 0 || s.Procs > math.MaxInt32:
 		return nil, fmt.Errorf("%w: %d processors", ErrSchedule, s.Procs)
+	case s.Spin < 0 || s.Spin > math.MaxInt32:
+		return nil, fmt.Errorf("%w: a goroutine yields after %d choices", ErrSchedule, s.Spin)
 	case s.Virtual < 0:
 		return nil, fmt.Errorf("%w: %v of virtual time", ErrSchedule, s.Virtual)
 	case s.Outcome == "" && s.Message != "":
@@ -196,6 +205,7 @@ func (s *Schedule) MarshalText() ([]byte, error) {
 		line("virtual", s.Virtual.String())
 	}
 	number("stop", s.Stop)
+	number("spin", uint64(s.Spin))
 	if s.Strategy != "" {
 		line("strategy", s.Strategy)
 	}

@@ -50,7 +50,7 @@ func TestScheduleGolden(t *testing.T) {
 	for range 20 {
 		turns.Turns = append(turns.Turns, racefuzz.Turn{ID: rng.Uint32N(12), Until: rng.Uint64N(99)<<32 + rng.Uint64N(9)})
 	}
-	stopped := racefuzz.Schedule{Strategy: "replay", Virtual: 10 * time.Minute, Stop: 2_000_000, Outcome: "hang"}
+	stopped := racefuzz.Schedule{Strategy: "replay", Virtual: 10 * time.Minute, Stop: 2_000_000, Spin: 1 << 20, Outcome: "hang"}
 	var got []byte
 	for _, s := range []racefuzz.Schedule{bank, {}, long, turns, stopped} {
 		text, err := s.MarshalText()

@@ -13,6 +13,9 @@ import (
 // does not depend on how many executions run at a time. The zero value is a new portfolio.
 type portfolio struct {
 	arms    []*arm
+	begun   bool   // a generation was planned
+	yielded bool   // goroutines had to yield, see Schedule.Spin
+	patient bool   // one of the arms is the patient one
 	plans   []plan // of the generation
 	started int    // of the plans
 	running int
@@ -32,6 +35,7 @@ type arm struct {
 	config  strategies.Config
 	targets strategies.Roles // places with these roles are targets; 0 for those of suspects, in half of the executions
 	mutates bool             // it changes an execution that has shown something new
+	spin    int              // Schedule.Spin
 	planned int              // executions so far
 	made    float64          // recent executions
 	shown   float64          // and what they have shown that was new
@@ -67,6 +71,10 @@ const (
 	// delayPatience and delayWait are the limits of delays, in steps and in ns of virtual time.
 	delayPatience = 1 << 12
 	delayWait     = 60e9
+	// beginning is the number of arms in the first generation.
+	beginning = 2
+	// patientSpin is how often in a row a goroutine may continue in executions of the patient arm.
+	patientSpin = 1 << 20
 )
 
 // newArms returns the arms for a unit with targets.
@@ -101,6 +109,13 @@ func newArms(targets []recorder.Target, c *Confirmer) []*arm {
 	return all
 }
 
+// patientArm returns an arm for units in which goroutines had to yield. Some of them only make many operations, and
+// do not wait for others. With this arm such a goroutine comes to its end before others continue, and so does a
+// group of goroutines that work together.
+func patientArm() *arm {
+	return &arm{config: strategies.Config{Strategy: strategies.Families, Depth: 2}, spin: patientSpin}
+}
+
 // planned reports whether executions of the generation have not begun.
 func (p *portfolio) planned() bool { return p.started < len(p.plans) }
 
@@ -127,11 +142,18 @@ func (u *Unit) plan(c *Confirmer) {
 		u.firstSeed, u.arms, u.orders, u.behaviors = c.From, newArms(u.targets, c), map[uint64]bool{}, map[recorder.Behavior]bool{}
 		u.enumeration.limit = c.Budget.of(forEnumeration)
 	}
+	if u.yielded && !u.patient { // behind the random walk
+		u.arms, u.patient = slices.Insert(u.arms, 1, patientArm()), true
+	}
 	if !u.enumeration.over {
 		u.plans = append(u.plans, plan{schedule: u.enumeration.schedule(c)})
 		return
 	}
 	shares := u.shares()
+	if !u.begun { // a small generation shows what kind of program it is
+		u.begun = true
+		clear(shares[beginning:])
+	}
 	for round := range slices.Max(shares) {
 		for i, a := range u.arms {
 			if round < shares[i] {
@@ -182,11 +204,11 @@ func (u *Unit) schedule(a *arm, c *Confirmer) *recorder.Schedule {
 	} else {
 		config.Seed += k/2 + 1
 	}
-	if config.Strategy == strategies.PCT {
+	if config.Strategy == strategies.PCT || config.Strategy == strategies.Families {
 		config.Depth = min(config.Depth+k/depthGrowth, maxPCTDepth)
 		config.Steps = max(u.length, 1)
 	}
-	schedule := &recorder.Schedule{Strategy: config, Procs: c.Procs, MaxVirtual: c.Virtual}
+	schedule := &recorder.Schedule{Strategy: config, Procs: c.Procs, MaxVirtual: c.Virtual, Spin: a.spin}
 	for _, t := range u.targets {
 		if t.Roles&a.targets != 0 || a.targets == 0 && k/2%2 == 0 {
 			schedule.Targets = append(schedule.Targets, t)
@@ -237,6 +259,7 @@ func (u *Unit) add(of *plan) {
 	u.Executions++
 	u.length = max(u.length, e.Steps)
 	u.addResult(of.suspect, of.trial)
+	u.yielded = u.yielded || e.Yielded > 0
 	if of.schedule.Explore {
 		u.enumeration.add(e, u.Program.Test)
 		if u.enumeration.complete {

@@ -123,3 +123,27 @@ func TestExhausted(t *testing.T) {
 		}
 	}
 }
+
+// TestPatience: the first generation has the random walk and PCT. When a goroutine had to yield in one of its executions,
+// the second one also has an execution in which goroutines need not.
+func TestPatience(t *testing.T) {
+	for _, yielded := range []uint64{0, 3} {
+		u, made, patient := modelUnit(), 0, []int(nil)
+		u.enumeration.over = true
+		searchModel(u, &Confirmer{From: 1, To: 10}, 2, rand.New(rand.NewPCG(1, 2)), func(s *recorder.Schedule) *Execution {
+			if s.Spin > 0 {
+				patient = append(patient, made)
+			}
+			e := &Execution{}
+			e.Steps, e.Order, e.Yielded = 10, uint64(made), yielded
+			made++
+			return e
+		})
+		switch {
+		case made < beginning+len(u.arms):
+			t.Errorf("%d executions", made)
+		case yielded == 0 && len(patient) > 0, yielded > 0 && (len(patient) == 0 || patient[0] < beginning):
+			t.Errorf("%d had to yield: executions with patience are %d", yielded, patient)
+		}
+	}
+}

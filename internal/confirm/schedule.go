@@ -16,6 +16,7 @@ var strategyNames = map[strategies.Strategy]string{
 	strategies.RandomWalk: "random-walk", strategies.PCT: "pct", strategies.RaceDirected: "race-directed",
 	strategies.DeadlockDirected: "deadlock-directed", strategies.SectionDirected: "section-directed", strategies.Replay: "replay",
 	strategies.Follow: "follow", strategies.POS: "pos", strategies.Delay: "delay",
+	strategies.Families: "families",
 }
 
 // strategyText returns a strategy in the text form of a schedule: its name and its parameters
@@ -94,6 +95,7 @@ func (o *Origin) Schedule(p *Program, tests string, s *recorder.Schedule, e *Exe
 	if e.Stuck != nil && e.Stuck.Why == recorder.OutOfSteps {
 		out.Stop = e.Steps
 	}
+	out.Spin = s.Spin
 	for _, t := range s.Targets {
 		file := t.File
 		if rel, err := filepath.Rel(o.Folder, file); err == nil && filepath.IsLocal(rel) {
@@ -120,7 +122,7 @@ func Restore(s *racefuzz.Schedule, folder string) (Source, *recorder.Schedule, e
 		return source, nil, err
 	}
 	config.Seed, config.Choices, config.Turns = s.Seed, coreChoices(s.Choices), coreTurns(s.Turns)
-	out := &recorder.Schedule{Strategy: config, Procs: s.Procs, MaxVirtual: s.Virtual, MaxSteps: s.Stop}
+	out := &recorder.Schedule{Strategy: config, Procs: s.Procs, MaxVirtual: s.Virtual, MaxSteps: s.Stop, Spin: s.Spin}
 	for _, t := range s.Targets {
 		at := strings.LastIndexByte(t.Place, ':')
 		if at < 0 {

@@ -129,6 +129,7 @@ func (u *Unit) surveyed(e *Execution) {
 		u.Usual, u.usual, u.enumeration.over = e.Outcome, true, true
 		u.length = e.Steps
 	}
+	u.yielded = u.yielded || e.Yielded > 0
 }
 
 // pattern returns the unit's test as -test.run takes it.

@@ -179,6 +179,8 @@ type Execution struct {
 	Hash, Order uint64
 	// Delays counts how often time has passed while goroutines that could continue were held back.
 	Delays uint64
+	// Yielded counts how often a goroutine had to yield because of Schedule.Spin.
+	Yielded uint64
 	// Choices are the choices that differ from the default (strategies.Choice), by step, if the
 	// Schedule requests them. If the program was killed, the last ones may be missing. Lost counts
 	// those that were too many to keep.
@@ -298,7 +300,7 @@ func (s *Stream) setExecution(words []uint64) error {
 		return s.corrupt("the execution ends again")
 	}
 	e.Ended, e.Steps, e.Hash, e.Virtual, e.Reached, e.Diverged = true, words[0], words[1], time.Duration(words[2]), words[3] != 0, words[4]
-	e.Order, e.Delays = words[5], words[6]
+	e.Order, e.Delays, e.Yielded = words[5], words[6], words[7]
 	for kind := range numInfluences {
 		count, first := words[executionWords+2*kind], words[executionWords+2*kind+1]
 		if first > s.hello.size {

@@ -24,7 +24,7 @@ func executionMessages() []byte {
 	rec = message(rec, msgStuck, uint32(Deadlock), slices.Concat(
 		[]uint64{3, lockBase, 2, 15}, textWords("sync.Mutex.Lock"), []uint64{4, 0, 0, 0})...)
 	rec = message(rec, msgStuck, uint32(Deadlock), slices.Concat([]uint64{5, 8, 1, 8}, textWords("runnable"))...)
-	return message(rec, msgExecution, 0, 40, 0xabc, uint64(time.Hour), 1, 2, 0xdef, 6, 3, 0x100, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0)
+	return message(rec, msgExecution, 0, 40, 0xabc, uint64(time.Hour), 1, 2, 0xdef, 6, 4, 3, 0x100, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0)
 }
 
 // TestExecution reads what a program sends about a deterministic run.
@@ -51,7 +51,7 @@ func TestExecution(t *testing.T) {
 		t.Errorf("meetings %+v, want %+v", met, want)
 	}
 	want := &Execution{
-		Ended: true, Steps: 40, Hash: 0xabc, Order: 0xdef, Delays: 6, Virtual: time.Hour, Reached: true, Diverged: 2,
+		Ended: true, Steps: 40, Hash: 0xabc, Order: 0xdef, Delays: 6, Yielded: 4, Virtual: time.Hour, Reached: true, Diverged: 2,
 		Choices:    []strategies.Choice{{Step: 5, ID: 3}, {Step: 9, ID: 1}, {Step: 11, ID: 2, Case: 3}, {Step: 15, ID: 4, Case: 1}},
 		Influences: []Influence{{Input, 3, first}, {Syscall, 1, 0}},
 		Stuck: &Stuck{Deadlock, []Blocked{
@@ -91,7 +91,7 @@ func TestCorruptExecution(t *testing.T) {
 		rec  []byte
 		want string
 	}{
-		{"short execution", message(known, msgExecution, 0, execution[1:]...), "execution of 18 words"},
+		{"short execution", message(known, msgExecution, 0, execution[1:]...), "execution of 19 words"},
 		{"two executions", message(message(known, msgExecution, 0, execution...), msgExecution, 0, execution...), "ends again"},
 		{"far influence", message(known, msgExecution, 0, far...), "influence at"},
 		{"half a choice", message(known, msgChoices, 0, 1), "choices in 1 words"},

@@ -94,7 +94,7 @@ const (
 	byOrder  = 1 << 63
 	unknownG = 1<<32 - 1
 
-	executionWords = 7
+	executionWords = 8
 
 	overlapWords = 8
 

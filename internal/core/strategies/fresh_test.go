@@ -5,13 +5,15 @@ import (
 	"testing"
 )
 
-// TestFresh: PCT chooses the same tasks whether or not the host says which tasks are new. Tasks come and
+// TestFresh: PCT and Families choose the same tasks whether or not the host says which tasks are new. Tasks come and
 // go at random.
 func TestFresh(t *testing.T) {
 	again := 0
+	strategy := PCT
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		config := Config{Strategy: PCT, Seed: seed, Depth: 3, Steps: 200}
+		strategy = PCT + Families - strategy
+		config := Config{Strategy: strategy, Seed: seed, Depth: 3, Steps: 200}
 		var plain, told Scheduler
 		plain.Start(&config)
 		told.Start(&config)
@@ -56,7 +58,7 @@ func TestFresh(t *testing.T) {
 
 // TestBranch: up to the branch the execution is the same, and then it differs.
 func TestBranch(t *testing.T) {
-	for _, strategy := range []Strategy{RandomWalk, PCT, POS, Delay} {
+	for _, strategy := range []Strategy{RandomWalk, PCT, POS, Delay, Families} {
 		config := Config{Strategy: strategy, Seed: 3, Depth: 3, Steps: 40}
 		tasks := [][]step{repeat(10, plain), repeat(10, plain), repeat(10, plain), repeat(10, plain)}
 		first := run(t, config, tasks...)

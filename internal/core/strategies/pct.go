@@ -66,7 +66,7 @@ func (s *Scheduler) pctTop(tasks []Task) int {
 	for i := range tasks {
 		t := &tasks[i]
 		if t.TaskState == 0 {
-			t.TaskState = pctInitial | s.choices.next()>>1
+			t.TaskState = s.firstPriority(tasks)
 		}
 		if t.Kind == Yield && t.OpState == 0 {
 			t.OpState = 1

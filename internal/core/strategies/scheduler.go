@@ -32,6 +32,8 @@ const (
 	// Explore makes the choices of Choices, one for each of the first steps, and then the default
 	// choice among the tasks that are not among the Sleepers.
 	Explore
+	// Families is PCT in which a task has a priority next to that of the task that has created it.
+	Families
 )
 
 // Config configures a Scheduler. The slices remain the host's memory; the Scheduler only reads
@@ -56,7 +58,7 @@ type Config struct {
 	// WaitLimit bounds how long tasks stay postponed while all others wait for a timer, in the unit
 	// of Scheduler.Timer. 0 means not at all.
 	WaitLimit uint64
-	// Depth and Steps are the parameters of PCT: the bug depth, from 1 to MaxDepth, and the
+	// Depth and Steps are the parameters of PCT and Families: the bug depth, from 1 to MaxDepth, and the
 	// length of an execution, at least 1. Values out of bounds are clamped. Delay postpones a task
 	// at one in Depth operations.
 	Depth, Steps uint64
@@ -163,7 +165,7 @@ func (s *Scheduler) Start(c *Config) {
 	s.postponeLimit, s.waitLimit = s.config.PostponeLimit, s.config.WaitLimit
 	s.Until = always
 	switch c.Strategy {
-	case PCT:
+	case PCT, Families:
 		s.startPCT()
 	case Delay:
 		s.config.Depth = max(s.config.Depth, 1)
@@ -190,14 +192,14 @@ func (s *Scheduler) Next(tasks []Task, running uint32) int {
 // branch replaces the random choices of the rest of the execution.
 func (s *Scheduler) branch() {
 	s.choices.seed(s.config.Seed + s.config.BranchSeed*0xA0761D6478BD642F)
-	if s.config.Strategy == PCT {
+	if s.config.Strategy == PCT || s.config.Strategy == Families {
 		s.branchPCT()
 	}
 }
 
 func (s *Scheduler) choose(tasks []Task, running uint32) int {
 	switch s.config.Strategy {
-	case PCT:
+	case PCT, Families:
 		return s.pct(tasks)
 	case RaceDirected:
 		return s.raceDirected(tasks)

@@ -55,6 +55,7 @@ type heisenScheduler struct {
 	running uint32 // the goroutine chosen last
 	last    *heisenG
 	turn    uint32 // how often in a row
+	yielded uint64 // how often a goroutine had to yield because of spin
 
 	waited int64 // ns of waiting for the outside, in a row
 	retake heisenRetaking
@@ -434,7 +435,7 @@ func heisenSendExecution() {
 	s.behaviors.send()
 	s.sendSteps()
 	words := [heisenExecutionWords + 2*heisenInfluences]uint64{s.picker.Steps(), s.picker.Hash,
-		uint64(s.clock - heisenClockStart), uint64(s.locations.met), s.picker.Diverged + s.picker.TurnsLeft(), s.picker.Order, s.picker.Delays}
+		uint64(s.clock - heisenClockStart), uint64(s.locations.met), s.picker.Diverged + s.picker.TurnsLeft(), s.picker.Order, s.picker.Delays, s.yielded}
 	for i := range s.influences {
 		at := heisenExecutionWords + 2*i
 		words[at], words[at+1] = atomic.Load64(&s.influences[i].count), uint64(s.influences[i].first)

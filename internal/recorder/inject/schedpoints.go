@@ -140,6 +140,7 @@ func heisenPointAccess(write bool, addr, size, pc uintptr) {
 		t.Kind = heisenStrategiesAccess // the strategy does not look for meetings here
 	} else if number == 0 {
 		s.clock += int64(s.spin) * heisenHookTime
+		s.yielded++
 	} else {
 		t.Kind, t.Write, t.Addr, t.Size, t.Op, t.Depth = heisenStrategiesAccess, write, uint64(addr), uint64(size), heisenRead, s.locations.at(number).below(h.depth())
 		if write {
@@ -209,6 +210,7 @@ func heisenSwitch(gp *g) {
 	}
 	if t := &h.task.next; t.Roles == 0 && s.turn >= s.spin && h.id == s.running {
 		t.Kind = heisenStrategiesYield
+		s.yielded++
 	}
 	if heisenQuiescent(pp) {
 		s.gather(pp)

@@ -126,7 +126,7 @@ const (
 	heisenByOrder  = 1 << 63   // in an overlap's last word
 	heisenUnknownG = 1<<32 - 1 // stands for a goroutine that is no longer known
 
-	heisenExecutionWords = 7
+	heisenExecutionWords = 8
 	heisenOverlapWords   = 8
 	heisenOriginWords    = 3
 
