@@ -11,8 +11,8 @@ import (
 const norace = "//go:norace"
 
 // Mark returns the source of a file with a directive in front of each function that needs no hooks, so that the compiler puts
-// none into them. Lines keep their numbers: the directive takes the place of the blank line or the line of comment in front of
-// a function. Functions are left alone that have no such line, and functions with type parameters. It returns nil if there
+// none into them. Lines keep their numbers: the directive takes the place of a blank line or a line of comment between a function
+// and what is in front of it. Functions are left alone that have no such line, and functions with type parameters. It returns nil if there
 // is nothing to mark.
 //
 // A function without hooks does not report its entry either, so call paths do not have the places where it is called. Functions
@@ -35,15 +35,17 @@ func Mark(source []byte, hooksOf func(line int, name string) Hooks) []byte {
 		}
 		number := fset.PositionFor(fn.Type.Func, false).Line
 		hooks := hooksOf(number, fn.Name.Name)
-		if hooks == Needed || hooks == NeedlessIn && !loops(fn.Body) || before >= number-1 {
+		if hooks == Needed || hooks == NeedlessIn && !loops(fn.Body) {
 			continue
 		}
-		front := number - 2 // the index of the line in front of the function
-		text := strings.TrimSpace(lines[front])
-		if text != "" && !plainComment(text) || inBlockComment(fset, file, number-1) {
-			continue
+		for at := number - 1; at > before; at-- {
+			text := strings.TrimSpace(lines[at-1])
+			if text != "" && !plainComment(text) || inBlockComment(fset, file, at) {
+				continue
+			}
+			lines[at-1], changed = norace+"\n", true
+			break
 		}
-		lines[front], changed = norace+"\n", true
 	}
 	if !changed {
 		return nil
