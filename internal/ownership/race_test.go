@@ -192,7 +192,7 @@ var statements = []string{
 	"p := &s.c; for i, n := 0, s; i < 3 && n != nil; i, n = i+1, n.next { *p++; p = &n.b }", "for i := range s.other { s.other[i]++ }",
 	"s.parts[0].x++", "_ = s.parts[1].y", "p := &s.parts[0]; p.y--", "s.parts = append(s.parts, p%[1]d{})", "for i := range s.parts { s.parts[i].x-- }", "for _, p := range s.parts { s.a += p.y }",
 	"p := &s.parts[0].x; if s.a&1 == 0 { p = &s.parts[1].y }; *p++", "if s.next != nil { s.parts = s.next.parts }", "s.next = &t%[1]d{parts: s.parts}", "if s.next != nil { s.next.parts[0].x++ }",
-	"if n := s.next; n != nil { n.mu.Lock(); n.parts[1].x++; n.mu.Unlock() }", "s.next = &t%[1]d{parts: make([]p%[1]d, 2)}",
+	"if n := s.next; n != nil { n.mu.Lock(); defer n.mu.Unlock(); n.parts[1].x++ }", "s.next = &t%[1]d{parts: make([]p%[1]d, 2)}",
 }
 
 func randomType(out *strings.Builder, random *rand.Rand, number int) {
