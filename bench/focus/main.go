@@ -14,6 +14,10 @@
 //
 // With -atomicity it compares the block-based algorithm (package atomicity) with the focused one, as Table 2 of the
 // paper does, on recorded traces of the programs.
+//
+//	go run ./bench/focus -left [-only list]
+//
+// With -left it counts the accesses in recorded traces that the plans leave, and ranks the reasons why, and the lines.
 package main
 
 import (
@@ -67,6 +71,7 @@ func main() {
 	only := flag.String("only", "", "comma-separated `list` of programs")
 	withEraser := flag.Bool("eraser", true, "run Eraser, too")
 	atomic := flag.Bool("atomicity", false, "compare checks of atomicity, on recorded traces")
+	left := flag.Bool("left", false, "rank what is left to record under the plans, and why")
 	flag.Parse()
 	if flag.NArg() > 0 || *count < 1 {
 		flag.Usage()
@@ -75,6 +80,9 @@ func main() {
 	measure := func() error { return compare(*count, *only, *withEraser) }
 	if *atomic {
 		measure = func() error { return compareAtomicity(*count, *only) }
+	}
+	if *left {
+		measure = func() error { return showLeft(*only) }
 	}
 	if err := measure(); err != nil {
 		fmt.Fprintln(os.Stderr, "focus:", err)

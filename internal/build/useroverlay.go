@@ -17,13 +17,42 @@ import (
 // installation cannot be replaced, because the recorder is made from them. Relative names are relative to the working
 // directory, as for the go command.
 func (b *Builder) AddOverlay(file string) error {
+	added, err := readReplacements(file)
+	if err != nil {
+		return fmt.Errorf("-overlay: %w", err)
+	}
+	if err := b.addReplacements(added); err != nil {
+		return fmt.Errorf("-overlay: %s: %w", file, err)
+	}
+	return nil
+}
+
+// Replace makes the go command compile other texts in the place of files, which are named by absolute paths. Files that are
+// replaced already stay as they are.
+func (b *Builder) Replace(texts map[string][]byte) error {
 	own, err := readReplacements(b.overlay)
 	if err != nil {
 		return err
 	}
-	added, err := readReplacements(file)
+	added := map[string]string{}
+	for name, text := range texts {
+		if _, taken := own[name]; taken {
+			continue
+		}
+		sum := sha256.Sum256(text)
+		added[name] = filepath.Join(filepath.Dir(b.overlay), "source-"+hex.EncodeToString(sum[:8])+".go")
+		if err := private.Put(added[name], text); err != nil {
+			return err
+		}
+	}
+	return b.addReplacements(added)
+}
+
+// addReplacements adds files that replace others.
+func (b *Builder) addReplacements(added map[string]string) error {
+	own, err := readReplacements(b.overlay)
 	if err != nil {
-		return fmt.Errorf("-overlay: %w", err)
+		return err
 	}
 	merged := maps.Clone(own)
 	goroot := filepath.Join(b.Toolchain.Root, "src") + string(filepath.Separator)
@@ -37,7 +66,7 @@ func (b *Builder) AddOverlay(file string) error {
 			}
 		}
 		if _, taken := own[name]; taken || strings.HasPrefix(name, goroot) {
-			return fmt.Errorf("-overlay: %s: %s belongs to the Go installation", file, name)
+			return fmt.Errorf("%s belongs to the Go installation", name)
 		}
 		merged[name] = with
 	}

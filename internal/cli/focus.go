@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -111,12 +112,77 @@ func (inv *invocation) focusBuild(ctx context.Context, b *build.Builder) error {
 		fmt.Fprintf(inv.Err, "%s: everything is recorded, because %s; make %s anew\n", inv.tool.Name, changed, inv.plan)
 		return nil
 	}
+	if err := inv.markProved(ctx, b, plan, unhook.Source{Folders: map[string]string{module.Dir: ".", module.Path: "."}}, filepath.FromSlash(module.Dir)); err != nil {
+		return fmt.Errorf("-focus: %w", err)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	// With -trimpath, files have the path of the module in the place of its folder.
 	return b.Toolexec(self, toolexec, name, module.Dir+"=.", module.Path+"=.", "--")
+}
+
+// markedFlags are the flags of the go command that decide how packages are compiled, besides those of listFlags.
+var markedFlags = []string{"trimpath", "pgo", "buildmode", "ldflags", "linkshared", "installsuffix"}
+
+// markProved makes b compile those functions without hooks all of whose hooks the plan removes. What would be left of the
+// hooks otherwise, the computation of their arguments and what the compiler cannot keep in registers, is most of the cost of a
+// program whose loops are proved.
+func (inv *invocation) markProved(ctx context.Context, b *build.Builder, plan *focus.Plan, source unhook.Source, root string) error {
+	for _, name := range []string{"cover", "covermode", "coverpkg", "coverprofile"} {
+		_, given := inv.line.value(name)
+		if _, inEnv := inGOFLAGS(b.Toolchain.Flags, name); given || inEnv {
+			return nil // the source is changed before it is compiled
+		}
+	}
+	flags := inv.line.listFlags()
+	flags = slices.DeleteFunc(flags, func(flag string) bool { return strings.HasPrefix(flag, "-overlay=") })
+	for _, name := range markedFlags {
+		if value, given := inv.line.value(name); given {
+			flags = append(flags, "-"+name+"="+value)
+		}
+	}
+	packages := inv.line.packages()
+	if len(packages) == 0 {
+		packages = []string{"."}
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	var listing *unhook.Listing
+	err = b.Listing(ctx, "", unhook.ListingFlags, flags, inv.line.verb == "test", packages, func(r io.Reader) (err error) {
+		listing, err = unhook.ReadListing(r, folder, source, plan)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	texts := map[string][]byte{}
+	for name, file := range plan.Files {
+		if len(file.Reads) == 0 && len(file.Writes) == 0 {
+			continue
+		}
+		path := filepath.Join(root, filepath.FromSlash(name))
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if focus.HashOf(text) != file.Hash {
+			continue // it is changed just now
+		}
+		marked := unhook.Mark(text, func(line int, function string) unhook.Hooks {
+			return listing.Of(name, line, function)
+		})
+		if marked != nil {
+			texts[path] = marked
+		}
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	return b.Replace(texts)
 }
 
 // changedSince says how the source of the packages differs from the one that a plan is about; the empty

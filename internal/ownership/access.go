@@ -134,7 +134,7 @@ func (f *function) accessAt(ins ssa.Instruction, address ssa.Value, write bool, 
 		// The fields are memory that other objects have too, but this object is no problem.
 		return
 	}
-	list, complete := f.targets(ssaload.Deref(address.Type()), address)
+	list, complete := f.chosen(ssaload.Deref(address.Type()), address)
 	for _, t := range list {
 		f.add(ins, t, write, false, s)
 	}

@@ -113,7 +113,7 @@ func (n *annotator) noteOf(d declared) string {
 			return atomicsLine
 		}
 	case focus.Guarded:
-		lock, ok := lockFrom(d, verdict.owner.Guard)
+		lock, ok := lockFrom(n.a.structs, d, verdict.owner.Guard)
 		if !ok {
 			n.skip(d.at, "%s has no annotation, because none can name its lock %v here", d.name.Name, verdict.owner.Guard)
 			return ""
@@ -129,13 +129,16 @@ func (n *annotator) noteOf(d declared) string {
 	return ""
 }
 
-// lockFrom returns the name of a lock where a variable is declared.
-func lockFrom(d declared, guard focus.Guard) (name string, ok bool) {
+// lockFrom returns the name of a lock where a variable is declared. Named has the struct types with names.
+func lockFrom(named map[focus.Variable]*types.Named, d declared, guard focus.Guard) (name string, ok bool) {
 	if guard.SameObject {
 		return strings.CutPrefix(guard.Path, d.within)
 	}
 	name = guard.Variable.Name
 	if guard.Variable.Type != "" {
+		if named[focus.Variable{Package: guard.Variable.Package, Type: guard.Variable.Type}] != nil {
+			return "", false // of another object
+		}
 		name = guard.Variable.Type + "." + name
 	}
 	return name, guard.Variable.Package == d.name.Package

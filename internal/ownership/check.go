@@ -22,6 +22,9 @@ type verdict struct {
 	// needs says that accesses by the goroutine that made the object conform only if nobody else gets to know
 	// the object without being ordered after them.
 	needs bool
+
+	// holder is the slice beside which the lock is that guards its elements. If the slice is not safe, neither are they.
+	holder memory
 }
 
 // check applies the rules to all memory and computes the greatest set of it that is safe: memory is safe if its
@@ -58,6 +61,11 @@ func (a *analysis) loses(m memory, v *verdict) (Reason, bool) {
 		holder := memory{Variable: m.Variable}
 		if h := a.verdicts[holder]; h == nil || !h.safe {
 			return Reason{Text: "the variable that has them is race-unsafe"}, true
+		}
+	}
+	if v.holder != (memory{}) {
+		if h := a.verdicts[v.holder]; h == nil || !h.safe {
+			return Reason{Text: fmt.Sprintf("it is in elements of %s, which is race-unsafe", v.holder)}, true
 		}
 	}
 	if v.needs {
@@ -98,11 +106,12 @@ func compareBools(x, y bool) int {
 
 // mergeAliased adds the accesses to elements that several variables may have to those of all elements of the type.
 func (a *analysis) mergeAliased() {
-	a.merged = map[memory]memory{}
+	a.merged, a.aliased = map[memory]memory{}, map[memory]bool{}
 	for m, v := range maps.Clone(a.variables) {
 		if !m.elements || v.aliased == nil {
 			continue
 		}
+		a.aliased[m] = true
 		holder := a.variables[memory{Variable: m.Variable}]
 		if holder == nil || holder.typ == nil {
 			continue // never accessed
@@ -234,15 +243,15 @@ func (a *analysis) judge(v *variable) *verdict {
 	case !written:
 		out.owner = focus.Owner{Kind: focus.ReadOnly}
 	default:
-		guard, byMaking, reasons := a.bestGuard(v, late)
+		guard, holder, byMaking, reasons := a.bestGuard(v, late)
 		if guard == (focus.Guard{}) {
-			if most, making, why := a.bestGuard(v, all); len(why) > 0 {
-				guard, byMaking, reasons = most, making, why
+			if most, beside, making, why := a.bestGuard(v, all); len(why) > 0 {
+				guard, holder, byMaking, reasons = most, beside, making, why
 			}
 		}
 		if out.owner = (focus.Owner{}); guard != (focus.Guard{}) {
 			out.owner = focus.Owner{Kind: focus.Guarded, Guard: guard}
-			out.needs = made || byMaking
+			out.needs, out.holder = made || byMaking, holder
 		}
 		out.reasons = append(out.reasons, reasons...)
 	}

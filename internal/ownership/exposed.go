@@ -50,6 +50,10 @@ func (f *function) addresses(ins ssa.Instruction) {
 	switch ins := ins.(type) {
 	case *ssa.UnOp, *ssa.FieldAddr, *ssa.IndexAddr, *ssa.DebugRef, *ssa.ChangeType:
 		return
+	case *ssa.Phi:
+		if isChoice(ins) {
+			return
+		}
 	case *ssa.MakeClosure:
 		if ins.Fn.(*ssa.Function).Syntax() != nil {
 			return // literals capture local variables

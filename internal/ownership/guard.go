@@ -18,6 +18,9 @@ type candidate struct {
 	class memory
 	steps string // from the struct that has the variable, such as ".state.mu"
 	root  string // of a package-level lock
+
+	// holder is the slice that has the struct as an element, if the lock is beside that slice.
+	holder memory
 }
 
 // candidates returns the locks in the struct that has a variable, and the package-level locks of the packages that
@@ -28,6 +31,7 @@ func (a *analysis) candidates(v *variable, late []*access) (out []candidate) {
 	} else if v.Type != "" && v.other == "" {
 		out = a.locksInGlobal(v)
 	}
+	out = append(out, a.locksBeside(v, late)...)
 	seen := map[memory]bool{}
 	for _, access := range late {
 		for _, h := range a.proofs.globalsHeld(access) {
@@ -36,6 +40,34 @@ func (a *analysis) candidates(v *variable, late []*access) (out []candidate) {
 				out = append(out, candidate{guard: focus.Guard{Variable: h.class.Variable}, class: h.class, root: h.place.root, steps: h.place.steps})
 			}
 		}
+	}
+	return out
+}
+
+// locksBeside returns the locks beside a slice whose elements have the variable: the slice is a field, the lock another one of the
+// same struct, and no other variable can have the slice. Then an element belongs to one object, and so to one lock.
+func (a *analysis) locksBeside(v *variable, late []*access) (out []candidate) {
+	if v.other != "" || v.elements || len(late) == 0 {
+		return nil
+	}
+	through := late[0].place.through
+	if len(through) == 0 {
+		return nil
+	}
+	holder := through[len(through)-1]
+	owner := a.structs[focus.Variable{Package: holder.Package, Type: holder.Type}]
+	held := holder
+	held.elements = true
+	if owner == nil || a.aliased[held] || a.variables[holder] == nil {
+		return nil
+	}
+	if _, slice := a.variables[holder].typ.Underlying().(*types.Slice); !slice {
+		return nil
+	}
+	for _, c := range a.locksIn(owner, "", "", 0) {
+		c.guard = focus.Guard{Variable: c.class.Variable}
+		c.holder = holder
+		out = append(out, c)
 	}
 	return out
 }
@@ -93,8 +125,9 @@ func (a *analysis) locksInGlobal(v *variable) []candidate {
 // bestGuard returns the lock that is held at all accesses. If none is, it returns the one that is held at most of
 // them, at one at least, and where it is not. If annotations of the variable name locks, each of them must be held.
 //
-// Made says that it was needed for some access that the caller has made the object.
-func (a *analysis) bestGuard(v *variable, late []*access) (best focus.Guard, made bool, reasons []Reason) {
+// Made says that it was needed for some access that the caller has made the object. Holder is the slice beside which the lock
+// is, if it is none of the same object.
+func (a *analysis) bestGuard(v *variable, late []*access) (best focus.Guard, holder memory, made bool, reasons []Reason) {
 	most := 0
 	var missing []*access
 	candidates, annotations := a.candidates(v, late), a.annotations[v.Variable]
@@ -108,7 +141,7 @@ func (a *analysis) bestGuard(v *variable, late []*access) (best focus.Guard, mad
 	}
 	for _, n := range annotations {
 		if !slices.ContainsFunc(candidates, n.is) {
-			return focus.Guard{}, false, []Reason{{n.Position, "no lock is known by the name " + n.lock + " here, or it is never held"}}
+			return focus.Guard{}, memory{}, false, []Reason{{n.Position, "no lock is known by the name " + n.lock + " here, or it is never held"}}
 		}
 	}
 	proved := 0
@@ -137,7 +170,7 @@ func (a *analysis) bestGuard(v *variable, late []*access) (best focus.Guard, mad
 			if proved++; proved < len(annotations) {
 				continue
 			}
-			return guard, byMaking, nil
+			return guard, c.holder, byMaking, nil
 		}
 		if held > most || len(annotations) > 0 {
 			most, best, missing = held, guard, without
@@ -167,13 +200,17 @@ func (a *analysis) bestGuard(v *variable, late []*access) (best focus.Guard, mad
 		}
 		reasons = append(reasons, Reason{access.f.position(access.ins), fmt.Sprintf("it is "+text, what)})
 	}
-	return best, true, reasons
+	return best, memory{}, true, reasons
 }
 
 // holds reports whether whoever makes an access holds the lock, exclusively if asked for. Or has made the object, if
 // that is enough.
 func (p *proofs) holds(x *access, c candidate, exclusively, orMade bool) bool {
 	at := place{root: c.root, steps: c.steps}
+	if c.holder != (memory{}) {
+		outer, ok := x.place.outer(c.holder)
+		return ok && p.provedAt(x.f, x.locks, goal{at: outer.with(c.steps, nil), class: c.class, exclusively: exclusively}, -1)
+	}
 	if c.root == "" {
 		if x.place.root == "" && x.place.near == nil {
 			return false

@@ -21,6 +21,10 @@ func (f *function) loaded(load *ssa.UnOp) {
 	if !hasElements(load.Type()) {
 		return
 	}
+	if isChoice(load.X) {
+		f.aliasChoices(load.X, load)
+		return
+	}
 	at, ok := f.at(load.X)
 	if !ok || at.other != "" || at.elements {
 		return
@@ -72,6 +76,15 @@ func (f *function) alias(m memory, at ssa.Instruction, text string) {
 	}
 }
 
+// aliasChoices says that the elements of variables to one of which a pointer may point are not told apart.
+func (f *function) aliasChoices(address ssa.Value, at ssa.Instruction) {
+	for _, each := range choices(address) {
+		if t, ok := f.at(each); ok && t.other == "" && !t.elements {
+			f.alias(t.memory, at, "a pointer leads to this variable or another one")
+		}
+	}
+}
+
 // sameVariable reports whether two addresses are of the same variable of the same object.
 func (f *function) sameVariable(x, y ssa.Value) bool {
 	for x != y {
@@ -120,6 +133,10 @@ func (f *function) replaced(store *ssa.Store) {
 		return
 	}
 	if !hasElements(t) {
+		return
+	}
+	if isChoice(store.Addr) {
+		f.aliasChoices(store.Addr, store)
 		return
 	}
 	at, ok := f.at(store.Addr)

@@ -113,10 +113,18 @@ type lining struct {
 	units         map[*token.File]*units
 	reads, writes map[string]*lineSets
 	spoiled       map[string]bool // files with positions that are not known
+
+	remarks map[Line][]string // why lines are excluded, if somebody wants to know
 }
 
 // lines returns, for each file, the lines on which all reads, and all writes, are of safe memory.
 func (a *analysis) lines() (reads, writes map[string]focus.Lines) {
+	l := a.line(false)
+	return l.result(l.reads), l.result(l.writes)
+}
+
+// line collects the lines of all packages, with remarks if they are wanted.
+func (a *analysis) line(remarks bool) *lining {
 	l := &lining{a: a, units: map[*token.File]*units{}, reads: map[string]*lineSets{}, writes: map[string]*lineSets{}, spoiled: map[string]bool{}}
 	for _, in := range a.packages {
 		for _, file := range in.pkg.Syntax {
@@ -134,7 +142,11 @@ func (a *analysis) lines() (reads, writes map[string]focus.Lines) {
 	for _, f := range a.functions {
 		for _, x := range f.accesses {
 			v := a.verdictOf(x.memory)
-			l.mark(f, x.ins, x.write, (v != nil && v.safe || x.harmless()) && !x.atomic)
+			safe := (v != nil && v.safe || x.harmless()) && !x.atomic
+			l.mark(f, x.ins, x.write, safe)
+			if remarks && !safe {
+				l.remark(f, x.ins, x.write, remarkOn(x, v))
+			}
 		}
 	}
 	for _, o := range a.orphans {
@@ -147,8 +159,15 @@ func (a *analysis) lines() (reads, writes map[string]focus.Lines) {
 		if o.write {
 			l.mark(o.f, o.ins, true, false)
 		}
+		if remarks {
+			for _, write := range []bool{false, true} {
+				if write && o.write || !write && o.read {
+					l.remark(o.f, o.ins, write, "memory that has no name")
+				}
+			}
+		}
 	}
-	return l.result(l.reads), l.result(l.writes)
+	return l
 }
 
 func (l *lining) result(sets map[string]*lineSets) map[string]focus.Lines {

@@ -57,6 +57,16 @@ func (p place) with(steps string, through []memory) place {
 	return p
 }
 
+// outer returns the place of the struct that has a slice, for the place of an element of that slice.
+func (p place) outer(holder memory) (place, bool) {
+	last, open := len(p.through)-1, strings.LastIndexByte(p.steps, '[')
+	if p.root == "" || last < 0 || p.through[last] != holder || open < 0 || !strings.HasSuffix(p.steps, "]") {
+		return place{}, false
+	}
+	steps, ok := strings.CutSuffix(p.steps[:open], "."+holder.Name+"^")
+	return place{root: p.root, steps: steps, through: p.through[:last], values: p.values}, ok
+}
+
 // places makes the places of a function.
 type places struct {
 	fn      *ssa.Function

@@ -188,6 +188,11 @@ var statements = []string{
 	"s.part.x++", "func() { s.part.y++ }()", "t := *s; _ = t.b", "s.part = p%[1]d{1, 2}", "q := s.part; s.b = q.x", "for i := range s.list { s.list[i] = s.a }",
 	"s.ch <- s.next", "select { case n := <-s.ch: if n != nil { n.b++ }; default: }", "s.helper()", "s.named = func() { s.a-- }", "if s.named != nil { s.named() }",
 	"n := &t%[1]d{list: s.list}; n.c = 3; s.next = n", "any%[1]d = s", "if v, ok := any%[1]d.(*t%[1]d); ok { v.part.x = 1 }", "p := &s.part; p.y--", "s.array[1]++", "_ = s.array",
+	"p := &s.a; if s.c > 3 { p = &s.b }; *p++", "p := &s.list; if s.a&1 == 0 { p = &s.other }; *p = append(*p, 3)", "p := &s.list; if s.a&1 == 0 { p = &s.other }; if len(*p) > 1 { (*p)[1]++ }",
+	"p := &s.c; for i, n := 0, s; i < 3 && n != nil; i, n = i+1, n.next { *p++; p = &n.b }", "for i := range s.other { s.other[i]++ }",
+	"s.parts[0].x++", "_ = s.parts[1].y", "p := &s.parts[0]; p.y--", "s.parts = append(s.parts, p%[1]d{})", "for i := range s.parts { s.parts[i].x-- }", "for _, p := range s.parts { s.a += p.y }",
+	"p := &s.parts[0].x; if s.a&1 == 0 { p = &s.parts[1].y }; *p++", "if s.next != nil { s.parts = s.next.parts }", "s.next = &t%[1]d{parts: s.parts}", "if s.next != nil { s.next.parts[0].x++ }",
+	"if n := s.next; n != nil { n.mu.Lock(); defer n.mu.Unlock(); n.parts[1].x++ }", "s.next = &t%[1]d{parts: make([]p%[1]d, 2)}",
 }
 
 func randomType(out *strings.Builder, random *rand.Rand, number int) {
@@ -199,6 +204,8 @@ type t%[1]d struct {
 	values  map[int]int
 	next    *t%[1]d
 	part    p%[1]d
+	parts   []p%[1]d
+	other   []int
 	ch      chan *t%[1]d
 	named   func()
 	array   [3]int
@@ -238,7 +245,7 @@ func (s *t%[1]d) helper() { s.a, s.c = s.c, s.c }
 	}
 	fmt.Fprintf(out, `
 func run%[1]d(done *sync.WaitGroup) {
-	s := &t%[1]d{list: make([]int, 2), values: map[int]int{}, ch: make(chan *t%[1]d, 4)}
+	s := &t%[1]d{list: make([]int, 2), other: make([]int, 2), parts: make([]p%[1]d, 2), values: map[int]int{}, ch: make(chan *t%[1]d, 4)}
 	s.c = 1
 	for range 3 {
 		done.Go(func() {

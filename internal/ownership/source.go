@@ -53,6 +53,7 @@ type analysis struct {
 	proofs    *proofs
 	verdicts  map[memory]*verdict
 	merged    map[memory]memory // elements that are not told apart from others, to all of them
+	aliased   map[memory]bool   // elements that several variables may have
 	sorted    []memory
 	racyKinds map[string]bool // interfaces and signatures whose contents are racy
 }

@@ -164,7 +164,7 @@ func (f *function) stored(store *ssa.Store) {
 	if c, isConst := store.Val.(*ssa.Const); isConst && c.IsNil() || onStack(store.Addr) || foreignArguments(store.Addr) {
 		return
 	}
-	list, complete := f.targets(store.Val.Type(), store.Addr)
+	list, complete := f.chosen(store.Val.Type(), store.Addr)
 	if !f.a.aggregate(store.Val.Type()) && len(list) == 1 {
 		f.transfer(store, list[0].memory, f.carriersOf(store.Val))
 		return

@@ -124,3 +124,23 @@ func LeadsTo(from, to ssa.Instruction, avoid *ssa.BasicBlock) bool {
 	}
 	return false
 }
+
+// Repeats reports whether control can get from a block to the same block again.
+func Repeats(b *ssa.BasicBlock) bool {
+	seen := make([]bool, len(b.Parent().Blocks))
+	work := []*ssa.BasicBlock{b}
+	for len(work) > 0 {
+		at := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, succ := range at.Succs {
+			if succ == b {
+				return true
+			}
+			if !seen[succ.Index] {
+				seen[succ.Index] = true
+				work = append(work, succ)
+			}
+		}
+	}
+	return false
+}

@@ -93,15 +93,20 @@ func Link(ctx context.Context, source Source, args []string, stdout, stderr io.W
 	if status, err = run(withSymbols(args), stdout); err != nil || status != 0 {
 		return status, err
 	}
-	_, err = Program(output, func(file string, line int, write bool) bool {
-		name, _ := source.locate(file)
-		f := p.Files[name]
+	_, err = Program(output, source.Needless(p))
+	return 0, err
+}
+
+// Needless returns which accesses a plan says need no checking.
+func (s Source) Needless(plan *focus.Plan) Needless {
+	return func(file string, line int, write bool) bool {
+		name, _ := s.locate(file)
+		f := plan.Files[name]
 		if write {
 			return f.Writes.Contains(line)
 		}
 		return f.Reads.Contains(line)
-	})
-	return 0, err
+	}
 }
 
 // outputOf returns the value of the linker's flag -o.

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/markdown"
+	"github.com/heisen-go/heisen/internal/ownership"
+	"github.com/heisen-go/heisen/internal/ssaload"
+	"github.com/heisen-go/heisen/trace"
+)
+
+// rest is what is still recorded of a program under its plan: numbers of accesses in one recorded run.
+type rest struct {
+	program
+	all, left int
+	outside   int            // of those left, in code of other modules
+	lines     map[string]int // of the others, by line and kind
+	remarks   map[string]int // and by why they are left
+}
+
+// showLeft prints what the plans leave of the accesses in recorded runs, and why. The numbers are those of accesses, so
+// they do not depend on the machine.
+func showLeft(only string) error {
+	dir, err := os.MkdirTemp("", "bench-focus-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	command := filepath.Join(dir, "heisen")
+	if _, err := run("go", "build", "-o", command, "./cmd/heisen"); err != nil {
+		return err
+	}
+	var all []*rest
+	for _, p := range traced {
+		if only != "" && !slices.Contains(strings.Split(only, ","), p.name) {
+			continue
+		}
+		file := filepath.Join(dir, p.name+".heisen")
+		if _, err := run(command, "record", "-o", file, "run", "./bench/focus/programs/"+p.name, "-n", p.small); err != nil {
+			return err
+		}
+		r := &rest{program: p, lines: map[string]int{}, remarks: map[string]int{}}
+		if err := r.count(file); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		all = append(all, r)
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("none of the programs is in %q", only)
+	}
+	return printLeft(os.Stdout, all)
+}
+
+// count counts the accesses in a trace.
+func (r *rest) count(file string) error {
+	inferred, err := ownership.Analyze(context.Background(), ssaload.Source{Packages: []string{"./bench/focus/programs/" + r.name}})
+	if err != nil {
+		return err
+	}
+	remarks := inferred.Remarks()
+	in, err := trace.Open(file)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	type at struct {
+		site  heisen.Site
+		write bool
+	}
+	counts := map[at]int{}
+	batch := make([]heisen.Record, 1024)
+	for {
+		n, err := in.Next(batch)
+		for _, record := range batch[:n] {
+			if record.Op == heisen.Read || record.Op == heisen.Write {
+				counts[at{record.Site, record.Op == heisen.Write}]++
+			}
+		}
+		if err == io.EOF {
+			break
+		} else if err != nil {
+			return err
+		}
+	}
+	for where, n := range counts {
+		r.all += n
+		place := heisen.Frame{}
+		if frames := in.Symbols().Site(where.site).Frames; len(frames) > 0 {
+			place = frames[0]
+		}
+		name, err := filepath.Rel(inferred.Root, place.File)
+		source, known := inferred.Plan.Files[filepath.ToSlash(name)]
+		if err != nil || !known {
+			r.left += n
+			r.outside += n
+			continue
+		}
+		safe, kind := source.Reads, "read"
+		if where.write {
+			safe, kind = source.Writes, "written"
+		}
+		if safe.Contains(place.Line) {
+			continue
+		}
+		r.left += n
+		r.lines[fmt.Sprintf("%s:%d, %s", r.name, place.Line, kind)] += n
+		why := remarks[ownership.Line{Position: ownership.Position{File: place.File, Line: place.Line}, Write: where.write}]
+		if len(why) == 0 {
+			why = []string{"no access is known there"}
+		}
+		for _, text := range why {
+			r.remarks[r.name+": "+text] += n
+		}
+	}
+	return nil
+}
+
+func printLeft(w io.Writer, all []*rest) error {
+	if err := markdown.Conditions(w, "./bench/focus"); err != nil {
+		return err
+	}
+	fmt.Fprint(w, "Accesses in one recorded run of each program, and those of them that are recorded under a plan.\n\n")
+	table := markdown.NewTable("program", "accesses", "recorded", "share", "of them in other modules")
+	lines, remarks := map[string]int{}, map[string]int{}
+	var shares []float64
+	for _, r := range all {
+		share := float64(r.left) / float64(r.all)
+		shares = append(shares, share)
+		table.Add(r.name, r.all, r.left, percent(share), r.outside)
+		maps.Copy(lines, r.lines)
+		maps.Copy(remarks, r.remarks)
+	}
+	if err := table.Print(w); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "Median share %s.\n\nAn access counts for each reason on its line.\n\n", percent(median(shares)))
+	for _, ranking := range []struct {
+		title string
+		of    map[string]int
+	}{{"reason", remarks}, {"line", lines}} {
+		table := markdown.NewTable(ranking.title, "accesses")
+		for _, name := range slices.SortedFunc(maps.Keys(ranking.of), func(x, y string) int {
+			return cmp.Or(cmp.Compare(ranking.of[y], ranking.of[x]), cmp.Compare(x, y))
+		}) {
+			table.Add(strings.ReplaceAll(name, "github.com/heisen-go/heisen/bench/focus/programs/", ""), ranking.of[name])
+		}
+		if err := table.Print(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
