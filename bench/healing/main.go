@@ -55,19 +55,27 @@ func main() {
 	defer stop()
 	runs := flag.Int("runs", 20, "runs of each program, in each way")
 	procs := flag.Int("procs", 4, "GOMAXPROCS of the programs")
-	placing := flag.Bool("table3", false, "print profiles and placed locks, as table 3 of the paper")
-	often := flag.Bool("many", false, "run the bugs of table 1 of the paper under noise, with an overlay and with a patch")
+	tables := []struct {
+		chosen *bool
+		print  func(ctx context.Context, w io.Writer, runs, procs int) error
+	}{
+		{flag.Bool("live", false, "measure programs that heal themselves while they run (the default)"), measure},
+		{flag.Bool("table3", false, "print profiles and placed locks, as table 3 of the paper"), placement},
+		{flag.Bool("table4", false, "measure programs with placed locks, as table 4 of the paper; arguments select programs"), func(ctx context.Context, w io.Writer, runs, procs int) error {
+			return overheads(ctx, w, runs, procs, flag.Args())
+		}},
+		{flag.Bool("many", false, "run the bugs of table 1 of the paper under noise, with placed locks and with a patch"), many},
+	}
 	flag.Parse()
-	if flag.NArg() > 0 || *placing && *often || *runs < 1 || *procs < 1 {
+	what, chosen := measure, 0
+	for _, t := range tables {
+		if *t.chosen {
+			what, chosen = t.print, chosen+1
+		}
+	}
+	if flag.NArg() > 0 && !*tables[2].chosen || chosen > 1 || *runs < 1 || *procs < 1 {
 		flag.Usage()
 		os.Exit(2)
-	}
-	what := measure
-	if *placing {
-		what = placement
-	}
-	if *often {
-		what = many
 	}
 	if err := what(ctx, os.Stdout, *runs, *procs); err != nil {
 		fmt.Fprintln(os.Stderr, "healing:", err)
@@ -107,6 +115,11 @@ func measure(ctx context.Context, w io.Writer, runs, procs int) error {
 	if err := table.Print(w); err != nil {
 		return err
 	}
+	return publishedTable(w)
+}
+
+// publishedTable prints table 4 of the paper.
+func publishedTable(w io.Writer) error {
 	theirs := markdown.NewTable("published (table 4)", "workload", "speedup on 8 cores", "R acquisitions / program's", "X acquisitions / program's", "overhead")
 	for _, row := range published {
 		theirs.Add(row...)
