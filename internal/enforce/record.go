@@ -22,7 +22,7 @@ type Recorder struct {
 func (p *Program) NewRecorder(symbols *heisen.Symbols) (*Recorder, error) {
 	r := &Recorder{p: p, symbols: symbols, aliased: map[string]string{}}
 	var err error
-	r.Profiler, err = heal.NewProfiler(symbols, heal.WithUses(r.variable))
+	r.Profiler, err = heal.NewProfiler(symbols, heal.WithUses(r.variable), heal.WithMaking(r.makes))
 	return r, err
 }
 
@@ -78,6 +78,17 @@ func (r *Recorder) names(use heal.Use) (names []string, at string) {
 		}
 	}
 	return nil, ""
+}
+
+// makes reports whether all accesses to a variable at a place make it.
+func (r *Recorder) makes(variable string, use heal.Use) bool {
+	for _, f := range r.symbols.Site(use.Site).Frames {
+		if r.p.files[f.File] != nil {
+			at := place{f.File, f.Line}
+			return slices.Contains(r.p.sites[at][use.Write], variable) && !slices.Contains(r.p.known[at][use.Write], variable)
+		}
+	}
+	return false
 }
 
 // Finish returns the profile of the run, and a line for each variable that is left out because it was accessed by
