@@ -238,10 +238,17 @@ func (c *connection) transaction(random *rand.Rand, selections, updates int) err
 	return err
 }
 
+var (
+	every int
+	calm  bool
+)
+
 func main() {
 	transactions := flag.Int("n", 20000, "transactions")
 	workers := flag.Int("workers", 8, "clients")
 	workload := flag.String("workload", "oltp", "oltp or tpcc")
+	flag.IntVar(&every, "every", 1000, "transactions of a client between two changes of the cache, and two of the log")
+	flag.BoolVar(&calm, "calm", false, "let clients work one after the other, as a regression test does")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "mysql-")
 	if err != nil {
@@ -287,10 +294,10 @@ func run(dir string, each, workers int, workload string) error {
 					c.detach()
 					<-killed
 				}
-				if i%500 == 10 {
+				if i%every == every/2 {
 					db.cache.resize(64 + id)
 				}
-				if i%1000 == 20 {
+				if i%every == every-1 {
 					if err := db.log.renew(); err != nil {
 						failed <- err
 						return
@@ -304,8 +311,16 @@ func run(dir string, each, workers int, workload string) error {
 			}
 			failed <- nil
 		}()
+		if calm {
+			if err := <-failed; err != nil {
+				return err
+			}
+		}
 	}
 	for range workers {
+		if calm {
+			break
+		}
 		if err := <-failed; err != nil {
 			return err
 		}
