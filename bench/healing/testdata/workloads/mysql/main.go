@@ -34,31 +34,42 @@ const perPage = 100
 type page struct {
 	mu    sync.RWMutex
 	rows  [perPage]string
-	index map[string]int
+	index *index
 }
 
-// find returns the row with a text, or -1.
+// index has the numbers of rows by their text, plus one.
+type index struct {
+	slots [2 * perPage]uint8
+	used  int
+}
+
+func slot(text string) int {
+	sum := uint32(1)
+	for i := range len(text) {
+		sum = sum*31 + uint32(text[i])
+	}
+	return int(sum % (2 * perPage))
+}
+
+// find returns a row that may have a text, or -1.
 func (p *page) find(text string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.index == nil {
-		p.index = make(map[string]int, perPage)
+		made := new(index)
 		for i, row := range p.rows {
-			p.index[row] = i
+			made.slots[slot(row)] = uint8(i + 1)
+			made.used++
 		}
+		p.index = made
 	}
-	if i, ok := p.index[text]; ok {
-		return i
-	}
-	return -1
+	return int(p.index.slots[slot(text)]) - 1
 }
 
 // drop drops the index.
 func (p *page) drop() {
 	if p.index != nil {
-		if len(p.index) > 0 {
-			clear(p.index)
-		}
+		p.index.used = 0
 		p.index = nil
 	}
 }
@@ -238,37 +249,42 @@ func (c *connection) transaction(random *rand.Rand, selections, updates int) err
 	return err
 }
 
-var (
-	every int
-	calm  bool
-)
+// work says what the clients do.
+type work struct {
+	each, workers       int // transactions of a client, and clients
+	selections, updates int // in a transaction
+	sync                bool
+	resize, renew       int // transactions of a client between two changes of the cache, and two of the log; 0: none
+	calm                bool
+}
 
 func main() {
 	transactions := flag.Int("n", 20000, "transactions")
 	workers := flag.Int("workers", 8, "clients")
 	workload := flag.String("workload", "oltp", "oltp or tpcc")
-	flag.IntVar(&every, "every", 1000, "transactions of a client between two changes of the cache, and two of the log")
-	flag.BoolVar(&calm, "calm", false, "let clients work one after the other, as a regression test does")
+	resize := flag.Int("resize", 1000, "transactions of a client between two changes of the size of the cache; 0 for none")
+	renew := flag.Int("renew", 1000, "transactions of a client between two renewals of the log; 0 for none")
+	calm := flag.Bool("calm", false, "let clients work one after the other, as a regression test does")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "mysql-")
 	if err != nil {
 		log.Fatal(err)
 	}
-	wrong := run(dir, *transactions / *workers, *workers, *workload)
+	w := work{*transactions / *workers, *workers, 10, 2, false, *resize, *renew, *calm}
+	if *workload == "tpcc" {
+		w.selections, w.updates, w.sync = 2, 4, true
+	}
+	wrong := w.run(dir)
 	os.RemoveAll(dir)
 	if wrong != nil {
 		log.Fatal(wrong)
 	}
 }
 
-func run(dir string, each, workers int, workload string) error {
+func (w work) run(dir string) error {
 	file, err := os.Create(filepath.Join(dir, "binlog"))
 	if err != nil {
 		return err
-	}
-	selections, updates, sync := 10, 2, false
-	if workload == "tpcc" {
-		selections, updates, sync = 2, 4, true
 	}
 	db := &database{log: &binlog{open: true, file: file}, cache: &cache{newBins(64)}}
 	for i := range 100 {
@@ -278,12 +294,12 @@ func run(dir string, each, workers int, workload string) error {
 		}
 		db.pages = append(db.pages, p)
 	}
-	failed := make(chan error, workers)
-	for id := range workers {
+	failed := make(chan error, w.workers)
+	for id := range w.workers {
 		go func() {
 			random := rand.New(rand.NewPCG(7, uint64(id)))
-			for i := range each {
-				c := &connection{system: new(bool), db: db, sync: sync}
+			for i := range w.each {
+				c := &connection{system: new(bool), db: db, sync: w.sync}
 				if i%100 == 9 {
 					killed := make(chan bool)
 					go func() {
@@ -294,16 +310,16 @@ func run(dir string, each, workers int, workload string) error {
 					c.detach()
 					<-killed
 				}
-				if i%every == every/2 {
+				if w.resize > 0 && i%w.resize == w.resize/2 {
 					db.cache.resize(64 + id)
 				}
-				if i%every == every-1 {
+				if w.renew > 0 && i%w.renew == w.renew-1 {
 					if err := db.log.renew(); err != nil {
 						failed <- err
 						return
 					}
 				}
-				if err := c.transaction(random, selections, updates); err != nil {
+				if err := c.transaction(random, w.selections, w.updates); err != nil {
 					failed <- err
 					return
 				}
@@ -311,14 +327,14 @@ func run(dir string, each, workers int, workload string) error {
 			}
 			failed <- nil
 		}()
-		if calm {
+		if w.calm {
 			if err := <-failed; err != nil {
 				return err
 			}
 		}
 	}
-	for range workers {
-		if calm {
+	for range w.workers {
+		if w.calm {
 			break
 		}
 		if err := <-failed; err != nil {
@@ -328,7 +344,7 @@ func run(dir string, each, workers int, workload string) error {
 	if wrong := db.wrong.Load(); wrong > 0 {
 		return fmt.Errorf("%d statements failed", wrong)
 	}
-	if got, want := db.log.entries, each*workers*updates; got != want {
+	if got, want := db.log.entries, w.each*w.workers*w.updates; got != want {
 		return fmt.Errorf("the log has %d changes of %d", got, want)
 	}
 	return nil
