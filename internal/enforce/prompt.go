@@ -33,7 +33,7 @@ var calculating = []string{
 	"encoding/json.Marshal", "encoding/json.MarshalIndent", "encoding/json.Valid", "encoding/json.Compact",
 	"encoding/json.Indent", "encoding/json.HTMLEscape", "encoding/xml.Marshal", "encoding/xml.MarshalIndent",
 	"encoding/json.Unmarshal", "encoding/xml.EscapeString", "encoding/xml.Unmarshal",
-	"(*os.File).Name", "(*os.File).Fd", "os.Getpid", "os.Getppid", "os.IsExist", "os.IsNotExist", "os.IsPermission",
+	"(*os.File).Name", "(*os.File).Fd", "os.Getenv", "os.LookupEnv", "os.Getpid", "os.Getppid", "os.IsExist", "os.IsNotExist", "os.IsPermission",
 	"os.Getuid", "os.Getgid", "os.Exit", "io.LimitReader", "io.MultiReader", "io.MultiWriter", "io.NopCloser", "io.TeeReader",
 	"io.NewSectionReader", "bufio.NewReader", "bufio.NewReaderSize", "bufio.NewScanner",
 	"net/http.NewRequest", "net/http.NewRequestWithContext", "net/http.StatusText", "net/http.CanonicalHeaderKey",
@@ -43,15 +43,25 @@ var calculating = []string{
 	"(*net/http.Request).UserAgent", "(*net/http.Request).Referer", "(*net/http.Request).BasicAuth",
 }
 
+// onDisk are functions that wait for the disk at most. Those that open a file by name for reading or for writing only are
+// not among them, and neither are plain reads and writes: the file may be a pipe.
+var onDisk = []string{
+	"os.Chdir", "os.Chmod", "os.Chown", "os.Chtimes", "os.Create", "os.CreateTemp", "os.Getwd", "os.Lchown", "os.Link",
+	"os.Lstat", "os.Mkdir", "os.MkdirAll", "os.MkdirTemp", "os.ReadDir", "os.Readlink", "os.Remove", "os.RemoveAll",
+	"os.Rename", "os.Stat", "os.Symlink", "os.TempDir", "(*os.File).Chdir", "(*os.File).Chmod", "(*os.File).Chown",
+	"(*os.File).Close", "(*os.File).ReadAt", "(*os.File).ReadDir", "(*os.File).Readdir", "(*os.File).Readdirnames",
+	"(*os.File).Seek", "(*os.File).Stat", "(*os.File).Sync", "(*os.File).Truncate", "(*os.File).WriteAt",
+}
+
 // mayWait reports whether a call of another module's function may wait for another goroutine, or for input or output.
 // Standard output and the standard logger are taken for prompt, unless the module puts something else in their place:
-// who reads them is another process. So is what is written to memory. A sleep ends by itself, except among goroutines
+// who reads them is another process. So is what is written to memory, and what waits for the disk only. A sleep ends by itself, except among goroutines
 // that testing/synctest watches.
 func (p *Program) mayWait(info *types.Info, fn *types.Func, expr *ast.CallExpr) bool {
 	if fn.Pkg() == nil {
 		return false // the method of an error
 	}
-	if p.toMemory(info, fn, expr) || slices.Contains(calculating, fn.FullName()) {
+	if p.toMemory(info, fn, expr) || slices.Contains(calculating, fn.FullName()) || slices.Contains(onDisk, fn.FullName()) {
 		return false
 	}
 	if fn.Pkg().Path() != "fmt" && p.readsOrWrites(info, fn, expr) {
@@ -81,8 +91,6 @@ func (p *Program) mayWait(info *types.Info, fn *types.Func, expr *ast.CallExpr) 
 			return true
 		}
 		return false
-	case "os":
-		return fn.Name() != "Getenv" && fn.Name() != "LookupEnv"
 	default:
 		return !slices.Contains(prompt, path)
 	}
