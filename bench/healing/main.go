@@ -1,21 +1,27 @@
-// Command healing measures what healing costs, and how often it fails (the shape of table 4 of Weeratunge, Zhang and
-// Jagannathan, OOPSLA 2011, for the live healing of section 5 of the AtomRace paper). It builds the programs of
-// examples/atomicity four times: with go build, with heisen build -heal, with an overlay of locks that their passing runs
-// call for, and with heisen build, which looks for races. It runs them in turns and prints a table in Markdown: how many runs printed another result than the correct variant of
-// the program, and the medians of the processor time. Below it is the table of the paper.
+// Command healing measures what healing costs, and how often it fails. It prints tables in Markdown, beside those of
+// Weeratunge, Zhang and Jagannathan, Accentuating the Positive (OOPSLA 2011).
 //
-//	go run ./bench/healing [-runs n] [-procs n]
 //	go run ./bench/healing -table3 [-runs n] [-procs n]
+//	go run ./bench/healing -table4 [-runs n] [-procs n] [program...]
 //	go run ./bench/healing -many [-runs n] [-procs n]
+//	go run ./bench/healing [-live] [-runs n] [-procs n]
 //
-// With -table3, it profiles passing runs of these programs instead, places locks for the atomic pairs, and prints what
-// table 3 of the paper has, beside the numbers of the paper.
+// With -table3, it profiles passing runs of the programs of examples/atomicity, places locks for the atomic pairs, and
+// prints what table 3 of the paper has.
 //
-// With -many, it runs small programs with the bugs of table 1 of the paper many times under noise: as they are, with such
-// an overlay, and with the patch of heisen heal -patch. All runs of a program are made by one process, so 10,000 take
-// about a second.
+// With -table4, it profiles programs with the bugs of table 1 of the paper in runs with small inputs, and public modules
+// in their tests, and prints what table 4 of the paper has for an overlay of locks that these runs call for: the time that
+// realistic workloads take without and with the overlay, and how often locks are acquired. Modules come from the Go module
+// proxy. Programs are named by the first column.
 //
-// Sections that synchronize are not healed, or only in part, which heisen says when it builds a program.
+// With -many, it runs small programs with these bugs many times under noise: as they are, with such an overlay, and with
+// the patch of heisen heal -patch. All runs of a program are made by one process, so 10,000 take about a second.
+//
+// With -live, it builds the programs of examples/atomicity four times: with go build, with heisen build -heal (the live
+// healing of section 5 of the AtomRace paper), with an overlay, and with heisen build, which looks for races. It runs them
+// in turns and prints how many runs printed another result than the correct variant of the program, and the medians of
+// the processor time. Sections that synchronize are not healed, or only in part, which heisen says when it builds a
+// program.
 package main
 
 import (
