@@ -9,9 +9,9 @@
 // With -table3, it profiles passing runs of the programs of examples/atomicity, places locks for the atomic pairs, and
 // prints what table 3 of the paper has.
 //
-// With -table4, it profiles programs with the bugs of table 1 of the paper in runs with small inputs, and public modules
-// in their tests, and prints what table 4 of the paper has for an overlay of locks that these runs call for: the time that
-// realistic workloads take without and with the overlay, and how often locks are acquired. Modules come from the Go module
+// With -table4, it profiles programs with the bugs of table 1 of the paper in runs with small inputs, and a public module
+// in its tests, and prints what table 4 of the paper has for an overlay of locks that these runs call for: the time that
+// realistic workloads take without and with the overlay, and how often locks are acquired. The module comes from the Go module
 // proxy. Programs are named by the first column.
 //
 // With -many, it runs small programs with these bugs many times under noise: as they are, with such an overlay, and with

@@ -38,8 +38,8 @@ type workload struct {
 	run     []string   // of the runs that are measured
 }
 
-// table has the rows: the programs of table 1 of the paper, an example of the AtomRace paper, and modules with their own
-// benchmarks. The modules were chosen before anything was measured.
+// table has the rows: the programs of table 1 of the paper, an example of the AtomRace paper, and a module with its own
+// benchmarks, which was chosen before anything was measured.
 var table = []workload{
 	{"aget", "download of 128 MiB in 8 parts", "aget", small("-n", "1"), nil},
 	{"pbzip", "compression of 12 MiB", "pbzip", small("-n", "20"), nil},
@@ -52,10 +52,6 @@ var table = []workload{
 	{"closer", "2,000 sessions", "closer", small("-n", "40"), nil},
 	{"golang-lru", "BenchmarkLRU_Rand, BenchmarkLRU_Freq", "github.com/hashicorp/golang-lru/v2@v2.0.7", small("."),
 		[]string{"-test.run", "^$", "-test.bench", "^BenchmarkLRU_(Rand|Freq)$", "-test.benchtime", "1000000x"}},
-	{"chi", "BenchmarkMux", "github.com/go-chi/chi/v5@v5.5.0", small("."),
-		[]string{"-test.run", "^$", "-test.bench", "^BenchmarkMux$", "-test.benchtime", "100000x"}},
-	{"ants", "BenchmarkParallelAntsPoolThroughput", "github.com/panjf2000/ants/v2@v2.12.1", small("-run", "^Test", "."),
-		[]string{"-test.run", "^$", "-test.bench", "^BenchmarkParallelAntsPoolThroughput$", "-test.benchtime", "300000x"}},
 }
 
 // small is a single kind of run that is profiled.
@@ -79,7 +75,7 @@ const (
 	alone    = iota // on one processor
 	original        // on all
 	enforced4
-	table4Ways
+	table4Ways // the number of ways
 )
 
 // overheads prints table 4 of the paper for overlays that heisen heal -enforce makes of passing runs with small inputs:
