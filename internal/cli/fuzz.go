@@ -137,7 +137,7 @@ func (inv *invocation) fuzz() (int, error) {
 	fs.IntVar(&f.minimize, "minimize", f.minimize, "shrink the schedule of a confirmed bug in at most `n` executions")
 	fs.StringVar(&f.folder, "schedules", f.folder, "write schedules to `folder`")
 	f.reports = inv.reportFlag(reportUsage + ". Reports in json have all suspects,\nconfirmed or not")
-	fs.BoolVar(&f.unconfirmed, "unconfirmed", false, "also report suspects that were not confirmed")
+	fs.BoolVar(&f.unconfirmed, "unconfirmed", false, "also report suspects that were not confirmed, and failures that did\nnot happen again when their schedules were repeated")
 	fs.BoolVar(&f.timing, "timing", false, "also report failures that only executions show in which a goroutine was\nheld back while a timer fired")
 	fs.BoolVar(&f.predict, "predict", false, "suspect what mcm predicts from the first executions, try that first, and report it\nin any case")
 	fs.BoolVar(&f.uncovered, "uncovered", false, "also list the go statements, cases of select and locks that no execution\nhas covered")

@@ -57,7 +57,11 @@ func (f *fuzzRun) reportUnexplained(ctx context.Context) {
 			continue
 		}
 		finding := v.Report(confirm.Outcome{Class: confirm.Passed})
-		f.reproduce(ctx, v, &finding)
+		if repro := f.reproduce(ctx, v, &finding); repro != nil && repro.Chance && !f.unconfirmed {
+			fmt.Fprintf(f.Err, "%s: %s: an execution failed (%s), but not when its schedule was repeated: it depends on %s; -unconfirmed reports it\n",
+				f.tool.Name, p.Package, outcome, strings.Join(repro.Outside(), ", "))
+			continue
+		}
 		f.found.add(finding)
 		f.failures++
 	}
@@ -82,8 +86,9 @@ func (f *fuzzRun) mentionTiming(name string, outcomes []string) {
 		f.tool.Name, name, what, strings.Join(outcomes, "; "))
 }
 
-// reproduce adds to the finding of a confirmed suspect how to repeat it, and writes the schedule.
-func (f *fuzzRun) reproduce(ctx context.Context, v *confirm.Result, finding *report.Finding) {
+// reproduce adds to the finding of a confirmed suspect how to repeat it, and writes the schedule. It returns nil if it could
+// not be repeated.
+func (f *fuzzRun) reproduce(ctx context.Context, v *confirm.Result, finding *report.Finding) *confirm.Reproduction {
 	repro, err := f.confirmer.Reproduce(ctx, v, f.minimize)
 	if repro == nil && ctx.Err() != nil { // a schedule that was not shrunk is better than none
 		last, stop := f.lastMoment(ctx)
@@ -94,7 +99,10 @@ func (f *fuzzRun) reproduce(ctx context.Context, v *confirm.Result, finding *rep
 		fmt.Fprintf(f.Err, "%s: %v\n", f.tool.Name, err)
 	}
 	if repro == nil || repro.Execution == nil {
-		return
+		return nil
+	}
+	if repro.Chance && !f.unconfirmed {
+		return repro // there is nothing to report
 	}
 	finding.Accesses, finding.Goroutines = repro.Finding.Accesses, repro.Finding.Goroutines
 	if finding.Kind == heisen.Leak {
@@ -117,8 +125,9 @@ func (f *fuzzRun) reproduce(ctx context.Context, v *confirm.Result, finding *rep
 	}
 	if err != nil {
 		fmt.Fprintf(f.Err, "%s: cannot write the schedule of %s: %v\n", f.tool.Name, finding.Fingerprint, err)
-		return
+		return repro
 	}
 	t.Endings[0].Schedule = name
 	finding.Replay = f.tool.Name + " replay " + filepath.ToSlash(name)
+	return repro
 }

@@ -69,7 +69,7 @@ func (f *fuzzRun) runSurvey(ctx context.Context, survey *confirm.Survey, program
 			f.noteStopped(t)
 		}
 		for _, why := range skipped {
-			fmt.Fprintf(f.Err, "%s: %s\n", f.tool.Name, why)
+			fmt.Fprintf(f.Err, "%s: %s: %s\n", f.tool.Name, p.Package, why)
 		}
 		surveyed(p, found, runs)
 	}

@@ -28,6 +28,10 @@ type Reproduction struct {
 	// Replayed is set if repeating the schedule gave the same execution. Otherwise the schedule
 	// is not shrunk.
 	Replayed bool
+	// Chance is set for a failure that none of a few repetitions of its schedule has shown, in a program that depends on
+	// something outside. There is no reason to think that the program is to blame: another program may have had the
+	// network port that it wanted.
+	Chance bool
 	// Shrunk is set if Schedule was shrunk, in Attempts executions. Minimal is set if no choice of
 	// it can be left out.
 	Shrunk, Minimal bool
@@ -57,7 +61,11 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 	}
 	proof.Execution, proof.Steps, proof.Finding = again, steps, v.Suspect.asHappened(again)
 	proof.Replayed = again.Hash == ending.Trial.Execution.Hash && v.Suspect.repeats(&ending, again)
-	if !proof.Replayed || attempts == 0 || schedule.Strategy.Strategy == strategies.Follow { // such a schedule stops where no choice can be
+	if !proof.Replayed {
+		proof.Chance, err = c.byChance(ctx, v.Suspect, &ending, again, proof.Schedule)
+		return proof, err
+	}
+	if attempts == 0 || schedule.Strategy.Strategy == strategies.Follow { // such a schedule stops where no choice can be
 		return proof, nil
 	}
 	seed := ending.Trial.Seed
@@ -109,6 +117,36 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 	proof.Schedule, proof.Execution, proof.Steps, proof.Finding = small, last, steps, v.Suspect.asHappened(last)
 	proof.Shrunk, proof.Minimal, proof.Attempts = true, shrunk.Minimal, tried+shrunk.Attempts
 	return proof, nil
+}
+
+// Outside returns what the execution and its repetition depended on besides the schedule, with places.
+func (r *Reproduction) Outside() []string {
+	all := slices.Concat(r.Ending.Trial.Execution.Outside, r.Execution.Outside)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// repetitions is how often the schedule of a failure is repeated before it counts as chance.
+const repetitions = 3
+
+// byChance reports whether a failure has come from outside: repeating its schedule gave the execution again, which was
+// another one, and so do further repetitions.
+func (c *Confirmer) byChance(ctx context.Context, s *Suspect, ending *Ending, again *Execution, schedule *recorder.Schedule) (bool, error) {
+	first := ending.Trial.Execution
+	if s.Finding.Kind != heisen.Failure || len(first.Outside) == 0 && len(again.Outside) == 0 {
+		return false, nil
+	}
+	for n := 1; !s.repeats(ending, again); n++ {
+		if n == repetitions {
+			return true, nil
+		}
+		var err error
+		again, err = s.Program.Execute(ctx, Plan{Schedule: schedule, Mode: recorder.FindingsOnly, Tests: s.tests(schedule), Limit: c.Limit}, c.Resolver)
+		if err != nil {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // shrinking makes the executions that shrink the schedule of a suspect, while there is time.

@@ -145,6 +145,7 @@ type gathering struct {
 	suspects []*Suspect
 	known    map[string]*Suspect // by their keys
 	skipped  []string
+	missing  bool            // skipped says that suspects may be missing
 	reported map[string]bool // fingerprints of findings in skipped
 	made     []*Trial
 }
@@ -266,7 +267,10 @@ func (g *gathering) execute(ctx context.Context, u *Unit, config strategies.Conf
 		},
 	}, s.Resolver)
 	if errors.Is(err, lockset.ErrEvicted) || errors.Is(err, vclock.ErrForgotten) { // there may be more suspects
-		g.skipped, err = append(g.skipped, "suspects may be missing: "+err.Error()), nil
+		if !g.missing {
+			g.skipped, g.missing = append(g.skipped, "suspects may be missing: "+err.Error()), true
+		}
+		err = nil
 	}
 	if err != nil {
 		return nil, err

@@ -80,14 +80,11 @@ type heisenFrame struct {
 func heisenNewG() *heisenG {
 	lock(&heisen.lock)
 	h := heisen.freeG
-	if h == nil {
-		slab := (*[heisenSlab]heisenG)(persistentalloc(heisenSlab*unsafe.Sizeof(heisenG{}), goarch.PtrSize, &memstats.other_sys))
-		for i := range slab {
-			slab[i].next, slab[i].link = h, heisen.allG
-			h, heisen.allG = &slab[i], &slab[i]
-		}
+	if h != nil {
+		heisen.freeG = h.next
+	} else {
+		h = heisenNextState()
 	}
-	heisen.freeG = h.next
 	id := heisen.ids
 	if id != heisenUnknownG {
 		heisen.ids++
@@ -103,6 +100,19 @@ func heisenNewG() *heisenG {
 	if bottom == nil {
 		heisenGrow(h)
 	}
+	return h
+}
+
+// heisenNextState returns a state that was never used. heisen.lock is held. States are not touched before they are
+// used: a short program needs few of them, and the system provides memory by the page.
+func heisenNextState() *heisenG {
+	if heisen.unused == 0 {
+		heisen.slab = (*[heisenSlab]heisenG)(persistentalloc(heisenSlab*unsafe.Sizeof(heisenG{}), goarch.PtrSize, &memstats.other_sys))
+		heisen.unused = heisenSlab
+	}
+	heisen.unused--
+	h := &heisen.slab[heisen.unused]
+	h.link, heisen.allG = heisen.allG, h
 	return h
 }
 

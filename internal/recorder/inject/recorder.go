@@ -60,12 +60,14 @@ type heisenRecorder struct {
 	sendLock     uint32 // serializes messages
 	era          uint64 // incremented when memory may have been freed; what was remembered in another era is void
 
-	lock  mutex // guards the rest of this block
-	ids   uint32
-	freeG *heisenG
-	allG  *heisenG // all states, used or not
-	bufID uint32
-	freeB *heisenBuf
+	lock   mutex // guards the rest of this block
+	ids    uint32
+	freeG  *heisenG
+	allG   *heisenG // all states that were used
+	slab   *[heisenSlab]heisenG
+	unused int // states in slab
+	bufID  uint32
+	freeB  *heisenBuf
 
 	_     [64]byte
 	stamp uint64 // next sequence number
