@@ -31,7 +31,8 @@ import (
 type Profiler struct {
 	symbols  *heisen.Symbols
 	variable func(heisen.Object, heisen.Site) string
-	name     func([]Use) string // instead of variable, once all accesses are known; may be nil
+	name     func([]Use) string     // instead of variable, once all accesses are known; may be nil
+	makes    func(string, Use) bool // may be nil
 
 	memory    *shadow.Memory[*instance]
 	threads   map[heisen.Thread]*profiledThread
@@ -72,7 +73,8 @@ type instance struct {
 	threads          map[heisen.Thread]*latestAccess
 	locks            lockSet // held at all accesses
 	pairs            map[pairKey]*observedPair
-	places           []Use // of accesses, each once, if the instance is named by them
+	places           []Use     // of accesses, each once, if the instance is named by them
+	byPlace          []lockSet // held at all accesses at each of these places; if it matters whether they make variables
 }
 
 // latestAccess is the latest access of a thread to an instance, and how many accesses and writes there had been.
@@ -106,6 +108,17 @@ func (s *lockSet) keep(candidates []heldInstance, in func(heldInstance) bool) {
 	s.locks = slices.DeleteFunc(s.locks, func(o heisen.Object) bool {
 		return !slices.ContainsFunc(candidates, func(h heldInstance) bool { return h.lock == o && in(h) })
 	})
+}
+
+// intersect removes the locks that are not in other.
+func (s *lockSet) intersect(other lockSet) {
+	switch {
+	case !other.some:
+	case !s.some:
+		*s = lockSet{true, slices.Clone(other.locks)}
+	default:
+		s.locks = slices.DeleteFunc(s.locks, func(o heisen.Object) bool { return !slices.Contains(other.locks, o) })
+	}
 }
 
 // observedPair is what was observed of a pair.
@@ -150,6 +163,19 @@ func WithUses(name func([]Use) string) ProfilerOption {
 	}
 }
 
+// WithMaking sets a function that reports whether all accesses at a place make the variable with a name: no other thread
+// can know of it yet. Such accesses need no lock, so they do not keep a variable from being one that a lock
+// protects. It is used with WithUses, and called as that function is. Each range takes memory for the locks at its places.
+func WithMaking(makes func(variable string, at Use) bool) ProfilerOption {
+	return func(p *Profiler) error {
+		if makes == nil {
+			return option.Errorf("WithMaking: the function is nil")
+		}
+		p.makes = makes
+		return nil
+	}
+}
+
 // NewProfiler returns a Profiler for one stream, whose symbols say what its numbers stand for. If symbols is
 // nil or an option is wrong, the error wraps heisen.ErrOption.
 func NewProfiler(symbols *heisen.Symbols, opts ...ProfilerOption) (*Profiler, error) {
@@ -183,6 +209,10 @@ func cloneInstance(state **instance) {
 	}
 	copied.locks.locks = slices.Clone(copied.locks.locks)
 	copied.places = slices.Clone(copied.places)
+	copied.byPlace = slices.Clone(copied.byPlace)
+	for i := range copied.byPlace {
+		copied.byPlace[i].locks = slices.Clone(copied.byPlace[i].locks)
+	}
 	copied.pairs = map[pairKey]*observedPair{}
 	for key, pair := range (*state).pairs {
 		o := *pair
@@ -275,12 +305,24 @@ func (p *Profiler) access(r *heisen.Record) {
 		if v.name == "" && p.name == nil {
 			continue
 		}
-		if at := (Use{r.Site, write}); p.name != nil && !slices.Contains(v.places, at) {
-			v.places = append(v.places, at)
-		}
 		// A lock that is held for reading protects reads only.
 		protects := func(h heldInstance) bool { return !write || !h.shared }
-		v.locks.keep(held, protects)
+		if p.name != nil {
+			at := slices.Index(v.places, Use{r.Site, write})
+			if at < 0 {
+				at = len(v.places)
+				v.places = append(v.places, Use{r.Site, write})
+				if p.makes != nil {
+					v.byPlace = append(v.byPlace, lockSet{})
+				}
+			}
+			if p.makes != nil {
+				v.byPlace[at].keep(held, protects)
+			}
+		}
+		if p.name == nil || p.makes == nil {
+			v.locks.keep(held, protects)
+		}
 		latest := v.threads[r.Thread]
 		if latest == nil {
 			latest = &latestAccess{}
@@ -367,6 +409,11 @@ func (p *Profiler) add(profile *Profile, v *instance) {
 	}
 	if v.name == "" {
 		return
+	}
+	for i, at := range v.places {
+		if p.makes != nil && !p.makes(v.name, at) {
+			v.locks.intersect(v.byPlace[i])
+		}
 	}
 	observed := ProfiledVariable{Name: v.name, Locks: p.names(v.locks.locks)}
 	for key, pair := range v.pairs {

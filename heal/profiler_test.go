@@ -408,3 +408,62 @@ func TestProfileFile(t *testing.T) {
 		t.Errorf("%v\ngot  %+v\nwant %+v\n%s", err, again, p, &b)
 	}
 }
+
+// TestMaking: accesses that make a variable need no lock, so the lock that all others hold protects it. The pair
+// with such an access stays one, and so does all of it without the option.
+func TestMaking(t *testing.T) {
+	x := newExecution(`
+		1 write 0x1 f:1
+		1 write 0x2 f:1
+		1 acquire mu
+		1 read 0x1 f:2
+		1 write 0x1 f:3
+		1 read 0x2 f:2
+		1 write 0x2 f:3
+		1 release mu
+		2 acquire mu
+		2 read 0x1 f:2
+		2 write 0x1 f:3
+		2 read 0x2 f:2
+		2 write 0x2 f:3
+		2 release mu
+		1 read 0x2 f:4
+	`)
+	names := func(uses []Use) string { // the second variable has a fourth place
+		if len(uses) > 3 {
+			return "late"
+		}
+		return "early"
+	}
+	makes := func(variable string, at Use) bool {
+		return (variable == "early" || variable == "late") && at == Use{x.sites["f:1"], true}
+	}
+	for _, test := range []struct {
+		opts []ProfilerOption
+		want []string
+	}{
+		{[]ProfilerOption{WithUses(names), WithMaking(makes)}, []string{
+			"early: f 1-2 exclusive", "late: f 1-2 exclusive", "late: f 2-3 exclusive",
+		}},
+		{[]ProfilerOption{WithUses(names)}, []string{
+			"early: f 1-2 exclusive", "early: f 2-3 exclusive",
+			"late: f 1-2 exclusive", "late: f 2-3 exclusive",
+		}},
+	} {
+		p, err := NewProfiler(x.symbols, test.opts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.HandleRecords(x.records)
+		profile, err := p.Profile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := profile.text(); !slices.Equal(got, test.want) {
+			t.Errorf("%d options: %q, want %q", len(test.opts), got, test.want)
+		}
+	}
+	if _, err := NewProfiler(x.symbols, WithMaking(nil)); err == nil {
+		t.Error("no error for a nil function")
+	}
+}

@@ -1,21 +1,27 @@
-// Command healing measures what healing costs, and how often it fails (the shape of table 4 of Weeratunge, Zhang and
-// Jagannathan, OOPSLA 2011, for the live healing of section 5 of the AtomRace paper). It builds the programs of
-// examples/atomicity four times: with go build, with heisen build -heal, with an overlay of locks that their passing runs
-// call for, and with heisen build, which looks for races. It runs them in turns and prints a table in Markdown: how many runs printed another result than the correct variant of
-// the program, and the medians of the processor time. Below it is the table of the paper.
+// Command healing measures what healing costs, and how often it fails. It prints tables in Markdown, beside those of
+// Weeratunge, Zhang and Jagannathan, Accentuating the Positive (OOPSLA 2011).
 //
-//	go run ./bench/healing [-runs n] [-procs n]
 //	go run ./bench/healing -table3 [-runs n] [-procs n]
+//	go run ./bench/healing -table4 [-runs n] [-procs n] [program...]
 //	go run ./bench/healing -many [-runs n] [-procs n]
+//	go run ./bench/healing [-live] [-runs n] [-procs n]
 //
-// With -table3, it profiles passing runs of these programs instead, places locks for the atomic pairs, and prints what
-// table 3 of the paper has, beside the numbers of the paper.
+// With -table3, it profiles passing runs of the programs of examples/atomicity, places locks for the atomic pairs, and
+// prints what table 3 of the paper has.
 //
-// With -many, it runs small programs with the bugs of table 1 of the paper many times under noise: as they are, with such
-// an overlay, and with the patch of heisen heal -patch. All runs of a program are made by one process, so 10,000 take
-// about a second.
+// With -table4, it profiles programs with the bugs of table 1 of the paper in runs with small inputs, and a public module
+// in its tests, and prints what table 4 of the paper has for an overlay of locks that these runs call for: the time that
+// realistic workloads take without and with the overlay, and how often locks are acquired. The module comes from the Go module
+// proxy. Programs are named by the first column.
 //
-// Sections that synchronize are not healed, or only in part, which heisen says when it builds a program.
+// With -many, it runs small programs with these bugs many times under noise: as they are, with such an overlay, and with
+// the patch of heisen heal -patch. All runs of a program are made by one process, so 10,000 take about a second.
+//
+// With -live, it builds the programs of examples/atomicity four times: with go build, with heisen build -heal (the live
+// healing of section 5 of the AtomRace paper), with an overlay, and with heisen build, which looks for races. It runs them
+// in turns and prints how many runs printed another result than the correct variant of the program, and the medians of
+// the processor time. Sections that synchronize are not healed, or only in part, which heisen says when it builds a
+// program.
 package main
 
 import (
@@ -55,19 +61,27 @@ func main() {
 	defer stop()
 	runs := flag.Int("runs", 20, "runs of each program, in each way")
 	procs := flag.Int("procs", 4, "GOMAXPROCS of the programs")
-	placing := flag.Bool("table3", false, "print profiles and placed locks, as table 3 of the paper")
-	often := flag.Bool("many", false, "run the bugs of table 1 of the paper under noise, with an overlay and with a patch")
+	tables := []struct {
+		chosen *bool
+		print  func(ctx context.Context, w io.Writer, runs, procs int) error
+	}{
+		{flag.Bool("live", false, "measure programs that heal themselves while they run (the default)"), measure},
+		{flag.Bool("table3", false, "print profiles and placed locks, as table 3 of the paper"), placement},
+		{flag.Bool("table4", false, "measure programs with placed locks, as table 4 of the paper; arguments select programs"), func(ctx context.Context, w io.Writer, runs, procs int) error {
+			return overheads(ctx, w, runs, procs, flag.Args())
+		}},
+		{flag.Bool("many", false, "run the bugs of table 1 of the paper under noise, with placed locks and with a patch"), many},
+	}
 	flag.Parse()
-	if flag.NArg() > 0 || *placing && *often || *runs < 1 || *procs < 1 {
+	what, chosen := measure, 0
+	for _, t := range tables {
+		if *t.chosen {
+			what, chosen = t.print, chosen+1
+		}
+	}
+	if flag.NArg() > 0 && !*tables[2].chosen || chosen > 1 || *runs < 1 || *procs < 1 {
 		flag.Usage()
 		os.Exit(2)
-	}
-	what := measure
-	if *placing {
-		what = placement
-	}
-	if *often {
-		what = many
 	}
 	if err := what(ctx, os.Stdout, *runs, *procs); err != nil {
 		fmt.Fprintln(os.Stderr, "healing:", err)
@@ -107,6 +121,11 @@ func measure(ctx context.Context, w io.Writer, runs, procs int) error {
 	if err := table.Print(w); err != nil {
 		return err
 	}
+	return publishedTable(w)
+}
+
+// publishedTable prints table 4 of the paper.
+func publishedTable(w io.Writer) error {
 	theirs := markdown.NewTable("published (table 4)", "workload", "speedup on 8 cores", "R acquisitions / program's", "X acquisitions / program's", "overhead")
 	for _, row := range published {
 		theirs.Add(row...)

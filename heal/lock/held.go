@@ -13,6 +13,12 @@ const Holds = 31
 type Held struct {
 	lock  *Lock
 	outer *Held
+	top   *Held // the outermost one around; nil if that is this one
+
+	// around is the mode in which those around hold the same lock, while this one has reasons.
+	around Mode
+	// pauses is a number in the outermost one: how many are paused, of it and those within.
+	pauses int32
 
 	// reasons has two bits for the mode of each reason: the latest access, and then the holds.
 	reasons uint64
@@ -27,7 +33,34 @@ type Held struct {
 // Inner returns a Held for a function that the one of h calls, or for another variable in the same function. It acts
 // for the same goroutine: the two do not wait for each other, and Pause applies to both. While it holds the same lock
 // as h, methods of h must not be called. A nil h stands for a caller that holds nothing.
-func (h *Held) Inner() Held { return Held{outer: h} }
+func (h *Held) Inner() Held {
+	switch {
+	case h == nil:
+		return Held{}
+	case h.top == nil:
+		return Held{outer: h, top: h}
+	}
+	return Held{outer: h, top: h.top}
+}
+
+// outermost returns the Held that has the number of pauses.
+func (h *Held) outermost() *Held {
+	if h.top != nil {
+		return h.top
+	}
+	return h
+}
+
+// setPaused says in which mode the lock was held when it was paused, and Free if it is not paused.
+func (h *Held) setPaused(mode Mode) {
+	if h.paused > Free {
+		h.outermost().pauses--
+	}
+	if mode > Free {
+		h.outermost().pauses++
+	}
+	h.paused = mode
+}
 
 // Acquire waits until the lock is held at least in the given mode, for an access at site. Sites are numbers
 // that the caller chooses. The access is the latest one from now on; the mode in which the lock was held for the one
@@ -79,7 +112,8 @@ func (h *Held) Release() {
 		return
 	}
 	if mode := h.paused; mode > Free {
-		h.paused, h.reasons = Free, 0
+		h.setPaused(Free)
+		h.reasons = 0
 		if h.lock.resume(mode, h.taken) {
 			h.lock.weaken(mode, Free)
 		}
@@ -93,13 +127,15 @@ func (h *Held) Release() {
 	}
 	before := h.mode()
 	h.reasons = 0
-	for outer := h.outer; outer != nil; outer = outer.outer {
-		if outer.lock == h.lock && outer.paused > Free {
-			return // its Resume sees to it
+	if h.outermost().pauses > 0 {
+		for outer := h.outer; outer != nil; outer = outer.outer {
+			if outer.lock == h.lock && outer.paused > Free {
+				return // its Resume sees to it
+			}
 		}
 	}
-	if after := h.mode(); after < before {
-		h.lock.weaken(before, after)
+	if h.around < before {
+		h.lock.weaken(before, h.around)
 	}
 }
 
@@ -135,11 +171,13 @@ func strongest(reasons uint64) Mode {
 	return Free
 }
 
-// mode returns the mode in which the goroutine holds the lock.
-func (h *Held) mode() (mode Mode) {
-	mode = strongest(h.reasons)
+// mode returns the mode in which the goroutine holds the lock. There must be reasons.
+func (h *Held) mode() Mode { return max(h.around, strongest(h.reasons)) }
+
+// findAround returns the mode in which those around hold a lock.
+func (h *Held) findAround(l *Lock) (mode Mode) {
 	for outer := h.outer; outer != nil; outer = outer.outer {
-		if outer.lock == h.lock {
+		if outer.lock == l && outer.reasons != 0 {
 			mode = max(mode, strongest(outer.reasons))
 		}
 	}
@@ -149,13 +187,16 @@ func (h *Held) mode() (mode Mode) {
 // add makes a reason at least as strong as mode, and waits for the lock. The reason has its bits from shift on.
 func (h *Held) add(l *Lock, shift int, mode Mode) (kept bool) {
 	kept = true
-	if h.outer != nil || h.paused > Free {
+	if h.outermost().pauses > 0 {
 		kept = h.Resume()
 	}
 	if h.lock != l {
 		kept = kept && h.reasons == 0
 		h.Release()
 		h.lock = l
+	}
+	if h.reasons == 0 {
+		h.around = h.findAround(l)
 	}
 	before := h.mode()
 	if mode > before {
@@ -172,7 +213,9 @@ func (h *Held) weaken(shift int, mode Mode) {
 	if mode >= Mode(h.reasons>>shift&3) {
 		return
 	}
-	h.Resume()
+	if h.outermost().pauses > 0 {
+		h.Resume()
+	}
 	before := h.mode()
 	h.set(shift, mode)
 	if after := h.mode(); after < before {

@@ -14,7 +14,7 @@ func (h *Held) Pause() {
 	for at := h; at != nil; at = at.outer {
 		if mode := at.whole(h); mode > Free && at.paused == Free {
 			at.taken = at.lock.pause(mode)
-			at.paused = mode
+			at.setPaused(mode)
 		}
 	}
 }
@@ -28,7 +28,7 @@ func (h *Held) Resume() (kept bool) {
 		kept = false
 		h.Pause()             // what unpause has resumed
 		need := lost.whole(h) // may be weaker than before, after a panic in a function that was called
-		lost.paused = Free
+		lost.setPaused(Free)
 		if need == Free {
 			continue
 		}
@@ -37,7 +37,7 @@ func (h *Held) Resume() (kept bool) {
 			return false
 		}
 		lost.taken = lost.lock.pause(need)
-		lost.paused = need
+		lost.setPaused(need)
 	}
 	return kept
 }
@@ -54,7 +54,7 @@ func (h *Held) unpause() (lost *Held) {
 			lost = at
 			continue
 		}
-		at.paused = Free
+		at.setPaused(Free)
 		if need := at.whole(h); need < held {
 			at.lock.weaken(held, need)
 		}

@@ -334,12 +334,19 @@ func calledFunc(info *types.Info, call *ast.CallExpr) *types.Func {
 // findSites finds out which variables are accessed on each line. A statement of several lines accesses its variables
 // on all of them, because the line tables of compilers differ.
 func (p *Program) findSites() {
-	add := func(at place, write bool, name string) {
-		if p.sites[at] == nil {
-			p.sites[at] = map[bool][]string{}
+	addTo := func(sites map[place]map[bool][]string, at place, a access) {
+		if sites[at] == nil {
+			sites[at] = map[bool][]string{}
 		}
-		if !slices.Contains(p.sites[at][write], name) {
-			p.sites[at][write] = append(p.sites[at][write], name)
+		if !slices.Contains(sites[at][a.write], a.variable) {
+			sites[at][a.write] = append(sites[at][a.write], a.variable)
+		}
+	}
+	add := func(at place, a access) {
+		addTo(p.sites, at, a)
+		if !a.made {
+			addTo(p.known, at, a)
+			p.written[a.variable] = p.written[a.variable] || a.write
 		}
 	}
 	for _, u := range p.units {
@@ -351,10 +358,10 @@ func (p *Program) findSites() {
 					from, to := first, last
 					if literal { // its lines are those of another function
 						from, to = p.lineOf(a.at), p.lineOf(a.at)
-						add(place{u.file.name, first}, a.write, a.variable)
+						add(place{u.file.name, first}, a)
 					}
 					for line := from; line <= to; line++ {
-						add(place{u.file.name, line}, a.write, a.variable)
+						add(place{u.file.name, line}, a)
 					}
 				}
 			}

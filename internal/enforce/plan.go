@@ -69,6 +69,9 @@ func (p *Program) Plan(ctx context.Context, profile *heal.Profile) (*Plan, error
 	plan := &Plan{p: p, stalls: p.stalling()}
 	var requests []*request
 	for _, v := range profile.Atomic() {
+		if _, escapes := p.addressed[v.Name]; !escapes && !p.written[v.Name] {
+			continue // no other goroutine can change what is read
+		}
 		r, why := p.request(v)
 		if why != nil {
 			plan.Refused = append(plan.Refused, *why)

@@ -148,6 +148,125 @@ func main() { f() }
 	}
 }
 
+// TestMade: writes where a struct is made need no lock, and what nothing else writes gets none.
+func TestMade(t *testing.T) {
+	p := module(t, map[string]string{"main.go": `package main
+
+import "sync"
+
+type account struct {
+	mu            sync.Mutex
+	balance, bank int
+	open          bool
+}
+
+func (a *account) add() {
+	a.mu.Lock()
+	a.balance++
+	a.mu.Unlock()
+	if a.bank > 0 {
+		println(a.bank)
+	}
+	if !a.open {
+		a.open = true
+	}
+}
+
+func main() {
+	a := &account{balance: 1, bank: 2}
+	a.add()
+	*a = account{}
+}
+`})
+	if p.written["example.com/m.account.bank"] == false {
+		t.Error("the whole struct is written in main")
+	}
+	symbols := heisen.NewSymbols()
+	r, err := p.NewRecorder(symbols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[int]bool{13: false, 24: true, 26: false} {
+		site := symbols.AddSite(heisen.SiteInfo{Frames: []heisen.Frame{{Func: "main.f", File: filepath.Join(p.root, "main.go"), Line: line}}})
+		if got := r.makes("example.com/m.account.balance", heal.Use{Site: site, Write: true}); got != want {
+			t.Errorf("line %d makes the variable: %v", line, got)
+		}
+	}
+
+	source := strings.Replace(madeSource, "BANK", "println(a.bank)", 1)
+	plan := planFor(t, source)
+	if got := plan.names; !slices.Equal(got, []string{"example.com/m.account.open"}) {
+		t.Errorf("locks for %q", got)
+	}
+	plan = planFor(t, strings.Replace(madeSource, "BANK", "a.bank = 1", 1))
+	if got := plan.names; !slices.Contains(got, "example.com/m.account.bank") {
+		t.Errorf("locks for %q", got)
+	}
+}
+
+const madeSource = `package main
+
+type account struct {
+	bank int
+	open bool
+}
+
+func (a *account) use() {
+	if a.bank > 0 {
+		BANK
+	}
+	if !a.open {
+		a.open = true
+	}
+}
+
+func main() {
+	a := &account{bank: 2}
+	a.use()
+}
+`
+
+// planFor plans locks for all pairs of reads on lines 9 and 10, and of a read and a write on lines 12 and 13.
+func planFor(t *testing.T, source string) *Plan {
+	t.Helper()
+	p := module(t, map[string]string{"main.go": source})
+	op := heisen.Read
+	if strings.Contains(source, "a.bank =") {
+		op = heisen.Write
+	}
+	symbols := heisen.NewSymbols()
+	r, err := p.NewRecorder(symbols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for thread := heisen.Thread(1); thread < 3; thread++ {
+		for _, at := range []struct {
+			object heisen.Object
+			line   int
+			op     heisen.Op
+		}{{0x1000, 9, heisen.Read}, {0x1000, 10, op}, {0x2000, 12, heisen.Read}, {0x2000, 13, heisen.Write}} {
+			site := symbols.AddSite(heisen.SiteInfo{Frames: []heisen.Frame{{Func: "main.(*account).use", File: filepath.Join(p.root, "main.go"), Line: at.line}}})
+			r.HandleRecords([]heisen.Record{{Op: at.op, Thread: thread, Object: at.object, Site: site, Len: 8}})
+		}
+	}
+	profile, _, err := r.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	current, _, err := p.Current(profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(current.Atomic()) != 2 {
+		t.Fatalf("%+v", current.Atomic())
+	}
+	plan, err := p.Plan(t.Context(), current)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
 func TestWrongProfile(t *testing.T) {
 	for text, want := range map[string]string{
 		"{":                           "unexpected end",

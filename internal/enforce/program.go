@@ -42,7 +42,9 @@ type Program struct {
 	parents     map[ast.Node]ast.Node
 
 	sites     map[place]map[bool][]string // variables that are accessed on a line, by whether they are written
+	known     map[place]map[bool][]string // the same without variables that are only made there
 	addressed map[string]token.Pos        // variables whose address is taken
+	written   map[string]bool             // variables that are written other than where they are made
 
 	packages    map[string]bool         // of the module, by path
 	definitions map[*types.Var]ast.Expr // of local variables that keep their value
@@ -114,6 +116,7 @@ func Load(ctx context.Context, root string, tags []string) (*Program, error) {
 		root: root, fset: l.Fset, files: map[string]*file{}, byNode: map[ast.Node]*unit{}, byFunc: map[key]*unit{},
 		methods: map[string][]*unit{}, fields: map[key]string{},
 		parents: map[ast.Node]ast.Node{}, sites: map[place]map[bool][]string{}, addressed: map[string]token.Pos{},
+		known: map[place]map[bool][]string{}, written: map[string]bool{},
 		packages: map[string]bool{}, groupOf: map[string]int{}, callbacksBy: map[types.Type][]int{},
 		reach: map[string][]reaching{},
 	}

@@ -12,10 +12,12 @@ var silent = []string{"bytes", "cmp", "maps", "math", "math/bits", "runtime", "s
 
 // prompt are packages of the standard library whose functions wait for nothing.
 var prompt = []string{
-	"bytes", "cmp", "container/heap", "container/list", "container/ring", "errors", "hash/crc32", "hash/crc64", "hash/fnv",
-	"hash/maphash", "iter", "maps", "math", "math/big", "math/bits", "math/cmplx", "math/rand", "math/rand/v2", "path",
-	"path/filepath", "regexp", "runtime", "slices", "sort", "strconv", "strings", "sync/atomic", "unicode", "unicode/utf16",
-	"unicode/utf8", "unique", "unsafe", "reflect", "encoding/binary", "encoding/hex", "encoding/base64", "crypto/sha256", "crypto/md5",
+	"bytes", "cmp", "container/heap", "container/list", "container/ring", "errors", "hash", "hash/adler32", "hash/crc32",
+	"hash/crc64", "hash/fnv", "hash/maphash", "html", "iter", "maps", "math", "math/big", "math/bits", "math/cmplx",
+	"math/rand", "math/rand/v2", "net/netip", "net/url", "path", "path/filepath", "regexp", "regexp/syntax", "runtime",
+	"slices", "sort", "strconv", "strings", "sync/atomic", "unicode", "unicode/utf16", "unicode/utf8", "unique", "unsafe",
+	"reflect", "encoding/ascii85", "encoding/base32", "encoding/base64", "encoding/binary", "encoding/hex", "encoding/pem",
+	"crypto/md5", "crypto/sha1", "crypto/sha256", "crypto/sha512", "crypto/subtle",
 }
 
 // writers are functions of the standard library that wait only for the writer which is their first argument. A method of
@@ -30,19 +32,36 @@ var writers = []string{
 var calculating = []string{
 	"encoding/json.Marshal", "encoding/json.MarshalIndent", "encoding/json.Valid", "encoding/json.Compact",
 	"encoding/json.Indent", "encoding/json.HTMLEscape", "encoding/xml.Marshal", "encoding/xml.MarshalIndent",
-	"encoding/xml.EscapeString", "html.EscapeString", "html.UnescapeString", "net/url.Parse", "net/url.QueryEscape",
-	"net/url.PathEscape", "net/url.QueryUnescape", "net/url.PathUnescape",
+	"encoding/json.Unmarshal", "encoding/xml.EscapeString", "encoding/xml.Unmarshal",
+	"(*os.File).Name", "(*os.File).Fd", "os.Getenv", "os.LookupEnv", "os.Getpid", "os.Getppid", "os.IsExist", "os.IsNotExist", "os.IsPermission",
+	"os.Getuid", "os.Getgid", "os.Exit", "io.LimitReader", "io.MultiReader", "io.MultiWriter", "io.NopCloser", "io.TeeReader",
+	"io.NewSectionReader", "bufio.NewReader", "bufio.NewReaderSize", "bufio.NewScanner",
+	"net/http.NewRequest", "net/http.NewRequestWithContext", "net/http.StatusText", "net/http.CanonicalHeaderKey",
+	"(net/http.Header).Add", "(net/http.Header).Clone", "(net/http.Header).Del", "(net/http.Header).Get",
+	"(net/http.Header).Set", "(net/http.Header).Values", "(*net/http.Request).Context", "(*net/http.Request).WithContext",
+	"(*net/http.Request).Cookie", "(*net/http.Request).PathValue", "(*net/http.Request).SetPathValue",
+	"(*net/http.Request).UserAgent", "(*net/http.Request).Referer", "(*net/http.Request).BasicAuth",
+}
+
+// onDisk are functions that wait for the disk at most. Those that open a file by name for reading or for writing only are
+// not among them, and neither are plain reads and writes: the file may be a pipe.
+var onDisk = []string{
+	"os.Chdir", "os.Chmod", "os.Chown", "os.Chtimes", "os.Create", "os.CreateTemp", "os.Getwd", "os.Lchown", "os.Link",
+	"os.Lstat", "os.Mkdir", "os.MkdirAll", "os.MkdirTemp", "os.ReadDir", "os.Readlink", "os.Remove", "os.RemoveAll",
+	"os.Rename", "os.Stat", "os.Symlink", "os.TempDir", "(*os.File).Chdir", "(*os.File).Chmod", "(*os.File).Chown",
+	"(*os.File).Close", "(*os.File).ReadAt", "(*os.File).ReadDir", "(*os.File).Readdir", "(*os.File).Readdirnames",
+	"(*os.File).Seek", "(*os.File).Stat", "(*os.File).Sync", "(*os.File).Truncate", "(*os.File).WriteAt",
 }
 
 // mayWait reports whether a call of another module's function may wait for another goroutine, or for input or output.
 // Standard output and the standard logger are taken for prompt, unless the module puts something else in their place:
-// who reads them is another process. So is what is written to memory. A sleep ends by itself, except among goroutines
+// who reads them is another process. So is what is written to memory, and what waits for the disk only. A sleep ends by itself, except among goroutines
 // that testing/synctest watches.
 func (p *Program) mayWait(info *types.Info, fn *types.Func, expr *ast.CallExpr) bool {
 	if fn.Pkg() == nil {
 		return false // the method of an error
 	}
-	if p.toMemory(info, fn, expr) || slices.Contains(calculating, fn.FullName()) {
+	if p.toMemory(info, fn, expr) || slices.Contains(calculating, fn.FullName()) || slices.Contains(onDisk, fn.FullName()) {
 		return false
 	}
 	if fn.Pkg().Path() != "fmt" && p.readsOrWrites(info, fn, expr) {
@@ -53,9 +72,9 @@ func (p *Program) mayWait(info *types.Info, fn *types.Func, expr *ast.CallExpr) 
 		if strings.HasPrefix(fn.Name(), "Print") || strings.HasPrefix(fn.Name(), "Fprint") && p.standard(expr) {
 			return p.redirects
 		}
-		return !strings.HasPrefix(fn.Name(), "Sprint") && fn.Name() != "Errorf" && !strings.HasPrefix(fn.Name(), "Append")
+		return !strings.HasPrefix(fn.Name(), "Sprint") && !strings.HasPrefix(fn.Name(), "Sscan") && fn.Name() != "Errorf" && !strings.HasPrefix(fn.Name(), "Append")
 	case "log":
-		return fn.Signature().Recv() != nil || !strings.HasPrefix(fn.Name(), "Print") || p.redirects
+		return fn.Signature().Recv() != nil || !slices.ContainsFunc([]string{"Print", "Fatal", "Panic"}, func(s string) bool { return strings.HasPrefix(fn.Name(), s) }) || p.redirects
 	case "time":
 		return fn.Name() == "Sleep" && p.bubbles
 	case "context":
@@ -72,8 +91,6 @@ func (p *Program) mayWait(info *types.Info, fn *types.Func, expr *ast.CallExpr) 
 			return true
 		}
 		return false
-	case "os":
-		return fn.Name() != "Getenv" && fn.Name() != "LookupEnv"
 	default:
 		return !slices.Contains(prompt, path)
 	}
@@ -105,13 +122,13 @@ func (p *Program) readsOrWrites(info *types.Info, fn *types.Func, expr *ast.Call
 	return false
 }
 
-// isMemory reports whether an expression is a writer to memory: a *bytes.Buffer, a *strings.Builder, or what a function
-// of writers makes of such a writer. A local variable is one if it is defined so and not assigned anew.
+// isMemory reports whether an expression is a writer to memory or a reader from it: a *bytes.Buffer, a *bytes.Reader, a
+// *strings.Builder, a *strings.Reader, or what a function of writers makes of such a writer. A local variable is one if it is defined so and not assigned anew.
 func (p *Program) isMemory(info *types.Info, e ast.Expr) bool {
 	if ptr, ok := underlying(info.TypeOf(e)).(*types.Pointer); ok {
 		if n, ok := types.Unalias(ptr.Elem()).(*types.Named); ok && n.Obj().Pkg() != nil {
 			switch n.Obj().Pkg().Path() + "." + n.Obj().Name() {
-			case "bytes.Buffer", "strings.Builder":
+			case "bytes.Buffer", "bytes.Reader", "strings.Builder", "strings.Reader":
 				return true
 			}
 		}

@@ -22,7 +22,7 @@ type Recorder struct {
 func (p *Program) NewRecorder(symbols *heisen.Symbols) (*Recorder, error) {
 	r := &Recorder{p: p, symbols: symbols, aliased: map[string]string{}}
 	var err error
-	r.Profiler, err = heal.NewProfiler(symbols, heal.WithUses(r.variable))
+	r.Profiler, err = heal.NewProfiler(symbols, heal.WithUses(r.variable), heal.WithMaking(r.makes))
 	return r, err
 }
 
@@ -80,6 +80,21 @@ func (r *Recorder) names(use heal.Use) (names []string, at string) {
 	return nil, ""
 }
 
+// makes reports whether all accesses to a variable at a place make it.
+func (r *Recorder) makes(variable string, use heal.Use) bool {
+	for _, f := range r.symbols.Site(use.Site).Frames {
+		if r.p.files[f.File] != nil {
+			return r.p.makes(variable, place{f.File, f.Line}, use.Write)
+		}
+	}
+	return false
+}
+
+// makes reports whether all accesses to a variable on a line make it: no other goroutine can know of it yet.
+func (p *Program) makes(variable string, at place, write bool) bool {
+	return slices.Contains(p.sites[at][write], variable) && !slices.Contains(p.known[at][write], variable)
+}
+
 // Finish returns the profile of the run, and a line for each variable that is left out because it was accessed by
 // another name.
 func (r *Recorder) Finish() (*Profile, []string, error) {
@@ -90,7 +105,7 @@ func (r *Recorder) Finish() (*Profile, []string, error) {
 	w := &writer{p: r.p, texts: map[string][]byte{}}
 	out := &Profile{Functions: map[string]Function{}}
 	out.Pairs = pairs.Rewrite(func(variable string, at heal.Location) (heal.Location, bool) {
-		if r.aliased[variable] != "" {
+		if r.aliased[variable] != "" || at.Op == heisen.Write && r.p.makes(variable, place{at.File, at.Line}, true) {
 			return at, false
 		}
 		u := r.p.unitAt(at.File, at.Line)

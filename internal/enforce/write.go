@@ -1,6 +1,7 @@
 package enforce
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -41,11 +42,15 @@ type writer struct {
 	edits  map[string][]edit
 	append map[string]string // at the end of a file
 	fail   error
+
+	counting bool // operations are counted
 }
 
 // Files returns the changed files of the program, by their absolute names. Lines keep their numbers.
-func (plan *Plan) Files() (map[string][]byte, error) {
-	w := &writer{plan: plan, p: plan.p, texts: map[string][]byte{}, edits: map[string][]edit{}, append: map[string]string{}}
+func (plan *Plan) Files() (map[string][]byte, error) { return plan.files(false) }
+
+func (plan *Plan) files(counting bool) (map[string][]byte, error) {
+	w := &writer{plan: plan, p: plan.p, texts: map[string][]byte{}, edits: map[string][]edit{}, append: map[string]string{}, counting: counting}
 	for i := range plan.p.units {
 		w.unit(i)
 	}
@@ -236,6 +241,9 @@ func (w *writer) step(i int, s *step, names []string, last string, resume bool) 
 	if w.pauses(u, s) && last != "" && len(operands) == 0 {
 		ops = append(ops, strings.TrimPrefix(last, "&")+".Pause()")
 	}
+	if w.counting && s.lock != nil && !s.lock.release && w.countable(u, s) {
+		ops = append(ops, w.counted(0))
+	}
 	if len(ops) > 0 {
 		w.at(s.before, strings.Join(ops, "; "))
 	}
@@ -319,6 +327,9 @@ func (w *writer) operations(i int, s *step, names []string) (ops []string) {
 		return cmp.Or(cmp.Compare(b.Rank, a.Rank), cmp.Compare(a.name, b.name), cmp.Compare(b.Hold, a.Hold))
 	})
 	for _, a := range acquired {
+		if w.counting {
+			ops = append(ops, w.counted(int(a.Mode)))
+		}
 		if a.Hold >= 0 {
 			ops = append(ops, fmt.Sprintf("%s.Hold(%s, %s, %d)", held(a.name), w.lockOf(a.name), w.mode(a.Mode), a.Hold))
 		} else {
@@ -451,12 +462,14 @@ func (w *writer) wrapper(u *unit) string {
 
 // Write writes changed copies of files, the locks, and a file overlay.json for the -overlay flag of the go command to a
 // folder, which it makes. It returns the path of overlay.json.
-func (plan *Plan) Write(dir string) (string, error) {
+func (plan *Plan) Write(dir string) (string, error) { return plan.write(dir, false) }
+
+func (plan *Plan) write(dir string, counting bool) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
 	}
-	files, err := plan.Files()
+	files, err := plan.files(counting)
 	if err != nil {
 		return "", err
 	}
@@ -470,9 +483,16 @@ func (plan *Plan) Write(dir string) (string, error) {
 		filepath.Join(folder, "go.mod"):       []byte("module " + lockPath + "\n\ngo " + plan.p.version + "\n"),
 		filepath.Join(folder, "variables.go"): plan.variables(),
 	}
+	if counting {
+		locks["counts.go"] = []byte(countSource)
+	}
 	for name, text := range locks {
 		if version.Compare("go"+plan.p.version, "go1.22") < 0 { // the module may not require more than the main module
-			text = append([]byte("//go:build go1.22\n\n"), text...)
+			if name == "counts.go" {
+				text = bytes.Replace(text, []byte("//go:build unix"), []byte("//go:build unix && go1.22"), 1)
+			} else {
+				text = append([]byte("//go:build go1.22\n\n"), text...)
+			}
 		}
 		written[filepath.Join(folder, name)] = text
 	}
