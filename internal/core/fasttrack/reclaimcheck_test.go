@@ -60,6 +60,12 @@ func (p *program) reclaim() {
 		}
 	}
 	p.table.Reclaim(threads, cells)
+	p.ended = p.ended[:0]
+	for s, state := range p.table.reclaim.state {
+		if state == slotEnded {
+			p.ended = append(p.ended, uint32(s))
+		}
+	}
 	for th := range threads {
 		p.checkThread(th)
 	}
@@ -77,11 +83,9 @@ func (p *program) gone(what string, e uint64) {
 
 // goneTimes notes the times of reclaimed slots in a clock.
 func (p *program) goneTimes(what string, clock uint32) {
-	for s, state := range p.table.reclaim.state {
-		if state == slotEnded {
-			if time := p.table.timeOf(clock, uint32(s)); time != 0 {
-				p.gone(what, uint64(s)<<timeBits|uint64(time))
-			}
+	for _, s := range p.ended {
+		if time := p.table.timeOf(clock, s); time != 0 {
+			p.gone(what, uint64(s)<<timeBits|uint64(time))
 		}
 	}
 }

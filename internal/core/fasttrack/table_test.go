@@ -30,6 +30,7 @@ type program struct {
 	others  []*Thread            // which do nothing
 	between func()               // is called after each event
 	wrong   string               // what a reclamation has left behind
+	ended   []uint32             // the slots that are reclaimed; see reclaim
 }
 
 // hold is a lock that a thread holds.
