@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/heisen-go/heisen"
@@ -15,13 +13,7 @@ import (
 	"github.com/heisen-go/heisen/bench/markdown"
 	"github.com/heisen-go/heisen/bench/measure"
 	"github.com/heisen-go/heisen/lockset"
-	"github.com/heisen-go/heisen/trace"
 )
-
-// traced has the programs whose traces the block-based algorithm checks, with the size of the problem.
-var traced = []program{
-	{"elevator", "40000"}, {"tsp", "10"}, {"hedc", "60"}, {"moldyn", "1"}, {"raytracer", "60"}, {"montecarlo", "1500"}, {"server", "20"},
-}
 
 // checked is a line of the table about atomicity.
 type checked struct {
@@ -37,34 +29,13 @@ type checked struct {
 
 // compareAtomicity compares the block-based algorithm with the focused one on recorded traces.
 func compareAtomicity(count int, only string) error {
-	dir, err := os.MkdirTemp("", "bench-focus-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	command := filepath.Join(dir, "heisen")
-	if _, err := run("go", "build", "-o", command, "./cmd/heisen"); err != nil {
-		return err
-	}
 	var rows []*checked
-	for _, p := range traced {
-		if only != "" && !slices.Contains(strings.Split(only, ","), p.name) {
-			continue
-		}
-		file := filepath.Join(dir, p.name+".heisen")
-		if _, err := run(command, "record", "-o", file, "run", "./bench/focus/programs/"+p.name, "-n", p.small); err != nil {
-			return err
-		}
+	if err := recordEach(only, func(p program, file string) error {
 		row := &checked{name: p.name}
-		if err := row.measure(file, count); err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
-		}
 		rows = append(rows, row)
-		fmt.Fprintf(os.Stderr, "\r%s ", p.name)
-	}
-	fmt.Fprintln(os.Stderr)
-	if len(rows) == 0 {
-		return fmt.Errorf("none of the programs is in %q", only)
+		return row.measure(file, count)
+	}); err != nil {
+		return err
 	}
 	return printAtomicity(os.Stdout, rows)
 }
@@ -143,24 +114,6 @@ func (c *checked) discover(records []heisen.Record) (violated map[heisen.Site]bo
 		}
 	}
 	return violated, nil
-}
-
-func readTrace(file string) (records []heisen.Record, err error) {
-	r, err := trace.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	batch := make([]heisen.Record, 1024)
-	for {
-		n, err := r.Next(batch)
-		records = append(records, batch[:n]...)
-		if err == io.EOF {
-			return records, nil
-		} else if err != nil {
-			return nil, err
-		}
-	}
 }
 
 func printAtomicity(w io.Writer, rows []*checked) error {

@@ -30,35 +30,34 @@ type rest struct {
 // showLeft prints what the plans leave of the accesses in recorded runs, and why. The numbers are those of accesses, so
 // they do not depend on the machine.
 func showLeft(only string) error {
-	dir, err := os.MkdirTemp("", "bench-focus-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	command := filepath.Join(dir, "heisen")
-	if _, err := run("go", "build", "-o", command, "./cmd/heisen"); err != nil {
-		return err
-	}
 	var all []*rest
-	for _, p := range traced {
-		if only != "" && !slices.Contains(strings.Split(only, ","), p.name) {
-			continue
-		}
-		file := filepath.Join(dir, p.name+".heisen")
-		if _, err := run(command, "record", "-o", file, "run", "./bench/focus/programs/"+p.name, "-n", p.small); err != nil {
-			return err
-		}
+	if err := recordEach(only, func(p program, file string) error {
 		r := &rest{program: p, lines: map[string]int{}, remarks: map[string]int{}}
-		if err := r.count(file); err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
-		}
 		all = append(all, r)
-	}
-	if len(all) == 0 {
-		return fmt.Errorf("none of the programs is in %q", only)
+		return r.count(file)
+	}); err != nil {
+		return err
 	}
 	return printLeft(os.Stdout, all)
 }
+
+// accessCounts is a detector that counts the accesses at each site.
+type accessCounts map[accessedAt]int
+
+type accessedAt struct {
+	site  heisen.Site
+	write bool
+}
+
+// Handle implements heisen.Detector.
+func (c accessCounts) Handle(e heisen.Event) {
+	if op := e.Op(); op == heisen.Read || op == heisen.Write {
+		c[accessedAt{e.Site(), op == heisen.Write}]++
+	}
+}
+
+// Flush implements heisen.Detector.
+func (accessCounts) Flush() error { return nil }
 
 // count counts the accesses in a trace.
 func (r *rest) count(file string) error {
@@ -72,24 +71,9 @@ func (r *rest) count(file string) error {
 		return err
 	}
 	defer in.Close()
-	type at struct {
-		site  heisen.Site
-		write bool
-	}
-	counts := map[at]int{}
-	batch := make([]heisen.Record, 1024)
-	for {
-		n, err := in.Next(batch)
-		for _, record := range batch[:n] {
-			if record.Op == heisen.Read || record.Op == heisen.Write {
-				counts[at{record.Site, record.Op == heisen.Write}]++
-			}
-		}
-		if err == io.EOF {
-			break
-		} else if err != nil {
-			return err
-		}
+	counts := accessCounts{}
+	if _, err := heisen.Run(context.Background(), in, counts); err != nil {
+		return err
 	}
 	for where, n := range counts {
 		r.all += n

@@ -73,7 +73,7 @@ func main() {
 	atomic := flag.Bool("atomicity", false, "compare checks of atomicity, on recorded traces")
 	left := flag.Bool("left", false, "rank what is left to record under the plans, and why")
 	flag.Parse()
-	if flag.NArg() > 0 || *count < 1 {
+	if flag.NArg() > 0 || *count < 1 || *atomic && *left {
 		flag.Usage()
 		os.Exit(2)
 	}

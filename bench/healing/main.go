@@ -61,14 +61,15 @@ func main() {
 	defer stop()
 	runs := flag.Int("runs", 20, "runs of each program, in each way")
 	procs := flag.Int("procs", 4, "GOMAXPROCS of the programs")
+	table4 := flag.Bool("table4", false, "measure programs with placed locks, as table 4 of the paper; arguments select programs")
 	tables := []struct {
 		chosen *bool
-		print  func(ctx context.Context, w io.Writer, runs, procs int) error
+		print  func(ctx context.Context, w io.Writer, dir string, runs, procs int) error
 	}{
 		{flag.Bool("live", false, "measure programs that heal themselves while they run (the default)"), measure},
 		{flag.Bool("table3", false, "print profiles and placed locks, as table 3 of the paper"), placement},
-		{flag.Bool("table4", false, "measure programs with placed locks, as table 4 of the paper; arguments select programs"), func(ctx context.Context, w io.Writer, runs, procs int) error {
-			return overheads(ctx, w, runs, procs, flag.Args())
+		{table4, func(ctx context.Context, w io.Writer, dir string, runs, procs int) error {
+			return overheads(ctx, w, dir, runs, procs, flag.Args())
 		}},
 		{flag.Bool("many", false, "run the bugs of table 1 of the paper under noise, with placed locks and with a patch"), many},
 	}
@@ -79,25 +80,25 @@ func main() {
 			what, chosen = t.print, chosen+1
 		}
 	}
-	if flag.NArg() > 0 && !*tables[2].chosen || chosen > 1 || *runs < 1 || *procs < 1 {
+	if flag.NArg() > 0 && !*table4 || chosen > 1 || *runs < 1 || *procs < 1 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := what(ctx, os.Stdout, *runs, *procs); err != nil {
+	dir, err := os.MkdirTemp("", "heisen-healing-")
+	if err == nil {
+		err = markdown.Conditions(os.Stdout, "./bench/healing")
+	}
+	if err == nil {
+		err = what(ctx, os.Stdout, dir, *runs, *procs)
+	}
+	os.RemoveAll(dir)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "healing:", err)
 		os.Exit(1)
 	}
 }
 
-func measure(ctx context.Context, w io.Writer, runs, procs int) error {
-	dir, err := os.MkdirTemp("", "heisen-healing-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	if err := markdown.Conditions(w, "./bench/healing"); err != nil {
-		return err
-	}
+func measure(ctx context.Context, w io.Writer, dir string, runs, procs int) error {
 	fmt.Fprintf(w, "Runs: %d each, in turns, with GOMAXPROCS=%d. Times: medians of processor time, in ms.\n\n", runs, procs)
 	table := markdown.NewTable("program", "wrong results", "healed", "overlay", "time", "healed", "ratio", "overlay", "ratio", "looking for races", "ratio")
 	for _, name := range programs {

@@ -44,11 +44,8 @@ type repaired struct {
 
 // many runs each bug many times under noise: as it is, under an overlay made from passing runs, and with a patch. It
 // prints how many runs went wrong, and what the repairs cost without noise.
-func many(ctx context.Context, w io.Writer, runs, procs int) error {
-	if err := markdown.Conditions(w, "./bench/healing"); err != nil {
-		return err
-	}
-	all, notes, err := repair(ctx, runs, procs, 5)
+func many(ctx context.Context, w io.Writer, dir string, runs, procs int) error {
+	all, notes, err := repair(ctx, dir, runs, procs, 5)
 	if err != nil {
 		return err
 	}
@@ -69,14 +66,9 @@ func many(ctx context.Context, w io.Writer, runs, procs int) error {
 	return nil
 }
 
-// repair builds the program with the bugs in all ways and runs it. It also returns what heisen says that it does not
+// repair builds the program with the bugs in all ways in a folder and runs it. It also returns what heisen says that it does not
 // repair.
-func repair(ctx context.Context, runs, procs, processes int) (all []repaired, notes []string, err error) {
-	dir, err := os.MkdirTemp("", "heisen-healing-")
-	if err != nil {
-		return nil, nil, err
-	}
-	defer os.RemoveAll(dir)
+func repair(ctx context.Context, dir string, runs, procs, processes int) (all []repaired, notes []string, err error) {
 	asIs, fixed := filepath.Join(dir, "as-is"), filepath.Join(dir, "fixed")
 	for _, to := range []string{asIs, fixed} {
 		if err := copyBugs(to); err != nil {

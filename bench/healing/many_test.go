@@ -15,7 +15,7 @@ func TestRepaired(t *testing.T) {
 		t.Skip("builds and runs programs")
 	}
 	t.Setenv("GOWORK", "off")
-	all, notes, err := repair(t.Context(), 1000, 4, 0)
+	all, notes, err := repair(t.Context(), t.TempDir(), 1000, 4, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

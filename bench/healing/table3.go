@@ -29,15 +29,7 @@ var paper = [][]any{
 // program, and the inserted operations before and after deadlock resolution. An acquisition in the mode Update, and one
 // that keeps locks in order, counts by the mode in which it excludes others. The last columns are about the programs as
 // they are and with the locks.
-func placement(ctx context.Context, w io.Writer, runs, procs int) error {
-	dir, err := os.MkdirTemp("", "heisen-healing-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	if err := markdown.Conditions(w, "./bench/healing"); err != nil {
-		return err
-	}
+func placement(ctx context.Context, w io.Writer, dir string, runs, procs int) error {
 	fmt.Fprintf(w, "Before/after: without and with the orders of locks. Wrong results: of %d runs each with GOMAXPROCS=%d.\n\n", runs, procs)
 	table := markdown.NewTable("program", "shared/unprotected", "R pairs", "X pairs", "locks", "acq", "rel",
 		"inserted", "R acq", "X acq", "degrade", "rel", "wrong", "enforced", "refused")

@@ -80,15 +80,7 @@ const (
 
 // overheads prints table 4 of the paper for overlays that heisen heal -enforce makes of passing runs with small inputs:
 // each workload without and with the overlay, in turns. only selects rows by their names; it has all if it is empty.
-func overheads(ctx context.Context, w io.Writer, runs, procs int, only []string) error {
-	dir, err := os.MkdirTemp("", "heisen-healing-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	if err := markdown.Conditions(w, "./bench/healing"); err != nil {
-		return err
-	}
+func overheads(ctx context.Context, w io.Writer, dir string, runs, procs int, only []string) error {
 	fmt.Fprintf(w, "Medians of %d runs in each way, in turns, with GOMAXPROCS=%d. Speedup: of the original on %[2]d processors over one. P: acquisitions of the program's locks; R and X: acquisitions of inserted locks, Shared or Update, and Exclusive, with those that find the lock held already. Wrong: of these runs, without and with the overlay.\n\n", runs, procs)
 	out := markdown.NewTable("program", "workload", "locks", "refused", "speedup", "P acq", "R/P", "X/P", "wrong", "overlay", "ms", "overlay", "overhead", "CPU ms", "overlay", "overhead")
 	var elapsed, used []float64
