@@ -129,8 +129,8 @@ func (r *Reproduction) Outside() []string {
 // repetitions is how often the schedule of a failure is repeated before it counts as chance.
 const repetitions = 3
 
-// byChance reports whether a failure has come from outside: repeating its schedule gave the execution again, which was
-// another one, and so do further repetitions.
+// byChance reports whether a failure has come from outside: its program depends on something outside, and neither again,
+// which is a repetition of its schedule, nor further repetitions have failed in the same way.
 func (c *Confirmer) byChance(ctx context.Context, s *Suspect, ending *Ending, again *Execution, schedule *recorder.Schedule) (bool, error) {
 	first := ending.Trial.Execution
 	if s.Finding.Kind != heisen.Failure || len(first.Outside) == 0 && len(again.Outside) == 0 {
