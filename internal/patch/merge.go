@@ -9,12 +9,6 @@ import (
 // merge makes one region of regions that touch, and of a read and a write between which nothing waits, since the
 // written value may depend on the read one. Regions inside of others vanish.
 func (r *repair) merge(fn *function, regions []*region) ([]*region, *refusal) {
-	slices.SortStableFunc(regions, func(a, b *region) int {
-		if a.start() != b.start() {
-			return int(a.start() - b.start())
-		}
-		return int(b.end() - a.end())
-	})
 	for _, s := range r.spans {
 		if s.fn == fn {
 			if why := r.join(&regions, s); why != nil {
@@ -22,6 +16,12 @@ func (r *repair) merge(fn *function, regions []*region) ([]*region, *refusal) {
 			}
 		}
 	}
+	slices.SortStableFunc(regions, func(a, b *region) int {
+		if a.start() != b.start() {
+			return int(a.start() - b.start())
+		}
+		return int(b.end() - a.end())
+	})
 	var out []*region
 	for _, next := range regions {
 		if len(out) == 0 {
@@ -65,12 +65,17 @@ func (r *repair) joins(a, b *region) bool {
 	return true
 }
 
-// join makes one region of those that a span covers.
+// join makes one region of those that a span touches. It has all their statements.
 func (r *repair) join(regions *[]*region, s span) *refusal {
 	var inside []*region
-	for _, g := range *regions {
-		if g.start() <= s.last && s.first <= g.end() {
-			inside = append(inside, g)
+	for grew := true; grew; { // by a region, which others may touch
+		grew = false
+		for _, g := range *regions {
+			if g.start() <= s.last && s.first < g.end() && !slices.Contains(inside, g) {
+				inside = append(inside, g)
+				s.first, s.last = min(s.first, g.start()), max(s.last, g.end()-1)
+				grew = true
+			}
 		}
 	}
 	if len(inside) == 0 {
