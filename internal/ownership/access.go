@@ -76,11 +76,32 @@ func (f *function) collect() {
 		if c, ok := ins.(ssa.CallInstruction); ok {
 			if callee := c.Common().StaticCallee(); callee != nil {
 				if to := f.a.byID[f.a.id(callee)]; to != nil {
-					to.callers = append(to.callers, &call{f, c, s})
+					to.callers = append(to.callers, &call{caller: f, ins: c, locks: s})
 				}
+			} else if c.Common().IsInvoke() {
+				f.collectInvoke(c, s)
 			}
 		}
 	})
+}
+
+// collectInvoke adds a call through an interface to the calls of the methods that it may call. If one has a copy of what
+// the interface points to, it is read here.
+func (f *function) collectInvoke(ins ssa.CallInstruction, s locksAt) {
+	value, ok := ins.(*ssa.Call)
+	if !ok {
+		return
+	}
+	methods, _ := f.a.boxes.called(f, value)
+	for t, to := range methods {
+		if to == nil {
+			continue
+		}
+		to.callers = append(to.callers, &call{caller: f, ins: ins, locks: s, boxed: t})
+		if m, ok := f.a.copied(t.methods[value.Call.Method.Name()]); ok {
+			f.add(ins, target{memory: m, typ: ssaload.Deref(t.typ)}, false, false, s)
+		}
+	}
 }
 
 func (f *function) collectAccess(ins ssa.Instruction, s locksAt) {

@@ -79,7 +79,7 @@ func (a *analysis) findAlone() {
 				changed = true
 			}
 			s.starts[f], s.leaves[f] = s.starts[f] || starts, s.leaves[f] || leaves
-			if s.leaves[f] && f.unknownCallers && !s.unknown && !f.isMain() && !f.initializes {
+			if s.leaves[f] && f.indirect() && !s.unknown && !f.isMain() && !f.initializes {
 				s.unknown, changed = true, true
 			}
 		}
@@ -293,7 +293,7 @@ func (s *spawning) step(f *function, state goroutines, ins ssa.Instruction) goro
 		}
 		return lost
 	case *ssa.Defer:
-		if s.called(&ins.Call) {
+		if s.called(f, ins) {
 			return lost
 		}
 	case *ssa.Call:
@@ -309,7 +309,7 @@ func (s *spawning) step(f *function, state goroutines, ins ssa.Instruction) goro
 			}
 			return lost
 		}
-		if s.called(&ins.Call) {
+		if s.called(f, ins) {
 			return lost
 		}
 	}
@@ -351,12 +351,23 @@ func (a *analysis) funcValue(v ssa.Value) *function {
 }
 
 // called reports whether a call may leave goroutines behind.
-func (s *spawning) called(call *ssa.CallCommon) bool {
+func (s *spawning) called(f *function, ins ssa.CallInstruction) bool {
+	call := ins.Common()
 	if _, ok := call.Value.(*ssa.Builtin); ok {
 		return false
 	}
 	callee := call.StaticCallee()
 	if callee == nil {
+		if value, ok := ins.(*ssa.Call); ok && call.IsInvoke() {
+			if methods, complete := s.a.boxes.called(f, value); complete {
+				for _, to := range methods {
+					if to == nil || s.leaves[to] {
+						return true
+					}
+				}
+				return false
+			}
+		}
 		return s.unknown || takesCallbacks(call.Args) || call.IsInvoke() && s.foreign(call.Method.Name())
 	}
 	if f := s.a.functionOf(callee); f != nil {

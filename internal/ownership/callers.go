@@ -16,6 +16,7 @@ type call struct {
 	caller *function
 	ins    ssa.CallInstruction
 	locks  locksAt
+	boxed  *boxType // of a call through an interface, the type whose method is called
 }
 
 // plain reports whether the called function runs where the call stands, rather than at the end of the
@@ -87,17 +88,26 @@ func calledOnly(closure *ssa.MakeClosure) bool {
 // callersUnknown reports whether a function may be called from where the analysis does not see it. An exported
 // function alone is not: the analysis sees the whole program.
 func (f *function) callersUnknown() bool {
-	return f.unknownCallers || f.a.taken[f.id] || f.calledFromOutside()
+	return f.unknownCallers || f.a.taken[f.id] || f.a.open[f.id] || f.entered()
 }
 
+// indirect reports whether a function may be called other than by its name.
+func (f *function) indirect() bool { return f.unknownCallers || f.a.methods[f.id] }
+
 // calledFromOutside reports whether a function may be called other than by its name or as a value in the analyzed code.
-func (f *function) calledFromOutside() bool {
+func (f *function) calledFromOutside() bool { return f.a.methods[f.id] || f.entered() }
+
+// entered reports whether a function may be called by code that is not analyzed, apart from methods of what this code
+// is given.
+func (f *function) entered() bool {
 	obj := f.fn.Object()
 	switch {
-	case f.a.methods[f.id] || f.initializes:
+	case f.initializes:
 		return true
 	case obj == nil:
 		return f.fn.Parent() == nil
+	case f.in.outside && (obj.Exported() || f.fn.Signature.Recv() != nil):
+		return true
 	case f.fn.Signature.Recv() != nil:
 		return f.in.linked
 	case obj.Name() == "main" || f.in.linked:
@@ -191,12 +201,14 @@ func (f *function) instantiate(call *ssa.CallCommon, p place) (place, bool) {
 	}
 	var out place
 	switch p.root[0] {
+	case singleRoot[0]:
+		return p, true
 	case 'g':
 		return place{root: p.root, steps: p.steps, through: p.through}, true
 	case 'p':
 		i := index(p.root[1:])
 		args := ssaload.Arguments(call)
-		if i >= len(args) {
+		if i >= len(args) || i == 0 && call.IsInvoke() {
 			return place{}, false
 		}
 		out = f.places.of(args[i])

@@ -34,6 +34,8 @@ type verdict struct {
 // of the set are ordered, so the objects are published as the rules need it.
 func (a *analysis) check() {
 	a.mergeAliased()
+	a.mergePointed()
+	a.findSingles()
 	a.proofs = newProofs(a)
 	a.verdicts = map[memory]*verdict{}
 	for _, m := range a.memories() {
@@ -200,7 +202,7 @@ func (a *analysis) makeRacy(c carrier, reason Reason, depth int) {
 		}
 		a.racyKinds["interface "+c.methods] = true
 		for _, boxed := range a.boxed {
-			if boxed.has(c.methods) {
+			if boxed.has(c.methods) && !a.boxes.tracks(boxed.typ) {
 				for _, inner := range a.carriersIn(boxed.typ) {
 					a.makeRacy(inner, reason, depth+1)
 				}
@@ -226,7 +228,8 @@ func (a *analysis) judge(v *variable) *verdict {
 			continue
 		}
 		atomic = atomic && access.atomic
-		if access.fresh || a.proofs.fresh(access) {
+		// What pointers lead to may be a part of anything, so it is not known when it gets known to others.
+		if access.f.initializes || !v.isPointed() && (access.fresh || a.proofs.fresh(access)) {
 			made = made || !access.f.initializes
 			out.needs = out.needs || access.write && !access.f.initializes
 			continue

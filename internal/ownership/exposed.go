@@ -14,6 +14,7 @@ import (
 // code of other packages, by unsafe and by the wrappers that the compiler makes.
 func (f *function) collectExposed(ins ssa.Instruction) {
 	f.addresses(ins)
+	f.wrapperUsed(ins)
 	switch ins := ins.(type) {
 	case *ssa.UnOp:
 		if ins.Op == token.MUL {
@@ -100,7 +101,7 @@ func (f *function) addressTaken(ins ssa.Instruction, v ssa.Value) {
 		}
 		f.problem(pool, ins, "slices of arrays may lead to them")
 	}
-	f.problem(at.memory, ins, "its address is taken")
+	f.leadsTo(at, t, ins, "its address is taken")
 }
 
 // wrapped exposes what the compiler's wrappers of promoted methods, and of methods with values as receivers, read.
@@ -132,7 +133,10 @@ func (f *function) wrappers(ins ssa.Instruction, t types.Type) {
 			}
 			at = field.Type()
 		}
-		if _, pointed := at.Underlying().(*types.Pointer); pointed && !pointerReceiver || len(sel.Index()) > 1 && !pointerReceiver {
+		if isPointer(at) && !pointerReceiver && (len(sel.Index()) > 1 || !f.a.boxes.tracks(t)) {
+			f.exposePointed(ins, ssaload.Deref(at), "a method whose receiver is a copy is called through an interface")
+		}
+		if isPointer(at) && !pointerReceiver || len(sel.Index()) > 1 && !pointerReceiver {
 			f.exposeFields(ins, ssaload.Deref(at), "a method whose receiver is a copy is called through an interface")
 		}
 	}
@@ -185,6 +189,7 @@ func (f *function) exposeAll(ins ssa.Instruction, t types.Type, text string) {
 		seen[t] = true
 		switch u := t.Underlying().(type) {
 		case *types.Pointer:
+			f.exposePointed(ins, u.Elem(), text)
 			follow(u.Elem())
 		case *types.Slice:
 			f.problem(pooled(u.Elem()), ins, text)
@@ -234,7 +239,7 @@ func (a *analysis) exposeWidened() {
 		}
 		done[w.methods] = true
 		for _, b := range a.boxed {
-			if b.has(w.methods) {
+			if b.has(w.methods) && !a.boxes.tracks(b.typ) {
 				w.f.exposeAll(w.ins, b.typ, w.text)
 			}
 		}
@@ -243,6 +248,9 @@ func (a *analysis) exposeWidened() {
 
 // reflected exposes what is converted to the empty interface, unless it is known what becomes of it.
 func (f *function) reflected(ins ssa.Instruction, t types.Type, refs *[]ssa.Instruction) {
+	if !inGeneric(f.fn) && f.a.boxes.complete(ins.(ssa.Value)) {
+		return // values of tracked types
+	}
 	for _, ref := range *refs {
 		if by := reflects(ref); by != "" {
 			f.exposeAll(ins, t, "it is passed to "+by+", which may access it by reflection")
@@ -304,7 +312,7 @@ func (f *function) foreign(call ssa.CallInstruction) {
 		return
 	}
 	callee := common.StaticCallee()
-	if callee != nil && f.a.byID[f.a.id(callee)] != nil || ssaload.IsAtomic(callee) {
+	if callee != nil && f.a.byID[f.a.id(callee)] != nil || ssaload.IsAtomic(callee) || f.followed(call) {
 		return
 	}
 	text := "it is shared with " + calleeName(common)

@@ -199,7 +199,7 @@ func (g *flows) instruction(f *function, ins ssa.Instruction) {
 			if leads(result.Type()) {
 				g.edge(g.of(result), g.node(outcome{f.id, i}))
 			}
-			if f.unknownCallers {
+			if f.indirect() {
 				g.knowValue(result)
 			}
 		}

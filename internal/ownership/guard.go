@@ -33,6 +33,9 @@ func (a *analysis) candidates(v *variable, late []*access) (out []candidate) {
 	}
 	out = append(out, a.locksBeside(v, late)...)
 	seen := map[memory]bool{}
+	if len(late) > 0 {
+		out = append(out, a.proofs.singleLocks(late[0])...)
+	}
 	for _, access := range late {
 		for _, h := range a.proofs.globalsHeld(access) {
 			if !seen[h.class] {

@@ -264,7 +264,7 @@ func (a *analysis) findOwn(hs *handovers) {
 		switch {
 		case hs.entries[f]:
 			reach(f, f)
-		case f.unknownCallers:
+		case f.indirect():
 			reach(f, nil)
 		}
 	}

@@ -307,7 +307,7 @@ func (g *flows) addressUsed(v ssa.Value) {
 // function adds a function to the graph.
 func (g *flows) function(f *function) {
 	for _, param := range f.fn.Params {
-		if f.unknownCallers && !g.handover.entries[f] {
+		if f.indirect() && !g.handover.entries[f] {
 			g.shareValue(param)
 		} else {
 			g.of(param)

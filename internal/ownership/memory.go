@@ -179,6 +179,9 @@ func (f *function) at(address ssa.Value) (target, bool) {
 		if array, ok := ssaload.Deref(v.Type()).Underlying().(*types.Array); ok && v != address {
 			return f.pool(v, array.Elem())
 		}
+		if t := ssaload.Deref(v.Type()); v == address && isPointer(v.Type()) && f.a.pointable(t) {
+			return target{memory: pointed(t), typ: t, base: v}, true
+		}
 		return target{}, false
 	}
 }
@@ -209,10 +212,12 @@ func (f *function) local(v ssa.Value, names string) (target, bool) {
 	return target{memory: memory{other: f.a.localName(outside)}, base: v}, true
 }
 
+const localPrefix = "local variable "
+
 // localName names a local variable: its declaration is the name.
 func (a *analysis) localName(alloc *ssa.Alloc) string {
 	at := a.fset.Position(alloc.Pos())
-	return "local variable " + alloc.Comment + " of " + alloc.Parent().String() + " at " + at.String() + alloc.Name()
+	return localPrefix + alloc.Comment + " of " + alloc.Parent().String() + " at " + at.String() + alloc.Name()
 }
 
 // generic reports whether a type depends on type parameters, so that it has several names.

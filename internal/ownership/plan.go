@@ -3,9 +3,11 @@ package ownership
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/heisen-go/heisen/focus"
 	"github.com/heisen-go/heisen/internal/ssaload"
@@ -79,7 +81,7 @@ func loadModule(ctx context.Context, source ssaload.Source) (*ssaload.Loaded, er
 			}
 		}
 		if len(missing) == 0 {
-			return loaded, nil
+			return loaded, followImports(ctx, source, loaded)
 		}
 		if len(source.Packages) == 0 {
 			source.Packages = []string{"."}
@@ -89,6 +91,35 @@ func loadModule(ctx context.Context, source ssaload.Source) (*ssaload.Loaded, er
 		}
 	}
 	return nil, fmt.Errorf("load packages: imports of imports do not end")
+}
+
+// followedPackages are packages of the standard library that do nothing but to call methods of what they are given.
+// They are analyzed together with those of the module.
+var followedPackages = map[string]bool{"container/heap": true, "sort": true}
+
+// followImports loads the packages of the standard library that are to be analyzed too.
+func followImports(ctx context.Context, source ssaload.Source, loaded *ssaload.Loaded) error {
+	imported := map[string]bool{}
+	for _, pkg := range loaded.Packages {
+		for path := range pkg.Imports {
+			if followedPackages[path] {
+				imported[path] = true
+			}
+		}
+	}
+	for _, pkg := range loaded.Packages {
+		delete(imported, pkg.PkgPath) // the standard library is analyzed itself
+	}
+	if len(imported) == 0 {
+		return nil
+	}
+	source.Packages, source.Tests, source.Fset = slices.Sorted(maps.Keys(imported)), false, loaded.Fset
+	more, err := source.LoadAll(ctx)
+	if err != nil {
+		return err
+	}
+	loaded.Packages = append(loaded.Packages, more.Packages...)
+	return more.Err
 }
 
 func (a *analysis) result(loaded *ssaload.Loaded) (*Result, error) {
@@ -102,12 +133,12 @@ func (a *analysis) result(loaded *ssaload.Loaded) (*Result, error) {
 	if r.Root == "" && len(a.packages) > 0 && len(a.packages[0].pkg.GoFiles) > 0 {
 		r.Root = filepath.Dir(a.packages[0].pkg.GoFiles[0])
 	}
-	for _, m := range a.memories() {
+	for _, m := range append(slices.Clone(a.memories()), a.shown...) {
 		if m.other != "" || m.elements {
 			continue
 		}
-		v := a.verdicts[m]
-		if len(a.variables[m].accesses) == 0 {
+		v := a.verdictOf(m)
+		if of := a.variables[m]; of != nil && len(of.accesses) == 0 {
 			continue
 		}
 		owner := v.owner
@@ -118,6 +149,7 @@ func (a *analysis) result(loaded *ssaload.Loaded) (*Result, error) {
 		}
 		r.Variables = append(r.Variables, variable)
 	}
+	slices.SortFunc(r.Variables, func(x, y Variable) int { return strings.Compare(x.Name.String(), y.Name.String()) })
 	reads, writes := a.lines()
 	for _, name := range a.files() {
 		content, err := os.ReadFile(name)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"golang.org/x/tools/go/ssa"
+
 	"github.com/heisen-go/heisen/internal/ssaload"
 )
 
@@ -53,6 +55,9 @@ func (p *proofs) heldIn(locks locksAt, g goal) bool {
 		if h.class != g.class || g.exclusively && h.shared {
 			return false
 		}
+		if g.at.root == singleRoot {
+			return true
+		}
 		through, same := h.place.same(g.at)
 		return same && p.allFinal(through)
 	})
@@ -63,22 +68,55 @@ func (p *proofs) proved(f *function, g goal, object int) bool {
 	if g.isZero() && object < 0 {
 		return false
 	}
-	return !p.node(f, g, object).failed
+	return !p.node(f, g, object, carrying{}).failed
 }
 
-func (p *proofs) node(f *function, g goal, object int) *node {
+// carrying says that only those calls of a function are meant that pass a value of a tracked type to an interface parameter.
+type carrying struct {
+	boxed *boxType
+	param int
+}
+
+// by returns what calls of the caller are meant if a call is made by those of its calls that are meant.
+func (c *call) by(via carrying) carrying {
+	var value ssa.Value
+	switch args := ssaload.Arguments(c.ins.Common()); {
+	case c.boxed != nil:
+		value, via.boxed = c.ins.Common().Value, c.boxed
+	case via.boxed != nil && via.param < len(args):
+		value = args[via.param]
+	}
+	if param, ok := value.(*ssa.Parameter); ok && param.Parent() == c.caller.fn {
+		return carrying{via.boxed, slices.Index(c.caller.fn.Params, param)}
+	}
+	return carrying{}
+}
+
+// passes reports whether a call may be one of those that are meant.
+func (p *proofs) passes(c *call, via carrying) bool {
+	if via.boxed == nil {
+		return true
+	}
+	args := ssaload.Arguments(c.ins.Common())
+	return via.param >= len(args) || !isInterface(args[via.param].Type()) || p.a.boxes.may(args[via.param], via.boxed)
+}
+
+func (p *proofs) node(f *function, g goal, object int, via carrying) *node {
 	key := fmt.Sprint(f.id, " ", g.at.key(), " ", g.class, " ", g.exclusively, " ", object)
+	if via.boxed != nil {
+		key += fmt.Sprint(" ", via.param, " ", typeKey(via.boxed.typ))
+	}
 	if n := p.nodes[key]; n != nil {
 		return n
 	}
 	n := &node{}
 	p.nodes[key] = n
-	if f.unknownCallers {
+	if f.unknownCallers && via.boxed == nil { // the others pass no values of tracked types
 		n.fail()
 		return n
 	}
 	for _, c := range f.callers {
-		if p.reached(n, f, c, g, object) {
+		if !p.passes(c, via) || p.reached(n, c, g, object, via) {
 			continue
 		}
 		n.fail()
@@ -88,7 +126,7 @@ func (p *proofs) node(f *function, g goal, object int) *node {
 }
 
 // reached reports whether a call reaches the goal, at least if the statements hold that n depends on from now on.
-func (p *proofs) reached(n *node, f *function, c *call, g goal, object int) bool {
+func (p *proofs) reached(n *node, c *call, g goal, object int, via carrying) bool {
 	common := c.ins.Common()
 	if !c.plain() {
 		return false
@@ -121,7 +159,7 @@ func (p *proofs) reached(n *node, f *function, c *call, g goal, object int) bool
 	if there.isZero() && outer < 0 {
 		return false
 	}
-	caller := p.node(c.caller, there, outer)
+	caller := p.node(c.caller, there, outer, c.by(via))
 	if caller.failed {
 		return false
 	}

@@ -31,6 +31,13 @@ type analysis struct {
 
 	taken   map[string]bool // functions that are used other than by calling them
 	methods map[string]bool // full names of methods that can be called through interfaces
+	open    map[string]bool // of those, the ones of which not all such calls are known
+	twice   map[string]bool // names of functions of which there are several
+	boxes   *boxes
+
+	reflected      map[string]bool // types whose values may be accessed by reflection, by key
+	reflectedKinds []string        // and interfaces with such values, by their methods
+	opening        []types.Type    // types that are not tracked any more
 
 	classes  classes             // of locks
 	lockers  classSet            // locks that are used through sync.Locker
@@ -54,6 +61,9 @@ type analysis struct {
 	verdicts  map[memory]*verdict
 	merged    map[memory]memory // elements that are not told apart from others, to all of them
 	aliased   map[memory]bool   // elements that several variables may have
+	pointers  map[memory]memory // variables to which pointers lead, to what these lead to
+	shown     []memory          // those of them that have names
+	singles   []memory          // locks in single objects
 	sorted    []memory
 	racyKinds map[string]bool // interfaces and signatures whose contents are racy
 }
@@ -64,6 +74,7 @@ type source struct {
 	spots   *ssaload.Spots
 	publish *publishing
 	linked  bool // functions may be called by names that the linker knows
+	outside bool // of the standard library: others may import it
 }
 
 // function is a function or literal with source.
@@ -88,12 +99,15 @@ type function struct {
 func newAnalysis(ctx context.Context, loaded *ssaload.Loaded) (*analysis, error) {
 	a := &analysis{
 		ctx: ctx, fset: loaded.Fset, byID: map[string]*function{}, ids: map[*ssa.Function]string{}, paths: map[string]bool{},
-		structs: map[focus.Variable]*types.Named{}, annotations: map[focus.Variable][]annotation{}, taken: map[string]bool{}, methods: map[string]bool{},
+		structs: map[focus.Variable]*types.Named{}, annotations: map[focus.Variable][]annotation{}, taken: map[string]bool{}, methods: map[string]bool{}, open: map[string]bool{}, twice: map[string]bool{}, reflected: map[string]bool{}, pointers: map[memory]memory{},
 		classes: newClasses(), releases: map[string]classSet{}, acquires: map[string][]acquired{},
 		variables: map[memory]*variable{}, boxed: map[string]boxedType{}, captured: map[string][]carrier{},
 		racy: map[memory]Reason{}, racyKinds: map[string]bool{},
 	}
 	for _, pkg := range loaded.Packages {
+		if followedPackages[pkg.PkgPath] {
+			continue // what it declares is that of another package
+		}
 		a.paths[pkg.PkgPath] = true
 		a.addTypes(pkg)
 		a.readAnnotations(pkg)
@@ -109,16 +123,10 @@ func newAnalysis(ctx context.Context, loaded *ssaload.Loaded) (*analysis, error)
 	for _, f := range a.functions {
 		f.findUses()
 	}
-	for _, in := range a.packages {
-		for _, instance := range in.pkg.TypesInfo.Instances {
-			for t := range instance.TypeArgs.Types() {
-				a.callable(t) // generic code calls its methods
-			}
-		}
-	}
 	for _, f := range a.functions {
 		f.unknownCallers = f.callersUnknown()
 	}
+	a.findBoxes()
 	if err := a.solveLocks(); err != nil {
 		return nil, err
 	}
@@ -162,7 +170,7 @@ func (a *analysis) add(pkg *packages.Package) error {
 	if initialization != nil {
 		functions = append(functions, initialization)
 	}
-	in := &source{pkg: pkg, linked: linkedByName(pkg), spots: ssaload.NewSpots(pkg.Syntax, pkg.TypesInfo, functions)}
+	in := &source{pkg: pkg, linked: linkedByName(pkg), outside: followedPackages[pkg.PkgPath], spots: ssaload.NewSpots(pkg.Syntax, pkg.TypesInfo, functions)}
 	local := map[*ssa.Function]bool{}
 	for _, fn := range functions {
 		local[fn] = true
@@ -180,6 +188,7 @@ func (a *analysis) add(pkg *packages.Package) error {
 			f.initializes = true
 		}
 		if a.byID[f.id] != nil {
+			a.twice[f.id] = true
 			f.id += "'" // functions named _, or of a package that was loaded twice
 			f.unknownCallers = true
 		}
@@ -200,6 +209,9 @@ func (a *analysis) position(pos token.Pos) Position {
 func (a *analysis) files() (names []string) {
 	seen := map[string]bool{}
 	for _, in := range a.packages {
+		if in.outside {
+			continue
+		}
 		for _, name := range in.pkg.GoFiles {
 			if !seen[name] && filepath.Ext(name) == ".go" {
 				seen[name] = true

@@ -263,7 +263,7 @@ func (f *function) passed(call ssa.CallInstruction) {
 		return
 	}
 	callee := common.StaticCallee()
-	if callee != nil && f.a.byID[f.a.id(callee)] != nil || keepsNothing(callee) {
+	if callee != nil && f.a.byID[f.a.id(callee)] != nil || keepsNothing(callee) || f.followed(call) {
 		return
 	}
 	if op, _ := lockOperation(common); op != noOperation {
@@ -276,6 +276,16 @@ func (f *function) passed(call ssa.CallInstruction) {
 		}
 		f.transferTo(call, f.carriersOf(arg), "it is passed to "+calleeName(common)+", whose code is not followed")
 	}
+}
+
+// followed reports whether a call through an interface calls functions of the program only.
+func (f *function) followed(ins ssa.CallInstruction) bool {
+	call, ok := ins.(*ssa.Call)
+	if !ok || !call.Call.IsInvoke() {
+		return false
+	}
+	_, complete := f.a.boxes.called(f, call)
+	return complete
 }
 
 func (f *function) transferTo(ins ssa.Instruction, carriers []carrier, text string) {

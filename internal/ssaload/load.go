@@ -22,6 +22,8 @@ type Source struct {
 	Tests    bool     // include tests
 
 	Overlay map[string][]byte // contents to read instead of those of files, by absolute name
+
+	Fset *token.FileSet // of earlier packages, to which positions are added; nil: a new one
 }
 
 // ErrPackages is wrapped by errors about packages that do not exist or do not compile.
@@ -51,7 +53,10 @@ func (s Source) LoadAll(ctx context.Context) (*Loaded, error) {
 	if tags == nil {
 		tags = s.tagsOfGOFLAGS(ctx)
 	}
-	out := &Loaded{Fset: token.NewFileSet()}
+	out := &Loaded{Fset: s.Fset}
+	if out.Fset == nil {
+		out.Fset = token.NewFileSet()
+	}
 	all, err := packages.Load(&packages.Config{
 		Context: ctx,
 		Dir:     s.Dir,

@@ -1,0 +1,688 @@
+package ownership
+
+import (
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/heisen-go/heisen/internal/ssaload"
+)
+
+// A type is tracked if it is known where all values of it in interfaces get: from the conversions through parameters,
+// results and local values to calls of their methods, and nowhere else. Then the calls of these methods through interfaces are
+// known as the direct ones are, and no code that the analysis does not see accesses the values by reflection.
+//
+// This is a flow of types through a graph whose nodes are the interface values of functions. A type that gets to where the graph
+// ends, such as memory, a channel, or code of other packages, is not tracked, and all of its methods may be called from anywhere.
+//
+// A function may have callers that are not known. These have no values of tracked types, so a type is in a parameter only
+// if a known call has passed it. It is then said to be passed: whoever called the function has it already.
+//
+// The cost is linear in the size of the program times the number of tracked types in one value, times the number
+// of rounds: a type that stops being tracked makes the callers of its methods unknown.
+type boxes struct {
+	a     *analysis
+	types map[string]*boxType
+	nodes map[any]*boxNode
+	work  []*boxNode
+}
+
+// boxType is a type of which there are values in interfaces.
+type boxType struct {
+	typ  types.Type
+	open bool // it is not tracked
+
+	methods map[string]*types.Selection // by name
+}
+
+// boxNode is an interface value.
+type boxNode struct {
+	to      []boxEdge
+	holds   map[*boxType]passing
+	unknown bool // it may have values of types that are not tracked
+	outside bool // it may, but only if it is not known who has called the function
+	uses    []func(t *boxType, how passing)
+
+	whenUnknown []func(outside bool)
+}
+
+// passing says how a type gets to a value.
+type passing uint8
+
+const (
+	passed passing = 1 << iota // from a caller
+	made                       // in some other way
+)
+
+type boxEdge struct {
+	to *boxNode
+	as passing // what becomes of it; 0: the same
+}
+
+// findBoxes finds the types that are tracked.
+func (a *analysis) findBoxes() {
+	b := &boxes{a: a, types: map[string]*boxType{}}
+	a.boxes = b
+	for _, f := range a.functions {
+		for _, block := range f.fn.Blocks {
+			for _, ins := range block.Instrs {
+				if box, ok := ins.(*ssa.MakeInterface); ok {
+					b.typeOf(box.X.Type())
+				}
+			}
+		}
+	}
+	for _, in := range a.packages {
+		for _, instance := range in.pkg.TypesInfo.Instances {
+			for t := range instance.TypeArgs.Types() {
+				a.callable(t) // generic code calls its methods
+				a.mayReflect(t)
+			}
+		}
+	}
+	for {
+		b.nodes, b.work = map[any]*boxNode{}, nil
+		before := b.opened()
+		for _, f := range a.functions {
+			b.function(f)
+		}
+		b.solve()
+		for _, f := range a.functions {
+			b.reflected(f)
+		}
+		b.openReflected()
+		if b.opened() == before {
+			return
+		}
+		for _, f := range a.functions {
+			f.unknownCallers = f.callersUnknown()
+		}
+	}
+}
+
+// opened counts what is not tracked.
+func (b *boxes) opened() (n int) {
+	for _, t := range b.types {
+		if t.open {
+			n++
+		}
+	}
+	return n + len(b.a.open) + len(b.a.reflected)
+}
+
+// typeOf returns a type of which there are values in interfaces.
+func (b *boxes) typeOf(t types.Type) *boxType {
+	key := typeKey(t)
+	of := b.types[key]
+	if of == nil {
+		of = &boxType{typ: t, methods: map[string]*types.Selection{}}
+		b.types[key] = of
+		set := types.NewMethodSet(t)
+		for i := range set.Len() {
+			of.methods[set.At(i).Obj().Name()] = set.At(i)
+		}
+		if !b.a.trackable(t) {
+			b.open(of)
+		}
+	}
+	return of
+}
+
+// trackable reports whether a type is one that a package under analysis declares, or a pointer to one.
+func (a *analysis) trackable(t types.Type) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	if pointer, isPointer := types.Unalias(t).(*types.Pointer); isPointer {
+		n, ok = types.Unalias(pointer.Elem()).(*types.Named)
+	}
+	if !ok || n.TypeArgs().Len() > 0 || n.TypeParams().Len() > 0 || n.Obj().Pkg() == nil || !a.declares(n.Obj().Pkg()) {
+		return false
+	}
+	_, named := typeName(n)
+	return named && !types.IsInterface(n)
+}
+
+// open says that a type is not tracked.
+func (b *boxes) open(t *boxType) {
+	if !t.open {
+		t.open = true
+		b.a.openMethods(t.typ)
+	}
+}
+
+// openMethods says that the methods of a type may be called from anywhere.
+func (a *analysis) openMethods(t types.Type) {
+	set := types.NewMethodSet(t)
+	for i := range set.Len() {
+		if fn, ok := set.At(i).Obj().(*types.Func); ok {
+			a.open[fn.Origin().FullName()] = true
+		}
+	}
+}
+
+// tracks reports whether a type is tracked.
+func (b *boxes) tracks(t types.Type) bool {
+	of := b.types[typeKey(t)]
+	return of != nil && !of.open
+}
+
+// mayReflect says that values of a type may be accessed by reflection, with all that they lead to, and exported methods of theirs
+// called.
+func (a *analysis) mayReflect(t types.Type) {
+	if t == nil || a.reflected[typeKey(t)] {
+		return
+	}
+	a.reflected[typeKey(t)] = true
+	if n := ssaload.Named(t); n != nil && n.Obj().Pkg() != nil && a.declares(n.Obj().Pkg()) {
+		for _, of := range []types.Type{n, types.NewPointer(n)} {
+			a.openMethods(of)
+			a.opening = append(a.opening, of)
+		}
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Pointer:
+		a.mayReflect(u.Elem())
+	case *types.Slice:
+		a.mayReflect(u.Elem())
+	case *types.Array:
+		a.mayReflect(u.Elem())
+	case *types.Chan:
+		a.mayReflect(u.Elem())
+	case *types.Map:
+		a.mayReflect(u.Key())
+		a.mayReflect(u.Elem())
+	case *types.Struct:
+		for field := range u.Fields() {
+			a.mayReflect(field.Type())
+		}
+	case *types.Interface:
+		if _, isParam := types.Unalias(t).(*types.TypeParam); !isParam {
+			a.reflectedKinds = append(a.reflectedKinds, methodNames(u))
+		}
+	}
+}
+
+// reflected finds what a function converts to interfaces without methods, so that code which the analysis does not see may
+// access it by reflection.
+func (b *boxes) reflected(f *function) {
+	for _, block := range f.fn.Blocks {
+		for _, ins := range block.Instrs {
+			var from ssa.Value
+			switch ins := ins.(type) {
+			case *ssa.MakeInterface:
+				if b.tracks(ins.X.Type()) {
+					continue
+				}
+				from = ins.X
+			case *ssa.ChangeInterface:
+				from = ins.X
+			case *ssa.TypeAssert:
+				from = ins.X
+			default:
+				continue
+			}
+			to := ins.(ssa.Value)
+			i, ok := asserted(to).Underlying().(*types.Interface)
+			if !ok || i.NumMethods() > 0 || isInterface(from.Type()) && b.complete(from) {
+				continue
+			}
+			for _, ref := range *to.Referrers() {
+				if reflects(ref) != "" {
+					b.a.mayReflect(from.Type())
+				}
+			}
+		}
+	}
+}
+
+// asserted returns the type of a value, without the second result of an assertion.
+func asserted(v ssa.Value) types.Type {
+	if assert, ok := v.(*ssa.TypeAssert); ok {
+		return assert.AssertedType
+	}
+	return v.Type()
+}
+
+// openReflected applies what mayReflect has found: to the types, and to what is in interfaces.
+func (b *boxes) openReflected() {
+	for {
+		for _, t := range b.a.opening {
+			if of := b.types[typeKey(t)]; of != nil {
+				b.open(of)
+			}
+		}
+		b.a.opening = nil
+		before := len(b.a.reflected)
+		for _, methods := range slices.Compact(slices.Sorted(slices.Values(b.a.reflectedKinds))) {
+			for _, t := range b.types {
+				// What is tracked is in no memory that reflection gets to.
+				if t.open && t.has(methods) {
+					b.a.mayReflect(t.typ)
+				}
+			}
+		}
+		if len(b.a.reflected) == before && len(b.a.opening) == 0 {
+			return
+		}
+	}
+}
+
+// has reports whether a type has the methods with the given names.
+func (t *boxType) has(methods string) bool {
+	all := ","
+	for name := range t.methods {
+		all += name + ","
+	}
+	return boxedType{methods: all}.has(methods)
+}
+
+// solve passes the types on.
+func (b *boxes) solve() {
+	for len(b.work) > 0 {
+		n := b.work[len(b.work)-1]
+		b.work = b.work[:len(b.work)-1]
+		for t, how := range n.holds {
+			if t.open {
+				n.unknown = true
+			}
+			for _, e := range n.to {
+				b.add(e.to, t, e.of(how))
+			}
+			for _, use := range n.uses {
+				use(t, how)
+			}
+		}
+		if n.unknown || n.outside {
+			for _, e := range n.to {
+				b.addUnknown(e.to)
+			}
+			for _, then := range n.whenUnknown {
+				then(!n.unknown)
+			}
+		}
+	}
+}
+
+func (e boxEdge) of(how passing) passing {
+	if e.as != 0 {
+		return e.as
+	}
+	return how
+}
+
+func (b *boxes) add(n *boxNode, t *boxType, how passing) {
+	if t.open {
+		b.addUnknown(n)
+		return
+	}
+	if old := n.holds[t]; old|how != old {
+		if n.holds == nil {
+			n.holds = map[*boxType]passing{}
+		}
+		n.holds[t] = old | how
+		b.work = append(b.work, n)
+	}
+}
+
+func (b *boxes) addUnknown(n *boxNode) {
+	if !n.unknown {
+		n.unknown = true
+		b.work = append(b.work, n)
+	}
+}
+
+func (b *boxes) edge(from, to *boxNode, as passing) {
+	if from == nil || to == nil {
+		return
+	}
+	from.to = append(from.to, boxEdge{to, as})
+	b.work = append(b.work, from)
+}
+
+// use calls a function for each type that gets to a value.
+func (b *boxes) use(n *boxNode, then func(t *boxType, how passing)) {
+	if n != nil {
+		n.uses = append(n.uses, then)
+		b.work = append(b.work, n)
+	}
+}
+
+// of returns the node of an interface value, or nil for other values.
+func (b *boxes) of(v ssa.Value) *boxNode {
+	if v == nil || !isInterface(v.Type()) {
+		return nil
+	}
+	if _, isConst := v.(*ssa.Const); isConst {
+		return nil
+	}
+	if extract, ok := v.(*ssa.Extract); ok {
+		return b.node(outcome{extract.Tuple, extract.Index})
+	}
+	return b.node(v)
+}
+
+func (b *boxes) node(key any) *boxNode {
+	n := b.nodes[key]
+	if n == nil {
+		n = &boxNode{}
+		b.nodes[key] = n
+	}
+	return n
+}
+
+func isInterface(t types.Type) bool { return types.IsInterface(t) && !isTypeParameter(t) }
+
+// lose says that a value of an interface gets where it is not followed.
+func (b *boxes) lose(v ssa.Value) {
+	if v != nil && isInterface(v.Type()) {
+		b.use(b.of(v), func(t *boxType, _ passing) { b.open(t) })
+	}
+}
+
+// function adds a function to the graph.
+func (b *boxes) function(f *function) {
+	for _, param := range f.fn.Params {
+		if n := b.of(param); n != nil && f.unknownCallers {
+			n.outside = true
+			b.work = append(b.work, n)
+		} else if n != nil && b.a.twice[f.id] {
+			b.addUnknown(n)
+		}
+	}
+	for _, fv := range f.fn.FreeVars {
+		if n := b.of(fv); n != nil {
+			b.addUnknown(n)
+		}
+	}
+	for _, block := range f.fn.Blocks {
+		for _, ins := range block.Instrs {
+			b.instruction(f, ins)
+		}
+	}
+}
+
+func (b *boxes) instruction(f *function, ins ssa.Instruction) {
+	if inGeneric(f.fn) {
+		b.generic(ins)
+		return
+	}
+	switch ins := ins.(type) {
+	case *ssa.MakeInterface:
+		t := b.typeOf(ins.X.Type())
+		b.add(b.of(ins), t, made)
+	case *ssa.Phi:
+		for _, e := range ins.Edges {
+			b.edge(b.of(e), b.of(ins), 0)
+		}
+	case *ssa.ChangeInterface:
+		b.edge(b.of(ins.X), b.of(ins), 0)
+	case *ssa.TypeAssert:
+		switch {
+		case isTypeParameter(ins.AssertedType):
+			b.lose(ins.X)
+		case !isInterface(ins.AssertedType):
+		case ins.CommaOk:
+			b.edge(b.of(ins.X), b.node(outcome{ins, 0}), 0)
+		default:
+			b.edge(b.of(ins.X), b.of(ins), 0)
+		}
+	case *ssa.ChangeType:
+		b.edge(b.of(ins.X), b.of(ins), 0)
+	case *ssa.Return:
+		for i, result := range ins.Results {
+			n := b.of(result)
+			if n == nil {
+				continue
+			}
+			b.edge(n, b.node(outcome{f.id, i}), 0)
+			if f.unknownCallers {
+				b.use(n, func(t *boxType, how passing) {
+					if how&made != 0 {
+						b.open(t)
+					}
+				})
+			}
+		}
+	case *ssa.BinOp, *ssa.If, *ssa.DebugRef, *ssa.Extract:
+	case ssa.CallInstruction:
+		b.call(f, ins)
+	default:
+		for _, operand := range ins.Operands(nil) {
+			if *operand != nil {
+				b.lose(*operand)
+			}
+		}
+		if v, ok := ins.(ssa.Value); ok {
+			b.comes(v)
+		}
+	}
+}
+
+// generic adds an instruction of generic code, in which nothing is followed.
+func (b *boxes) generic(ins ssa.Instruction) {
+	if box, ok := ins.(*ssa.MakeInterface); ok {
+		t := b.typeOf(box.X.Type())
+		b.open(t)
+	}
+	for _, operand := range ins.Operands(nil) {
+		if *operand != nil {
+			b.lose(*operand)
+		}
+	}
+	if call, ok := ins.(ssa.CallInstruction); ok {
+		if to := b.a.functionOf(call.Common().StaticCallee()); to != nil {
+			for i := range to.fn.Signature.Results().Len() {
+				b.use(b.node(outcome{to.id, i}), func(t *boxType, _ passing) { b.open(t) })
+			}
+		}
+	}
+	if v, ok := ins.(ssa.Value); ok {
+		b.comes(v)
+	}
+}
+
+// comes says that a value, or the parts of one, comes from where it is not followed.
+func (b *boxes) comes(v ssa.Value) {
+	if tuple, ok := v.Type().(*types.Tuple); ok {
+		for i := range tuple.Len() {
+			if isInterface(tuple.At(i).Type()) {
+				b.addUnknown(b.node(outcome{v, i}))
+			}
+		}
+	} else if n := b.of(v); n != nil {
+		b.addUnknown(n)
+	}
+}
+
+func (b *boxes) call(f *function, ins ssa.CallInstruction) {
+	common := ins.Common()
+	value, _ := ins.(*ssa.Call)
+	if common.IsInvoke() && value != nil {
+		b.invoke(f, value)
+		return
+	}
+	to := b.a.functionOf(common.StaticCallee())
+	if to == nil || b.a.twice[to.id] || inGeneric(to.fn) {
+		for _, operand := range ins.Operands(nil) {
+			if *operand != nil {
+				b.lose(*operand)
+			}
+		}
+		if value != nil {
+			b.comes(value)
+		}
+		return
+	}
+	b.enter(common.Args, to, 0)
+	if value != nil {
+		b.leave(value, to, made)
+	}
+}
+
+// enter adds the passing of arguments to a function, to the parameters from first on.
+func (b *boxes) enter(args []ssa.Value, to *function, first int) {
+	for i, arg := range args {
+		if n := b.of(arg); n != nil {
+			if i += first; i < len(to.fn.Params) && isInterface(to.fn.Params[i].Type()) {
+				b.edge(n, b.of(to.fn.Params[i]), passed)
+			} else {
+				b.lose(arg)
+			}
+		}
+	}
+}
+
+// leave adds the results of a call of a function.
+func (b *boxes) leave(call *ssa.Call, to *function, as passing) {
+	results := call.Call.Signature().Results()
+	for i := range results.Len() {
+		if !isInterface(results.At(i).Type()) {
+			continue
+		}
+		n := b.node(outcome{call, i})
+		if results.Len() == 1 {
+			n = b.of(call)
+		}
+		if i < to.fn.Signature.Results().Len() && isInterface(to.fn.Signature.Results().At(i).Type()) {
+			b.edge(b.node(outcome{to.id, i}), n, as)
+		} else {
+			b.addUnknown(n)
+		}
+	}
+}
+
+// invoke adds a call of a method through an interface: those of all types that get there.
+func (b *boxes) invoke(f *function, ins *ssa.Call) {
+	common := &ins.Call
+	receiver := b.of(common.Value)
+	lose := func() {
+		for _, arg := range common.Args {
+			b.lose(arg)
+		}
+	}
+	if receiver == nil {
+		lose()
+		b.comes(ins)
+		return
+	}
+	as := made
+	if given(f, common) {
+		as = passed
+	}
+	entered := map[*boxType]bool{}
+	b.use(receiver, func(t *boxType, _ passing) {
+		if entered[t] || t.open {
+			return
+		}
+		entered[t] = true
+		to := b.method(t, common.Method.Name())
+		if to == nil {
+			b.open(t)
+			lose()
+			b.comes(ins)
+			return
+		}
+		b.enter(common.Args, to, 1)
+		b.leave(ins, to, as)
+	})
+	receiver.whenUnknown = append(receiver.whenUnknown, func(outside bool) {
+		if !outside || as == made {
+			lose()
+		}
+		b.comes(ins)
+	})
+	b.work = append(b.work, receiver)
+}
+
+// given reports whether a function passes on what its caller has passed: the receiver of a call through an interface is a
+// parameter, and so are all arguments that lead to something.
+func given(f *function, common *ssa.CallCommon) bool {
+	for _, v := range ssaload.Arguments(common) {
+		switch v := v.(type) {
+		case *ssa.Const:
+			continue
+		case *ssa.Parameter:
+			if v.Parent() == f.fn {
+				continue
+			}
+		default:
+			if _, basic := v.Type().Underlying().(*types.Basic); basic && v != common.Value && !isUnsafe(v.Type()) {
+				continue
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// method returns the method of a type that is called through an interface, or nil.
+func (b *boxes) method(t *boxType, name string) *function {
+	sel := t.methods[name]
+	if sel == nil {
+		return nil
+	}
+	fn, ok := sel.Obj().(*types.Func)
+	if !ok {
+		return nil
+	}
+	to := b.a.byID[fn.Origin().FullName()]
+	if to == nil || b.a.twice[to.id] || inGeneric(to.fn) {
+		return nil
+	}
+	return to
+}
+
+// inGeneric reports whether a function has type parameters, or is a literal in such a function.
+func inGeneric(fn *ssa.Function) bool {
+	for ; fn != nil; fn = fn.Parent() {
+		if s := fn.Signature; s.TypeParams().Len() > 0 || s.RecvTypeParams().Len() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// called returns the methods that a call through an interface may call, for each tracked type. Complete says that there
+// are no others.
+func (b *boxes) called(f *function, ins *ssa.Call) (methods map[*boxType]*function, complete bool) {
+	n := b.nodes[ins.Call.Value]
+	if n == nil {
+		if extract, ok := ins.Call.Value.(*ssa.Extract); ok {
+			n = b.nodes[outcome{extract.Tuple, extract.Index}]
+		}
+	}
+	if n == nil || inGeneric(f.fn) {
+		return nil, false
+	}
+	methods = map[*boxType]*function{}
+	for t := range n.holds {
+		if t.open {
+			return nil, false
+		}
+		methods[t] = b.method(t, ins.Call.Method.Name())
+	}
+	return methods, !n.unknown && (!n.outside || given(f, &ins.Call))
+}
+
+// complete reports whether a value of an interface has tracked types only.
+func (b *boxes) complete(v ssa.Value) bool {
+	n := b.of(v)
+	if n == nil || n.unknown || n.outside || inGeneric(v.Parent()) {
+		return false
+	}
+	for t := range n.holds {
+		if t.open {
+			return false
+		}
+	}
+	return true
+}
+
+// may reports whether a value of an interface may be of a tracked type.
+func (b *boxes) may(v ssa.Value, t *boxType) bool {
+	n := b.of(v)
+	if n == nil {
+		return isInterface(v.Type()) && v.Parent() == nil
+	}
+	return n.holds[t] != 0
+}
