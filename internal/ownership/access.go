@@ -34,6 +34,8 @@ type access struct {
 	atomic bool
 	locks  locksAt
 
+	via carrying // of a copy that a call through an interface makes: which calls of the function are meant
+
 	fresh bool // nobody else knows the object yet, or no other goroutine runs
 	alone bool // no other goroutine runs, see alone.go
 	local bool // nobody else ever knows the object, see local.go
@@ -97,9 +99,11 @@ func (f *function) collectInvoke(ins ssa.CallInstruction, s locksAt) {
 		if to == nil {
 			continue
 		}
-		to.callers = append(to.callers, &call{caller: f, ins: ins, locks: s, boxed: t})
+		c := &call{caller: f, ins: ins, locks: s, boxed: t}
+		to.callers = append(to.callers, c)
 		if m, ok := f.a.copied(t.methods[value.Call.Method.Name()]); ok {
 			f.add(ins, target{memory: m, typ: ssaload.Deref(t.typ)}, false, false, s)
+			f.accesses[len(f.accesses)-1].via = c.by(carrying{})
 		}
 	}
 }

@@ -212,7 +212,7 @@ func (p *proofs) holds(x *access, c candidate, exclusively, orMade bool) bool {
 	at := place{root: c.root, steps: c.steps}
 	if c.holder != (memory{}) {
 		outer, ok := x.place.outer(c.holder)
-		return ok && p.provedAt(x.f, x.locks, goal{at: outer.with(c.steps, nil), class: c.class, exclusively: exclusively}, -1)
+		return ok && p.provedAt(x.f, x.locks, goal{at: outer.with(c.steps, nil), class: c.class, exclusively: exclusively}, -1, x.via)
 	}
 	if c.root == "" {
 		if x.place.root == "" && x.place.near == nil {
@@ -224,7 +224,7 @@ func (p *proofs) holds(x *access, c candidate, exclusively, orMade bool) bool {
 	if param := parameterOf(x.base); orMade && param != nil && !x.f.in.publish.publishedBefore(param, x.ins) {
 		object = slices.Index(x.f.fn.Params, param)
 	}
-	return p.provedAt(x.f, x.locks, goal{at: at, class: c.class, exclusively: exclusively}, object)
+	return p.provedAt(x.f, x.locks, goal{at: at, class: c.class, exclusively: exclusively}, object, x.via)
 }
 
 // fresh reports whether all callers have made the object of an access, and nobody else knows it.
@@ -233,7 +233,7 @@ func (p *proofs) fresh(x *access) bool {
 	if param == nil || x.f.in.publish.publishedBefore(param, x.ins) {
 		return false
 	}
-	return p.proved(x.f, goal{}, slices.Index(x.f.fn.Params, param))
+	return p.proved(x.f, goal{}, slices.Index(x.f.fn.Params, param), x.via)
 }
 
 // globalsHeld returns the package-level locks that are held at an access, or by some caller.

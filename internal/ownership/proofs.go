@@ -39,14 +39,14 @@ func newProofs(a *analysis) *proofs {
 
 // provedAt reports whether a goal is reached at a point of a function, or the object that a parameter points to
 // is fresh whenever the function is called. Object is the number of the parameter, or -1.
-func (p *proofs) provedAt(f *function, locks locksAt, g goal, object int) bool {
+func (p *proofs) provedAt(f *function, locks locksAt, g goal, object int, via carrying) bool {
 	if p.heldIn(locks, g) {
 		return true
 	}
 	if !g.at.movable() || locks.lost(p.a.classes.number(g.class)) || !p.allFinal(g.at.through) {
 		g = goal{}
 	}
-	return p.proved(f, g, object)
+	return p.proved(f, g, object, via)
 }
 
 // heldIn reports whether a lock is among those that a function has acquired.
@@ -64,11 +64,11 @@ func (p *proofs) heldIn(locks locksAt, g goal) bool {
 }
 
 // proved reports whether at each call of f the goal is reached, or the object is fresh.
-func (p *proofs) proved(f *function, g goal, object int) bool {
+func (p *proofs) proved(f *function, g goal, object int, via carrying) bool {
 	if g.isZero() && object < 0 {
 		return false
 	}
-	return !p.node(f, g, object, carrying{}).failed
+	return !p.node(f, g, object, via).failed
 }
 
 // carrying says that only those calls of a function are meant that pass a value of a tracked type to an interface parameter.
