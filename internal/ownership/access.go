@@ -36,6 +36,8 @@ type access struct {
 
 	via carrying // of a copy that a call through an interface makes: which calls of the function are meant
 
+	rests []memory // what must be safe for fresh to be right
+
 	fresh bool // nobody else knows the object yet, or no other goroutine runs
 	alone bool // no other goroutine runs, see alone.go
 	local bool // nobody else ever knows the object, see local.go
@@ -149,6 +151,71 @@ func (f *function) converted(c *ssa.Convert, s locksAt) {
 	}
 }
 
+// full reports whether a slice is one to which nothing can be appended in place, as in x[:n:n]: append then writes to new
+// memory only. That rests on the variables from which the two bounds are read, since both must have the same value.
+func (f *function) full(v ssa.Value) (rests []memory, ok bool) {
+	s, isSlice := v.(*ssa.Slice)
+	if !isSlice || s.High == nil || s.Max == nil {
+		return nil, false
+	}
+	if s.High == s.Max {
+		return nil, true
+	}
+	if !sameLength(s.High, s.Max) {
+		return nil, false
+	}
+	first, ok := s.High.(*ssa.Call).Call.Args[0].(ssa.Instruction)
+	if !ok || first.Block() != s.Block() {
+		return nil, false
+	}
+	began := false
+	for _, ins := range s.Block().Instrs {
+		began = began || ins == first || ins == s.Max.(*ssa.Call).Call.Args[0].(ssa.Instruction)
+		if ins == ssa.Instruction(s) {
+			break
+		}
+		if !began {
+			continue
+		}
+		switch ins := ins.(type) {
+		case *ssa.FieldAddr, *ssa.DebugRef:
+		case *ssa.Call:
+			if b, isBuiltin := ins.Call.Value.(*ssa.Builtin); !isBuiltin || b.Name() != "len" {
+				return nil, false
+			}
+		case *ssa.UnOp:
+			if ins.Op != token.MUL {
+				return nil, false
+			}
+			at, known := f.at(ins.X)
+			if !known {
+				return nil, false
+			}
+			rests = append(rests, at.memory)
+		default:
+			return nil, false
+		}
+	}
+	return rests, began
+}
+
+// sameLength reports whether both values are lengths of slices that are loaded from the same variable.
+func sameLength(x, y ssa.Value) bool {
+	load := func(v ssa.Value) *ssa.UnOp {
+		call, ok := v.(*ssa.Call)
+		if !ok {
+			return nil
+		}
+		if b, ok := call.Call.Value.(*ssa.Builtin); !ok || b.Name() != "len" {
+			return nil
+		}
+		load, _ := call.Call.Args[0].(*ssa.UnOp)
+		return load
+	}
+	p, q := load(x), load(y)
+	return p != nil && q != nil && p.Block() == q.Block() && ssaload.SameValue(p, q)
+}
+
 func (f *function) orphan(ins ssa.Instruction, read, write bool) {
 	f.a.orphans = append(f.a.orphans, orphan{f, ins, read, write})
 }
@@ -227,7 +294,13 @@ func (f *function) builtin(ins ssa.Instruction, call *ssa.CallCommon, s locksAt)
 	}
 	switch b.Name() {
 	case "append", "copy":
+		before := len(f.accesses)
 		f.elements(ins, args[0], true, s)
+		if rests, full := f.full(args[0]); full && b.Name() == "append" {
+			for _, x := range f.accesses[before:] {
+				x.fresh, x.rests = true, rests
+			}
+		}
 		f.elements(ins, args[0], false, s)
 		if len(args) > 1 {
 			f.elements(ins, args[1], false, s)

@@ -23,6 +23,8 @@ type verdict struct {
 	// the object without being ordered after them.
 	needs bool
 
+	rests []memory // that must be safe too
+
 	// holder is the slice beside which the lock is that guards its elements. If the slice is not safe, neither are they.
 	holder memory
 }
@@ -68,6 +70,11 @@ func (a *analysis) loses(m memory, v *verdict) (Reason, bool) {
 	if v.holder != (memory{}) {
 		if h := a.verdicts[v.holder]; h == nil || !h.safe {
 			return Reason{Text: fmt.Sprintf("it is in elements of %s, which is race-unsafe", v.holder)}, true
+		}
+	}
+	for _, m := range v.rests {
+		if on := a.verdictOf(m); on == nil || !on.safe {
+			return Reason{Text: fmt.Sprintf("it rests on %s, which is race-unsafe", m)}, true
 		}
 	}
 	if v.needs {
@@ -231,6 +238,7 @@ func (a *analysis) judge(v *variable) *verdict {
 		// What pointers lead to may be a part of anything, so it is not known when it gets known to others.
 		if access.f.initializes || !v.isPointed() && (access.fresh || a.proofs.fresh(access)) {
 			made = made || !access.f.initializes
+			out.rests = append(out.rests, access.rests...)
 			out.needs = out.needs || access.write && !access.f.initializes
 			continue
 		}
