@@ -38,7 +38,7 @@ func analyze(t *testing.T, dir string) (*analysis, *Result) {
 //
 // What is unsafe may have a part of a reason behind a colon. A variable without a comment must not be accessed.
 func TestWants(t *testing.T) {
-	for _, folder := range []string{"guards", "objects", "elements", "exposed", "confined", "phases", "beside"} {
+	for _, folder := range []string{"guards", "objects", "elements", "exposed", "confined", "phases", "beside", "callbacks"} {
 		t.Run(folder, func(t *testing.T) {
 			a, _ := analyze(t, filepath.Join("testdata", folder))
 			path := a.packages[0].pkg.PkgPath
