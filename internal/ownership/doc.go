@@ -15,6 +15,8 @@
 //	memory.go    what an address is an address of
 //	typekey.go   names for types that identical ones share
 //	place.go     how a function reaches a variable, so that a lock can be found beside it
+//	pointers.go  variables of named slices and maps that pointers lead to
+//	boxes.go     where values in interfaces get, and so what calls of methods through them call
 //	locks.go     which locks are held at an instruction
 //	classes.go   sets of the variables that locks are
 //	publish.go   up to where an object that a function has made is known to nobody else
@@ -29,6 +31,7 @@
 //	flow.go      what instructions add to that graph
 //	check.go     the rules, and their greatest fixed point
 //	guard.go     which lock is held at all accesses
+//	singles.go   types of which there is one object, so that a lock in it is known by its name
 //	proofs.go    what holds whenever a function is called
 //	lines.go     lines of safe accesses
 //	plan.go      the plan

@@ -103,6 +103,26 @@ func (l *leak) add(name string) {
 	found = &l.todo
 }
 
+// Bad: the call reads the slice for the method, which does not.
+
+type counted struct {
+	mu   sync.Mutex
+	todo list // want unsafe: read without
+}
+
+type list []int8
+
+func (l list) Len() int { return len(l) }
+
+func length(x interface{ Len() int }) int { return x.Len() }
+
+func (c *counted) add() int {
+	c.mu.Lock()
+	c.todo = append(c.todo, 1)
+	c.mu.Unlock()
+	return length(&c.todo)
+}
+
 // Bad: append may write in place.
 
 type loose struct {
@@ -133,7 +153,7 @@ type outer struct {
 }
 
 func main() {
-	s, l, b := &state{}, &leak{}, &loose{bits: []bit{1, 2}}
+	s, l, b, c := &state{}, &leak{}, &loose{bits: []bit{1, 2}}, &counted{}
 	p, q := newPair(), newPair()
 	q.todo = p.todo
 	s.put(&job{parts: []part{1}})
@@ -146,6 +166,7 @@ func main() {
 			l.add("x")
 			_ = found.Less(0, 0)
 			b.grow().shrink()
+			c.add()
 			fmt.Println(outer{&inner{}})
 		})
 	}
