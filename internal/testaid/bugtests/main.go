@@ -58,7 +58,7 @@ func command(ctx context.Context, out io.Writer, args []string) (status int, err
 	flags.BoolVar(&o.races, "races", false, "compare heisen fuzz with plain runs under heisen test")
 	flags.IntVar(&o.plain, "plain", 20, "races: `n` plain runs of each test")
 	flags.BoolVar(&o.goroot, "goroot", false, "races: the test data of Go's race detector instead of the corpus")
-	flags.StringVar(&o.heisen.Command, "heisen", "", "`command` to use (default: that of this module)")
+	flags.StringVar(&o.heisen.Command, "heisen", "", "`command` to use (default: that of this module, in this process)")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0, nil
 	} else if err != nil {
@@ -84,10 +84,12 @@ func command(ctx context.Context, out io.Writer, args []string) (status int, err
 	}
 	defer os.RemoveAll(o.heisen.Work)
 	if o.heisen.Command == "" {
-		if err := o.heisen.Build(ctx); err != nil {
-			return 1, err
-		}
-	} else if o.heisen.Command, err = filepath.Abs(o.heisen.Command); err != nil {
+		err = o.heisen.Keep()
+		defer o.heisen.Close()
+	} else {
+		o.heisen.Command, err = filepath.Abs(o.heisen.Command)
+	}
+	if err != nil {
 		return 1, err
 	}
 	if o.races {
