@@ -61,7 +61,7 @@ type Try struct {
 }
 
 // executions matches what heisen fuzz says about the executions that it made.
-var executions = regexp.MustCompile(`in (\d+) executions`)
+var executions = regexp.MustCompile(`in (\d+) executions?\b`)
 
 // Fuzz runs heisen fuzz on a test of a package, or on a program if the name of the test is empty. The
 // seeds are ten from the given one.
