@@ -107,9 +107,14 @@ func (h *Heisen) run(ctx context.Context, args ...string) (printed []byte, err e
 // Run runs the command in the folder of the corpus and returns its exit status.
 func (h *Heisen) Run(ctx context.Context, out, messages io.Writer, args ...string) (status int, err error) {
 	if h.Command == "" {
-		if err := os.Chdir(h.Corpus); err != nil {
+		from, err := os.Getwd()
+		if err == nil {
+			err = os.Chdir(h.Corpus)
+		}
+		if err != nil {
 			return 0, err
 		}
+		defer func() { err = errors.Join(err, os.Chdir(from)) }()
 		return cli.Main(ctx, cli.Tool{Builds: h.builds}, args, cli.Streams{In: strings.NewReader(""), Out: out, Err: messages}), nil
 	}
 	cmd := exec.CommandContext(ctx, h.Command, args...)

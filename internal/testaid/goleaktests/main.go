@@ -67,7 +67,7 @@ func command(ctx context.Context, args []string) (status int, err error) {
 		return 1, err
 	}
 	defer os.RemoveAll(work)
-	o.heisen.Corpus, o.heisen.Work = work, work
+	o.heisen.Work = work
 	toolchain, err := build.FindToolchain(ctx, "")
 	if err != nil {
 		return 1, err
@@ -90,6 +90,7 @@ func command(ctx context.Context, args []string) (status int, err error) {
 	if err != nil {
 		return 1, err
 	}
+	o.heisen.Corpus = work // after the build of the command, which belongs to another module
 	programs = slices.DeleteFunc(programs, func(p program) bool { return !o.run.MatchString(p.name) })
 	return o.tryAll(ctx, programs)
 }
