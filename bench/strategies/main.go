@@ -82,7 +82,7 @@ type comparison struct {
 
 	alone map[string]*alone
 	found []int // bugs that heisen fuzz has found after each of times
-	// What heisen fuzz did with the first of times, without the builds.
+	// What heisen fuzz did with the first of times, without its start.
 	made int
 	took time.Duration
 }
@@ -113,15 +113,19 @@ func (c *comparison) measure(ctx context.Context) (err error) {
 		return err
 	}
 	defer os.RemoveAll(c.heisen.Work)
-	if err := c.heisen.Build(ctx); err != nil {
+	if err := c.heisen.Keep(); err != nil {
 		return err
 	}
+	defer c.heisen.Close()
 	c.alone, c.found = map[string]*alone{}, make([]int, len(c.times))
 	for _, s := range strategies {
 		c.alone[s] = new(alone)
 	}
 	for i := range c.programs {
 		p := &c.programs[i]
+		if _, err := c.once(ctx, p); err != nil { // with the build
+			return err
+		}
 		for _, s := range strategies {
 			if err := c.try(ctx, p, s); err != nil {
 				return err
@@ -135,7 +139,7 @@ func (c *comparison) measure(ctx context.Context) (err error) {
 }
 
 // try executes a program under one strategy, once and then as often as the flags say: the difference is
-// the time of the executions.
+// the time of the executions. The program is built before.
 func (c *comparison) try(ctx context.Context, p *bugcorpus.Program, strategy string) error {
 	var took [2]time.Duration
 	first := 0
@@ -176,9 +180,7 @@ func firstHit(p *bugcorpus.Program, t *bugcorpus.Try) (first int) {
 
 // fuzz runs heisen fuzz on a program for increasing times, until it finds the bug.
 func (c *comparison) fuzz(ctx context.Context, p *bugcorpus.Program) error {
-	base := c.heisen
-	base.Flags = []string{"-strategy", "walk", "-seeds", "1:1", "-minimize", "0"}
-	build, err := base.Fuzz(ctx, "./"+p.Package, p.Test, 1, 0)
+	start, err := c.once(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -190,7 +192,7 @@ func (c *comparison) fuzz(ctx context.Context, p *bugcorpus.Program) error {
 			return err
 		}
 		if i == 0 {
-			c.made, c.took = c.made+t.Executions, c.took+t.Took-build.Took
+			c.made, c.took = c.made+t.Executions, c.took+t.Took-start.Took
 		}
 		if firstHit(p, &t) > 0 {
 			for k := i; k < len(c.times); k++ {
@@ -200,6 +202,13 @@ func (c *comparison) fuzz(ctx context.Context, p *bugcorpus.Program) error {
 		}
 	}
 	return nil
+}
+
+// once executes a program under one schedule.
+func (c *comparison) once(ctx context.Context, p *bugcorpus.Program) (bugcorpus.Try, error) {
+	h := c.heisen
+	h.Flags = []string{"-strategy", "walk", "-seeds", "1:1", "-minimize", "0"}
+	return h.Fuzz(ctx, "./"+p.Package, p.Test, 1, 0)
 }
 
 // print writes the tables.

@@ -121,7 +121,7 @@ var table = map[string]room{
 	"examples/...":                    {floor: 6},
 	"internal/testaid/bugcorpus":      {floor: 6},
 	"internal/testaid/bugtests":       {floor: 6, step: 1},
-	"internal/testaid/goleaktests":    {floor: 6},
+	"internal/testaid/goleaktests":    {floor: 6, step: 1},
 	"internal/testaid/goracetests":    {floor: 6},
 	"docs":                            {floor: 6},
 	"internal/testaid/heisentest":     {floor: 6},

@@ -34,6 +34,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
 )
@@ -62,6 +63,9 @@ type Tool struct {
 	Name      string     // name of the command; "heisen" if empty
 	Detectors []Detector // detectors that -detect can name besides heisen's own
 	Detect    []string   // names of the detectors that run without -detect; FastTrack if empty
+
+	// Builds keeps what heisen fuzz and heisen replay build, if it is not nil. The sources must not change.
+	Builds *confirm.Builds
 }
 
 // invocation is one run of a subcommand.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/internal/confirm"
-	"github.com/heisen-go/heisen/internal/private"
 )
 
 var fuzzCommand = command{
@@ -238,25 +237,17 @@ func (f *fuzzRun) newConfirmer() {
 	}
 }
 
-// build builds the programs into a folder, which remove removes.
+// build builds the programs, which remove gives up.
 func (f *fuzzRun) build(ctx context.Context) (programs []*confirm.Program, remove func(), err error) {
-	dir, err := private.Temp("heisen-fuzz-")
+	done := f.progress("building", time.Second)
+	programs, with, remove, err := f.tool.Builds.Build(ctx, &f.origin.Source)
+	done()
 	if err != nil {
 		return nil, nil, err
 	}
-	remove = func() {
-		for _, p := range programs {
-			p.Close()
-		}
-		os.RemoveAll(dir)
-	}
-	done := f.progress("building", time.Second)
-	programs, with, err := f.origin.Build(ctx, dir)
-	done()
-	if err == nil && len(programs) == 0 {
+	if len(programs) == 0 {
 		err = fmt.Errorf("no tests in %s", strings.Join(f.origin.Packages, " "))
-	}
-	if err == nil {
+	} else {
 		f.resolver = confirm.NewResolver(f.invocation.resolver, with)
 		f.origin.Version, f.origin.Platform = with.Version, with.GOOS+"/"+with.GOARCH
 		f.origin.Folder, err = os.Getwd()

@@ -14,7 +14,6 @@ import (
 	"unicode"
 
 	"github.com/heisen-go/heisen/internal/confirm"
-	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/racefuzz"
 	"github.com/heisen-go/heisen/report"
@@ -58,20 +57,13 @@ func (inv *invocation) replay() (int, error) {
 	fmt.Fprintf(inv.Err, "%s: repeating: %s %s%s\n", inv.tool.Name, schedule.Command, schedule.Program, quoted(schedule.Args))
 	ctx, stop := inv.interruptible()
 	defer stop()
-	dir, err := private.Temp("heisen-replay-")
-	if err != nil {
-		return Failed, err
-	}
-	defer os.RemoveAll(dir)
 	built := inv.progress("building", time.Second)
-	programs, with, err := source.Build(ctx, dir)
+	programs, with, giveUp, err := inv.tool.Builds.Build(ctx, &source)
 	built()
 	if err != nil {
 		return Failed, err
 	}
-	for _, p := range programs {
-		defer p.Close()
-	}
+	defer giveUp()
 	if len(programs) != 1 {
 		return Failed, fmt.Errorf("%s: %d programs match %s", inv.args[0], len(programs), schedule.Program)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,15 +14,34 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heisen-go/heisen/internal/cli"
+	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/report"
 )
 
 // Heisen runs the heisen command on the corpus.
 type Heisen struct {
-	Command string   // executable
+	Command string   // executable; if it is empty, Fuzz and Replays run the command in this process
 	Corpus  string   // the folder of the corpus, or another one that the packages are relative to
 	Work    string   // a folder for schedules and reports
 	Flags   []string // of heisen fuzz, besides those for seeds, time and reports
+
+	builds *confirm.Builds // of the command in this process
+}
+
+// Keep makes Fuzz and Replays run the command in this process, in the folder of the corpus, and build each package once.
+// The package is built once more if Corpus changes. Close ends that.
+func (h *Heisen) Keep() error {
+	folder := filepath.Join(h.Work, "kept")
+	h.Command, h.builds = "", confirm.NewBuilds(folder)
+	return os.MkdirAll(folder, 0o777)
+}
+
+// Close gives up what Keep has made.
+func (h *Heisen) Close() {
+	if h.builds != nil {
+		h.builds.Close()
+	}
 }
 
 // Build builds the heisen command of the module into the folder Work.
@@ -41,7 +61,7 @@ type Try struct {
 }
 
 // executions matches what heisen fuzz says about the executions that it made.
-var executions = regexp.MustCompile(`in (\d+) executions`)
+var executions = regexp.MustCompile(`in (\d+) executions?\b`)
 
 // Fuzz runs heisen fuzz on a test of a package, or on a program if the name of the test is empty. The
 // seeds are ten from the given one.
@@ -73,15 +93,39 @@ func (h *Heisen) Fuzz(ctx context.Context, pkg, test string, seed int, limit tim
 
 // run runs the command in the folder of the corpus and returns what it printed. Findings are no error.
 func (h *Heisen) run(ctx context.Context, args ...string) (printed []byte, err error) {
+	var out bytes.Buffer
+	status, err := h.Run(ctx, &out, &out, args...)
+	if err == nil && status != cli.Clean && status != cli.Findings {
+		err = fmt.Errorf("exit status %d", status)
+	}
+	if err != nil {
+		err = fmt.Errorf("heisen %s: %w\n%s", strings.Join(args, " "), err, out.Bytes())
+	}
+	return out.Bytes(), err
+}
+
+// Run runs the command in the folder of the corpus and returns its exit status.
+func (h *Heisen) Run(ctx context.Context, out, messages io.Writer, args ...string) (status int, err error) {
+	if h.Command == "" {
+		from, err := os.Getwd()
+		if err == nil {
+			err = os.Chdir(h.Corpus)
+		}
+		if err != nil {
+			return 0, err
+		}
+		defer func() { err = errors.Join(err, os.Chdir(from)) }()
+		return cli.Main(ctx, cli.Tool{Builds: h.builds}, args, cli.Streams{In: strings.NewReader(""), Out: out, Err: messages}), nil
+	}
 	cmd := exec.CommandContext(ctx, h.Command, args...)
 	cmd.Dir = h.Corpus
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Stdout, cmd.Stderr = out, messages
+	err = cmd.Run()
 	var exit *exec.ExitError
-	if err := cmd.Run(); err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 66) {
-		return out.Bytes(), fmt.Errorf("heisen %s: %w\n%s", strings.Join(args, " "), err, out.Bytes())
+	if errors.As(err, &exit) {
+		return exit.ExitCode(), nil
 	}
-	return out.Bytes(), nil
+	return 0, err
 }
 
 // readFindings reads the findings in a file.
@@ -100,12 +144,7 @@ func (h *Heisen) Replays(ctx context.Context, f *report.Finding) (bool, error) {
 	if !is {
 		return false, nil
 	}
-	cmd := exec.CommandContext(ctx, h.Command, "replay", schedule)
-	cmd.Dir = h.Corpus
-	printed, err := cmd.CombinedOutput() // fails as the program does
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		return false, err
-	}
-	return err != nil && bytes.Contains(printed, []byte("the execution is that of the schedule")), nil
+	var printed bytes.Buffer
+	status, err := h.Run(ctx, &printed, &printed, "replay", schedule)
+	return status != cli.Clean && bytes.Contains(printed.Bytes(), []byte("the execution is that of the schedule")), err
 }

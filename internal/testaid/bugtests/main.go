@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/internal/testaid/bugcorpus"
+	"github.com/heisen-go/heisen/report"
 )
 
 func main() {
@@ -33,6 +34,7 @@ func main() {
 type options struct {
 	tries, first int // how many, and the seed of the first
 	time         time.Duration
+	quick        time.Duration // the flag -time of a first attempt; 0 if there is none
 	selected     *regexp.Regexp
 	asJSON       bool
 	races        bool
@@ -52,13 +54,14 @@ func command(ctx context.Context, out io.Writer, args []string) (status int, err
 	flags.IntVar(&o.tries, "tries", 1, "try each program `n` times")
 	flags.IntVar(&o.first, "seed", 1, "`seed` of the first try; the seeds of the others are 1000 apart")
 	flags.DurationVar(&o.time, "time", 10*time.Second, "the flag -time of heisen fuzz")
+	flags.DurationVar(&o.quick, "quick", 0, "try each seed with this flag -time at first, and with that of -time only if the bug is not found")
 	classes := flags.String("class", "", "only the programs of the classes in a comma-separated `list`")
 	run := flags.String("run", "", "only the tests (with packages: or the programs) that match `regexp`")
 	flags.BoolVar(&o.asJSON, "json", false, "print a line of JSON for each program instead of a table")
 	flags.BoolVar(&o.races, "races", false, "compare heisen fuzz with plain runs under heisen test")
 	flags.IntVar(&o.plain, "plain", 20, "races: `n` plain runs of each test")
 	flags.BoolVar(&o.goroot, "goroot", false, "races: the test data of Go's race detector instead of the corpus")
-	flags.StringVar(&o.heisen.Command, "heisen", "", "`command` to use (default: that of this module)")
+	flags.StringVar(&o.heisen.Command, "heisen", "", "`command` to use (default: that of this module, in this process)")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0, nil
 	} else if err != nil {
@@ -84,10 +87,12 @@ func command(ctx context.Context, out io.Writer, args []string) (status int, err
 	}
 	defer os.RemoveAll(o.heisen.Work)
 	if o.heisen.Command == "" {
-		if err := o.heisen.Build(ctx); err != nil {
-			return 1, err
-		}
-	} else if o.heisen.Command, err = filepath.Abs(o.heisen.Command); err != nil {
+		err = o.heisen.Keep()
+		defer o.heisen.Close()
+	} else {
+		o.heisen.Command, err = filepath.Abs(o.heisen.Command)
+	}
+	if err != nil {
 		return 1, err
 	}
 	if o.races {
@@ -186,7 +191,9 @@ func (o *options) try(ctx context.Context, p *bugcorpus.Program) (r result, err 
 	var took []float64
 	for k := range o.tries {
 		seed := o.first + 1000*k
-		buggy, err := o.heisen.Fuzz(ctx, "./"+p.Package, p.Test, seed, o.time)
+		buggy, err := o.fuzz(ctx, p, p.Test, seed, func(t *bugcorpus.Try) bool {
+			return slices.ContainsFunc(t.Findings, func(f report.Finding) bool { return p.Expects(&f) })
+		})
 		if err != nil {
 			return r, err
 		}
@@ -213,7 +220,7 @@ func (o *options) try(ctx context.Context, p *bugcorpus.Program) (r result, err 
 		if found {
 			r.Found++
 		}
-		fixed, err := o.heisen.Fuzz(ctx, "./"+p.Package, p.Fixed, seed, o.time)
+		fixed, err := o.fuzz(ctx, p, p.Fixed, seed, func(*bugcorpus.Try) bool { return true })
 		if err != nil {
 			return r, err
 		}
@@ -225,4 +232,15 @@ func (o *options) try(ctx context.Context, p *bugcorpus.Program) (r result, err 
 	slices.Sort(took)
 	r.Seconds = took[len(took)/2]
 	return r, nil
+}
+
+// fuzz runs heisen fuzz on a test of a program: quickly at first, and again if that was not enough.
+func (o *options) fuzz(ctx context.Context, p *bugcorpus.Program, test string, seed int, enough func(*bugcorpus.Try) bool) (bugcorpus.Try, error) {
+	if o.quick > 0 {
+		t, err := o.heisen.Fuzz(ctx, "./"+p.Package, test, seed, o.quick)
+		if err != nil || enough(&t) {
+			return t, err
+		}
+	}
+	return o.heisen.Fuzz(ctx, "./"+p.Package, test, seed, o.time)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -111,10 +112,15 @@ func (o *options) build(ctx context.Context, s *subject) (exe string, err error)
 	if s.test != "" {
 		verb = []string{"test", "-c", "-vet=off"}
 	}
-	cmd := exec.CommandContext(ctx, o.heisen.Command, append(verb, "-o", exe, s.pkg)...)
-	cmd.Dir = s.folder
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
+	h := o.heisen
+	h.Corpus = s.folder
+	var out bytes.Buffer
+	status, err := h.Run(ctx, &out, &out, append(verb, "-o", exe, s.pkg)...)
+	if err == nil && status != 0 {
+		err = fmt.Errorf("exit status %d", status)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out.Bytes())
 	}
 	o.built = *s
 	return exe, nil

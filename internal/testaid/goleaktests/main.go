@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/build"
+	"github.com/heisen-go/heisen/internal/testaid/bugcorpus"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -36,9 +36,11 @@ type options struct {
 	tries int
 	first int // seed of the first try
 	time  time.Duration
+	quick time.Duration // the flag -time of a first attempt; 0 if there is none
 	run   *regexp.Regexp
-	runs  bool   // ordinary runs instead of heisen fuzz
-	exe   string // the heisen command
+	runs  bool // ordinary runs instead of heisen fuzz
+
+	heisen bugcorpus.Heisen
 }
 
 // command parses the flags, tries the programs and prints the results.
@@ -48,7 +50,8 @@ func command(ctx context.Context, args []string) (status int, err error) {
 	flags.IntVar(&o.tries, "count", 1, "try each program `n` times")
 	flags.IntVar(&o.first, "seed", 1, "`seed` of the first try; the seeds of the others are 1000 apart")
 	flags.DurationVar(&o.time, "time", 10*time.Second, "the flag -time of heisen fuzz")
-	flags.StringVar(&o.exe, "heisen", "", "`command` to use (default: that of this module)")
+	flags.DurationVar(&o.quick, "quick", 0, "try each seed with this flag -time at first, and with that of -time only if a leak is missing")
+	flags.StringVar(&o.heisen.Command, "heisen", "", "`command` to use (default: that of this module, in this process)")
 	flags.BoolVar(&o.runs, "runs", false, "use heisen run -detect leak, and compare with the profile of the same run")
 	run := flags.String("run", "", "only the programs that match `regexp`")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -64,6 +67,7 @@ func command(ctx context.Context, args []string) (status int, err error) {
 		return 1, err
 	}
 	defer os.RemoveAll(work)
+	o.heisen.Work = work
 	toolchain, err := build.FindToolchain(ctx, "")
 	if err != nil {
 		return 1, err
@@ -73,21 +77,26 @@ func command(ctx context.Context, args []string) (status int, err error) {
 	if err == nil {
 		err = copyPrograms(filepath.Join(src, "testdata", "testgoroutineleakprofile"), work, o.runs)
 	}
-	if err == nil && o.exe == "" {
-		o.exe = filepath.Join(work, "heisen")
-		build := exec.CommandContext(ctx, "go", "build", "-o", o.exe, "github.com/heisen-go/heisen/cmd/heisen")
-		build.Stderr = os.Stderr
-		err = build.Run()
+	switch {
+	case err != nil:
+	case o.heisen.Command != "":
+		o.heisen.Command, err = filepath.Abs(o.heisen.Command)
+	case o.runs:
+		err = o.heisen.Build(ctx)
+	default:
+		err = o.heisen.Keep()
+		defer o.heisen.Close()
 	}
 	if err != nil {
 		return 1, err
 	}
+	o.heisen.Corpus = work // after the build of the command, which belongs to another module
 	programs = slices.DeleteFunc(programs, func(p program) bool { return !o.run.MatchString(p.name) })
-	return o.tryAll(ctx, work, programs)
+	return o.tryAll(ctx, programs)
 }
 
 // tryAll tries the programs and prints a line for each that does not always succeed.
-func (o *options) tryAll(ctx context.Context, work string, programs []program) (status int, err error) {
+func (o *options) tryAll(ctx context.Context, programs []program) (status int, err error) {
 	tries, succeeded, leaks, found, unexpected := 0, 0, 0, 0, 0
 	var longest time.Duration
 	for i := range programs {
@@ -98,9 +107,9 @@ func (o *options) tryAll(ctx context.Context, work string, programs []program) (
 			var seen []string
 			expected := p.leaks
 			if o.runs {
-				seen, expected, err = o.tryRun(ctx, work, p)
+				seen, expected, err = o.tryRun(ctx, p)
 			} else {
-				seen, err = o.try(ctx, work, p, o.first+1000*k)
+				seen, err = o.try(ctx, p, o.first+1000*k)
 			}
 			if err != nil {
 				return 1, fmt.Errorf("%s: %w", p.name, err)
@@ -150,17 +159,31 @@ func (o *options) tryAll(ctx context.Context, work string, programs []program) (
 	return 0, nil
 }
 
-// try runs heisen fuzz on a program. It returns the goroutines that wait for ever; see leaksIn.
-func (o *options) try(ctx context.Context, work string, p *program, seed int) (seen []string, err error) {
-	seeds := fmt.Sprintf("%d:%d", seed, seed+9)
-	cmd := exec.CommandContext(ctx, o.exe, "fuzz", "-seeds", seeds, "-time", o.time.String(), "-minimize", "0",
-		"-report", "json", "-schedules", filepath.Join(work, "schedules"), "run", "./"+p.folder, p.name)
-	cmd.Dir = work
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	var exit *exec.ExitError
-	if err := cmd.Run(); err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 66) {
-		return nil, fmt.Errorf("%w: %s", err, errs.Bytes())
+// try runs heisen fuzz on a program, quickly at first. It returns the goroutines that wait for ever; see leaksIn.
+func (o *options) try(ctx context.Context, p *program, seed int) (seen []string, err error) {
+	if o.quick > 0 {
+		seen, err = o.fuzz(ctx, p, seed, o.quick)
+		missing := slices.ContainsFunc(p.leaks, func(l leak) bool { return !slices.ContainsFunc(seen, l.pattern.MatchString) })
+		if err != nil || !missing {
+			return seen, err
+		}
+	}
+	again, err := o.fuzz(ctx, p, seed, o.time)
+	seen = append(seen, again...)
+	slices.Sort(seen)
+	return slices.Compact(seen), err
+}
+
+// fuzz runs heisen fuzz on a program.
+func (o *options) fuzz(ctx context.Context, p *program, seed int, limit time.Duration) (seen []string, err error) {
+	var out, messages bytes.Buffer
+	status, err := o.heisen.Run(ctx, &out, &messages, "fuzz", "-seeds", fmt.Sprintf("%d:%d", seed, seed+9), "-time", limit.String(),
+		"-minimize", "0", "-report", "json", "-schedules", filepath.Join(o.heisen.Work, "schedules"), "run", "./"+p.folder, p.name)
+	if err == nil && status != 0 && status != 66 {
+		err = fmt.Errorf("exit status %d", status)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, messages.Bytes())
 	}
 	findings, err := report.ReadJSON(&out)
 	return leaksIn(findings), err

@@ -17,13 +17,13 @@ import (
 // tryRun runs a program under heisen run -detect leak, with all processors and with Go's own profile of
 // leaked goroutines. It returns the goroutines that heisen has reported, see leaksIn, and those of the
 // expected ones that the profile has: they have leaked in this very run.
-func (o *options) tryRun(ctx context.Context, work string, p *program) (seen []string, expected []leak, err error) {
-	file := filepath.Join(work, "findings")
+func (o *options) tryRun(ctx context.Context, p *program) (seen []string, expected []leak, err error) {
+	file := filepath.Join(o.heisen.Work, "findings")
 	if err := os.RemoveAll(file); err != nil {
 		return nil, nil, err
 	}
-	cmd := exec.CommandContext(ctx, o.exe, "run", "-detect", "leak", "-report", "json:"+file, "./"+p.folder, p.name)
-	cmd.Dir = work
+	cmd := exec.CommandContext(ctx, o.heisen.Command, "run", "-detect", "leak", "-report", "json:"+file, "./"+p.folder, p.name)
+	cmd.Dir = o.heisen.Work
 	cmd.Env = append(cmd.Environ(), "GOEXPERIMENT=goroutineleakprofile")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
