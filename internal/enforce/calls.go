@@ -132,10 +132,8 @@ func (p *Program) callOf(info *types.Info, expr *ast.CallExpr) *call {
 	if lit, ok := ast.Unparen(expr.Fun).(*ast.FuncLit); ok {
 		return static(expr, p.byNode[lit])
 	}
-	if id, ok := ast.Unparen(expr.Fun).(*ast.Ident); ok {
-		if _, builtin := info.Uses[id].(*types.Builtin); builtin {
-			return nil
-		}
+	if info.Types[expr.Fun].IsBuiltin() { // also those of package unsafe
+		return nil
 	}
 	fn := calledFunc(info, expr)
 	switch {

@@ -66,7 +66,8 @@ func (p *Profile) Encode(w io.Writer) error {
 	return nil
 }
 
-// DecodeProfile reads a profile that Encode has written. An error about the content wraps ErrProfile.
+// DecodeProfile reads a profile that Encode has written. An error about the content wraps ErrProfile. What does not fit
+// together in the part of one function is no error; Program.Current leaves that function out.
 func DecodeProfile(r io.Reader) (*Profile, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -88,20 +89,6 @@ func DecodeProfile(r io.Reader) (*Profile, error) {
 	}
 	if p.Functions == nil {
 		p.Functions = map[string]Function{}
-	}
-	for name, f := range p.Functions {
-		if !filepath.IsLocal(filepath.FromSlash(f.File)) || f.Line < 1 || len(f.Hash) != 2*sha256.Size {
-			return nil, fmt.Errorf("%w: function %q: file %q, line %d, hash %q", ErrProfile, name, f.File, f.Line, f.Hash)
-		}
-	}
-	for _, v := range p.Pairs.Variables() {
-		for _, pair := range v.Pairs {
-			for _, at := range []heal.Location{pair.First, pair.Second} {
-				if f, ok := p.Functions[at.Func]; !ok || f.File != at.File || at.Line < 1 {
-					return nil, fmt.Errorf("%w: variable %q: %v is in no function", ErrProfile, v.Name, at)
-				}
-			}
-		}
 	}
 	return p, nil
 }
@@ -148,26 +135,38 @@ func (p *Program) describe(u *unit, text []byte) Function {
 	return Function{File: p.relative(u.file.name), Line: line, Hash: hex.EncodeToString(sum[:])}
 }
 
-// Current returns the pairs of a profile at their places in the source as it is now, and a line for each function that
-// has changed since, whose pairs are left out.
+// Current returns the pairs of a profile at their places in the source as it is now. It also returns a line for each
+// function whose pairs are left out: because it has changed since, or because the profile says things of it that cannot be.
 func (p *Program) Current(profile *Profile) (current *heal.Profile, stale []string, err error) {
 	w := &writer{p: p, texts: map[string][]byte{}}
 	now := map[string]Function{}
 	files := map[string]string{}
+	lines := map[string]int{}
 	for _, u := range p.units {
 		name := p.name(u)
 		if _, wanted := profile.Functions[name]; wanted {
-			now[name] = p.describe(u, w.text(u.file.name))
+			text := w.text(u.file.name)
+			now[name] = p.describe(u, text)
 			files[name] = u.file.name
+			if now[name].Hash != profile.Functions[name].Hash {
+				continue
+			}
+			lines[name] = bytes.Count(text, []byte("\n")) + 1 // of literals in the initial values of variables
+			if u.decl != nil {
+				first, last := p.lines(u.decl)
+				lines[name] = last - first + 1
+			}
 		}
 	}
 	if w.fail != nil {
 		return nil, nil, w.fail
 	}
+	broken := profile.broken(lines)
 	fresh := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(profile.Functions)) {
 		old := profile.Functions[name]
 		switch f, ok := now[name]; {
+		case broken[name] != "":
 		case !ok:
 			stale = append(stale, fmt.Sprintf("%s: %s is gone since the profile was made", old.File, name))
 		case f.Hash != old.Hash:
@@ -175,6 +174,9 @@ func (p *Program) Current(profile *Profile) (current *heal.Profile, stale []stri
 		default:
 			fresh[name] = true
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(broken)) {
+		stale = append(stale, fmt.Sprintf("the profile of %s is broken: %s", name, broken[name]))
 	}
 	return profile.Pairs.Rewrite(func(_ string, at heal.Location) (heal.Location, bool) {
 		if !fresh[at.Func] {
@@ -184,4 +186,31 @@ func (p *Program) Current(profile *Profile) (current *heal.Profile, stale []stri
 		at.File = files[at.Func]
 		return at, true
 	}), stale, nil
+}
+
+// broken says what cannot be in the parts of functions. lines has the number of lines of the functions that are there and
+// as they were.
+func (profile *Profile) broken(lines map[string]int) map[string]string {
+	out := map[string]string{}
+	for name, f := range profile.Functions {
+		if !filepath.IsLocal(filepath.FromSlash(f.File)) || f.Line < 1 || len(f.Hash) != 2*sha256.Size {
+			out[name] = fmt.Sprintf("it has file %q, line %d and hash %q", f.File, f.Line, f.Hash)
+		}
+	}
+	for _, v := range profile.Pairs.Variables() {
+		for _, pair := range v.Pairs {
+			for _, at := range []heal.Location{pair.First, pair.Second} {
+				f, known := profile.Functions[at.Func]
+				n, there := lines[at.Func]
+				switch {
+				case out[at.Func] != "":
+				case !known:
+					out[at.Func] = "it has pairs, but not what the function was"
+				case at.File != f.File || at.Line < 1 || there && at.Line > n:
+					out[at.Func] = fmt.Sprintf("%v of a pair of %s is not in the function", at, v.Name)
+				}
+			}
+		}
+	}
+	return out
 }

@@ -273,11 +273,88 @@ func TestWrongProfile(t *testing.T) {
 		`{"format":"heisen profile"}`: `format "heisen profile"`,
 		`{"format":"heisen profile of passing runs","version":2}`: "version 2, want 1",
 		`{"format":"heisen profile of passing runs","version":1}`: "invalid profile",
-		`{"format":"heisen profile of passing runs","version":1,"functions":{"f":{"file":"../x.go","line":1,"hash":""}},"pairs":{"format":"heisen profile","version":2}}`:                                                                                         `function "f"`,
-		`{"format":"heisen profile of passing runs","version":1,"pairs":{"format":"heisen profile","version":2,"variables":[{"name":"x","pairs":[{"first":{"func":"f","file":"a.go","line":1},"second":{"func":"f","file":"a.go","line":1},"atomic":"read"}]}]}}`: "is in no function",
 	} {
 		if _, err := DecodeProfile(strings.NewReader(text)); !errors.Is(err, ErrProfile) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestBrokenProfile: what is broken in a profile costs the function that it is about, and that is named. The rest works.
+func TestBrokenProfile(t *testing.T) {
+	const source = `package main
+
+var a, b int
+
+func one() {
+	if a == 0 { // test:
+		a = 1 // act:
+	}
+}
+
+func two() {
+	if b == 0 { // test2:
+		b = 1 // act2:
+	}
+}
+
+func main() { go one(); one(); two() }
+`
+	const name = "example.com/m.one"
+	pair := func(p *Profile, change func(at *heal.Location)) {
+		p.Pairs = p.Pairs.Rewrite(func(_ string, at heal.Location) (heal.Location, bool) {
+			if at.Func == name {
+				change(&at)
+			}
+			return at, true
+		})
+	}
+	function := func(p *Profile, change func(f *Function)) {
+		f := p.Functions[name]
+		change(&f)
+		p.Functions[name] = f
+	}
+	for want, damage := range map[string]func(p *Profile){
+		"": func(*Profile) {},
+		`the profile of example.com/m.one is broken: it has file "../main.go", line 5 and hash `:              func(p *Profile) { function(p, func(f *Function) { f.File = "../main.go" }) },
+		`the profile of example.com/m.one is broken: it has file "main.go", line 0 and hash `:                 func(p *Profile) { function(p, func(f *Function) { f.Line = 0 }) },
+		`the profile of example.com/m.one is broken: it has file "main.go", line 5 and hash "12"`:             func(p *Profile) { function(p, func(f *Function) { f.Hash = "12" }) },
+		"main.go:5: example.com/m.one has changed since the profile was made":                                 func(p *Profile) { function(p, func(f *Function) { f.Hash = strings.Repeat("0", 64) }) },
+		"the profile of example.com/m.one is broken: it has pairs, but not what the function was":             func(p *Profile) { delete(p.Functions, name) },
+		"the profile of example.com/m.one is broken: main.go:6 of a pair of example.com/m.a is not in the fu": func(p *Profile) { pair(p, func(at *heal.Location) { at.Line += 4 }) },
+		"the profile of example.com/m.one is broken: x.go:2 of a pair of example.com/m.a is not in the funct": func(p *Profile) { pair(p, func(at *heal.Location) { at.File = "x.go" }) },
+		"main.go: example.com/m.none is gone since the profile was made": func(p *Profile) {
+			p.Functions["example.com/m.none"] = p.Functions[name]
+			delete(p.Functions, name)
+			pair(p, func(at *heal.Location) { at.Func = "example.com/m.none" })
+		},
+	} {
+		p := module(t, map[string]string{"main.go": source})
+		profile := recorded(t, p, "main.go", "main.one", []string{"1 r test", "2 r test", "1 w act", "2 r test"})
+		profile.Merge(recorded(t, p, "main.go", "main.two", []string{"1 r test2", "1 w act2", "2 r test2", "2 w act2"}))
+		damage(profile)
+		var b bytes.Buffer
+		err := profile.Encode(&b)
+		if err == nil {
+			profile, err = DecodeProfile(&b)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		current, stale, err := p.Current(profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(stale) != 1 && want != "" || want == "" && len(stale) > 0 || len(stale) > 0 && !strings.HasPrefix(stale[0], want) {
+			t.Errorf("got %q, want %s", stale, want)
+		}
+		for _, v := range current.Variables() {
+			if want != "" && v.Name == "example.com/m.a" && len(v.Pairs) > 0 {
+				t.Errorf("%s: there are pairs of a: %+v", want, v)
+			}
+		}
+		if pl := plan(t, p, current); !slices.Contains(pl.names, "example.com/m.b") {
+			t.Errorf("%s: b gets no lock: %v", want, pl.Refused)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"fmt"
 	"go/ast"
 	"go/types"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/checker"
 	"golang.org/x/tools/go/analysis/passes/copylock"
+	"golang.org/x/tools/go/packages"
 
 	"github.com/heisen-go/heisen/internal/textdiff"
 )
@@ -337,19 +339,25 @@ func (t *target) parameter(p *program) bool {
 	return false
 }
 
-// copies returns the places at which the module copies locks, by message.
-func (m *maker) copies() map[string]int {
-	out := map[string]int{}
-	graph, err := checker.Analyze([]*analysis.Analyzer{copylock.Analyzer}, m.p.packages, nil)
+// copies counts the places at which packages copy locks, by message.
+func copies(all []*packages.Package) (map[string]int, error) { return diagnose(copylock.Analyzer, all) }
+
+// diagnose counts what an analyzer finds in packages, by message. An error means that it is not known.
+func diagnose(a *analysis.Analyzer, all []*packages.Package) (map[string]int, error) {
+	graph, err := checker.Analyze([]*analysis.Analyzer{a}, all, nil)
 	if err != nil {
-		return out
+		return nil, fmt.Errorf("analyzer %s: %w", a.Name, err)
 	}
+	out := map[string]int{}
 	for _, root := range graph.Roots {
+		if root.Err != nil {
+			return nil, fmt.Errorf("analyzer %s: %s: %w", a.Name, root.Package.PkgPath, root.Err)
+		}
 		for _, d := range root.Diagnostics {
 			out[d.Message]++
 		}
 	}
-	return out
+	return out, nil
 }
 
 func containsAll(known, now map[string]int) bool {

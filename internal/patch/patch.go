@@ -84,7 +84,10 @@ func Make(ctx context.Context, root string, tags []string, findings []report.Fin
 	if len(m.p.packages) == 0 {
 		return nil, fmt.Errorf("make a patch: %w: there are no packages in %s", ErrSource, root)
 	}
-	m.warnings = m.copies()
+	var err error
+	if m.warnings, err = copies(m.p.packages); err != nil {
+		return nil, fmt.Errorf("make a patch: %w", err)
+	}
 	for i := range findings {
 		m.take(&findings[i])
 	}
@@ -348,7 +351,11 @@ func (m *maker) accept(r *repair) *refusal {
 	texts := m.texts
 	maps.Copy(m.result.new, changed)
 	err = m.load()
-	if err == nil && !containsAll(m.warnings, m.copies()) {
+	var warnings map[string]int
+	if err == nil {
+		warnings, err = copies(m.p.packages)
+	}
+	if err == nil && !containsAll(m.warnings, warnings) {
 		err = errors.New("the mutex would be copied")
 	}
 	if err != nil {

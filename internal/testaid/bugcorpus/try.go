@@ -53,6 +53,15 @@ func (h *Heisen) Build(ctx context.Context) error {
 	return build.Run()
 }
 
+// Times returns increasing values for the flag -time of heisen fuzz, from the first one to the last one. It returns only the
+// last one if the first one is zero. What is found in a shorter time needs no longer one.
+func Times(first, last time.Duration) (times []time.Duration) {
+	for t := first; t > 0 && t < last; t *= 4 {
+		times = append(times, t)
+	}
+	return append(times, last)
+}
+
 // A Try is the result of one heisen fuzz on a test.
 type Try struct {
 	Findings   []report.Finding // that happened

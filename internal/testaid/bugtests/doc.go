@@ -7,7 +7,7 @@
 // found if a finding is reported that the program expects. Other findings about either test are wrong.
 // Each report of an expected finding is replayed. The exit status is 1 if a bug was found in less than
 // 95 of 100 tries, if anything wrong was reported, or if a report did not replay. With -quick, a try is short
-// at first. Only if the bug is not found, the same seed gets the time of -time.
+// at first. Only if the bug is not found, the same seed gets four times as much, up to the time of -time.
 //
 //	go run ./internal/testaid/bugtests -races [-tries n] [-plain n] [-goroot] [packages]
 //

@@ -54,7 +54,7 @@ func command(ctx context.Context, out io.Writer, args []string) (status int, err
 	flags.IntVar(&o.tries, "tries", 1, "try each program `n` times")
 	flags.IntVar(&o.first, "seed", 1, "`seed` of the first try; the seeds of the others are 1000 apart")
 	flags.DurationVar(&o.time, "time", 10*time.Second, "the flag -time of heisen fuzz")
-	flags.DurationVar(&o.quick, "quick", 0, "try each seed with this flag -time at first, and with that of -time only if the bug is not found")
+	flags.DurationVar(&o.quick, "quick", 0, "try each seed with this flag -time at first, and for longer only if the bug is not found")
 	classes := flags.String("class", "", "only the programs of the classes in a comma-separated `list`")
 	run := flags.String("run", "", "only the tests (with packages: or the programs) that match `regexp`")
 	flags.BoolVar(&o.asJSON, "json", false, "print a line of JSON for each program instead of a table")
@@ -234,13 +234,12 @@ func (o *options) try(ctx context.Context, p *bugcorpus.Program) (r result, err 
 	return r, nil
 }
 
-// fuzz runs heisen fuzz on a test of a program: quickly at first, and again if that was not enough.
-func (o *options) fuzz(ctx context.Context, p *bugcorpus.Program, test string, seed int, enough func(*bugcorpus.Try) bool) (bugcorpus.Try, error) {
-	if o.quick > 0 {
-		t, err := o.heisen.Fuzz(ctx, "./"+p.Package, test, seed, o.quick)
-		if err != nil || enough(&t) {
-			return t, err
+// fuzz runs heisen fuzz on a test of a program, for increasing times if there is a quick one, until that is enough.
+func (o *options) fuzz(ctx context.Context, p *bugcorpus.Program, test string, seed int, enough func(*bugcorpus.Try) bool) (t bugcorpus.Try, err error) {
+	for _, limit := range bugcorpus.Times(o.quick, o.time) {
+		if t, err = o.heisen.Fuzz(ctx, "./"+p.Package, test, seed, limit); err != nil || enough(&t) {
+			break
 		}
 	}
-	return o.heisen.Fuzz(ctx, "./"+p.Package, test, seed, o.time)
+	return t, err
 }

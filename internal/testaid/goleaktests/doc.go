@@ -15,5 +15,6 @@
 // leak that Go's test expects, those that Go calls flaky included. Leaks that Go's test does not expect
 // are listed in both cases, and the status is 1.
 //
-// With -quick, a try is short at first. Only if a leak is missing, the same seed gets the time of -time.
+// With -quick, a try is short at first. Only if a leak is missing, the same seed gets four times
+// as much, up to the time of -time.
 package main

@@ -33,12 +33,13 @@ func main() {
 
 // options are the values of the flags.
 type options struct {
-	tries int
-	first int // seed of the first try
-	time  time.Duration
-	quick time.Duration // the flag -time of a first attempt; 0 if there is none
-	run   *regexp.Regexp
-	runs  bool // ordinary runs instead of heisen fuzz
+	tries   int
+	first   int // seed of the first try
+	time    time.Duration
+	quick   time.Duration // the flag -time of a first attempt; 0 if there is none
+	run     *regexp.Regexp
+	verbose bool
+	runs    bool // ordinary runs instead of heisen fuzz
 
 	heisen bugcorpus.Heisen
 }
@@ -50,8 +51,9 @@ func command(ctx context.Context, args []string) (status int, err error) {
 	flags.IntVar(&o.tries, "count", 1, "try each program `n` times")
 	flags.IntVar(&o.first, "seed", 1, "`seed` of the first try; the seeds of the others are 1000 apart")
 	flags.DurationVar(&o.time, "time", 10*time.Second, "the flag -time of heisen fuzz")
-	flags.DurationVar(&o.quick, "quick", 0, "try each seed with this flag -time at first, and with that of -time only if a leak is missing")
+	flags.DurationVar(&o.quick, "quick", 0, "try each seed with this flag -time at first, and for longer only if a leak is missing")
 	flags.StringVar(&o.heisen.Command, "heisen", "", "`command` to use (default: that of this module, in this process)")
+	flags.BoolVar(&o.verbose, "v", false, "print a line for each program")
 	flags.BoolVar(&o.runs, "runs", false, "use heisen run -detect leak, and compare with the profile of the same run")
 	run := flags.String("run", "", "only the programs that match `regexp`")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -138,7 +140,7 @@ func (o *options) tryAll(ctx context.Context, programs []program) (status int, e
 				found++
 			}
 		}
-		if good == o.tries && len(others) == 0 {
+		if good == o.tries && len(others) == 0 && !o.verbose {
 			continue
 		}
 		fmt.Printf("%s: %d of %d tries\n", p.name, good, o.tries)
@@ -159,19 +161,22 @@ func (o *options) tryAll(ctx context.Context, programs []program) (status int, e
 	return 0, nil
 }
 
-// try runs heisen fuzz on a program, quickly at first. It returns the goroutines that wait for ever; see leaksIn.
-func (o *options) try(ctx context.Context, p *program, seed int) (seen []string, err error) {
-	if o.quick > 0 {
-		seen, err = o.fuzz(ctx, p, seed, o.quick)
-		missing := slices.ContainsFunc(p.leaks, func(l leak) bool { return !slices.ContainsFunc(seen, l.pattern.MatchString) })
-		if err != nil || !missing {
-			return seen, err
+// try runs heisen fuzz on a program, for increasing times if there is a quick one, until no leak is missing. It returns the
+// goroutines that wait for ever; see leaksIn.
+func (o *options) try(ctx context.Context, p *program, seed int) (all []string, err error) {
+	missing := func(l leak) bool { return !slices.ContainsFunc(all, l.pattern.MatchString) }
+	for _, limit := range bugcorpus.Times(o.quick, o.time) {
+		seen, err := o.fuzz(ctx, p, seed, limit)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, seen...)
+		if len(p.leaks) > 0 && !slices.ContainsFunc(p.leaks, missing) {
+			break
 		}
 	}
-	again, err := o.fuzz(ctx, p, seed, o.time)
-	seen = append(seen, again...)
-	slices.Sort(seen)
-	return slices.Compact(seen), err
+	slices.Sort(all)
+	return slices.Compact(all), nil
 }
 
 // fuzz runs heisen fuzz on a program.

@@ -64,6 +64,8 @@ func (d *download) save() []byte {
 func main() {
 	megabytes := flag.Int("n", 128, "size of the file in MiB")
 	workers := flag.Int("workers", 8, "parts")
+	every := flag.Duration("every", time.Millisecond, "time between two logs; 0 for none")
+	calm := flag.Bool("calm", false, "download one part after the other, and write a log after each of them, as a regression test does")
 	flag.Parse()
 	content := make([]byte, *megabytes<<20)
 	for i := range content {
@@ -80,21 +82,39 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	wrong := run(dir, "http://"+listener.Addr().String(), content, *workers)
+	wrong := run(dir, "http://"+listener.Addr().String(), content, *workers, *every, *calm)
 	os.RemoveAll(dir)
 	if wrong != nil {
 		log.Fatal(wrong)
 	}
 }
 
-func run(dir, url string, content []byte, workers int) error {
+// logs counts logs with two different numbers.
+type logs struct {
+	file string
+	torn int
+}
+
+// write writes a log.
+func (l *logs) write(d *download) error {
+	text := d.save()
+	var first, again int64
+	var from, to string
+	if _, err := fmt.Sscanf(string(text), "written %d\nfrom %s to %s\nresume at %d\n", &first, &from, &to, &again); err != nil || first != again {
+		l.torn++
+	}
+	return os.WriteFile(l.file, text, 0o666)
+}
+
+func run(dir, url string, content []byte, workers int, every time.Duration, calm bool) error {
 	file, err := os.Create(filepath.Join(dir, "file"))
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	d := &download{file: file, url: url}
-	failed := make(chan error, workers+1) // each sends one at most
+	failed := make(chan error, 2*workers+1) // each sends one at most
+	logs := &logs{file: filepath.Join(dir, "log")}
 	var working sync.WaitGroup
 	size := int64(len(content))
 	for i := range int64(workers) {
@@ -103,21 +123,26 @@ func run(dir, url string, content []byte, workers int) error {
 				failed <- err
 			}
 		})
+		if calm {
+			working.Wait()
+			working.Go(func() {
+				if err := logs.write(d); err != nil {
+					failed <- err
+				}
+			})
+			working.Wait()
+		}
 	}
 	stop, saved := make(chan bool), make(chan bool)
-	torn := 0 // logs with two numbers
 	go func() {
 		defer close(saved)
-		interrupts := time.NewTicker(time.Millisecond)
+		if every == 0 {
+			return
+		}
+		interrupts := time.NewTicker(every)
 		defer interrupts.Stop()
 		for {
-			text := d.save()
-			var first, again int64
-			var from, to string
-			if _, err := fmt.Sscanf(string(text), "written %d\nfrom %s to %s\nresume at %d\n", &first, &from, &to, &again); err != nil || first != again {
-				torn++
-			}
-			if err := os.WriteFile(filepath.Join(dir, "log"), text, 0o666); err != nil {
+			if err := logs.write(d); err != nil {
 				failed <- err
 				return
 			}
@@ -144,8 +169,8 @@ func run(dir, url string, content []byte, workers int) error {
 			return fmt.Errorf("the bytes after %d are others", at)
 		}
 	}
-	if torn > 0 || d.written != size {
-		return fmt.Errorf("%d of %d bytes are written; %d logs are torn", d.written, size, torn)
+	if logs.torn > 0 || d.written != size {
+		return fmt.Errorf("%d of %d bytes are written; %d logs are torn", d.written, size, logs.torn)
 	}
 	return nil
 }
