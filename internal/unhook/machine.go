@@ -15,6 +15,10 @@ type machine interface {
 	calls(code []byte, pc uint64) (found []site, ok bool)
 	// erase makes the call at the start of code do nothing.
 	erase(code []byte)
+	// reaches reports whether the call at pc can be redirected to target.
+	reaches(pc, target uint64) bool
+	// redirect changes the target of the call at an offset in a function's code, which begins at pc.
+	redirect(code []byte, at int, pc, target uint64)
 }
 
 // site is an instruction at an offset in a function that goes to another one. A target of 0 is not known.
@@ -70,6 +74,15 @@ func (amd64) calls(code []byte, pc uint64) (found []site, ok bool) {
 // erase writes the instruction of 5 bytes that the processor's manual recommends for nothing.
 func (amd64) erase(code []byte) { copy(code, []byte{0x0F, 0x1F, 0x44, 0x00, 0x00}) }
 
+func (amd64) reaches(pc, target uint64) bool {
+	distance := int64(target - (pc + amd64CallLength))
+	return target != 0 && distance == int64(int32(distance))
+}
+
+func (amd64) redirect(code []byte, at int, pc, target uint64) {
+	binary.LittleEndian.PutUint32(code[at+1:], uint32(target-(pc+uint64(at)+amd64CallLength)))
+}
+
 type arm64 struct{}
 
 // All instructions have 4 bytes. Of BL and B, the lower 26 bits have the distance in words.
@@ -120,3 +133,13 @@ func (m arm64) calls(code []byte, pc uint64) (found []site, ok bool) {
 }
 
 func (arm64) erase(code []byte) { binary.LittleEndian.PutUint32(code, arm64NOP) }
+
+func (arm64) reaches(pc, target uint64) bool {
+	distance := int64(target - pc)
+	return target != 0 && distance>>(arm64Distance+1) == distance>>63
+}
+
+func (arm64) redirect(code []byte, at int, pc, target uint64) {
+	word := uint32(target-(pc+uint64(at))) / arm64Length & (1<<arm64Distance - 1)
+	binary.LittleEndian.PutUint32(code[at:], arm64BL<<arm64Distance|word)
+}

@@ -45,11 +45,15 @@ func Program(path string, needless Needless) (r Result, err error) {
 			continue
 		}
 		for _, c := range cuts {
-			p.machine.erase(code[c.at:])
+			if c.call == grows {
+				p.machine.redirect(code, c.at, f.start, p.unchecked)
+			} else {
+				p.machine.erase(code[c.at:])
+			}
 			switch c.call {
 			case enters:
 				r.Frames++
-			case reads, writes:
+			case reads, writes, grows:
 				r.Accesses++
 			}
 		}
@@ -68,6 +72,7 @@ type program struct {
 	text      []byte
 	functions []function // in the order of their addresses
 	calls     map[uint64]call
+	unchecked uint64 // address of the copy of growslice that reports no access; 0 if there is none
 	lines     *gosym.Table
 }
 
@@ -82,6 +87,7 @@ const (
 	silent             // calls and reports nothing that needs the present frame
 	reads              // hooks
 	writes
+	grows // growslice, which reads what it copies
 	enters
 	exits
 )
@@ -122,6 +128,9 @@ func open(file *os.File) (*program, error) {
 		if kind := callOf(s.Name); kind != other {
 			p.calls[s.Value] = kind
 		}
+		if s.Name == "runtime.heisenGrowslice" {
+			p.unchecked = s.Value
+		}
 		if s.Size > 0 && s.Value >= text.Addr && s.Value-text.Addr < text.Size && s.Size <= text.Size-(s.Value-text.Addr) {
 			p.functions = append(p.functions, function{s.Value, s.Value + s.Size})
 		}
@@ -152,6 +161,8 @@ func callOf(name string) call {
 		return reads
 	case "racewrite", "racewriterange":
 		return writes
+	case "growslice":
+		return grows
 	case "racefuncenter":
 		return enters
 	case "racefuncexit":
@@ -165,7 +176,7 @@ func callOf(name string) call {
 	return other
 }
 
-// cut is a call to remove, at an offset in the code of its function.
+// cut is a call to remove, or to redirect if it is one of growslice, at an offset in the code of its function.
 type cut struct {
 	at   int
 	call call
@@ -176,7 +187,7 @@ type cut struct {
 func (p *program) cuts(f function, code []byte, needless Needless) (cuts []cut, kept int) {
 	hook := func(s site) (c call, cut bool) {
 		c = p.calls[s.target]
-		if c != reads && c != writes {
+		if c != reads && c != writes && (c != grows || !p.machine.reaches(f.start+uint64(s.at), p.unchecked)) {
 			return c, false
 		}
 		file, line, _ := p.lines.PCToLine(f.start + uint64(s.at))
@@ -200,6 +211,7 @@ func (p *program) cuts(f function, code []byte, needless Needless) (cuts []cut, 
 		switch c, needless := hook(s); {
 		case needless:
 			cuts = append(cuts, cut{s.at, c})
+			quiet = quiet && c != grows // which allocates
 		case c == enters || c == exits:
 			frame = append(frame, cut{s.at, c})
 		case c != silent:

@@ -77,11 +77,25 @@ func main() {
 		for n := range 10 {
 			all.chosen(n)
 		}
+		for n := range 100 {
+			kept.keep(n)
+		}
 		func() {
 			defer func() { fmt.Println(recover()) }()
 			all.leaf(len(all.points))
 		}()
 	})
 	done.Wait()
-	fmt.Println(all)
+	fmt.Println(all, kept)
+}
+
+type list struct{ numbers []int }
+
+var kept list
+
+// keep lets the runtime read the numbers, to copy them.
+//
+//go:noinline
+func (l *list) keep(n int) {
+	l.numbers = append(l.numbers, n)
 }
