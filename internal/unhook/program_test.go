@@ -183,6 +183,9 @@ func TestOtherProcessor(t *testing.T) {
 	if accesses == 0 || r.Accesses != accesses || r.Frames == 0 {
 		t.Errorf("%+v, want %d accesses", r, accesses)
 	}
+	if keep := output(t, "go", "tool", "objdump", "-s", `^main\.\(\*list\)\.keep$`, exe); !strings.Contains(keep, "CALL runtime.heisenGrowslice(SB)") {
+		t.Errorf("append calls\n%s", keep)
+	}
 	for of := range hooks(t, exe) {
 		if !strings.Contains(of, "racefunc") {
 			t.Errorf("still there: %s", of)
