@@ -226,7 +226,6 @@ var patches = []struct {
 		replaceCalls("interfaceSwitch", "cheaprand()", "heisenCheaprand()", 2),
 	}},
 	{"runtime/slice.go", []patch{
-		copyWithout("growslice", "heisenGrowslice", "raceenabled"),
 		replaceStatements("racereadrangepc(fromPtr, size, callerpc, pc)",
 			"if from, n := heisenCopied(fromPtr, toPtr, size); n != 0 { racereadrangepc(from, n, callerpc, pc) }", 1),
 	}},

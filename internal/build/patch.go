@@ -142,28 +142,6 @@ func atEnd(name, statement string) patch {
 	}
 }
 
-// copyWithout declares a copy of a function, without the first if statement directly in its body that has the
-// given condition.
-func copyWithout(name, copied, condition string) patch {
-	return func(s *source) error {
-		f, err := s.body(name)
-		if err != nil {
-			return err
-		}
-		i := slices.IndexFunc(f.Body.List, func(stmt ast.Stmt) bool {
-			cond, ok := stmt.(*ast.IfStmt)
-			return ok && cond.Init == nil && cond.Else == nil && s.printed(cond.Cond) == condition
-		})
-		if i < 0 {
-			return fmt.Errorf("no if %s in %s", condition, name)
-		}
-		before := s.text[s.offset(f.Name.End()):s.offset(f.Body.List[i].Pos())]
-		after := s.text[s.offset(f.Body.List[i].End()):s.offset(f.End())]
-		s.insert(f.End(), "\n\nfunc "+copied+string(before)+string(after))
-		return nil
-	}
-}
-
 // oneOf makes the first patch that can be made.
 func oneOf(patches ...patch) patch {
 	return func(s *source) (err error) {

@@ -99,7 +99,8 @@ type function struct {
 func newAnalysis(ctx context.Context, loaded *ssaload.Loaded) (*analysis, error) {
 	a := &analysis{
 		ctx: ctx, fset: loaded.Fset, byID: map[string]*function{}, ids: map[*ssa.Function]string{}, paths: map[string]bool{},
-		structs: map[focus.Variable]*types.Named{}, annotations: map[focus.Variable][]annotation{}, taken: map[string]bool{}, methods: map[string]bool{}, open: map[string]bool{}, twice: map[string]bool{}, reflected: map[string]bool{}, pointers: map[memory]memory{},
+		structs: map[focus.Variable]*types.Named{}, annotations: map[focus.Variable][]annotation{}, taken: map[string]bool{}, methods: map[string]bool{},
+		open: map[string]bool{}, twice: map[string]bool{}, reflected: map[string]bool{}, pointers: map[memory]memory{},
 		classes: newClasses(), releases: map[string]classSet{}, acquires: map[string][]acquired{},
 		variables: map[memory]*variable{}, boxed: map[string]boxedType{}, captured: map[string][]carrier{},
 		racy: map[memory]Reason{}, racyKinds: map[string]bool{},

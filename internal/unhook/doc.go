@@ -4,7 +4,7 @@
 // The compiler's race instrumentation is decided by package, and a plan by line. So a program is compiled
 // with all hooks, and the linker's output is changed: [Program] replaces the calls of the hooks for accesses
 // on the given lines by instructions that do nothing. What is left of such a hook is the computation of its
-// arguments. Calls of growslice, which reports what it reads, go to a copy that reports nothing. [Link] does
+// arguments. Calls of growslice, which reports what it reads, go to heisenGrowslice, which reports nothing. [Link] does
 // this as a wrapper of the linker, for the go command's -toolexec.
 //
 // # Guarantees

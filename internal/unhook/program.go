@@ -72,7 +72,7 @@ type program struct {
 	text      []byte
 	functions []function // in the order of their addresses
 	calls     map[uint64]call
-	unchecked uint64 // address of the copy of growslice that reports no access; 0 if there is none
+	unchecked uint64 // address of heisenGrowslice; 0 if there is none
 	lines     *gosym.Table
 }
 

@@ -34,6 +34,7 @@ type heisenG struct {
 	words uint64     // words written for it so far
 	buf   *heisenBuf // where the last of them are
 	pairs uint32     // hidden calls it is in; see hide.go
+	grows bool       // growslice does not report what it reads; see heisenGrowslice
 
 	locksHeld *heisenLocksHeld // nil if this state never had a lock; see lockhistory.go
 

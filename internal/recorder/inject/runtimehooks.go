@@ -28,9 +28,17 @@ func raceinit() (gctx, pctx uintptr) {
 	return 0, raceproccreate() // for the first P
 }
 
-// heisenUnchecked refers to the copy of growslice that reports no access, so that the linker keeps it. Package unhook makes
-// code call it instead of growslice.
+// heisenUnchecked refers to heisenGrowslice, so that the linker keeps it.
 var heisenUnchecked func(oldPtr unsafe.Pointer, newLen, oldCap, num int, et *_type) slice
+
+// heisenGrowslice is growslice, but reports no access. Package unhook makes code call it instead, if a plan says that what
+// growslice reads needs no checking. The first thing that growslice does is to report that.
+func heisenGrowslice(oldPtr unsafe.Pointer, newLen, oldCap, num int, et *_type) slice {
+	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); h != nil {
+		h.grows = true
+	}
+	return growslice(oldPtr, newLen, oldCap, num, et)
+}
 
 // racefini ends a program that exits with status 0.
 func racefini() {
@@ -340,8 +348,15 @@ func heisenCopied(from, to unsafe.Pointer, sz uintptr) (unsafe.Pointer, uintptr)
 func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if gp != gp.m.curg || h == nil || sz == 0 {
+	if gp != gp.m.curg || h == nil {
 		return // runtime code on a system stack acts for no goroutine
+	}
+	if h.grows {
+		h.grows = false
+		return
+	}
+	if sz == 0 {
+		return
 	}
 	if heisen.once && op == heisenOpWrite {
 		if sz == 1 { // as maps do

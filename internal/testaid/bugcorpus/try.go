@@ -114,7 +114,7 @@ func (h *Heisen) run(ctx context.Context, args ...string) (printed []byte, err e
 }
 
 // Run runs the command in the folder of the corpus and returns its exit status.
-func (h *Heisen) Run(ctx context.Context, out, messages io.Writer, args ...string) (status int, err error) {
+func (h *Heisen) Run(ctx context.Context, out, messages io.Writer, args ...string) (status int, failed error) {
 	if h.Command == "" {
 		from, err := os.Getwd()
 		if err == nil {
@@ -123,13 +123,13 @@ func (h *Heisen) Run(ctx context.Context, out, messages io.Writer, args ...strin
 		if err != nil {
 			return 0, err
 		}
-		defer func() { err = errors.Join(err, os.Chdir(from)) }()
+		defer func() { failed = errors.Join(failed, os.Chdir(from)) }()
 		return cli.Main(ctx, cli.Tool{Builds: h.builds}, args, cli.Streams{In: strings.NewReader(""), Out: out, Err: messages}), nil
 	}
 	cmd := exec.CommandContext(ctx, h.Command, args...)
 	cmd.Dir = h.Corpus
 	cmd.Stdout, cmd.Stderr = out, messages
-	err = cmd.Run()
+	err := cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return exit.ExitCode(), nil
