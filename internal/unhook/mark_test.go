@@ -256,6 +256,8 @@ func TestReadListing(t *testing.T) {
 		return s
 	}
 	const read, write = "(/m/a.go:12)\tCALL\truntime.raceread(SB)", "(/m/a.go:12)\tCALL\truntime.racewrite(SB)"
+	const lea, unlock = "(/m/a.go:12)\tLEAQ\tm..autotmp_11+144(SP), AX", "(/m/a.go:12)\tCALL\tsync.(*Mutex).Unlock(SB)"
+	const deferproc, deferreturn = "(/m/a.go:12)\tCALL\truntime.deferprocStack(SB)", "(/m/a.go:12)\tCALL\truntime.deferreturn(SB)"
 	const frame = "(/m/a.go:12)\tCALL\truntime.racefuncenter(SB)"
 	for name, c := range map[string]struct {
 		listing string
@@ -271,6 +273,22 @@ func TestReadListing(t *testing.T) {
 		"indirect call":       {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tCALL\tAX"), NeedlessIn},
 		"tail call":           {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tJMP\tm.g(SB)"), NeedlessIn},
 		"jump":                {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tJMP\t44"), NeedlessAt},
+		"lock":                {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tCALL\tsync.(*Mutex).Lock(SB)"), NeedlessAt},
+		"deferred unlock":     {text("m.f", "/m/a.go:10", read, deferproc, deferreturn) + text("m.f.deferwrap1", "/m/a.go:12", unlock), NeedlessAt},
+		"deferred call":       {text("m.f", "/m/a.go:10", read, deferproc, deferreturn) + text("m.f.deferwrap1", "/m/a.go:12", "(/m/a.go:12)\tCALL\tm.g(SB)"), NeedlessIn},
+		"deferred literal":    {text("m.f", "/m/a.go:10", read, deferproc, deferreturn), NeedlessIn},
+		"deferred both":       {text("m.f", "/m/a.go:10", read, deferproc, deferproc, deferreturn) + text("m.f.deferwrap1", "/m/a.go:12", unlock), NeedlessIn},
+		"deferred access":     {text("m.f", "/m/a.go:10", read, deferproc, deferreturn) + text("m.f.deferwrap1", "/m/a.go:12", read, unlock), NeedlessIn},
+		"deferred elsewhere":  {text("m.f", "/m/a.go:10", read, deferproc, deferreturn) + "# n\n" + text("m.f.deferwrap1", "/m/a.go:12", unlock), NeedlessIn},
+		"of the frame":        {text("m.f", "/m/a.go:10", read, lea, write), NeedlessAt},
+		"of the frame, arm64": {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tMOVD\t$m..autotmp_4-16(SP), R0", write), NeedlessAt},
+		"of another":          {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tLEAQ\tm.x(SB), AX", write), Needed},
+		"in the frame":        {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tMOVQ\tm.x+8(SP), AX", write), Needed},
+		"two of the frame":    {text("m.f", "/m/a.go:10", read, lea, write, write), Needed},
+		"jump to the hook":    {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tJEQ\t1", lea, write), Needed},
+		"jump, arm64":         {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tCBZ\tR1, 1", lea, write), Needed},
+		"jump elsewhere":      {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tJEQ\t2", lea, write), NeedlessAt},
+		"unknown jump":        {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tJMP\tCX", lea, write), Needed},
 		"trimmed":             {text("m.f", "m/a.go:10", strings.ReplaceAll(read, "/m/", "m/")), NeedlessAt},
 		"expanded elsewhere":  {"./a.go:10:6: can inline f\n" + text("m.f", "/m/a.go:10", read), Needed},
 		"expanded, other dir": {"b/../a.go:10:6: can inline f\n" + text("m.f", "/m/a.go:10", read), Needed},
