@@ -15,7 +15,7 @@ import (
 // ListingFlags make the compiler print what ReadListing reads.
 const ListingFlags = "-S -m"
 
-// Listing says which functions have hooks that are all needless.
+// Listing says which functions have hooks that are all needless. They are among those that the plan says are typed.
 type Listing struct {
 	found map[declared]Hooks
 }
@@ -42,12 +42,13 @@ func (l *Listing) Of(file string, line int, name string) Hooks {
 }
 
 // ReadListing reads what the go command prints for builds with ListingFlags. Relative names of files in it are relative to a
-// folder. A function that is compiled several times, as for tests, must not need its hooks in any of the versions.
+// folder. A function that the plan does not call typed needs its hooks. One that is compiled several times, as for tests, must
+// not need them in any of the versions.
 //
 // It takes memory in proportion to the number of functions.
 func ReadListing(r io.Reader, folder string, source Source, plan *focus.Plan) (*Listing, error) {
 	l := &Listing{found: map[declared]Hooks{}}
-	p := &listingReader{source: source, needless: source.Needless(plan), folder: folder, found: l.found, copied: map[declared]bool{}}
+	p := &listingReader{source: source, needless: source.Needless(plan), typed: plan.Functions, folder: folder, found: l.found, copied: map[declared]bool{}}
 	in := bufio.NewReader(r)
 	for {
 		line, err := in.ReadString('\n')
@@ -85,7 +86,9 @@ func (p *listingReader) locate(file string) string {
 type listingReader struct {
 	source   Source
 	needless Needless
+	typed    map[focus.Function]focus.Properties
 	folder   string
+	pkg      string // that is read; empty if it is not known
 	found    map[declared]Hooks
 	copied   map[declared]bool // without names: functions that are expanded in place
 
@@ -142,6 +145,7 @@ func (p *listingReader) line(text string) {
 	switch {
 	case strings.HasPrefix(text, "# "): // another package, or version of one
 		p.end()
+		p.pkg, _, _ = strings.Cut(text[2:], " ") // what follows says of which test it is a version
 	case strings.HasPrefix(text, "\t0x"):
 		if columns := strings.SplitN(text, "\t", 4); len(columns) == 4 { // the first is empty
 			p.instruction(columns[1], columns[2], columns[3])
@@ -241,7 +245,7 @@ func (p *listingReader) end() {
 	for _, f := range p.texts {
 		hooks := NeedlessAt
 		switch {
-		case f.hooks == 0 || f.needed:
+		case f.hooks == 0 || f.needed || !p.typed[p.function(f)].Typed:
 			hooks = Needed
 		case f.calls || (f.defers > 0 || f.returns) && !onlyLocks(f, deferred[f.symbol]):
 			hooks = NeedlessIn
@@ -255,6 +259,14 @@ func (p *listingReader) end() {
 		}
 	}
 	p.at, p.texts = nil, nil
+}
+
+// function returns the name of a function in plans.
+func (p *listingReader) function(f *listedText) focus.Function {
+	if name, ok := strings.CutPrefix(f.symbol, "main."); ok { // as every program calls its own package
+		return focus.Function(p.pkg + "." + name)
+	}
+	return focus.Function(f.symbol)
 }
 
 // onlyLocks reports whether all that a function defers is in the given wrappers, and these report nothing but

@@ -169,7 +169,17 @@ func TestMark(t *testing.T) {
 		}
 		return changed, left
 	}
-	all := &focus.Plan{Files: map[string]focus.File{"main.go": {Reads: focus.Lines{{First: 1, Last: last}}, Writes: focus.Lines{{First: 1, Last: last}}}}}
+	typed := map[focus.Function]focus.Properties{}
+	for _, m := range regexp.MustCompile(`(?m)^func (?:\(\w+ (\*?\w+)\) )?(\w+)`).FindAllStringSubmatch(marked, -1) {
+		name := focus.Function("example.com/marked." + m[2])
+		if receiver, pointer := strings.CutPrefix(m[1], "*"); pointer {
+			name = focus.Function("example.com/marked.(*" + receiver + ")." + m[2])
+		} else if receiver != "" {
+			name = focus.Function("example.com/marked." + receiver + "." + m[2])
+		}
+		typed[name] = focus.Properties{Typed: true}
+	}
+	all := &focus.Plan{Functions: typed, Files: map[string]focus.File{"main.go": {Reads: focus.Lines{{First: 1, Last: last}}, Writes: focus.Lines{{First: 1, Last: last}}}}}
 	for _, flags := range [][]string{nil, {"-trimpath"}} {
 		text, _ := builds(all, flags...)
 		var names []string
@@ -195,7 +205,7 @@ func TestMark(t *testing.T) {
 				}
 			}
 		}
-		plan := &focus.Plan{Files: map[string]focus.File{"main.go": {Reads: focus.LinesOf(safe[0]), Writes: focus.LinesOf(safe[1])}}}
+		plan := &focus.Plan{Functions: typed, Files: map[string]focus.File{"main.go": {Reads: focus.LinesOf(safe[0]), Writes: focus.LinesOf(safe[1])}}}
 		text, left := builds(plan)
 		some += strings.Count(string(text), norace)
 		if diff := cmp.Diff(left[0], left[1]); diff != "" {
@@ -247,7 +257,8 @@ func TestMarkedLines(t *testing.T) {
 
 // TestReadListing is about listings with what is rare.
 func TestReadListing(t *testing.T) {
-	plan := &focus.Plan{Files: map[string]focus.File{"a.go": {Reads: focus.Lines{{First: 10, Last: 20}}}, "b/a.go": {Reads: focus.Lines{{First: 10, Last: 20}}}}}
+	typed := map[focus.Function]focus.Properties{"m.f": {Typed: true}, "m.(*t).f": {Typed: true}, "m/cmd.f": {Typed: true}, "m.(*u).f": {}}
+	plan := &focus.Plan{Functions: typed, Files: map[string]focus.File{"a.go": {Reads: focus.Lines{{First: 10, Last: 20}}}, "b/a.go": {Reads: focus.Lines{{First: 10, Last: 20}}}}}
 	text := func(symbol, at string, calls ...string) (s string) {
 		s = fmt.Sprintf("%s STEXT size=1\n\t0x0000 00000 (%s)\tTEXT\t%[1]s(SB), ABIInternal, $8-8\n", symbol, at)
 		for _, call := range calls {
@@ -266,6 +277,11 @@ func TestReadListing(t *testing.T) {
 		"needless":            {"# m\n" + text("m.f", "/m/a.go:10", frame, read), NeedlessAt},
 		"range":               {text("m.f", "/m/a.go:10", "(/m/a.go:12)\tCALL\truntime.racereadrange(SB)"), NeedlessAt},
 		"method":              {text("m.(*t).f", "/m/a.go:10", read), NeedlessAt},
+		"untyped":             {text("m.(*u).f", "/m/a.go:10", read), Needed},
+		"unknown function":    {text("m.(*v).f", "/m/a.go:10", read), Needed},
+		"program":             {"# m/cmd\n" + text("main.f", "/m/a.go:10", read), NeedlessAt},
+		"tested program":      {"# m/cmd [m/cmd.test]\n" + text("main.f", "/m/a.go:10", read), NeedlessAt},
+		"other program":       {"# m/other\n" + text("main.f", "/m/a.go:10", read), Needed},
 		"no hooks":            {text("m.f", "/m/a.go:10", frame), Needed},
 		"write":               {text("m.f", "/m/a.go:10", read, write), Needed},
 		"expanded code":       {text("m.f", "/m/a.go:10", read, "(/go/src/strings/b.go:12)\tCALL\truntime.raceread(SB)"), Needed},
