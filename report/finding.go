@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/printable"
@@ -48,6 +49,8 @@ type Finding struct {
 	// Reverse is set for a race that was also seen in the other order.
 	Reverse *Order `json:"reverse,omitempty"`
 
+	// Wait says more about the goroutine of a leak, if the execution had a schedule.
+	Wait *Wait `json:"wait,omitempty"`
 	// Blocked lists the goroutines that had not ended when the program stopped making progress.
 	Blocked []Blocked `json:"blocked,omitempty"`
 

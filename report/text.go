@@ -194,6 +194,9 @@ func writeAccesses(b *strings.Builder, f *Finding) {
 			fmt.Fprintf(b, "\n%s%s by %s at %s:%s\n", asHeading, capital(op), who, a.Object, asIs)
 		}
 		writeAccess(b, a)
+		if i == 0 {
+			writeWait(b, f.Wait)
+		}
 	}
 }
 
@@ -281,6 +284,7 @@ func writeBlocked(b *strings.Builder, g *Blocked) {
 	for _, l := range g.Locks {
 		fmt.Fprintf(b, "  holding %s (%s), acquired at %s\n", nameAndObject(l.Variable, l.Lock), l.Mode, l.Site)
 	}
+	writeWait(b, g.Wait)
 }
 
 // String returns what WriteText prints about a blocked goroutine: an empty line, the reason, the

@@ -244,6 +244,10 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 		return err
 	}
 	held := newHeldLocks(stream.Symbols())
+	held.scheduled = true
+	if r.plan.Mode == recorder.Everything {
+		held.used = newUsedObjects(stream.Symbols())
+	}
 	stream.OnMeeting(func(m recorder.Meeting) {
 		if len(r.execution.Meetings) == maxMeetings {
 			return

@@ -96,6 +96,9 @@ const (
 
 	executionWords = 8
 
+	stuckWords    = 7
+	stuckChannels = 8
+
 	overlapWords = 8
 
 	originWords     = 3

@@ -96,6 +96,9 @@ type heisenSchedG struct {
 	queued        uint32 // in how many queues it was found; see leaks.go
 	// waitsFor is the semaphore or condition variable for which it has waited last.
 	waitsFor uintptr
+	// ranAt is the number of choices when it was chosen last, and ranClock the clock.
+	ranAt    uint64
+	ranClock int64
 }
 
 const (
@@ -332,6 +335,7 @@ func (s *heisenScheduler) choose(pp *p) *g {
 		s.turn = 0
 	}
 	s.running, s.last = h.id, h
+	h.task.ranAt, h.task.ranClock = s.picker.Steps(), s.clock-heisenClockStart
 	s.afterChoice()
 	return gp
 }
