@@ -114,6 +114,8 @@ func title(f *Finding) string {
 		return "LOCKING DISCIPLINE"
 	case heisen.Leak:
 		return "GOROUTINE LEAK"
+	case heisen.Misuse:
+		return "MISUSE"
 	case heisen.Failure:
 		return "FAILING EXECUTION"
 	}
@@ -188,7 +190,7 @@ func writeAccesses(b *strings.Builder, f *Finding) {
 			fmt.Fprintf(b, "\n%s%s waits for ever%s:%s\n", asHeading, heading(who), at, asIs)
 		} else if len(f.Cycle) > 0 {
 			fmt.Fprintf(b, "\n%s%s wants %s (%s):%s\n", asHeading, heading(who), nameAndObject(a.Variable, a.Object), wantedMode(a.Op), asIs)
-		} else if isNameless(a) {
+		} else if isNameless(a) || f.Kind == heisen.Misuse {
 			fmt.Fprintf(b, "\n%s%s by %s:%s\n", asHeading, capital(op), who, asIs)
 		} else {
 			fmt.Fprintf(b, "\n%s%s by %s at %s:%s\n", asHeading, capital(op), who, a.Object, asIs)

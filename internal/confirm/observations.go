@@ -94,7 +94,7 @@ func (b *observation) result(made map[*Program]int) (v *Result, first *observedE
 		return cmp.Or(b.trial.Execution.Outcome.Class.harm()-a.trial.Execution.Outcome.Class.harm(), b.count-a.count, a.compare(b))
 	})
 	first = endings[0]
-	timing := first.suspect.Finding.Kind == heisen.Leak
+	timing := first.suspect.Finding.Kind == heisen.Leak || first.suspect.Finding.Kind == heisen.Misuse
 	v = &Result{Suspect: first.suspect, Finding: first.suspect.Finding, Tried: made[first.suspect.Program]}
 	for _, e := range endings {
 		t := *e.trial
@@ -152,7 +152,7 @@ func (s *Suspect) targets() []recorder.Target {
 
 // IsObserved reports whether a finding is one of Observations.
 func IsObserved(f *report.Finding) bool {
-	return f.Detector == leakDetector || f.Detector == raceDetector
+	return f.Detector == leakDetector || f.Detector == raceDetector || f.Detector == misuseDetector
 }
 
 // SameBug reports whether a bug that was observed is a confirmed one, or belongs to it: a race of

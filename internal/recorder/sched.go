@@ -204,6 +204,17 @@ type Execution struct {
 	// Cond that is in the heap and that nothing can reach that may still run. Schedule.ToEnd
 	// requests them.
 	Leaked []Blocked
+	// Misuses are calls that package testing forbids, in order, up to 100.
+	Misuses []Misuse
+}
+
+// Misuse is a call of FailNow or SkipNow of a test by a goroutine that does not run the test. It ends the
+// goroutine, and not the test.
+type Misuse struct {
+	Skips   bool // the call is SkipNow
+	Thread  heisen.Thread
+	Site    heisen.Site // the innermost place in the program, in package testing
+	Context heisen.Context
 }
 
 // Replayable reports whether nothing from outside has decided what the program did: another run
@@ -361,6 +372,22 @@ func (s *Stream) addMeeting(words []uint64) error {
 	if s.meeting != nil {
 		s.meetings = append(s.meetings, m) // until its sites have names
 	}
+	return nil
+}
+
+// addMisuse adds a call to Execution.Misuses.
+func (s *Stream) addMisuse(how uint32, words []uint64) error {
+	if how != misuseFails && how != misuseSkips || len(words) != 2 || words[0] >= unknownG {
+		return s.corrupt("misuse %d in %d words", how, len(words))
+	}
+	p, err := s.place(words[1])
+	if err != nil {
+		return err
+	}
+	s.execution.Misuses = append(s.execution.Misuses, Misuse{
+		Skips: how == misuseSkips, Thread: heisen.Thread(words[0]),
+		Site: p.site, Context: s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks}),
+	})
 	return nil
 }
 

@@ -112,6 +112,11 @@ const (
 	heisenExploreEnd     = 4 << 60 // the reasons for doubt, and, shifted by 32, 1 if a task could continue
 	heisenExploreCase    = 5 << 60 // which of the ready cases a select statement takes, and, shifted by 32, their number, at least 2
 
+	heisenMsgMisuse = 22 // buffer: one of the next two; payload: goroutine and place
+
+	heisenMisuseFails = 1 // FailNow of a test is called by a goroutine that does not run the test
+	heisenMisuseSkips = 2 // SkipNow is
+
 	// The reasons why other executions may be possible than those that steps lead to.
 	heisenUnsureTime      = 1  // the program has read the clock or slept
 	heisenUnsureRandom    = 2  // it has drawn random numbers, for example to range over a map
