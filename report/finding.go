@@ -185,6 +185,30 @@ type Blocked struct {
 	Variable  string        `json:"variable,omitempty"`
 	Stack     []Frame       `json:"stack"` // innermost first
 	Locks     []Lock        `json:"locks"` // held, in order of acquisition, as far as known
+
+	Wait *Wait `json:"wait,omitempty"` // in an execution with a schedule
+}
+
+// Wait says since when a goroutine waits in an execution with a schedule, and who might have ended that.
+type Wait struct {
+	// Step is the number of the schedule's choices before it began to wait, and Virtual the virtual
+	// time that had passed since the start of the program, in nanoseconds.
+	Step    uint64        `json:"step"`
+	Virtual time.Duration `json:"virtual_ns"`
+	// Users are other goroutines that hold the lock for which it waits, or have used the channel,
+	// WaitGroup or Cond, the latest first, up to some. It is null if they are not known.
+	Users []User `json:"users"`
+}
+
+// User is a goroutine that has used what another one waits for.
+type User struct {
+	Thread    heisen.Thread `json:"thread"`
+	Goroutine string        `json:"goroutine"`        // the thread's name
+	Test      string        `json:"test,omitempty"`   // as in Access
+	Site      string        `json:"site,omitempty"`   // of its latest use, or where it has acquired the lock; empty if not known
+	Source    string        `json:"source,omitempty"` // the statement of the use, on one line
+	Holds     bool          `json:"holds,omitempty"`  // it holds the lock
+	Ended     bool          `json:"ended,omitempty"`  // it has ended
 }
 
 // Step is one event of a witness schedule.

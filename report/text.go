@@ -295,7 +295,7 @@ func (g Blocked) String() string {
 	var b strings.Builder
 	g = clean(g)
 	writeBlocked(&b, &g)
-	return b.String()
+	return plain.Replace(b.String())
 }
 
 // writeWitness prints the schedule of a bug. The acquisitions at the end of a deadlock's are no steps

@@ -24,15 +24,17 @@ func writeWait(b *strings.Builder, w *Wait) {
 	}
 	for i := range w.Users {
 		u := &w.Users[i]
-		how := "used before by "
+		how, at := "used before", ", at "
 		if u.Holds {
-			how = "held by "
+			how, at = "held", ", acquired at "
 		}
-		ended := ""
+		fmt.Fprintf(b, "  %s by %s", how, goroutineAndTest(u.Goroutine, u.Test))
 		if u.Ended {
-			ended = ", which has ended"
+			b.WriteString(", which has ended")
 		}
-		fmt.Fprintf(b, "  %s%s%s, at %s", how, goroutineAndTest(u.Goroutine, u.Test), ended, u.Site)
+		if u.Site != "" {
+			b.WriteString(at + u.Site)
+		}
 		if u.Source != "" {
 			fmt.Fprintf(b, ": %s%s%s", asSource, u.Source, asIs)
 		}

@@ -137,13 +137,20 @@ func (h *heldLocks) wait(g *recorder.Blocked, resolver *Resolver) *report.Wait {
 	default:
 		return w
 	}
+	if holds && len(uses) == 0 {
+		return w // a reader behind a writer that waits
+	}
 	w.Users = []report.User{}
 	for _, one := range uses[:min(len(uses), maxUsers)] {
 		at := resolver.resolve(heisen.Finding{Accesses: []heisen.Access{{Thread: one.thread, Object: g.Object, Site: one.site}}}, h.symbols).Accesses[0]
-		w.Users = append(w.Users, report.User{
-			Thread: one.thread, Goroutine: at.Goroutine, Test: at.Test, Site: at.Site, Source: at.Source,
-			Holds: holds, Ended: h.used.ended[one.thread],
-		})
+		user := report.User{Thread: one.thread, Goroutine: at.Goroutine, Test: at.Test, Holds: holds, Ended: h.used.ended[one.thread]}
+		if len(h.symbols.Site(one.site).Frames) > 0 { // a goroutine that was woken in the operation has no place there
+			user.Site = at.Site
+			if !holds {
+				user.Source = at.Source
+			}
+		}
+		w.Users = append(w.Users, user)
 	}
 	return w
 }
