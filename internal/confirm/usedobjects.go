@@ -92,14 +92,16 @@ func (u *usedObjects) forget(start heisen.Object, size uint64) {
 	}
 }
 
-// users returns the uses of the objects in some memory by other threads, the latest of each thread, and
-// the latest ones first.
-func (u *usedObjects) users(of heisen.Thread, start heisen.Object, size uint64) (all []use) {
+// users returns the uses of the objects in memory of some size at each of several starts by other
+// threads, the latest of each thread, and the latest ones first.
+func (u *usedObjects) users(of heisen.Thread, size uint64, starts ...heisen.Object) (all []use) {
 	latest := map[heisen.Thread]use{}
-	for o := start; uint64(o-start) < size; o++ {
-		for thread, one := range u.uses[o] {
-			if thread != of && one.at > latest[thread].at {
-				latest[thread] = one
+	for _, start := range starts {
+		for o := start; uint64(o-start) < size; o++ {
+			for thread, one := range u.uses[o] {
+				if thread != of && one.at > latest[thread].at {
+					latest[thread] = one
+				}
 			}
 		}
 	}
@@ -123,17 +125,14 @@ func (h *heldLocks) wait(g *recorder.Blocked, resolver *Resolver) *report.Wait {
 	case "sync.Mutex.Lock", "sync.RWMutex.Lock", "sync.RWMutex.RLock":
 		uses, holds = h.holders(g, reason == "sync.RWMutex.RLock"), true
 	case "sync.WaitGroup.Wait", "sync.Cond.Wait":
-		uses = h.used.users(g.Thread, g.Object, 1)
+		uses = h.used.users(g.Thread, 1, g.Object)
 	case "chan send", "chan receive":
 		if g.Object == 0 {
 			return w
 		}
-		uses = h.used.users(g.Thread, g.Object, channelSize)
+		uses = h.used.users(g.Thread, channelSize, g.Object)
 	case "select":
-		for _, c := range g.Channels {
-			uses = append(uses, h.used.users(g.Thread, c, channelSize)...)
-		}
-		slices.SortFunc(uses, func(a, b use) int { return cmp.Compare(b.at, a.at) })
+		uses = h.used.users(g.Thread, channelSize, g.Channels...)
 	default:
 		return w
 	}

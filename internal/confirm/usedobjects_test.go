@@ -40,6 +40,7 @@ func TestUsedObjects(t *testing.T) {
 			u.handle(&r)
 		}
 		of, start, n := heisen.Thread(rng.IntN(threads)), heisen.Object(0x1000+size*rng.IntN(objects)), uint64(size*(1+rng.IntN(objects/2)))
+		other := start + 0x80 // of a second range
 		var want []string
 		seen := map[heisen.Thread]bool{of: true}
 		later := map[heisen.Object]bool{} // that were allocated anew since
@@ -51,13 +52,13 @@ func TestUsedObjects(t *testing.T) {
 				}
 			}
 			uses := r.Op == heisen.Send || r.Op == heisen.Receive || r.Op == heisen.Change
-			if uses && r.Site != waits && !seen[r.Thread] && !later[r.Object] && r.Object >= start && r.Object < start+heisen.Object(n) {
+			if uses && r.Site != waits && !seen[r.Thread] && !later[r.Object] && (r.Object >= start && r.Object < start+heisen.Object(n) || r.Object >= other && r.Object < other+heisen.Object(n)) {
 				seen[r.Thread] = true
 				want = append(want, fmt.Sprint(r.Thread, r.Site))
 			}
 		}
 		var got []string
-		for _, one := range u.users(of, start, n) {
+		for _, one := range u.users(of, n, start, other) {
 			got = append(got, fmt.Sprint(one.thread, one.site))
 		}
 		if !slices.Equal(got, want) {
