@@ -35,6 +35,10 @@ const (
 	// Leak is a thread that waits for ever. Its access is the operation that does not complete.
 	Leak Kind = "leak"
 
+	// Misuse is a call that a package forbids where it was made, such as one of FailNow of package testing
+	// by a goroutine that does not run the test. Its access is the call.
+	Misuse Kind = "misuse"
+
 	// Failure is an execution that failed, for example by a panic, when nothing more specific is
 	// known. It has no accesses.
 	Failure Kind = "failure"

@@ -28,7 +28,7 @@ func fill(v reflect.Value, text string) {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem(), text)
-	case reflect.Int, reflect.Uint64, reflect.Uint32, reflect.Bool:
+	case reflect.Int, reflect.Int64, reflect.Uint64, reflect.Uint32, reflect.Bool:
 	default:
 		panic(fmt.Sprint("what is ", v.Type()))
 	}
@@ -37,7 +37,7 @@ func fill(v reflect.Value, text string) {
 // TestHostileTexts: whatever a finding has in its fields, its report has the same lines as with
 // harmless texts, and only graphic characters. In JSON it is the same finding.
 func TestHostileTexts(t *testing.T) {
-	for _, kind := range []string{"", "race", "atomicity", "deadlock", "failure"} {
+	for _, kind := range []string{"", "race", "atomicity", "deadlock", "leak", "misuse", "failure"} {
 		report := func(text string) (*Finding, string) {
 			var f Finding
 			fill(reflect.ValueOf(&f).Elem(), text)

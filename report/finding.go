@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/printable"
@@ -12,7 +13,7 @@ import (
 // neither rename nor remove any.
 type Finding struct {
 	Detector    string      `json:"detector"`    // name, as the -detect flag takes it
-	Kind        heisen.Kind `json:"kind"`        // race, potential-race, discipline, atomicity, deadlock, failure, or a custom detector's
+	Kind        heisen.Kind `json:"kind"`        // race, potential-race, discipline, atomicity, deadlock, leak, misuse, failure, or a custom detector's
 	Fingerprint string      `json:"fingerprint"` // equal across runs and machines
 	Count       uint64      `json:"count"`       // how often it was found, from 1, in either order
 	Message     string      `json:"message"`     // one line, without the places
@@ -48,6 +49,8 @@ type Finding struct {
 	// Reverse is set for a race that was also seen in the other order.
 	Reverse *Order `json:"reverse,omitempty"`
 
+	// Wait says more about the goroutine of a leak, if the execution had a schedule.
+	Wait *Wait `json:"wait,omitempty"`
 	// Blocked lists the goroutines that had not ended when the program stopped making progress.
 	Blocked []Blocked `json:"blocked,omitempty"`
 
@@ -182,6 +185,30 @@ type Blocked struct {
 	Variable  string        `json:"variable,omitempty"`
 	Stack     []Frame       `json:"stack"` // innermost first
 	Locks     []Lock        `json:"locks"` // held, in order of acquisition, as far as known
+
+	Wait *Wait `json:"wait,omitempty"` // in an execution with a schedule
+}
+
+// Wait says since when a goroutine waits in an execution with a schedule, and who might have ended that.
+type Wait struct {
+	// Step is the number of the schedule's choices before it began to wait, and Virtual the virtual
+	// time that had passed since the start of the program, in nanoseconds.
+	Step    uint64        `json:"step"`
+	Virtual time.Duration `json:"virtual_ns"`
+	// Users are other goroutines that hold the lock for which it waits, or have used the channel,
+	// WaitGroup or Cond, the latest first, up to some. It is null if they are not known.
+	Users []User `json:"users"`
+}
+
+// User is a goroutine that has used what another one waits for.
+type User struct {
+	Thread    heisen.Thread `json:"thread"`
+	Goroutine string        `json:"goroutine"`        // the thread's name
+	Test      string        `json:"test,omitempty"`   // as in Access
+	Site      string        `json:"site,omitempty"`   // of its latest use, or where it has acquired the lock; empty if not known
+	Source    string        `json:"source,omitempty"` // the statement of the use, on one line
+	Holds     bool          `json:"holds,omitempty"`  // it holds the lock
+	Ended     bool          `json:"ended,omitempty"`  // it has ended
 }
 
 // Step is one event of a witness schedule.

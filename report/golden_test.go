@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -454,6 +455,28 @@ func allFindings() map[string]Finding {
 		"long":            longFinding(),
 		"predicted":       predictedDeadlock(),
 		"nosymbols":       noSymbols(),
+		"leak":            leakFinding(),
+	}
+}
+
+// leakFinding is a goroutine that waits for a lock whose holder has ended, beside one that waits for a
+// channel that nobody has used.
+func leakFinding() Finding {
+	stack := func(line int) []Frame { return []Frame{{"main.put", "/m/put.go", line}} }
+	none := []Lock{}
+	return Finding{
+		Detector: "leak", Kind: heisen.Leak, Fingerprint: "00000000000000aa", Count: 1, Variable: "mu", Message: leakMessage + "sync.Mutex.Lock",
+		Accesses: []Access{{Op: "acquire", Thread: 4, Goroutine: "goroutine 4", Object: "0xc000010008", Site: "/m/put.go:3", Stack: stack(3), Variable: "mu", Locks: none}},
+		Wait: &Wait{Step: 12, Virtual: 1500*time.Millisecond + 700, Users: []User{
+			{Thread: 3, Goroutine: "goroutine 3", Test: "TestPut", Site: "/m/put.go:9", Holds: true, Ended: true},
+		}},
+		Blocked: []Blocked{
+			{Thread: 5, Goroutine: "goroutine 5", Reason: "chan send", Object: "0xc000010108", Variable: "ch", Stack: stack(20), Locks: none, Wait: &Wait{Users: []User{}}},
+			{Thread: 6, Goroutine: "goroutine 6", Reason: "chan receive", Object: "0xc000010208", Stack: stack(30), Locks: none, Wait: &Wait{Step: 3, Virtual: 20, Users: []User{
+				{Goroutine: "main goroutine", Site: "/m/put.go:31", Source: "close(ch)"}, {Thread: 8, Goroutine: "goroutine 8", Ended: true},
+			}}},
+			{Thread: 7, Goroutine: "goroutine 7", Reason: "select", Stack: stack(40), Locks: none, Wait: &Wait{Step: 4}},
+		},
 	}
 }
 

@@ -21,7 +21,23 @@ type Resolver struct {
 // ResolverOption is an option of NewResolver.
 type ResolverOption func(*resolverConfig) error
 
-type resolverConfig struct{ memory int64 }
+type resolverConfig struct {
+	memory int64
+	only   func(file string) bool
+}
+
+// WithSources restricts the source files that a Resolver opens to those for which a function returns
+// true. Names of files in traces may come from anybody. One goroutine at a time calls the function. The
+// default is all Go files.
+func WithSources(only func(file string) bool) ResolverOption {
+	return func(c *resolverConfig) error {
+		if only == nil {
+			return option.Errorf("WithSources: a nil function")
+		}
+		c.only = only
+		return nil
+	}
+}
 
 // WithSourceMemory bounds the memory for parsed source files, in bytes. The default is 128 MiB,
 // which is enough for packages with 4 MB of source. 0 means that no files are read. Packages that do
@@ -45,7 +61,7 @@ func NewResolver(opts ...ResolverOption) (*Resolver, error) {
 	}
 	r := &Resolver{}
 	if c.memory > 0 {
-		r.sources = source.NewCache(c.memory)
+		r.sources = source.NewCacheOf(c.memory, c.only)
 	}
 	return r, nil
 }

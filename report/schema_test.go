@@ -87,8 +87,11 @@ func property(t *testing.T, e ast.Expr) map[string]any {
 		}
 		return map[string]any{"$ref": "#/$defs/" + e.Name}
 	case *ast.SelectorExpr:
-		if e.Sel.Name == "Thread" {
+		switch e.Sel.Name {
+		case "Thread":
 			return map[string]any{"type": "integer", "minimum": 0}
+		case "Duration":
+			return map[string]any{"type": "integer"}
 		}
 		return map[string]any{"type": "string"} // heisen.Kind
 	case *ast.StarExpr:

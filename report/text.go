@@ -114,6 +114,8 @@ func title(f *Finding) string {
 		return "LOCKING DISCIPLINE"
 	case heisen.Leak:
 		return "GOROUTINE LEAK"
+	case heisen.Misuse:
+		return "MISUSE"
 	case heisen.Failure:
 		return "FAILING EXECUTION"
 	}
@@ -188,12 +190,15 @@ func writeAccesses(b *strings.Builder, f *Finding) {
 			fmt.Fprintf(b, "\n%s%s waits for ever%s:%s\n", asHeading, heading(who), at, asIs)
 		} else if len(f.Cycle) > 0 {
 			fmt.Fprintf(b, "\n%s%s wants %s (%s):%s\n", asHeading, heading(who), nameAndObject(a.Variable, a.Object), wantedMode(a.Op), asIs)
-		} else if isNameless(a) {
+		} else if isNameless(a) || f.Kind == heisen.Misuse {
 			fmt.Fprintf(b, "\n%s%s by %s:%s\n", asHeading, capital(op), who, asIs)
 		} else {
 			fmt.Fprintf(b, "\n%s%s by %s at %s:%s\n", asHeading, capital(op), who, a.Object, asIs)
 		}
 		writeAccess(b, a)
+		if i == 0 {
+			writeWait(b, f.Wait)
+		}
 	}
 }
 
@@ -281,6 +286,7 @@ func writeBlocked(b *strings.Builder, g *Blocked) {
 	for _, l := range g.Locks {
 		fmt.Fprintf(b, "  holding %s (%s), acquired at %s\n", nameAndObject(l.Variable, l.Lock), l.Mode, l.Site)
 	}
+	writeWait(b, g.Wait)
 }
 
 // String returns what WriteText prints about a blocked goroutine: an empty line, the reason, the
@@ -289,7 +295,7 @@ func (g Blocked) String() string {
 	var b strings.Builder
 	g = clean(g)
 	writeBlocked(&b, &g)
-	return b.String()
+	return plain.Replace(b.String())
 }
 
 // writeWitness prints the schedule of a bug. The acquisitions at the end of a deadlock's are no steps

@@ -4,9 +4,43 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/heisen-go/heisen"
 )
+
+// writeWait prints since when a goroutine waits, and who has used what it waits for. w may be nil.
+func writeWait(b *strings.Builder, w *Wait) {
+	if w == nil {
+		return
+	}
+	fmt.Fprintf(b, "  waiting since step %d", w.Step)
+	if after := w.Virtual.Round(time.Millisecond); after > 0 {
+		fmt.Fprintf(b, ", %v after the start of the program", after)
+	}
+	b.WriteString("\n")
+	if w.Users != nil && len(w.Users) == 0 {
+		b.WriteString("  no other goroutine has used what it waits for\n")
+	}
+	for i := range w.Users {
+		u := &w.Users[i]
+		how, at := "used before", ", at "
+		if u.Holds {
+			how, at = "held", ", acquired at "
+		}
+		fmt.Fprintf(b, "  %s by %s", how, goroutineAndTest(u.Goroutine, u.Test))
+		if u.Ended {
+			b.WriteString(", which has ended")
+		}
+		if u.Site != "" {
+			b.WriteString(at + u.Site)
+		}
+		if u.Source != "" {
+			fmt.Fprintf(b, ": %s%s%s", asSource, u.Source, asIs)
+		}
+		b.WriteString("\n")
+	}
+}
 
 // leakMessage is what the message of a leak begins with. The runtime's reason follows.
 const leakMessage = "a goroutine waits for ever: "

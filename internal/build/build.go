@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/heisen-go/heisen/internal/private"
 )
@@ -141,7 +142,7 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string
 // patternFlags returns how the packages that match a pattern are compiled. A pattern that matches
 // no package is an error; the go command would ignore it.
 func (b *Builder) patternFlags(ctx context.Context, dir, pattern string) (flags string, err error) {
-	if pattern == "" || strings.ContainsAny(pattern, "= \t") || pattern[0] == '-' {
+	if pattern == "" || pattern[0] == '-' || strings.ContainsFunc(pattern, func(r rune) bool { return r == '=' || !unicode.IsGraphic(r) || unicode.IsSpace(r) }) {
 		return "", fmt.Errorf("%q is not a pattern of packages", pattern)
 	}
 	if pattern == "all" { // no package is compiled otherwise

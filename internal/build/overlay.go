@@ -271,6 +271,8 @@ var patches = []struct {
 	// its own, it need not report the end.
 	{"testing/testing.go", []patch{
 		atStart("tRunner", "heisenTask(t.name); heisenBegin(&t.common)"),
+		replaceCalls("common.FailNow", "runtime.Goexit()", "heisenStop(c, false)", 1),
+		replaceCalls("common.SkipNow", "runtime.Goexit()", "heisenStop(c, true)", 1),
 		replaceCalls("tRunner", "fn(t)", "fn(t); race.ClearStack()", 1),
 		replaceCalls("tRunner", "t.report()", "race.ClearStack(); heisenEnd(&t.common); t.report()", 1),
 	}},

@@ -5,15 +5,27 @@ const testingTask = `package testing
 
 import (
 	"internal/race"
+	"runtime"
 	"sync/atomic"
+	"unsafe"
 )
 
 func heisenTask(name string) { race.Task(name) }
 
 func heisenBegin(c *common) {
+	race.Runs(unsafe.Pointer(c))
 	if c.level == 1 && !c.isSynctest {
 		race.TestBegins()
 	}
+}
+
+// heisenStop ends the current goroutine, which has called FailNow or SkipNow of c. That no goroutine runs c
+// is so for a T that a test has made itself.
+func heisenStop(c *common, skips bool) {
+	if c.runner != "" {
+		race.Stops(unsafe.Pointer(c), skips)
+	}
+	runtime.Goexit()
 }
 
 // heisenEnd ends a test, all functions of which have returned. Nothing leads to these functions any

@@ -21,7 +21,7 @@ standard input. In a damaged trace, $heisen analyzes the part before the damage.
 -filter tree keeps redundant accesses from the detectors. That pays for hb, which
 is slow, and for traces that repeat the same races many times.
 ` + baselineHelp,
-	run: (*invocation).analyze,
+	run: (*invocation).analyze, foreign: true,
 }
 
 // analyze is heisen analyze. It runs detectors on recorded traces.
@@ -30,6 +30,7 @@ func (inv *invocation) analyze() (int, error) {
 	filter := inv.filterFlag(false)
 	known := inv.baselineFlags()
 	to := inv.reportFlag(formatsUsage + ". Without a\nfile, the report goes to standard output. The flag may be given several times")
+	to.foreign = true
 	o := &atomraceFlags{}
 	o.sectionsFlag(inv)
 	files, err := inv.parseFiles()

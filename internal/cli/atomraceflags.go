@@ -164,6 +164,15 @@ func (o *atomraceFlags) absolute(sections []section.Section) []section.Section {
 // findingsIn reads a file of findings. It is the output of -report json, in which there may be
 // lines of the program, or a baseline.
 func findingsIn(name string) (findings []report.Finding, err error) {
+	findings, err = anyFindingsIn(name)
+	if err == nil && len(findings) == 0 {
+		err = fmt.Errorf("%s: no findings", name)
+	}
+	return findings, err
+}
+
+// anyFindingsIn is findingsIn for a file that may have none.
+func anyFindingsIn(name string) (findings []report.Finding, err error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
@@ -180,9 +189,6 @@ func findingsIn(name string) (findings []report.Finding, err error) {
 			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 		}
 		findings = append(findings, found...)
-	}
-	if len(findings) == 0 {
-		return nil, fmt.Errorf("%s: no findings", name)
 	}
 	return findings, nil
 }

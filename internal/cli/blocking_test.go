@@ -20,6 +20,7 @@ var (
 	blockingAddress   = regexp.MustCompile(` ?\b0x[0-9a-f]+`)
 	blockingFound     = regexp.MustCompile(`(?m)^Found by (\w+).*$`)
 	blockingElsewhere = regexp.MustCompile(`(?m)^  (testing|main|sync)\.\S+\n.*\n`)
+	blockingStep      = regexp.MustCompile(`(?m)^(  waiting since step )\d+`) // of package testing, too
 	blockingReplay    = regexp.MustCompile(`(?m)^Replay: heisen (replay) (\S+)$`)
 	blockingShrunk    = regexp.MustCompile(`(?m)^Reproduced by a schedule with (0|1) deviations? from the default$`)
 )
@@ -60,6 +61,7 @@ func TestBlocking(t *testing.T) {
 		}
 		r, _, _ = strings.Cut(r, "\nConfirmed in ")
 		r = blockingFound.ReplaceAllString(strings.ReplaceAll(r, dir+"/", ""), "Found by $1")
+		r = blockingStep.ReplaceAllString(r, "${1}N")
 		r = blockingElsewhere.ReplaceAllString(blockingAddress.ReplaceAllString(r, ""), "")
 		reports = append(reports, "## "+test[1]+"\n\n"+r)
 	}

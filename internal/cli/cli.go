@@ -36,6 +36,7 @@ import (
 
 	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/internal/repository"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -56,6 +57,10 @@ type command struct {
 	intro string  // the help text before first, in paragraphs
 	first []brief // the flags in the help text without -all; all flags if nil
 	run   func(*invocation) (int, error)
+
+	// foreign means that it reports on files that may come from anybody. Then reports show lines of the
+	// sources in the repository only.
+	foreign bool
 }
 
 // Tool configures the command. The zero Tool is heisen.
@@ -144,7 +149,16 @@ func (tool Tool) main(ctx context.Context, args []string, std, safe Streams) int
 		return Failed
 	}
 	defer restore()
-	resolver, err := report.NewResolver()
+	var options []report.ResolverOption
+	if all[i].foreign {
+		folder, err := os.Getwd()
+		if err != nil {
+			printError(safe.Err, tool.Name, err)
+			return Failed
+		}
+		options = append(options, report.WithSources(repository.Find(folder).Contains))
+	}
+	resolver, err := report.NewResolver(options...)
 	if err != nil {
 		printError(safe.Err, tool.Name, err)
 		return Failed

@@ -272,6 +272,8 @@ func plural(f *report.Finding) string {
 		return "potential data race(s)"
 	case heisen.Leak:
 		return "goroutine leak(s)"
+	case heisen.Misuse:
+		return "misuse(s)"
 	case heisen.Failure:
 		return "failing execution(s)"
 	case heisen.Discipline:

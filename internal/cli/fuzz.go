@@ -158,6 +158,7 @@ func (inv *invocation) fuzz() (int, error) {
 		return Failed, err
 	}
 	if *merge {
+		f.reports.foreign = true
 		return f.merge()
 	}
 	if f.overlaps.sections != "" {

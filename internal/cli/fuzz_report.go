@@ -106,7 +106,7 @@ func (f *fuzzRun) reproduce(ctx context.Context, v *confirm.Result, finding *rep
 	}
 	finding.Accesses, finding.Goroutines = repro.Finding.Accesses, repro.Finding.Goroutines
 	if finding.Kind == heisen.Leak {
-		finding.Blocked = repro.Finding.Blocked // with the locks that they hold
+		finding.Blocked, finding.Wait = repro.Finding.Blocked, repro.Finding.Wait // with locks and users
 	}
 	finding.Witness = repro.Steps
 	confirm.AddBlocked(finding, repro.Execution.Blocked)

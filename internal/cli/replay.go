@@ -54,7 +54,7 @@ func (inv *invocation) replay() (int, error) {
 	if err != nil {
 		return Failed, fmt.Errorf("%s: %w", inv.args[0], err)
 	}
-	fmt.Fprintf(inv.Err, "%s: repeating: %s %s%s\n", inv.tool.Name, schedule.Command, schedule.Program, quoted(schedule.Args))
+	fmt.Fprintf(inv.Err, "%s: repeating: %s\n", inv.tool.Name, commandOf(schedule))
 	ctx, stop := inv.interruptible()
 	defer stop()
 	built := inv.progress("building", time.Second)
@@ -68,7 +68,7 @@ func (inv *invocation) replay() (int, error) {
 		return Failed, fmt.Errorf("%s: %d programs match %s", inv.args[0], len(programs), schedule.Program)
 	}
 	if schedule.Go != "" && schedule.Go != with.Version {
-		fmt.Fprintf(inv.Err, "%s: the schedule was made with %s, and this is %s: the execution may differ\n", inv.tool.Name, schedule.Go, with.Version)
+		fmt.Fprintf(inv.Err, "%s: the schedule was made with%s, and this is %s: the execution may differ\n", inv.tool.Name, quoted([]string{schedule.Go}), with.Version)
 	}
 	return inv.repeat(ctx, programs[0], confirm.NewResolver(inv.resolver, with), plan, schedule, *limit, to)
 }
@@ -116,6 +116,15 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver 
 		return Failed, err
 	}
 	return Clean, nil
+}
+
+// commandOf returns what a schedule runs, as it could stand in a command line.
+func commandOf(s *racefuzz.Schedule) string {
+	text := s.Command
+	if len(s.Tags) > 0 {
+		text += " -tags" + quoted([]string{strings.Join(s.Tags, ",")})
+	}
+	return text + quoted([]string{s.Program}) + quoted(s.Args)
 }
 
 // quoted returns arguments as they could stand in a command line, each after a blank.

@@ -22,6 +22,8 @@ import (
 type reports struct {
 	all  []reportTo
 	tool string // name of the command
+
+	foreign bool // see command
 }
 
 // reportTo is a report in a format. Without a file it goes to the standard streams.
@@ -138,7 +140,7 @@ func (r *reports) writeOutput(out io.Writer, all []report.Finding, quiet func(*r
 			failed = errors.Join(failed, writeEach(all, each))
 			continue
 		}
-		failed = errors.Join(failed, to.write(out, all, quiet, r.tool))
+		failed = errors.Join(failed, to.write(out, all, quiet, r))
 	}
 	return failed
 }
@@ -148,14 +150,14 @@ func (r *reports) writeOutput(out io.Writer, all []report.Finding, quiet func(*r
 func (r *reports) writeFiles(all []report.Finding, quiet func(*report.Finding) bool) (failed error) {
 	for _, to := range r.all {
 		if to.file != "" {
-			failed = errors.Join(failed, private.Replace(to.file, func(w io.Writer) error { return to.write(w, all, quiet, r.tool) }))
+			failed = errors.Join(failed, private.Replace(to.file, func(w io.Writer) error { return to.write(w, all, quiet, r) }))
 		}
 	}
 	return failed
 }
 
 // write writes a report.
-func (to reportTo) write(w io.Writer, all []report.Finding, quiet func(*report.Finding) bool, tool string) error {
+func (to reportTo) write(w io.Writer, all []report.Finding, quiet func(*report.Finding) bool, r *reports) error {
 	if to.format == asJSON {
 		return writeEach(all, jsonTo(w))
 	}
@@ -172,9 +174,13 @@ func (to reportTo) write(w io.Writer, all []report.Finding, quiet func(*report.F
 	root := repository.Find(folder)
 	switch to.format {
 	case asSARIF:
-		return sarif.Write(w, all, sarif.Tool{Name: tool, Version: toolVersion()}, root)
+		return sarif.Write(w, all, sarif.Tool{Name: r.tool, Version: toolVersion()}, root)
 	case asHTML:
-		return htmlreport.Write(w, all, tool+" "+toolVersion(), root)
+		write := htmlreport.Write
+		if r.foreign {
+			write = htmlreport.WriteForeign
+		}
+		return write(w, all, r.tool+" "+toolVersion(), root)
 	case asTrace:
 		return tracejson.Write(w, all)
 	}

@@ -38,7 +38,7 @@ Where events are left out, the page says how many.
 The trace is read several times, so it must be a file. Of a damaged trace, $heisen
 draws the part before the damage. A finding does not change the exit status.
 `,
-	run: (*invocation).view,
+	run: (*invocation).view, foreign: true,
 }
 
 // viewFlags are the flags of heisen view.

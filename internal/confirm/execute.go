@@ -244,6 +244,10 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 		return err
 	}
 	held := newHeldLocks(stream.Symbols())
+	held.scheduled = true
+	if r.plan.Mode == recorder.Everything {
+		held.used = newUsedObjects(stream.Symbols())
+	}
 	stream.OnMeeting(func(m recorder.Meeting) {
 		if len(r.execution.Meetings) == maxMeetings {
 			return
@@ -287,6 +291,7 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 		leaks[i].Count = 1 // executions count, not goroutines
 	}
 	r.execution.Observed = append(found.resolved(r.resolver, stream.Symbols()), leaks...)
+	r.execution.Observed = append(r.execution.Observed, misuses(r.execution.Misuses, r.resolver, stream.Symbols())...)
 	for _, in := range r.execution.Influences {
 		r.execution.Outside = append(r.execution.Outside, r.resolver.influence(in, stream.Symbols()))
 	}

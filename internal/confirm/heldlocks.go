@@ -15,6 +15,9 @@ type heldLocks struct {
 	// elsewhere means that the program tracks the locks itself: the contexts of blocked goroutines have
 	// them.
 	elsewhere bool
+	// scheduled means that the execution has a schedule. Then it is known since when goroutines wait.
+	scheduled bool
+	used      *usedObjects // nil if uses are not recorded
 }
 
 func newHeldLocks(symbols *heisen.Symbols) *heldLocks {
@@ -27,6 +30,9 @@ func (h *heldLocks) Handle(e heisen.Event) {
 }
 
 func (h *heldLocks) handle(r *heisen.Record) {
+	if h.used != nil {
+		h.used.handle(r)
+	}
 	switch r.Op {
 	case heisen.Acquire, heisen.AcquireShared:
 		lock := heisen.HeldLock{Lock: r.Object, Shared: r.Op == heisen.AcquireShared, Site: r.Site}
@@ -45,10 +51,11 @@ func (h *heldLocks) Flush() error { return nil }
 func (h *heldLocks) blocked(all []recorder.Blocked, resolver *Resolver) []report.Blocked {
 	where := make([]heisen.Access, len(all))
 	reasons := make([]string, len(all))
+	waits := make([]*report.Wait, len(all))
 	for i := range all {
-		where[i], reasons[i] = h.access(&all[i]), all[i].Reason
+		where[i], reasons[i], waits[i] = h.access(&all[i]), all[i].Reason, h.wait(&all[i], resolver)
 	}
-	return resolver.blocked(where, reasons, h.symbols)
+	return resolver.blocked(where, reasons, waits, h.symbols)
 }
 
 // hold adds the locks that the threads of accesses hold now to the accesses.

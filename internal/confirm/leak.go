@@ -96,7 +96,7 @@ func (h *heldLocks) leaks(leaked []recorder.Blocked, resolver *Resolver) (all []
 		}
 		known[fingerprint] = len(all)
 		all = append(all, resolver.resolve(f, h.symbols))
-		all[len(all)-1].Count = 1
+		all[len(all)-1].Count, all[len(all)-1].Wait = 1, h.wait(&g, resolver)
 	}
 	if waitsInTest := func(f report.Finding) bool { return !inHarness(f.Accesses[0].Stack) }; slices.ContainsFunc(all, waitsInTest) {
 		all = slices.DeleteFunc(all, func(f report.Finding) bool { return !waitsInTest(f) }) // who waits for a test

@@ -66,7 +66,7 @@ func addTrials(f, other *report.Finding) {
 		return cmp.Or(boolOrder(b.Confirmed)-boolOrder(a.Confirmed), boolOrder(b.Outcome != "passed")-boolOrder(a.Outcome != "passed"), b.Count-a.Count)
 	})
 	if f.Replay == "" {
-		f.Replay, f.Witness, f.Blocked = other.Replay, other.Witness, other.Blocked
+		f.Replay, f.Witness, f.Blocked, f.Wait = other.Replay, other.Witness, other.Blocked, other.Wait
 		t.Replayed, t.Choices = o.Replayed, o.Choices
 	}
 }

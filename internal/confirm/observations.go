@@ -88,20 +88,32 @@ func (e *observedEnding) compare(other *observedEnding) int {
 		cmp.Compare(e.trial.number, other.trial.number))
 }
 
+// late reports whether executions fail, and may do so only because a goroutine was held back while time passed.
+func (e *observedEnding) late() bool {
+	return e.delayed == e.count && e.trial.Execution.Outcome.Class.Failed()
+}
+
 // result returns the bug with its endings, the worst first.
 func (b *observation) result(made map[*Program]int) (v *Result, first *observedEnding) {
 	endings := slices.SortedFunc(maps.Values(b.endings), func(a, b *observedEnding) int {
 		return cmp.Or(b.trial.Execution.Outcome.Class.harm()-a.trial.Execution.Outcome.Class.harm(), b.count-a.count, a.compare(b))
 	})
+	// What a failed test leaves behind is no bug, nor does it harm. If the failure may be a timing assumption,
+	// other executions count alone.
+	timing := false
+	if kind := endings[0].suspect.Finding.Kind; kind == heisen.Leak || kind == heisen.Misuse {
+		others := slices.DeleteFunc(slices.Clone(endings), (*observedEnding).late)
+		if timing = len(others) == 0; !timing {
+			endings = others
+		}
+	}
 	first = endings[0]
-	timing := first.suspect.Finding.Kind == heisen.Leak
 	v = &Result{Suspect: first.suspect, Finding: first.suspect.Finding, Tried: made[first.suspect.Program]}
 	for _, e := range endings {
 		t := *e.trial
 		t.Confirmed, t.First = true, -1
 		v.Confirmed += e.count
 		v.Endings = append(v.Endings, Ending{Outcome: t.Execution.Outcome, First: -1, Confirmed: true, Count: e.count, Trial: &t, delayed: e.delayed})
-		timing = timing && v.Endings[len(v.Endings)-1].timing() && t.Execution.Outcome.Class.Failed()
 		if e.before(first) {
 			first = e
 		}
@@ -152,7 +164,7 @@ func (s *Suspect) targets() []recorder.Target {
 
 // IsObserved reports whether a finding is one of Observations.
 func IsObserved(f *report.Finding) bool {
-	return f.Detector == leakDetector || f.Detector == raceDetector
+	return f.Detector == leakDetector || f.Detector == raceDetector || f.Detector == misuseDetector
 }
 
 // SameBug reports whether a bug that was observed is a confirmed one, or belongs to it: a race of

@@ -91,6 +91,42 @@ func TestObservationsFirst(t *testing.T) {
 	}
 }
 
+// TestObservationsLate: a leak in executions that fail only where a goroutine was held back while time passed is shown in
+// others, if there are any, and does no harm then. A race is shown with its harm.
+func TestObservationsLate(t *testing.T) {
+	p := &Program{Package: "p"}
+	s := &Suspect{Program: p, Strategy: strategies.Delay}
+	passed, failed := Outcome{Class: Passed}, Outcome{Class: TestFailed, Message: "T"}
+	for _, test := range []struct {
+		name         string
+		kind         heisen.Kind
+		runs         []Execution
+		timing, harm bool
+		confirmed    int
+	}{
+		{"only late", heisen.Leak, []Execution{{Outcome: failed, Execution: recorder.Execution{Delays: 1}}}, true, true, 1},
+		{"also passing", heisen.Leak, []Execution{{Outcome: failed, Execution: recorder.Execution{Delays: 1}}, {Outcome: passed}, {Outcome: passed, Execution: recorder.Execution{Delays: 2}}}, false, false, 2},
+		{"passing, delayed", heisen.Misuse, []Execution{{Outcome: failed, Execution: recorder.Execution{Delays: 1}}, {Outcome: passed, Execution: recorder.Execution{Delays: 1}}}, false, false, 1},
+		{"failing without delay", heisen.Leak, []Execution{{Outcome: failed, Execution: recorder.Execution{Delays: 1}}, {Outcome: failed}}, false, true, 2},
+		{"a race", heisen.Race, []Execution{{Outcome: failed, Execution: recorder.Execution{Delays: 1}}, {Outcome: passed}}, false, true, 2},
+	} {
+		var o Observations
+		for i := range test.runs {
+			e := &test.runs[i]
+			e.Observed = []report.Finding{{Kind: test.kind, Detector: leakDetector, Fingerprint: "1"}}
+			o.Add(i, s, &Trial{Seed: 1, Schedule: &recorder.Schedule{}, Execution: e, number: uint64(i)})
+		}
+		all := o.Results(func(*Program, *report.Finding) bool { return true })
+		if len(all) != 1 {
+			t.Fatalf("%s: %d results", test.name, len(all))
+		}
+		f := all[0].Report(passed)
+		if all[0].Timing != test.timing || f.Trials.Harmful != test.harm || all[0].Confirmed != test.confirmed {
+			t.Errorf("%s: timing %v, harmful %v, confirmed in %d, want %+v", test.name, all[0].Timing, f.Trials.Harmful, all[0].Confirmed, test)
+		}
+	}
+}
+
 // TestSameBug tests which observed bugs are not reported beside confirmed ones.
 func TestSameBug(t *testing.T) {
 	at := func(op string, line int) report.Access {

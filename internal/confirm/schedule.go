@@ -64,7 +64,7 @@ words:
 				continue words
 			}
 		}
-		return c, fmt.Errorf("strategy %q: unknown parameter %s", text, name)
+		return c, fmt.Errorf("strategy %q: unknown parameter %q", text, name)
 	}
 	return c, nil
 }
@@ -126,11 +126,11 @@ func Restore(s *racefuzz.Schedule, folder string) (Source, *recorder.Schedule, e
 	for _, t := range s.Targets {
 		at := strings.LastIndexByte(t.Place, ':')
 		if at < 0 {
-			return source, nil, fmt.Errorf("target %s: no line", t.Place)
+			return source, nil, fmt.Errorf("target %q: no line", t.Place)
 		}
 		line, err := strconv.Atoi(t.Place[at+1:])
 		if err != nil {
-			return source, nil, fmt.Errorf("target %s: %w", t.Place, err)
+			return source, nil, fmt.Errorf("target %q: %w", t.Place, err)
 		}
 		file := filepath.FromSlash(t.Place[:at])
 		if !filepath.IsAbs(file) {
@@ -143,7 +143,7 @@ func Restore(s *racefuzz.Schedule, folder string) (Source, *recorder.Schedule, e
 			}
 		}
 		if target.Mode == 0 {
-			return source, nil, fmt.Errorf("target %s: unknown mode %q", t.Place, t.Mode)
+			return source, nil, fmt.Errorf("target %q: unknown mode %q", t.Place, t.Mode)
 		}
 		out.Targets = append(out.Targets, target)
 	}

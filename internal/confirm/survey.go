@@ -46,13 +46,13 @@ func (r *Resolver) resolve(f heisen.Finding, symbols *heisen.Symbols) report.Fin
 // blocked resolves where goroutines are blocked: where has the operation that each was about to do,
 // with its object if that is known. Goroutines of package testing that only wait for tests are left out,
 // if others are blocked.
-func (r *Resolver) blocked(where []heisen.Access, reasons []string, symbols *heisen.Symbols) []report.Blocked {
+func (r *Resolver) blocked(where []heisen.Access, reasons []string, waits []*report.Wait, symbols *heisen.Symbols) []report.Blocked {
 	all := make([]report.Blocked, len(where))
 	for i, a := range where {
 		at := r.resolve(heisen.Finding{Accesses: []heisen.Access{a}}, symbols).Accesses[0]
 		all[i] = report.Blocked{
 			Thread: a.Thread, Goroutine: at.Goroutine, Test: at.Test, Reason: reasons[i],
-			Stack: at.Stack, Locks: at.Locks,
+			Stack: at.Stack, Locks: at.Locks, Wait: waits[i],
 		}
 		if a.Object != 0 {
 			all[i].Object, all[i].Variable = at.Object, at.Variable

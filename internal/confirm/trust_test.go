@@ -1,6 +1,7 @@
 package confirm_test
 
 import (
+	"path"
 	"strings"
 	"testing"
 
@@ -44,4 +45,57 @@ func TestForeignSchedules(t *testing.T) {
 			t.Errorf("%+v: error %v", test, err)
 		}
 	}
+}
+
+// FuzzForeignSchedule: what a schedule asks for that is not refused is to build one package, or a file below
+// the folder, and to run it with arguments that write no files. Errors are one line.
+func FuzzForeignSchedule(f *testing.F) {
+	const head, tail = "heisen schedule 1\n", "strategy pct depth=3\nseed 7\nchoices 1\n  3:1\nend\n"
+	for _, lines := range []string{
+		"command run ./bank\nargs -fixed -test.cpuprofile=x\n",
+		"command run -toolexec=/tmp/x\n", "command run \"-o=x y\"\n", "command run a/../../main.go\n", "command run ../main.go\n",
+		"command test .\nargs -test.run X -test.cpuprofile=victim\n", "command test .\nargs - --test.v -test.gocoverdir=x\n",
+		"command test .\ntags -toolexec=x \"a b\"\npkgs \"\\n-o=x\"\n", "command build .\n",
+		"command test .\ntarget first read \"x\\ny\" f\n", "command test .\ntarget first write /etc/passwd:1 f\n",
+	} {
+		f.Add(head + lines + tail)
+	}
+	// Flags of test binaries that neither write files nor read any, from package testing.
+	harmless := map[string]bool{
+		"v": true, "short": true, "failfast": true, "fullpath": true, "run": true, "skip": true, "count": true, "parallel": true,
+		"shuffle": true, "paniconexit0": true, "timeout": true,
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var s racefuzz.Schedule
+		if err := s.UnmarshalText([]byte(text)); err != nil {
+			return
+		}
+		source, plan, err := confirm.Restore(&s, "/m")
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") {
+				t.Fatalf("an error of several lines: %q", err)
+			}
+			return
+		}
+		if source.Verb != "run" && source.Verb != "test" || len(source.Packages) != 1 || !source.Own || len(source.Flags) > 0 || source.Overlay != "" || plan == nil {
+			t.Fatalf("%+v", source)
+		}
+		name := source.Packages[0]
+		if name == "" || name[0] == '-' {
+			t.Fatalf("a flag for the go command: %q", name)
+		}
+		if clean := path.Clean(name); strings.HasSuffix(name, ".go") && (path.IsAbs(name) || clean == ".." || strings.HasPrefix(clean, "../")) {
+			t.Fatalf("a file elsewhere: %q", name)
+		}
+		if source.Verb == "run" {
+			return
+		}
+		for _, arg := range source.Args { // package flag takes one or two dashes
+			flag, is := strings.CutPrefix(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "test.")
+			name, _, _ := strings.Cut(flag, "=")
+			if is && arg[0] == '-' && !harmless[name] {
+				t.Fatalf("a flag of the test binary: %q", arg)
+			}
+		}
+	})
 }

@@ -165,7 +165,7 @@ func (s *sources) lines(name string) []string {
 		return lines
 	}
 	s.files[name] = nil
-	if !filepath.IsAbs(name) || filepath.Ext(name) != ".go" || s.inside && !s.contains(name) {
+	if !filepath.IsAbs(name) || filepath.Ext(name) != ".go" || s.inside && !s.root.Contains(name) {
 		return nil
 	}
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() > maxSource {
@@ -186,16 +186,6 @@ func (s *sources) lines(name string) []string {
 	}
 	s.files[name] = lines
 	return lines
-}
-
-// contains reports whether a file is in the repository, also if links lead to it.
-func (s *sources) contains(name string) bool {
-	real, err := filepath.EvalSymlinks(name)
-	if err != nil || filepath.Ext(real) != ".go" {
-		return false
-	}
-	_, ok := s.root.Rel(real)
-	return ok
 }
 
 // name returns how a file is called in the page.

@@ -41,8 +41,17 @@ var page = template.Must(template.New("page").Parse(pageText))
 // Write writes the page. tool is the name and the version of the command. The source files are read
 // where they are.
 func Write(w io.Writer, findings []report.Finding, tool string, root repository.Root) error {
+	return writeAll(w, findings, tool, sources{root: root, files: map[string][]string{}})
+}
+
+// WriteForeign is Write for findings that may come from anybody: only source files in the repository are
+// read.
+func WriteForeign(w io.Writer, findings []report.Finding, tool string, root repository.Root) error {
+	return writeAll(w, findings, tool, sources{root: root, inside: true, files: map[string][]string{}})
+}
+
+func writeAll(w io.Writer, findings []report.Finding, tool string, sources sources) error {
 	v := view{frame: frameOf(tool, themeScript+pageScript), Overview: overviewOf(findings)}
-	sources := sources{root: root, files: map[string][]string{}}
 	for n, i := range wording.InOrder(findings) {
 		f, err := findingOf(&findings[i], n, &sources)
 		if err != nil {

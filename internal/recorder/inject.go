@@ -158,4 +158,6 @@ var AddedAnnotations = []string{
 	"ClearStack()",
 	"TestLeaks() int",
 	"FailingInput(name string)",
+	"Runs(test unsafe.Pointer)",
+	"Stops(test unsafe.Pointer, skips bool)",
 }

@@ -130,11 +130,11 @@ func TestCountAfterEvents(t *testing.T) {
 func TestLeaks(t *testing.T) {
 	leaked := uint32(leaked)
 	rec := message(helloMessage(), msgPlaces, 0, 0x100, 1<<32|0x200)
-	rec = message(rec, msgStuck, leaked, slices.Concat([]uint64{1 << 30, varBase, 2, 9}, textWords("chan send"))...)
-	rec = message(rec, msgStuck, leaked, slices.Concat([]uint64{4, lockBase, 1, 6}, textWords("select"))...)
+	rec = message(rec, msgStuck, leaked, slices.Concat([]uint64{1 << 30, varBase, 2, 0, 0, 9, 0}, textWords("chan send"))...)
+	rec = message(rec, msgStuck, leaked, slices.Concat([]uint64{4, lockBase, 1, 0, 0, 6, 0}, textWords("select"))...)
 	rec = message(rec, msgCount, countLeaks)
 	rec = message(rec, msgCount, countRaces)
-	rec = message(rec, msgStuck, leaked, slices.Concat([]uint64{5, lockBase, 1, 6}, textWords("select"))...)
+	rec = message(rec, msgStuck, leaked, slices.Concat([]uint64{5, lockBase, 1, 0, 0, 6, 0}, textWords("select"))...)
 	rec = message(rec, msgCount, countLeaks)
 	rec = message(rec, msgCount, countLeaks)
 	for _, received := range []bool{true, false} {

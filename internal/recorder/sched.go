@@ -204,6 +204,17 @@ type Execution struct {
 	// Cond that is in the heap and that nothing can reach that may still run. Schedule.ToEnd
 	// requests them.
 	Leaked []Blocked
+	// Misuses are calls that package testing forbids, in order, up to 100.
+	Misuses []Misuse
+}
+
+// Misuse is a call of FailNow or SkipNow of a test by a goroutine that does not run the test. It ends the
+// goroutine, and not the test.
+type Misuse struct {
+	Skips   bool // the call is SkipNow
+	Thread  heisen.Thread
+	Site    heisen.Site // the innermost place in the program, in package testing
+	Context heisen.Context
 }
 
 // Replayable reports whether nothing from outside has decided what the program did: another run
@@ -283,6 +294,12 @@ type Blocked struct {
 	// Object is the object of its last synchronization, which is usually what it waits for; 0 if
 	// there is none, or several.
 	Object heisen.Object
+	// Channels are those for which it waits in a select statement, up to 8.
+	Channels []heisen.Object
+	// Step is the number of choices that were made when it ran last, and Clock the virtual time that had
+	// passed since the start of the program; 0 in other runs than those of a Schedule.
+	Step  uint64
+	Clock time.Duration
 	// Site is the innermost place in the program, and Context the calls that led there.
 	Site    heisen.Site
 	Context heisen.Context
@@ -358,6 +375,22 @@ func (s *Stream) addMeeting(words []uint64) error {
 	return nil
 }
 
+// addMisuse adds a call to Execution.Misuses.
+func (s *Stream) addMisuse(how uint32, words []uint64) error {
+	if how != misuseFails && how != misuseSkips || len(words) != 2 || words[0] >= unknownG {
+		return s.corrupt("misuse %d in %d words", how, len(words))
+	}
+	p, err := s.place(words[1])
+	if err != nil {
+		return err
+	}
+	s.execution.Misuses = append(s.execution.Misuses, Misuse{
+		Skips: how == misuseSkips, Thread: heisen.Thread(words[0]),
+		Site: p.site, Context: s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks}),
+	})
+	return nil
+}
+
 // maxReason bounds the length of Blocked.Reason.
 const maxReason = 64
 
@@ -377,10 +410,10 @@ func (s *Stream) addStuck(why uint32, words []uint64) error {
 		into = &s.execution.Stuck.Goroutines
 	}
 	for len(words) > 0 {
-		if len(words) < 4 || words[3] > maxReason || uint64(len(words)) < 4+(words[3]+7)/8 {
+		if len(words) < stuckWords || words[5] > maxReason || words[6] > stuckChannels || uint64(len(words)) < stuckWords+(words[5]+7)/8+words[6] {
 			return s.corrupt("%d words of a goroutine", len(words))
 		}
-		id, object, place, size := words[0], words[1], words[2], words[3]
+		id, object, place, size := words[0], words[1], words[2], words[5]
 		if id >= unknownG {
 			return s.corrupt("goroutine %d", id)
 		}
@@ -388,16 +421,21 @@ func (s *Stream) addStuck(why uint32, words []uint64) error {
 		if err != nil {
 			return err
 		}
-		n := 4 + (size+7)/8
+		n := stuckWords + (size+7)/8
 		var reason []byte
-		for _, w := range words[4:n] {
+		for _, w := range words[stuckWords:n] {
 			reason = binary.LittleEndian.AppendUint64(reason, w)
 		}
-		*into = append(*into, Blocked{
+		blocked := Blocked{
 			Thread: heisen.Thread(id), Reason: string(reason[:size]), Object: heisen.Object(object),
+			Step: words[3], Clock: time.Duration(words[4]),
 			Site: p.site, Context: s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks}),
-		})
-		words = words[n:]
+		}
+		for _, c := range words[n : n+words[6]] {
+			blocked.Channels = append(blocked.Channels, heisen.Object(c))
+		}
+		*into = append(*into, blocked)
+		words = words[n+words[6]:]
 	}
 	return nil
 }

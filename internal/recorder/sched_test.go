@@ -21,9 +21,11 @@ func executionMessages() []byte {
 	rec = message(rec, msgChoices, 0, 5, 3, 9, 1)
 	rec = message(rec, msgChoices, 0, 11, 2)
 	rec = message(rec, msgChoices, 0, 11, 3<<32|2, 15, 1<<32|4) // the first of them adds the case
+	rec = message(rec, msgMisuse, misuseSkips, 4, 1)
+	rec = message(rec, msgMisuse, misuseFails, 3, 2)
 	rec = message(rec, msgStuck, uint32(Deadlock), slices.Concat(
-		[]uint64{3, lockBase, 2, 15}, textWords("sync.Mutex.Lock"), []uint64{4, 0, 0, 0})...)
-	rec = message(rec, msgStuck, uint32(Deadlock), slices.Concat([]uint64{5, 8, 1, 8}, textWords("runnable"))...)
+		[]uint64{3, lockBase, 2, 12, 1500, 15, 0}, textWords("sync.Mutex.Lock"), []uint64{4, 0, 0, 0, 0, 0, 0})...)
+	rec = message(rec, msgStuck, uint32(Deadlock), slices.Concat([]uint64{5, 8, 1, 0, 0, 8, 2}, textWords("runnable"), []uint64{lockBase, varBase})...)
 	return message(rec, msgExecution, 0, 40, 0xabc, uint64(time.Hour), 1, 2, 0xdef, 6, 4, 3, 0x100, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0)
 }
 
@@ -54,9 +56,10 @@ func TestExecution(t *testing.T) {
 		Ended: true, Steps: 40, Hash: 0xabc, Order: 0xdef, Delays: 6, Yielded: 4, Virtual: time.Hour, Reached: true, Diverged: 2,
 		Choices:    []strategies.Choice{{Step: 5, ID: 3}, {Step: 9, ID: 1}, {Step: 11, ID: 2, Case: 3}, {Step: 15, ID: 4, Case: 1}},
 		Influences: []Influence{{Input, 3, first}, {Syscall, 1, 0}},
+		Misuses:    []Misuse{{true, 4, first, 0}, {false, 3, second, context}},
 		Stuck: &Stuck{Deadlock, []Blocked{
-			{Thread: 3, Reason: "sync.Mutex.Lock", Object: lockBase, Site: second, Context: context},
-			{Thread: 4}, {Thread: 5, Reason: "runnable", Object: 8, Site: first},
+			{Thread: 3, Reason: "sync.Mutex.Lock", Object: lockBase, Step: 12, Clock: 1500, Site: second, Context: context},
+			{Thread: 4}, {Thread: 5, Reason: "runnable", Object: 8, Channels: []heisen.Object{lockBase, varBase}, Site: first},
 		}},
 	}
 	if got := s.Execution(); !reflect.DeepEqual(got, want) {
@@ -100,10 +103,16 @@ func TestCorruptExecution(t *testing.T) {
 		{"stuck for no reason", message(known, msgStuck, 0), "stuck for reason 0"},
 		{"stuck for an unknown reason", message(known, msgStuck, 5), "stuck for reason 5"},
 		{"half a goroutine", message(known, msgStuck, 1, 1, 2, 1), "words of a goroutine"},
-		{"half a reason", message(known, msgStuck, 1, 1, 2, 1, 9, 0), "words of a goroutine"},
-		{"a long reason", message(known, msgStuck, 1, 1, 2, 1, 1<<63), "words of a goroutine"},
-		{"a place", message(known, msgStuck, 1, 1, 2, 3, 0), "unknown place 3"},
-		{"a goroutine", message(known, msgStuck, 1, 1<<40, 2, 1, 0), "goroutine 1099511627776"},
+		{"half a reason", message(known, msgStuck, 1, 1, 2, 1, 0, 0, 9, 0, 0), "words of a goroutine"},
+		{"a long reason", message(known, msgStuck, 1, 1, 2, 1, 0, 0, 1<<63, 0), "words of a goroutine"},
+		{"many channels", message(known, msgStuck, 1, 1, 2, 1, 0, 0, 0, 1<<63), "words of a goroutine"},
+		{"half the channels", message(known, msgStuck, 1, 1, 2, 1, 0, 0, 0, 2, 5), "words of a goroutine"},
+		{"a place", message(known, msgStuck, 1, 1, 2, 3, 0, 0, 0, 0), "unknown place 3"},
+		{"a goroutine", message(known, msgStuck, 1, 1<<40, 2, 1, 0, 0, 0, 0), "goroutine 1099511627776"},
+		{"a misuse", message(known, msgMisuse, 3, 1, 1), "misuse 3"},
+		{"half a misuse", message(known, msgMisuse, misuseFails, 1), "misuse 1 in 1 words"},
+		{"a misuse somewhere", message(known, msgMisuse, misuseFails, 1, 2), "unknown place 2"},
+		{"a misuse by nobody", message(known, msgMisuse, misuseFails, 1<<40, 1), "misuse 1 in 2 words"},
 		{"half a meeting", message(known, msgMeeting, 0, 0, 1, 2), "meeting in 3 words"},
 		{"a kind of meeting", message(known, msgMeeting, 0, 2, 1, accessID(1, heisen.Read, 1), 1, 1, accessID(2, heisen.Read, 1), 1, 1), "meeting"},
 		{"a meeting of ops", message(known, msgMeeting, 0, 0, 1, accessID(1, 99, 1), 1, 1, accessID(2, heisen.Read, 1), 1, 1), "operation 99"},

@@ -274,6 +274,8 @@ func (s *Stream) read() error {
 		return s.addStuck(m.id, m.words)
 	case msgMeeting:
 		return s.addMeeting(m.words)
+	case msgMisuse:
+		return s.addMisuse(m.id, m.words)
 	case msgBehaviors:
 		return s.addBehaviors(m.words)
 	case msgChoices:

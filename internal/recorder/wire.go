@@ -75,6 +75,10 @@ const (
 
 	msgSteps = 21
 
+	msgMisuse   = 22
+	misuseFails = 1
+	misuseSkips = 2
+
 	exploreEnabled = 1 << 60
 	exploreChosen  = 2 << 60
 	exploreUse     = 3 << 60
@@ -95,6 +99,9 @@ const (
 	unknownG = 1<<32 - 1
 
 	executionWords = 8
+
+	stuckWords    = 7
+	stuckChannels = 8
 
 	overlapWords = 8
 

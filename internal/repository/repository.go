@@ -56,6 +56,20 @@ func exists(name string) bool {
 	return err == nil
 }
 
+// Contains reports whether a Go file is in the repository, also if links lead to it. Relative names are
+// those of the working folder.
+func (r Root) Contains(file string) bool {
+	real, err := filepath.EvalSymlinks(file)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil || filepath.Ext(real) != ".go" {
+		return false
+	}
+	_, ok := r.Rel(real)
+	return ok
+}
+
 // Rel returns the name of a file relative to the root, with slashes, and whether the file is in the
 // repository. A name that is relative already is one of a program built with -trimpath or of a text
 // trace, and of those it is not known.

@@ -39,8 +39,9 @@ const DefaultMemory = 128 << 20
 // the first lookup starts.
 type Cache struct {
 	mu     sync.Mutex
-	store  store // nil until the first lookup
-	memory int64 // bytes
+	store  store                  // nil until the first lookup
+	memory int64                  // bytes
+	only   func(file string) bool // the files that are read; nil for all
 
 	// The package of the latest lookup. The store may drop or delay what is put into it; with
 	// this, the accesses of one finding never parse their package twice.
@@ -85,6 +86,14 @@ func excerptKey(f heisen.Frame, op heisen.Op, size uint64) string {
 // NewCache returns an empty cache that keeps about the given number of bytes, at least 1.
 // The latest package is kept even if it alone exceeds the bound.
 func NewCache(memory int64) *Cache { return &Cache{memory: max(memory, 1)} }
+
+// NewCacheOf is NewCache for files for which a function returns true: no others are opened. One goroutine
+// at a time calls it.
+func NewCacheOf(memory int64, only func(file string) bool) *Cache {
+	c := NewCache(memory)
+	c.only = only
+	return c
+}
 
 // Close gives up what is cached. Lookups after it work, uncached.
 func (c *Cache) Close() {
@@ -216,7 +225,7 @@ func (c *Cache) packageOf(file string) *pkg {
 
 // load reads a file and, unless it is stored, the rest of its package. It stores both.
 func (c *Cache) load(file string) *pkg {
-	text, err := readSource(file)
+	text, err := c.read(file)
 	if err != nil {
 		c.store.Set(file, entry{}, int64(len(file)))
 		return nil
@@ -228,7 +237,7 @@ func (c *Cache) load(file string) *pkg {
 	}
 	key, e := file, entry{pkg: newPackage()}
 	if e.pkg.parse(file, text).syntax != nil {
-		if e.pkg.addSiblings(dir, name, file) {
+		if e.pkg.addSiblings(c, dir, name, file) {
 			c.store.Set(file, entry{name: name}, int64(len(file)))
 			key, e.name = packageKey(dir, name), name
 		}
@@ -240,6 +249,14 @@ func (c *Cache) load(file string) *pkg {
 }
 
 var errNoSource = errors.New("no Go source file")
+
+// read reads a file that may be read.
+func (c *Cache) read(name string) ([]byte, error) {
+	if c.only != nil && !c.only(name) {
+		return nil, errNoSource
+	}
+	return readSource(name)
+}
 
 func readSource(name string) ([]byte, error) {
 	if !strings.HasSuffix(name, ".go") {
@@ -294,7 +311,7 @@ func (p *pkg) parse(name string, text []byte) *file {
 
 // addSiblings adds the other files of the package to one that was parsed. It adds nothing and
 // reports false if that one is not in the build of the package.
-func (p *pkg) addSiblings(dir, name, parsed string) bool {
+func (p *pkg) addSiblings(c *Cache, dir, name, parsed string) bool {
 	if ok, err := build.Default.MatchFile(filepath.Split(parsed)); err != nil || !ok {
 		return false
 	}
@@ -309,7 +326,7 @@ func (p *pkg) addSiblings(dir, name, parsed string) bool {
 		if ok, err := build.Default.MatchFile(filepath.Split(file)); err != nil || !ok {
 			continue
 		}
-		text, err := readSource(file)
+		text, err := c.read(file)
 		if err != nil || packageClause(text) != name {
 			continue
 		}

@@ -42,6 +42,8 @@ func KindTitle(kind heisen.Kind) string {
 		return "Locking discipline"
 	case heisen.Leak:
 		return "Goroutine leak"
+	case heisen.Misuse:
+		return "Misuse"
 	case heisen.Failure:
 		return "Failing execution"
 	case "":

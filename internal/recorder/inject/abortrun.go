@@ -58,15 +58,25 @@ func heisenReportWaiting(why uint32, concerns func(*g) bool) (waiting int) {
 			heisenSetGoid(h, gp.goid)
 			heisenSendAncestry(h.id)
 		}
-		if used+4+8 > uintptr(len(words)) {
+		if used+heisenStuckWords+heisenStuckChannels+8 > uintptr(len(words)) {
 			flush()
 		}
 		words[used], words[used+1], words[used+2] = uint64(h.id), heisenWaitObject(gp, h), heisenWaitPlace(gp, h)
-		text := (*[8 * 8]byte)(unsafe.Pointer(&words[used+4]))
+		words[used+3], words[used+4] = h.task.ranAt, uint64(h.task.ranClock)
+		text := (*[8 * 8]byte)(unsafe.Pointer(&words[used+heisenStuckWords]))
 		n := uintptr(copy(text[:], reason))
-		words[used+3] = uint64(n)
+		words[used+5] = uint64(n)
 		clear(text[n:])
-		used += 4 + alignUp(n, 8)/8
+		channels := &words[used+6]
+		*channels = 0
+		used += heisenStuckWords + alignUp(n, 8)/8
+		if gp.waitreason == waitReasonSelect && status != _Grunnable {
+			for sg := gp.waiting; sg != nil && *channels < heisenStuckChannels; sg = sg.waitlink {
+				words[used] = uint64(heisenChannelOf(sg))
+				used++
+				*channels++
+			}
+		}
 	})
 	flush()
 	return waiting

@@ -83,19 +83,23 @@ type heisenSchedG struct {
 	deepest uint32
 	// expects is the value that its compare-and-swap compares with.
 	expects       uint64
-	hooks         uint32 // since its last point
-	first         uint32 // the channel of its select statement that is tried first, from 1, without nil channels; 0 if not decided
-	decided       bool   // no random number decides in its select statement
-	wide          uint8  // width of the compare-and-swap in bytes, 0 if there is none
-	kind          uint8  // whose goroutine it is, once known
-	resumes       bool   // it continues without a choice
-	fromSyscall   bool   // it returns from a system call that took long
-	inRuntimeWait bool   // and the call was a wait, in the runtime, for something that is no goroutine
-	stranded      bool   // it may be waiting for ever; see leaks.go
-	leaked        bool   // it was reported to wait for ever
-	queued        uint32 // in how many queues it was found; see leaks.go
+	hooks         uint32  // since its last point
+	first         uint32  // the channel of its select statement that is tried first, from 1, without nil channels; 0 if not decided
+	decided       bool    // no random number decides in its select statement
+	wide          uint8   // width of the compare-and-swap in bytes, 0 if there is none
+	kind          uint8   // whose goroutine it is, once known
+	resumes       bool    // it continues without a choice
+	fromSyscall   bool    // it returns from a system call that took long
+	inRuntimeWait bool    // and the call was a wait, in the runtime, for something that is no goroutine
+	stranded      bool    // it may be waiting for ever; see leaks.go
+	leaked        bool    // it was reported to wait for ever
+	queued        uint32  // in how many queues it was found; see leaks.go
+	runs          uintptr // the test that it runs; see misuse.go
 	// waitsFor is the semaphore or condition variable for which it has waited last.
 	waitsFor uintptr
+	// ranAt is the number of choices when it was chosen last, and ranClock the clock.
+	ranAt    uint64
+	ranClock int64
 }
 
 const (
@@ -332,6 +336,7 @@ func (s *heisenScheduler) choose(pp *p) *g {
 		s.turn = 0
 	}
 	s.running, s.last = h.id, h
+	h.task.ranAt, h.task.ranClock = s.picker.Steps(), s.clock-heisenClockStart
 	s.afterChoice()
 	return gp
 }

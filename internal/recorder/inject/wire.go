@@ -75,7 +75,7 @@ const (
 	heisenMsgOverlapStats = 7 // before the last: statistics of heisenWantOverlaps; buffer: number of ends; payload: five kinds of losses, whether a location was reached, a bit for each end that was seen
 	// Of deterministic runs, see sched.go.
 	heisenMsgExecution = 8  // before the last: steps, hash of the choices, time passed, 1 if a target was reached, choices that could not be followed, hash of the order of operations, delays, and for each influence the count and the first one's text offset
-	heisenMsgStuck     = 9  // of other runs, too, if goroutines wait for ever; buffer: why; payload: for each goroutine its number, what it waits for, place, length of the reason and the reason, padded with zeros to words
+	heisenMsgStuck     = 9  // of other runs, too, if goroutines wait for ever; buffer: why; payload: for each goroutine its number, what it waits for, place, choices and ns of virtual time when it ran last, length of the reason, number of channels of its select statement, the reason, padded with zeros to words, and these channels
 	heisenMsgMeeting   = 10 // payload: kind, step, and for both sides goroutine, op and place (as for an overlap), address and size
 	heisenMsgChoices   = 11 // payload: step and goroutine of each
 
@@ -112,6 +112,11 @@ const (
 	heisenExploreEnd     = 4 << 60 // the reasons for doubt, and, shifted by 32, 1 if a task could continue
 	heisenExploreCase    = 5 << 60 // which of the ready cases a select statement takes, and, shifted by 32, their number, at least 2
 
+	heisenMsgMisuse = 22 // buffer: one of the next two; payload: goroutine and place
+
+	heisenMisuseFails = 1 // FailNow of a test is called by a goroutine that does not run the test
+	heisenMisuseSkips = 2 // SkipNow is
+
 	// The reasons why other executions may be possible than those that steps lead to.
 	heisenUnsureTime      = 1  // the program has read the clock or slept
 	heisenUnsureRandom    = 2  // it has drawn random numbers, for example to range over a map
@@ -127,6 +132,8 @@ const (
 	heisenUnknownG = 1<<32 - 1 // stands for a goroutine that is no longer known
 
 	heisenExecutionWords = 8
+	heisenStuckWords     = 7 // of a goroutine, without the reason and the channels
+	heisenStuckChannels  = 8 // at most
 	heisenOverlapWords   = 8
 	heisenOriginWords    = 3
 

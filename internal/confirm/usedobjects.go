@@ -1,0 +1,169 @@
+package confirm
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
+)
+
+// usedObjects tracks which threads have used the channels, wait groups and condition variables of an
+// execution, from its events. A report says of a goroutine that waits for ever who might have ended that.
+// It needs the states that recorder.Everything sends.
+type usedObjects struct {
+	symbols *heisen.Symbols
+	uses    map[heisen.Object]map[heisen.Thread]use // the latest one of each thread
+	ended   map[heisen.Thread]bool
+	events  uint64
+}
+
+// use is an operation on an object.
+type use struct {
+	thread heisen.Thread
+	site   heisen.Site
+	at     uint64 // number of the event
+}
+
+// Bounds on what is kept and told of an object.
+const (
+	maxUsersKept = 64
+	maxUsers     = 4
+)
+
+// channelSize is the size of the part of a channel that has the objects of its events: the counts of
+// sent and received elements, and what stands for the channel as a whole.
+const channelSize = 64
+
+func newUsedObjects(symbols *heisen.Symbols) *usedObjects {
+	return &usedObjects{symbols: symbols, uses: map[heisen.Object]map[heisen.Thread]use{}, ended: map[heisen.Thread]bool{}}
+}
+
+func (u *usedObjects) handle(r *heisen.Record) {
+	u.events++
+	switch r.Op {
+	case heisen.Send, heisen.Receive, heisen.Change:
+		if u.isWait(r.Site) {
+			return
+		}
+		of := u.uses[r.Object]
+		if of == nil {
+			of = map[heisen.Thread]use{}
+			u.uses[r.Object] = of
+		}
+		if _, known := of[r.Thread]; known || len(of) < maxUsersKept {
+			of[r.Thread] = use{r.Thread, r.Site, u.events}
+		}
+	case heisen.Begin:
+		delete(u.ended, r.Thread)
+	case heisen.End:
+		u.ended[r.Thread] = true
+	case heisen.Alloc:
+		u.forget(r.Object, r.Value)
+	}
+}
+
+// isWait reports whether a place is one at which a goroutine waits for a WaitGroup or Cond. That releases
+// nobody.
+func (u *usedObjects) isWait(site heisen.Site) bool {
+	for _, f := range u.symbols.Site(site).Frames {
+		if !strings.HasPrefix(f.Func, "sync.") {
+			return false
+		}
+		if strings.HasSuffix(f.Func, ").Wait") {
+			return true
+		}
+	}
+	return false
+}
+
+// forget forgets the objects in memory that was allocated anew.
+func (u *usedObjects) forget(start heisen.Object, size uint64) {
+	const apart = 4 // bytes between objects, at least
+	if size/apart > uint64(len(u.uses)) {
+		maps.DeleteFunc(u.uses, func(o heisen.Object, _ map[heisen.Thread]use) bool { return o >= start && uint64(o-start) < size })
+		return
+	}
+	for o := start &^ (apart - 1); o < start+heisen.Object(size); o += apart {
+		delete(u.uses, o)
+	}
+}
+
+// users returns the uses of the objects in memory of some size at each of several starts by other
+// threads, the latest of each thread, and the latest ones first.
+func (u *usedObjects) users(of heisen.Thread, size uint64, starts ...heisen.Object) (all []use) {
+	latest := map[heisen.Thread]use{}
+	for _, start := range starts {
+		for o := start; uint64(o-start) < size; o++ {
+			for thread, one := range u.uses[o] {
+				if thread != of && one.at > latest[thread].at {
+					latest[thread] = one
+				}
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Values(latest), func(a, b use) int { return cmp.Compare(b.at, a.at) })
+}
+
+// wait returns since when a goroutine waits, and who has used what it waits for. It is nil in executions
+// without a schedule.
+func (h *heldLocks) wait(g *recorder.Blocked, resolver *Resolver) *report.Wait {
+	if !h.scheduled {
+		return nil
+	}
+	w := &report.Wait{Step: g.Step, Virtual: g.Clock}
+	if h.used == nil {
+		return w
+	}
+	reason, _, _ := strings.Cut(g.Reason, " (")
+	var uses []use
+	holds := false
+	switch reason {
+	case "sync.Mutex.Lock", "sync.RWMutex.Lock", "sync.RWMutex.RLock":
+		uses, holds = h.holders(g, reason == "sync.RWMutex.RLock"), true
+	case "sync.WaitGroup.Wait", "sync.Cond.Wait":
+		uses = h.used.users(g.Thread, 1, g.Object)
+	case "chan send", "chan receive":
+		if g.Object == 0 {
+			return w
+		}
+		uses = h.used.users(g.Thread, channelSize, g.Object)
+	case "select":
+		uses = h.used.users(g.Thread, channelSize, g.Channels...)
+	default:
+		return w
+	}
+	if holds && len(uses) == 0 {
+		return w // a reader behind a writer that waits
+	}
+	w.Users = []report.User{}
+	for _, one := range uses[:min(len(uses), maxUsers)] {
+		at := resolver.resolve(heisen.Finding{Accesses: []heisen.Access{{Thread: one.thread, Object: g.Object, Site: one.site}}}, h.symbols).Accesses[0]
+		user := report.User{Thread: one.thread, Goroutine: at.Goroutine, Test: at.Test, Holds: holds, Ended: h.used.ended[one.thread]}
+		if len(h.symbols.Site(one.site).Frames) > 0 { // a goroutine that was woken in the operation has no place there
+			user.Site = at.Site
+			if !holds {
+				user.Source = at.Source
+			}
+		}
+		w.Users = append(w.Users, user)
+	}
+	return w
+}
+
+// holders returns the threads that hold the lock for which a goroutine waits, itself included, with the
+// places where they have acquired it. A reader waits for no readers.
+func (h *heldLocks) holders(g *recorder.Blocked, reads bool) (all []use) {
+	for thread, c := range h.locks {
+		for _, l := range h.symbols.Locks(h.symbols.Context(heisen.Cursor{Locks: c.Locks})) {
+			if l.Lock == g.Object && !(reads && l.Shared) {
+				all = append(all, use{thread: thread, site: l.Site})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b use) int { return cmp.Compare(a.thread, b.thread) })
+	return all
+}

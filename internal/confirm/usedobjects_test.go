@@ -1,0 +1,73 @@
+package confirm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+)
+
+// TestUsedObjects compares the uses of objects with those that a list of all events gives.
+func TestUsedObjects(t *testing.T) {
+	const threads, objects, size = 5, 40, 8
+	symbols := heisen.NewSymbols()
+	waits := symbols.AddSite(heisen.SiteInfo{Frames: []heisen.Frame{{Func: "sync.(*WaitGroup).Wait"}, {Func: "main.main"}}})
+	sites := []heisen.Site{waits,
+		symbols.AddSite(heisen.SiteInfo{Frames: []heisen.Frame{{Func: "sync.(*WaitGroup).Done"}, {Func: "main.(*T).Wait"}}}),
+		symbols.AddSite(heisen.SiteInfo{Frames: []heisen.Frame{{Func: "main.(*T).Wait"}}}),
+	}
+	ops := []heisen.Op{heisen.Send, heisen.Receive, heisen.Change, heisen.Observe, heisen.AtomicUpdate, heisen.Write}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		u := newUsedObjects(symbols)
+		var all []heisen.Record
+		ended := map[heisen.Thread]bool{}
+		for range rng.IntN(60) {
+			r := heisen.Record{
+				Op: ops[rng.IntN(len(ops))], Thread: heisen.Thread(rng.IntN(threads)), Site: sites[rng.IntN(len(sites))],
+				Object: heisen.Object(0x1000 + size*rng.IntN(objects)),
+			}
+			switch rng.IntN(12) {
+			case 0:
+				r.Op, r.Value = heisen.Alloc, uint64(size*rng.IntN(objects))
+			case 1:
+				r.Op = heisen.End
+				ended[r.Thread] = true
+			}
+			all = append(all, r)
+			u.handle(&r)
+		}
+		of, start, n := heisen.Thread(rng.IntN(threads)), heisen.Object(0x1000+size*rng.IntN(objects)), uint64(size*(1+rng.IntN(objects/2)))
+		other := start + 0x80 // of a second range
+		var want []string
+		seen := map[heisen.Thread]bool{of: true}
+		later := map[heisen.Object]bool{} // that were allocated anew since
+		for i := len(all) - 1; i >= 0; i-- {
+			r := &all[i]
+			if r.Op == heisen.Alloc {
+				for o := r.Object; o < r.Object+heisen.Object(r.Value); o++ {
+					later[o] = true
+				}
+			}
+			uses := r.Op == heisen.Send || r.Op == heisen.Receive || r.Op == heisen.Change
+			if uses && r.Site != waits && !seen[r.Thread] && !later[r.Object] && (r.Object >= start && r.Object < start+heisen.Object(n) || r.Object >= other && r.Object < other+heisen.Object(n)) {
+				seen[r.Thread] = true
+				want = append(want, fmt.Sprint(r.Thread, r.Site))
+			}
+		}
+		var got []string
+		for _, one := range u.users(of, n, start, other) {
+			got = append(got, fmt.Sprint(one.thread, one.site))
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%v\nusers of %#x, %d bytes, besides %d: %v, want %v", all, start, n, of, got, want)
+		}
+		for thread := range heisen.Thread(threads) {
+			if u.ended[thread] != ended[thread] {
+				t.Fatalf("%d has ended: %v", thread, u.ended[thread])
+			}
+		}
+	}
+}
