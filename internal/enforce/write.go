@@ -120,7 +120,7 @@ func (w *writer) apply() (map[string][]byte, error) {
 	return out, w.fail
 }
 
-// lockOf returns the expression for the lock of a variable.
+// lockOf returns the expression for the lock of a variable, or for the table of those of its objects.
 func (w *writer) lockOf(name string) string {
 	return fmt.Sprintf("&%s.V%d", lockName, slices.Index(w.plan.names, name))
 }
@@ -335,7 +335,7 @@ func (w *writer) operations(i int, s *step, names []string) (ops []string) {
 		if a.Hold >= 0 {
 			ops = append(ops, fmt.Sprintf("%s.Hold(%s, %s, %d)", held(a.name), w.lockOf(a.name), w.mode(a.Mode), a.Hold))
 		} else {
-			ops = append(ops, fmt.Sprintf("%s.Acquire(%s, %s, %d)", held(a.name), w.lockOf(a.name), w.mode(a.Mode), a.Node))
+			ops = append(ops, fmt.Sprintf("%s.Acquire(%s, %s, %d)", held(a.name), w.lockAt(a.name, s), w.mode(a.Mode), a.Node))
 		}
 	}
 	return ops
@@ -534,7 +534,11 @@ func (plan *Plan) variables() []byte {
 	var b strings.Builder
 	b.WriteString("package lock\n\n// The locks of variables.\nvar (\n")
 	for i, name := range plan.names {
-		fmt.Fprintf(&b, "\tV%d Lock // %s\n", i, name)
+		typ := "Lock"
+		if plan.objects[name] {
+			typ = "Table"
+		}
+		fmt.Fprintf(&b, "\tV%d %s // %s\n", i, typ, name)
 	}
 	b.WriteString(")\n")
 	b.WriteString(operandFunctions)
