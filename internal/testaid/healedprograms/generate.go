@@ -25,6 +25,9 @@ type generator struct {
 	budget    int  // accesses that may still be written in the goroutine or function
 	own       bool // the function has an object in s, with the number o
 	looping   bool
+
+	code   *[]node  // of the statements that are written
+	bodies [][]node // of the functions
 }
 
 // place is an access or a call in a program. The program notes the index of the place.
@@ -42,6 +45,7 @@ type program struct {
 	test, file string
 	text       string
 	places     []place
+	model      model
 }
 
 // generate returns the program with a seed.
@@ -76,8 +80,11 @@ func generate(seed uint64, plain bool) *program {
 	for range g.IntN(3) {
 		g.function()
 	}
-	g.test()
-	return &program{fmt.Sprintf("TestP%d", g.number), fmt.Sprintf("p%d_test.go", g.number), g.out.String(), g.places}
+	goroutines := g.test()
+	return &program{
+		fmt.Sprintf("TestP%d", g.number), fmt.Sprintf("p%d_test.go", g.number), g.out.String(), g.places,
+		model{goroutines, g.bodies, g.objects},
+	}
 }
 
 func (g *generator) write(format string, args ...any) {
@@ -106,16 +113,19 @@ func (g *generator) place(op, variable string) int {
 // function writes a function. It calls those before it.
 func (g *generator) function() {
 	g.write("")
-	g.own, g.budget = true, 1+g.IntN(2)
+	g.own, g.budget = true, 2+g.IntN(2)
+	var body []node
+	g.code = &body
 	g.block(fmt.Sprintf("func f%d_%d(c *note.Call, s *s%[1]d, o int, x int64) int64 {", g.number, g.functions), "}", func() {
-		g.statements(1 + g.IntN(2))
+		g.statements(1 + g.IntN(3))
 		g.write("return x")
 	})
 	g.functions++
+	g.bodies = append(g.bodies, body)
 }
 
-// test writes the test.
-func (g *generator) test() {
+// test writes the test, and returns what its goroutines do.
+func (g *generator) test() (all [][]node) {
 	g.write("")
 	g.own = false
 	g.block(fmt.Sprintf("func TestP%d(t *testing.T) {", g.number), "}", func() {
@@ -133,23 +143,25 @@ func (g *generator) test() {
 			g.write("ch := make(chan int64, 1)")
 		}
 		for i := range goroutines {
+			var body []node
+			g.code = &body
 			g.block("all.Go(func() {", "})", func() {
 				g.write("c, x := note.Begin(%d), int64(%d)", i, i+1)
 				g.write("_ = c")
-				g.budget = 6/goroutines - g.IntN(2)
-				g.statements(1 + g.IntN(2))
+				g.budget = 10/goroutines - g.IntN(2)
+				g.statements(1 + g.IntN(3))
 				switch {
 				case message && i == sender:
 					g.write("ch <- x")
-					g.statements(g.IntN(2))
+					g.did(node{kind: send})
 				case message && i == 1-sender:
 					g.write("x += <-ch")
-					g.statements(1 + g.IntN(2))
-				default:
-					g.statements(1 + g.IntN(2))
+					g.did(node{kind: receive})
 				}
+				g.statements(1 + g.IntN(3))
 				g.write("out[%d] = x", i)
 			})
+			all = append(all, body)
 		}
 		g.write("all.Wait()")
 		g.write("note.Print()")
@@ -158,6 +170,19 @@ func (g *generator) test() {
 		}
 		g.write(`fmt.Println("end:", %s, out)`, g.load(fmt.Sprintf("g%d", g.number)))
 	})
+	return all
+}
+
+// did adds to what the statements do.
+func (g *generator) did(n node) { *g.code = append(*g.code, n) }
+
+// inside returns what the statements do that write writes.
+func (g *generator) inside(write func()) (body []node) {
+	outer := g.code
+	g.code = &body
+	write()
+	g.code = outer
+	return body
 }
 
 func (g *generator) statements(n int) {
@@ -166,24 +191,30 @@ func (g *generator) statements(n int) {
 	}
 }
 
-// variable chooses a variable: how the source names it, the number of its object, and its name in a profile.
-func (g *generator) variable() (expr, object, name string) {
-	if g.IntN(4) == 0 {
-		name = fmt.Sprintf("g%d", g.number)
-		return name, "0", pkg + "." + name
-	}
-	field := []string{"a", "a", "b"}[g.IntN(3)]
-	expr, object = g.object()
-	return expr + "." + field, object, fmt.Sprintf("%s.s%d.%s", pkg, g.number, field)
+// choice is a variable as the source names it, the number of its object there, its name in a profile, and in the model.
+type choice struct {
+	expr, object, name string
+	at                 cell
 }
 
-// object chooses an object, and returns an expression for it and one for its number.
-func (g *generator) object() (expr, number string) {
-	if g.own {
-		return "s", "o"
+// variable chooses a variable.
+func (g *generator) variable() choice {
+	if g.IntN(4) == 0 {
+		name := fmt.Sprintf("g%d", g.number)
+		return choice{name, "0", pkg + "." + name, cell{}}
 	}
-	n := 1 + g.IntN(g.objects)
-	return fmt.Sprintf("s%d", n), fmt.Sprint(n)
+	field := []string{"a", "a", "b"}[g.IntN(3)]
+	expr, object, n := g.object()
+	return choice{expr + "." + field, object, fmt.Sprintf("%s.s%d.%s", pkg, g.number, field), cell{n, field}}
+}
+
+// object chooses an object, and returns an expression for it, one for its number, and the number.
+func (g *generator) object() (expr, number string, n int) {
+	if g.own {
+		return "s", "o", parameter
+	}
+	n = 1 + g.IntN(g.objects)
+	return fmt.Sprintf("s%d", n), fmt.Sprint(n), n
 }
 
 func (g *generator) load(expr string) string {
@@ -194,17 +225,17 @@ func (g *generator) load(expr string) string {
 }
 
 // read returns an expression that reads a variable, on the next line.
-func (g *generator) read(expr, object, name string) string {
-	return fmt.Sprintf("c.R(%d, %s, %s)", g.place("read", name), object, g.load(expr))
+func (g *generator) read(v choice) string {
+	return fmt.Sprintf("c.R(%d, %s, %s)", g.place("read", v.name), v.object, g.load(v.expr))
 }
 
 // store writes a statement that writes a variable.
-func (g *generator) store(expr, object, name, value string) {
-	n := g.place("write", name)
+func (g *generator) store(v choice, value string) {
+	n := g.place("write", v.name)
 	if g.plain {
-		g.write("%s = c.W(%d, %s, %s)", expr, n, object, value)
+		g.write("%s = c.W(%d, %s, %s)", v.expr, n, v.object, value)
 	} else {
-		g.write("c.W(%d, %s, atomic.SwapInt64(&%s, %s))", n, object, expr, value)
+		g.write("c.W(%d, %s, atomic.SwapInt64(&%s, %s))", n, v.object, v.expr, value)
 	}
 }
 
@@ -213,29 +244,37 @@ func (g *generator) statement() {
 	if g.budget <= 0 {
 		return
 	}
-	expr, object, name := g.variable()
+	v := g.variable()
 	switch g.IntN(13) {
 	case 0, 1:
 		g.budget--
-		g.write("x = 3*x + %s", g.read(expr, object, name))
+		g.write("x = 3*x + %s", g.read(v))
+		g.did(node{kind: see, at: v.at})
 	case 2, 3:
 		g.budget--
-		g.store(expr, object, name, fmt.Sprintf("x + %d", g.IntN(4)))
+		n := g.IntN(4)
+		g.store(v, fmt.Sprintf("x + %d", n))
+		g.did(node{kind: set, at: v.at, n: n})
 	case 4, 5:
 		g.budget -= 2
-		g.store(expr, object, name, g.read(expr, object, name)+fmt.Sprintf(" + %d", 1+g.IntN(3)))
+		n := 1 + g.IntN(3)
+		g.store(v, g.read(v)+fmt.Sprintf(" + %d", n))
+		g.did(node{kind: increase, at: v.at, n: n})
 	case 6, 7, 8:
 		g.budget--
-		test := fmt.Sprintf("if %s %s {", g.read(expr, object, name), []string{"== 0", "> 1", "> 3"}[g.IntN(3)])
+		n := node{kind: branch, at: v.at, n: g.IntN(3)}
+		test := fmt.Sprintf("if %s %s {", g.read(v), []string{"== 0", "> 1", "> 3"}[n.n])
 		if g.IntN(2) == 0 {
-			g.block(test, "}", func() { g.statements(1 + g.IntN(2)) })
+			g.block(test, "}", func() { n.body = g.inside(func() { g.statements(1 + g.IntN(2)) }) })
+			g.did(n)
 			break
 		}
-		g.block(test, "} else {", func() { g.statements(1) })
+		g.block(test, "} else {", func() { n.body = g.inside(func() { g.statements(1) }) })
 		g.depth++
-		g.statements(1)
+		n.otherwise = g.inside(func() { g.statements(1) })
 		g.depth--
 		g.write("}")
+		g.did(n)
 	case 9:
 		if g.looping {
 			g.statement()
@@ -243,16 +282,19 @@ func (g *generator) statement() {
 		}
 		g.looping = true
 		g.budget--
-		g.block("for range 2 {", "}", func() { g.statements(1 + g.IntN(2)) })
+		n := node{kind: loop}
+		g.block("for range 2 {", "}", func() { n.body = g.inside(func() { g.statements(1 + g.IntN(2)) }) })
+		g.did(n)
 		g.looping = false
 	case 10, 11:
-		lock := ""
+		lock, at := "", cell{}
 		switch {
 		case g.mutexes && len(g.held) == 0 && g.IntN(2) == 0:
-			s, _ := g.object()
-			lock = s + ".mu"
+			s, _, n := g.object()
+			lock, at = s+".mu", cell{n, "mu"}
 		case len(g.locks) > 0:
 			lock = g.locks[g.IntN(len(g.locks))]
+			at = cell{0, lock}
 		}
 		if lock == "" || len(g.held) > 1 || len(g.held) == 1 && (g.own || g.held[0] >= lock && g.IntN(3) > 0 || g.held[0] == lock) {
 			g.statement()
@@ -260,8 +302,10 @@ func (g *generator) statement() {
 		}
 		g.held = append(g.held, lock)
 		g.write("%s.Lock()", lock)
-		g.statements(1 + g.IntN(2))
+		g.did(node{kind: acquire, at: at})
+		g.statements(1 + g.IntN(3))
 		g.write("%s.Unlock()", lock)
+		g.did(node{kind: release, at: at})
 		g.held = g.held[:len(g.held)-1]
 	case 12:
 		if g.functions == 0 || len(g.held) > 0 {
@@ -269,7 +313,9 @@ func (g *generator) statement() {
 			break
 		}
 		g.budget -= 2
-		s, o := g.object()
-		g.write("x = f%d_%d(c.Call(%d), %s, %s, x)", g.number, g.IntN(g.functions), g.place("call", ""), s, o)
+		s, o, n := g.object()
+		f := g.IntN(g.functions)
+		g.write("x = f%d_%d(c.Call(%d), %s, %s, x)", g.number, f, g.place("call", ""), s, o)
+		g.did(node{kind: calling, at: cell{object: n}, n: f})
 	}
 }

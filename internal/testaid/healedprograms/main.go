@@ -72,14 +72,14 @@ type result struct {
 	violated [2]int // programs with an execution that contradicts a promise
 	stuck    [2]int // programs with a deadlock
 	outcomes [2]int
-	compared int // programs of which all outcomes of the original are known
+	compared int // programs of which the model has all outcomes
 	wrong    []string
 }
 
 func (r *result) String() string {
 	return fmt.Sprintf("%d programs, %d variables with locks, %d pairs, %d acquisitions for the order of locks, %d refusals\n"+
 		"without locks and with them: all executions of %v programs tried, %v executions, %v pairs in them, %v programs violate a pair, %v have a deadlock, %v outcomes\n"+
-		"%d programs compared with all outcomes of the original, %d wrong",
+		"%d programs compared with all outcomes of their models, %d wrong",
 		r.programs, r.locks, r.promised, r.held, r.refused, r.whole, r.made, r.pairs, r.violated, r.stuck, r.outcomes, r.compared, len(r.wrong))
 }
 
@@ -176,6 +176,7 @@ func (b *programs) check(ctx context.Context) (err error) {
 	if b.seen[original], err = b.explore(ctx, original, executable, confirmer); err != nil {
 		return err
 	}
+	defer b.compare()
 	if overlay == "" {
 		return nil
 	}
@@ -187,7 +188,6 @@ func (b *programs) check(ctx context.Context) (err error) {
 	if b.seen[enforced], err = b.explore(ctx, enforced, executable, confirmer); err != nil {
 		return err
 	}
-	b.compare()
 	return nil
 }
 
@@ -425,20 +425,30 @@ func (b *programs) fail(test, format string, args ...any) {
 	}
 }
 
-// compare compares what both variants of the programs have shown.
+// compare compares what both variants of the programs have shown with what their models may show. The original must show
+// nothing else either, or the model is wrong; and if all its executions were tried, it must show all of it.
 func (b *programs) compare() {
 	for _, test := range slices.Sorted(maps.Keys(b.of)) {
-		before, after := b.seen[original][test], b.seen[enforced][test]
-		if !before.whole {
+		texts, stuck, all := b.of[test].model.outcomes()
+		if !all {
 			continue
 		}
 		b.result.compared++
-		if after.stuck && !before.stuck {
-			b.fail(test, "a deadlock that the original does not have")
-		}
-		for outcome := range after.outcomes {
-			if !before.outcomes[outcome] {
-				b.fail(test, "an outcome that the original does not have:\n%s", outcome)
+		for way, seen := range b.seen {
+			of := seen[test]
+			if of == nil {
+				continue // no locks
+			}
+			if of.stuck && !stuck {
+				b.fail(test, "with locks=%v: a deadlock that the model does not have", way == enforced)
+			}
+			for outcome := range of.outcomes {
+				if !texts[outcome] {
+					b.fail(test, "with locks=%v: an outcome that the model does not have:\n%s", way == enforced, outcome)
+				}
+			}
+			if way == original && of.whole && (len(of.outcomes) != len(texts) || of.stuck != stuck) {
+				b.fail(test, "the model has %d outcomes and deadlocks=%v; the executions have %d and %v", len(texts), stuck, len(of.outcomes), of.stuck)
 			}
 		}
 	}
