@@ -54,7 +54,7 @@ func generate(seed uint64, plain bool) *program {
 	g.write("package random")
 	g.write("")
 	g.write("import (")
-	for _, path := range []string{"fmt", "sync", "sync/atomic", "testing", "", pkg + "/note"} {
+	for _, path := range []string{"sync", "sync/atomic", "testing", "", pkg + "/note"} {
 		if path == "" {
 			g.write("")
 		} else {
@@ -164,11 +164,18 @@ func (g *generator) test() (all [][]node) {
 			all = append(all, body)
 		}
 		g.write("all.Wait()")
-		g.write("note.Print()")
+		ends := ""
 		for i := range g.objects {
-			g.write(`fmt.Println("end:", %s, %s)`, g.load(fmt.Sprintf("s%d.a", i+1)), g.load(fmt.Sprintf("s%d.b", i+1)))
+			g.write("a%d := %s", i+1, g.load(fmt.Sprintf("s%d.a", i+1)))
+			g.write("b%d := %s", i+1, g.load(fmt.Sprintf("s%d.b", i+1)))
+			ends += fmt.Sprintf("a%d, b%[1]d, ", i+1)
 		}
-		g.write(`fmt.Println("end:", %s, out)`, g.load(fmt.Sprintf("g%d", g.number)))
+		g.write("g := %s", g.load(fmt.Sprintf("g%d", g.number)))
+		ends += "g"
+		for i := range goroutines {
+			ends += fmt.Sprintf(", out[%d]", i)
+		}
+		g.write("note.End(%s)", ends)
 	})
 	return all
 }

@@ -183,12 +183,12 @@ func (s *state) take(i int, of *step) bool {
 	return true
 }
 
-// text returns what the program prints at its end.
+// text returns the line that the program prints at its end.
 func (m *model) text(s *state) string {
-	var b strings.Builder
+	var values []int
 	for n := 1; n <= m.objects; n++ {
-		fmt.Fprintln(&b, "end:", s.memory[cell{n, "a"}], s.memory[cell{n, "b"}])
+		values = append(values, s.memory[cell{n, "a"}], s.memory[cell{n, "b"}])
 	}
-	fmt.Fprintln(&b, "end:", s.memory[cell{}], s.x)
-	return b.String()
+	values = append(append(values, s.memory[cell{}]), s.x...)
+	return "end: " + strings.Trim(fmt.Sprint(values), "[]") + "\n"
 }

@@ -5,7 +5,10 @@ package main
 const noteSource = `// Package note has the accesses of a program in their order.
 package note
 
-import "fmt"
+import (
+	"os"
+	"strconv"
+)
 
 // Call is a call of a function, or a goroutine.
 type Call struct {
@@ -47,15 +50,33 @@ func (c *Call) W(place, object int, v int64) int64 {
 	return v
 }
 
-// Print prints the accesses: goroutine, place, object, and then each call, from the outermost one, as its number and
-// the place at which it was made.
-func Print() {
+// End prints the accesses and values, at once. Each line has numbers: for an access the goroutine, the place, the object,
+// and then each call, from the outermost one, as its number and the place at which it was made.
+func End(values ...int64) {
+	var text []byte
+	add := func(n int) { text = strconv.AppendInt(append(text, ' '), int64(n), 10) }
 	for _, e := range events {
-		text := ""
-		for c := e.call; c != nil; c = c.outer {
-			text = fmt.Sprintf(" %d %d", c.id, c.at) + text
-		}
-		fmt.Printf("note: %d %d %d%s\n", e.call.goroutine, e.place, e.object, text)
+		text = append(text, "note:"...)
+		add(e.call.goroutine)
+		add(e.place)
+		add(e.object)
+		e.call.each(func(c *Call) {
+			add(c.id)
+			add(c.at)
+		})
+		text = append(text, '\n')
 	}
+	text = append(text, "end:"...)
+	for _, v := range values {
+		add(int(v))
+	}
+	os.Stdout.Write(append(text, '\n'))
+}
+
+func (c *Call) each(do func(*Call)) {
+	if c.outer != nil {
+		c.outer.each(do)
+	}
+	do(c)
 }
 `
