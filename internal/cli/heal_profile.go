@@ -151,7 +151,11 @@ func (inv *invocation) enforceProfile(file, folder string) (int, error) {
 		return Failed, err
 	}
 	for _, v := range plan.Variables {
-		fmt.Fprintf(inv.Err, "%s: %s: %s atomic\n", inv.tool.Name, v.Name, counted(v.Pairs, "pair"))
+		locks := ""
+		if v.Objects {
+			locks = ", with a lock for each object"
+		}
+		fmt.Fprintf(inv.Err, "%s: %s: %s atomic%s\n", inv.tool.Name, v.Name, counted(v.Pairs, "pair"), locks)
 	}
 	for _, r := range plan.Refused {
 		fmt.Fprintf(inv.Err, "%s: %v\n", inv.tool.Name, r)
