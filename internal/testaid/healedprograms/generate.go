@@ -66,7 +66,7 @@ func generate(seed uint64, plain bool) *program {
 	g.write("var _ = atomic.LoadInt64")
 	g.write("")
 	g.objects, g.mutexes = 1+g.IntN(2), g.IntN(4) == 0
-	for _, name := range []string{"k", "l"}[:g.IntN(3)] {
+	for _, name := range []string{"k", "l"}[:min(g.IntN(4), 2)] {
 		g.locks = append(g.locks, fmt.Sprintf("%s%d", name, g.number))
 	}
 	g.write("var g%d int64", g.number)
@@ -252,7 +252,7 @@ func (g *generator) statement() {
 		return
 	}
 	v := g.variable()
-	switch g.IntN(13) {
+	switch g.IntN(17) {
 	case 0, 1:
 		g.budget--
 		g.write("x = 3*x + %s", g.read(v))
@@ -294,26 +294,9 @@ func (g *generator) statement() {
 		g.did(n)
 		g.looping = false
 	case 10, 11:
-		lock, at := "", cell{}
-		switch {
-		case g.mutexes && len(g.held) == 0 && g.IntN(2) == 0:
-			s, _, n := g.object()
-			lock, at = s+".mu", cell{n, "mu"}
-		case len(g.locks) > 0:
-			lock = g.locks[g.IntN(len(g.locks))]
-			at = cell{0, lock}
-		}
-		if lock == "" || len(g.held) > 1 || len(g.held) == 1 && (g.own || g.held[0] >= lock && g.IntN(3) > 0 || g.held[0] == lock) {
+		if !g.critical() {
 			g.statement()
-			break
 		}
-		g.held = append(g.held, lock)
-		g.write("%s.Lock()", lock)
-		g.did(node{kind: acquire, at: at})
-		g.statements(1 + g.IntN(3))
-		g.write("%s.Unlock()", lock)
-		g.did(node{kind: release, at: at})
-		g.held = g.held[:len(g.held)-1]
 	case 12:
 		if g.functions == 0 || len(g.held) > 0 {
 			g.statement() // a function may acquire what is held
@@ -324,5 +307,40 @@ func (g *generator) statement() {
 		f := g.IntN(g.functions)
 		g.write("x = f%d_%d(c.Call(%d), %s, %s, x)", g.number, f, g.place("call", ""), s, o)
 		g.did(node{kind: calling, at: cell{object: n}, n: f})
+	default: // something between two accesses
+		g.budget -= 2
+		g.write("x = 3*x + %s", g.read(v))
+		g.did(node{kind: see, at: v.at})
+		if g.IntN(2) == 0 || !g.critical() {
+			g.statement()
+		}
+		n := g.IntN(4)
+		g.store(v, fmt.Sprintf("x + %d", n))
+		g.did(node{kind: set, at: v.at, n: n})
 	}
+}
+
+// critical writes a critical section. It returns false if no lock can be acquired.
+func (g *generator) critical() bool {
+	lock, at := "", cell{}
+	switch {
+	case g.mutexes && len(g.held) == 0 && g.IntN(2) == 0:
+		s, _, n := g.object()
+		lock, at = s+".mu", cell{n, "mu"}
+	case len(g.locks) > 0:
+		lock = g.locks[g.IntN(len(g.locks))]
+		at = cell{0, lock}
+	}
+	if lock == "" || len(g.held) > 1 || len(g.held) == 1 && (g.own || g.held[0] >= lock && g.IntN(3) > 0 || g.held[0] == lock) {
+		return false
+	}
+	g.held = append(g.held, lock)
+	g.write("%s.Lock()", lock)
+	g.did(node{kind: acquire, at: at})
+	g.budget++ // it is not to be empty
+	g.statements(1 + g.IntN(3))
+	g.write("%s.Unlock()", lock)
+	g.did(node{kind: release, at: at})
+	g.held = g.held[:len(g.held)-1]
+	return true
 }
