@@ -51,8 +51,11 @@ type Refusal struct {
 	Reason   string
 	// Function is set if the variable gets a lock, and only its pairs in this function are left out, or some of them.
 	Function string
+	// Tests is set if the variable gets a lock, and only its pairs in files of tests are left out.
+	Tests bool
 
 	some     bool // only some pairs
+	orders   bool // locks could be acquired in two orders
 	function int  // in which the reason is; -1 if it is in none
 }
 
@@ -65,6 +68,9 @@ func (r Refusal) String() string {
 			some = "some"
 		}
 		what = fmt.Sprintf("%s: %s pairs in %s are left out", r.Variable, some, r.Function)
+	}
+	if r.Tests {
+		what = fmt.Sprintf("%s: its pairs in tests are left out", r.Variable)
 	}
 	if r.File == "" {
 		return fmt.Sprintf("%s: %s", what, r.Reason)
@@ -120,7 +126,8 @@ func variableOf(profile *heal.Profile, name string) heal.ProfiledVariable {
 }
 
 // refuse notes refusals, one for each variable, and returns the requests that are left. If the function of a refusal has
-// pairs, these are left out, and the variable only if that does not help.
+// pairs, these are left out, and the variable only if that does not help; if orders of locks are the reason, so are the
+// pairs in tests.
 func (plan *Plan) refuse(requests []*request, refused []Refusal) []*request {
 	done := map[string]bool{}
 	of := func(r Refusal) *request {
@@ -138,6 +145,11 @@ func (plan *Plan) refuse(requests []*request, refused []Refusal) []*request {
 		done[r.Variable] = true
 		i := slices.IndexFunc(requests, func(q *request) bool { return q.name == r.Variable })
 		q := requests[i]
+		if r.orders && plan.p.withoutTests(q) {
+			r.Tests = true
+			plan.Refused = append(plan.Refused, r)
+			continue
+		}
 		if r.function >= 0 && len(q.pairs[r.function]) > 0 {
 			delete(q.pairs, r.function)
 			delete(q.calls, r.function)
@@ -152,6 +164,28 @@ func (plan *Plan) refuse(requests []*request, refused []Refusal) []*request {
 		requests = slices.Delete(requests, i, i+1)
 	}
 	return requests
+}
+
+// withoutTests removes the pairs of a variable in files of tests, if there are others. These hold locks across calls of
+// much of the module, one after the other, and other code that does so in another order is mostly in tests, too.
+func (p *Program) withoutTests(r *request) bool {
+	var tests []int
+	others := len(r.whole) > 0
+	for number := range r.pairs {
+		if strings.HasSuffix(p.units[number].file.name, "_test.go") {
+			tests = append(tests, number)
+		} else {
+			others = true
+		}
+	}
+	if len(tests) == 0 || !others {
+		return false
+	}
+	for _, number := range tests {
+		delete(r.pairs, number)
+		delete(r.calls, number)
+	}
+	return true
 }
 
 func (p *Program) refusal(variable string, at token.Pos, format string, args ...any) *Refusal {
@@ -192,7 +226,9 @@ func (plan *Plan) try(ctx context.Context, requests []*request) (refused []Refus
 		return nil, err
 	}
 	for _, name := range plan.result.Dropped {
-		refused = append(refused, *p.refusal(name, token.NoPos, "locks could be acquired in two orders, and no order can be reversed"))
+		r := p.refusal(name, token.NoPos, "locks could be acquired in two orders, and no order can be reversed")
+		r.orders = true
+		refused = append(refused, *r)
 	}
 	if len(refused) > 0 {
 		return refused, nil

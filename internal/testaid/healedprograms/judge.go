@@ -37,7 +37,9 @@ func claimsOf(file string, profile *heal.Profile, plan *enforce.Plan) claims {
 			continue
 		}
 		for _, pair := range v.Pairs {
-			left := slices.ContainsFunc(plan.Refused, func(r enforce.Refusal) bool { return r.Variable == v.Name && r.Function == pair.First.Func }) ||
+			left := slices.ContainsFunc(plan.Refused, func(r enforce.Refusal) bool {
+				return r.Variable == v.Name && (r.Tests || r.Function == pair.First.Func)
+			}) ||
 				slices.ContainsFunc(plan.Interruptions, func(i enforce.Interruption) bool { return i.Variable == v.Name && i.Function == pair.First.Func })
 			if left || pair.First.File != file || pair.Second.File != file {
 				continue
