@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -42,6 +43,7 @@ const pkg = "example.com/random"
 
 // program is a generated program.
 type program struct {
+	number     int
 	test, file string
 	text       string
 	places     []place
@@ -82,7 +84,7 @@ func generate(seed uint64, plain bool) *program {
 	}
 	goroutines := g.test()
 	return &program{
-		fmt.Sprintf("TestP%d", g.number), fmt.Sprintf("p%d_test.go", g.number), g.out.String(), g.places,
+		g.number, fmt.Sprintf("TestP%d", g.number), fmt.Sprintf("p%d_test.go", g.number), g.out.String(), g.places,
 		model{goroutines, g.bodies, g.objects},
 	}
 }
@@ -139,6 +141,7 @@ func (g *generator) test() (all [][]node) {
 		g.write("var all sync.WaitGroup")
 		g.write("var out [%d]int64", goroutines)
 		message, sender := g.IntN(4) == 0, g.IntN(2)
+		crossed := g.IntN(3) == 0
 		if message {
 			g.write("ch := make(chan int64, 1)")
 		}
@@ -149,7 +152,11 @@ func (g *generator) test() (all [][]node) {
 				g.write("c, x := note.Begin(%d), int64(%d)", i, i+1)
 				g.write("_ = c")
 				g.budget = 10/goroutines - g.IntN(2)
-				g.statements(1 + g.IntN(3))
+				if crossed {
+					g.cross(i)
+				} else {
+					g.statements(1 + g.IntN(3))
+				}
 				switch {
 				case message && i == sender:
 					g.write("ch <- x")
@@ -318,6 +325,42 @@ func (g *generator) statement() {
 		g.store(v, fmt.Sprintf("x + %d", n))
 		g.did(node{kind: set, at: v.at, n: n})
 	}
+}
+
+// cross writes statements by which two goroutines need two locks in two orders, if a pair of accesses is atomic: accesses
+// to a variable around some to another one, or around a critical section, and the other way around.
+func (g *generator) cross(goroutine int) {
+	fields := []string{"a", "b"}
+	if goroutine%2 == 1 {
+		slices.Reverse(fields)
+	}
+	of := func(i int) choice {
+		return choice{"s1." + fields[i], "1", fmt.Sprintf("%s.s%d.%s", pkg, g.number, fields[i]), cell{1, fields[i]}}
+	}
+	add := func(v choice) {
+		g.store(v, g.read(v)+" + 1")
+		g.did(node{kind: increase, at: v.at, n: 1})
+	}
+	lock := cell{0, fmt.Sprintf("k%d", g.number)}
+	if len(g.locks) > 0 && goroutine%2 == 1 {
+		g.write("%s.Lock()", lock.field)
+		g.did(node{kind: acquire, at: lock})
+		add(of(1))
+		g.write("%s.Unlock()", lock.field)
+		g.did(node{kind: release, at: lock})
+		return
+	}
+	g.write("x = 3*x + %s", g.read(of(0)))
+	g.did(node{kind: see, at: of(0).at})
+	if len(g.locks) > 0 {
+		g.write("%s.Lock()", lock.field)
+		g.did(node{kind: acquire, at: lock})
+		g.write("%s.Unlock()", lock.field)
+		g.did(node{kind: release, at: lock})
+	} else {
+		add(of(1))
+	}
+	add(of(0))
 }
 
 // critical writes a critical section. It returns false if no lock can be acquired.
