@@ -141,7 +141,8 @@ func (g *generator) test() (all [][]node) {
 		g.write("var all sync.WaitGroup")
 		g.write("var out [%d]int64", goroutines)
 		message, sender := g.IntN(4) == 0, g.IntN(2)
-		crossed := g.IntN(3) == 0
+		crossed := g.IntN(2) == 0
+		calls := g.objects == 2 && g.functions > 0 && g.IntN(2) == 0
 		if message {
 			g.write("ch := make(chan int64, 1)")
 		}
@@ -152,9 +153,12 @@ func (g *generator) test() (all [][]node) {
 				g.write("c, x := note.Begin(%d), int64(%d)", i, i+1)
 				g.write("_ = c")
 				g.budget = 10/goroutines - g.IntN(2)
-				if crossed {
+				switch {
+				case crossed && calls:
+					g.crossCalls(i)
+				case crossed:
 					g.cross(i)
-				} else {
+				default:
 					g.statements(1 + g.IntN(3))
 				}
 				switch {
@@ -361,6 +365,20 @@ func (g *generator) cross(goroutine int) {
 		add(of(1))
 	}
 	add(of(0))
+}
+
+// crossCalls writes statements by which two goroutines need the locks of two objects in two orders, if objects have a lock
+// each: accesses to one of them around a call with the other one.
+func (g *generator) crossCalls(goroutine int) {
+	one, other := 1+goroutine%2, 2-goroutine%2
+	v := choice{fmt.Sprintf("s%d.a", one), fmt.Sprint(one), fmt.Sprintf("%s.s%d.a", pkg, g.number), cell{one, "a"}}
+	g.write("x = 3*x + %s", g.read(v))
+	g.did(node{kind: see, at: v.at})
+	f := g.IntN(g.functions)
+	g.write("x = f%d_%d(c.Call(%d), s%d, %[4]d, x)", g.number, f, g.place("call", ""), other)
+	g.did(node{kind: calling, at: cell{object: other}, n: f})
+	g.store(v, "x + 1")
+	g.did(node{kind: set, at: v.at, n: 1})
 }
 
 // critical writes a critical section. It returns false if no lock can be acquired.

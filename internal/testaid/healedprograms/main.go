@@ -62,6 +62,7 @@ type settings struct {
 type result struct {
 	programs int
 	locks    int // variables that got one
+	objects  int // those of which each object got one
 	promised int // pairs that the plans promise to keep atomic
 	held     int // acquisitions that keep locks in order
 	refused  int // variables that got no lock, and functions whose pairs are left out
@@ -77,10 +78,10 @@ type result struct {
 }
 
 func (r *result) String() string {
-	return fmt.Sprintf("%d programs, %d variables with locks, %d pairs, %d acquisitions for the order of locks, %d refusals\n"+
+	return fmt.Sprintf("%d programs, %d variables with locks, %d of them with one for each object, %d pairs, %d acquisitions for the order of locks, %d refusals\n"+
 		"without locks and with them: all executions of %v programs tried, %v executions, %v pairs in them, %v programs violate a pair, %v have a deadlock, %v outcomes\n"+
 		"%d programs compared with all outcomes of their models, %d wrong",
-		r.programs, r.locks, r.promised, r.held, r.refused, r.whole, r.made, r.pairs, r.violated, r.stuck, r.outcomes, r.compared, len(r.wrong))
+		r.programs, r.locks, r.objects, r.promised, r.held, r.refused, r.whole, r.made, r.pairs, r.violated, r.stuck, r.outcomes, r.compared, len(r.wrong))
 }
 
 // The two variants of a program.
@@ -316,6 +317,9 @@ func (b *programs) place(ctx context.Context, folders [2]string) (overlay string
 	b.result.held += statistics.Held[1]
 	for _, v := range plan.Variables {
 		b.planned[v.Name] = true
+		if v.Objects {
+			b.result.objects++
+		}
 	}
 	for test, p := range b.of {
 		b.claims[test] = claimsOf(filepath.Join(folders[enforced], p.file), b.profile, plan)

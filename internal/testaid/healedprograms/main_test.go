@@ -25,6 +25,9 @@ func TestPrograms(t *testing.T) {
 		t.Error(w)
 	}
 	t.Log(r)
+	if r.compared < r.programs/2 || r.promised < r.programs || r.held == 0 || r.objects == 0 || r.violated[original] < r.programs/4 {
+		t.Error("these programs show little")
+	}
 }
 
 // TestReproducible: equal seeds give equal programs and different seeds different ones. With plain accesses, a program has
