@@ -71,9 +71,14 @@ func small(args ...string) [][]string { return [][]string{args} }
 // the same time, an access may be recorded some time before it happens, so that a log which is right looks interrupted.
 var agetTests = [][]string{{"-calm", "-every", "0", "-n", "1"}, {"-every", "0", "-n", "1"}}
 
-// mysqlTests are a test of renewals of the log, by one client after the other, and one of transactions at the same time, in
-// which the cache changes its size. With renewals at the same time, few runs pass.
-var mysqlTests = [][]string{{"-calm", "-renew", "10", "-n", "160"}, {"-renew", "0", "-resize", "20", "-n", "160", "-workers", "4"}}
+// mysqlTests are a test of renewals of the log, by one client after the other, one of transactions at the same time, in
+// which the cache changes its size, and one in which two clients renew the log once each while both work. With more
+// renewals at the same time, few runs pass. Without the last test nobody comes between a transaction and the next one of
+// the same client, so that the lock of the log is held from the one to the other.
+var mysqlTests = [][]string{
+	{"-calm", "-renew", "10", "-n", "160"}, {"-renew", "0", "-resize", "20", "-n", "160", "-workers", "4"},
+	{"-renew", "30", "-resize", "20", "-n", "64", "-workers", "2"},
+}
 
 // passing is how many passing runs of each kind are profiled, and tries how many runs there are at most.
 const (
