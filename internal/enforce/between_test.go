@@ -180,3 +180,36 @@ func lineOf(t *testing.T, p *Program, s *step) string {
 	w := &writer{p: p, texts: map[string][]byte{}}
 	return strings.Split(string(w.text(at.Filename)), "\n")[at.Line-1]
 }
+
+// TestArgument: an access to a variable and a call that accesses it, in one statement, are a pair in it.
+func TestArgument(t *testing.T) {
+	p := module(t, map[string]string{"main.go": `package main
+
+var x int
+
+func f(n int) int {
+	x += n
+	return n
+}
+
+func g() int {
+	return f(x) // a:
+}
+
+func main() { g() }
+`})
+	pl := plan(t, p, pairsOf(t, p, "main.go", "example.com/m.x", [][3]string{{"ar", "ac", "exclusive"}}))
+	if len(pl.Refused) > 0 || len(pl.Variables) != 1 || pl.Variables[0].Pairs != 1 {
+		t.Fatal(pl.Variables, pl.Refused)
+	}
+	files, err := pl.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range files {
+		if !strings.Contains(string(text), "heisenlock.Exclusive, 1); return f_heisenHeld(&heisenHeld0, x) // a:") {
+			t.Errorf("the lock is not held:\n%s", text)
+		}
+	}
+	goWith(t, pl, "vet", "./...")
+}

@@ -178,18 +178,23 @@ func (p *Program) addPair(r *request, u *unit, a, b *step, pair heal.ProfiledPai
 			}
 		}
 	}
-	if a == b && within(a, r.name, pair.First.Op, pair.Second.Op) {
-		if r.whole[u.number] == nil {
-			r.whole[u.number] = map[int]bool{}
+	if a == b {
+		inside, again := within(a, r.name, pair.First.Op, pair.Second.Op)
+		if inside {
+			if r.whole[u.number] == nil {
+				r.whole[u.number] = map[int]bool{}
+			}
+			r.whole[u.number][a.id] = r.whole[u.number][a.id] || pair.Mode == heal.Exclusive
 		}
-		r.whole[u.number][a.id] = r.whole[u.number][a.id] || pair.Mode == heal.Exclusive
-		return
+		if !again {
+			return
+		}
 	}
 	r.pairs[u.number] = append(r.pairs[u.number], heal.Pair{First: a.id, Second: b.id, Mode: pair.Mode})
 }
 
-// within reports whether two accesses of one step come one after the other in it, rather than in a loop.
-func within(s *step, variable string, first, second heisen.Op) bool {
+// within reports whether two accesses of one step may come one after the other in it, and whether they may do so in a loop.
+func within(s *step, variable string, first, second heisen.Op) (inside, again bool) {
 	count := map[bool]int{}
 	for _, a := range s.accesses {
 		if a.variable == variable && !a.made {
@@ -198,11 +203,15 @@ func within(s *step, variable string, first, second heisen.Op) bool {
 	}
 	switch {
 	case first == heisen.Read && second == heisen.Write:
-		return true
+		return true, false
 	case first == heisen.Write && second == heisen.Read:
-		return count[true] > 1 || count[false] > 1
+		inside = count[true] > 1 || count[false] > 1
 	case first == second && (first == heisen.Read || first == heisen.Write):
-		return count[first == heisen.Write] > 1
+		inside = count[first == heisen.Write] > 1
+	case first == second: // calls
+		inside = len(s.calls) > 1
+	default: // an access and a call, such as of a function and its argument
+		return true, true
 	}
-	return len(s.calls) > 1
+	return inside, !inside
 }

@@ -316,7 +316,12 @@ func (g *generator) statement() {
 		g.budget -= 2
 		s, o, n := g.object()
 		f := g.IntN(g.functions)
-		g.write("x = f%d_%d(c.Call(%d), %s, %s, x)", g.number, f, g.place("call", ""), s, o)
+		argument := "x"
+		if g.IntN(2) == 0 {
+			argument = g.read(v)
+			g.did(node{kind: fetch, at: v.at})
+		}
+		g.write("x = f%d_%d(c.Call(%d), %s, %s, %s)", g.number, f, g.place("call", ""), s, o, argument)
 		g.did(node{kind: calling, at: cell{object: n}, n: f})
 	default: // something between two accesses
 		g.budget -= 2

@@ -35,6 +35,7 @@ type kind uint8
 
 const (
 	see      kind = iota // x = 3*x + at
+	fetch                // x = at
 	set                  // at = x + n
 	increase             // at = at + n
 	branch               // if at meets the condition n
@@ -148,6 +149,8 @@ func (s *state) take(i int, of *step) bool {
 	switch of.kind {
 	case see:
 		s.x[i] = 3*s.x[i] + s.memory[of.at]
+	case fetch:
+		s.x[i] = s.memory[of.at]
 	case set:
 		s.memory[of.at] = s.x[i] + of.n
 	case increase:
