@@ -5,8 +5,10 @@
 //	go run ./bench/focus [-count n] [-only list] [-eraser=false]
 //
 // It must run in the folder of the module. For each program it makes a plan by heisen infer. Then it runs the
-// program, built in four ways, n times in turn, and takes medians of the processor time: plain, with go
-// build -race, with heisen build, and with heisen build -focus. The last two have the same detector inside.
+// program, built in six ways, n times in turn, and takes medians of the processor time: plain, with go
+// build -race, with heisen build, and with heisen build -focus, where the plan is used for variables alone, for
+// functions alone, and for both.
+//
 // With -eraser it also runs a smaller problem with the detector eraser, which works outside of the program,
 // without and with the plan.
 //
@@ -52,6 +54,8 @@ const (
 	plain = iota
 	race
 	full
+	fields
+	methods
 	focused
 	eraser
 	focusedEraser
@@ -128,42 +132,56 @@ func compare(count int, only string, withEraser bool) error {
 
 func (r *row) pkg() string { return "./bench/focus/programs/" + r.name }
 
-func (r *row) planFile() string { return filepath.Join(r.dir, "plan") }
+// planFile returns the name of the plan for a way.
+func (r *row) planFile(way int) string { return filepath.Join(r.dir, fmt.Sprintf("%d.plan", way)) }
 
 func (r *row) exe(way int) string { return filepath.Join(r.dir, fmt.Sprint(way)) }
 
-// build makes the plan and the programs.
+// build makes the plans and the programs.
 func (r *row) build(heisen string) error {
 	if err := os.Mkdir(r.dir, 0o777); err != nil {
 		return err
 	}
+	if _, err := run(heisen, "infer", "-plan", r.planFile(focused), r.pkg()); err != nil {
+		return err
+	}
+	var err error
+	if r.plan, err = readPlan(r.planFile(focused)); err != nil {
+		return err
+	}
+	importPath, err := module()
+	if err != nil {
+		return err
+	}
+	ofMethods, err := methodsOnly(r.plan, ".", importPath)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(writePlan(r.planFile(fields), fieldsOnly(r.plan)), writePlan(r.planFile(methods), ofMethods)); err != nil {
+		return err
+	}
 	for _, command := range [][]string{
-		{heisen, "infer", "-plan", r.planFile(), r.pkg()},
 		{"go", "build", "-o", r.exe(plain), r.pkg()},
 		{"go", "build", "-race", "-o", r.exe(race), r.pkg()},
 		{heisen, "build", "-o", r.exe(full), r.pkg()},
-		{heisen, "build", "-o", r.exe(focused), "-focus", r.planFile(), r.pkg()},
+		{heisen, "build", "-o", r.exe(fields), "-focus", r.planFile(fields), r.pkg()},
+		{heisen, "build", "-o", r.exe(methods), "-focus", r.planFile(methods), r.pkg()},
+		{heisen, "build", "-o", r.exe(focused), "-focus", r.planFile(focused), r.pkg()},
 	} {
 		if _, err := run(command...); err != nil {
 			return err
 		}
 	}
-	file, err := os.Open(r.planFile())
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	r.plan, err = focus.DecodePlan(file)
-	return err
+	return nil
 }
 
 // measure runs the program once in each way.
 func (r *row) measure(heisen string, withEraser bool) error {
-	commands := [][]string{{r.exe(plain)}, {r.exe(race)}, {r.exe(full)}, {r.exe(focused)}}
+	commands := [][]string{{r.exe(plain)}, {r.exe(race)}, {r.exe(full)}, {r.exe(fields)}, {r.exe(methods)}, {r.exe(focused)}}
 	if withEraser {
 		commands = append(commands,
 			[]string{heisen, "run", "-detect", "eraser", r.pkg(), "-n", r.small},
-			[]string{heisen, "run", "-detect", "eraser", "-focus", r.planFile(), r.pkg(), "-n", r.small})
+			[]string{heisen, "run", "-detect", "eraser", "-focus", r.planFile(focused), r.pkg(), "-n", r.small})
 	}
 	for way, command := range commands {
 		seconds, err := run(command...)
@@ -194,23 +212,18 @@ func run(command ...string) (seconds float64, err error) {
 
 func (r *row) median(way int) float64 { return median(r.seconds[way]) }
 
-// safety counts the variables of the plan.
-func (r *row) safety() (unsafe, all int) {
-	for _, p := range r.plan.Variables {
-		all++
-		if p.Unsafe {
-			unsafe++
-		}
-	}
-	return unsafe, all
+// overhead returns the overhead of a way of checking, and the part of full checking's overhead that it does not have.
+func (r *row) overhead(way int) (overhead, removed float64) {
+	base := r.median(plain)
+	return r.median(way)/base - 1, (r.median(full) - r.median(way)) / (r.median(full) - base)
 }
 
 func print(w io.Writer, rows []*row, withEraser bool) error {
 	if err := markdown.Conditions(w, "./bench/focus"); err != nil {
 		return err
 	}
-	fmt.Fprint(w, "Processor time, in seconds for the plain program and for Eraser, and as multiples of the plain program for the others. Overhead is that of focused checking; removed is the part of full checking's overhead that focused checking does not have.\n\n")
-	columns := []string{"program", "plain", "-race", "full", "focused", "overhead", "removed", "focused / -race", "race-unsafe variables"}
+	fmt.Fprint(w, "Processor time, in seconds for the plain program and for Eraser, and as multiples of the plain program for the others. Plans are used for variables alone (fields), for functions alone (methods), and for both, as heisen does. Removed is the part of full checking's overhead that focused checking does not have.\n\n")
+	columns := []string{"program", "plain", "-race", "full", "fields: overhead", "removed", "methods: overhead", "removed", "both: overhead", "removed", "both / -race", "race-unsafe variables", "untyped functions"}
 	if withEraser {
 		columns = append(columns, "Eraser full", "Eraser focused", "Eraser removed")
 	}
@@ -218,13 +231,18 @@ func print(w io.Writer, rows []*row, withEraser bool) error {
 	var overheads, removals, ratios, erased []float64
 	for _, r := range rows {
 		base := r.median(plain)
-		overhead := r.median(focused)/base - 1
-		removed := (r.median(full) - r.median(focused)) / (r.median(full) - base)
 		ratio := r.median(focused) / r.median(race)
-		overheads, removals, ratios = append(overheads, overhead), append(removals, removed), append(ratios, math.Log(ratio))
-		unsafe, all := r.safety()
-		cells := []any{r.name, base, r.median(race) / base, r.median(full) / base, r.median(focused) / base,
-			percent(overhead), percent(removed), ratio, fmt.Sprintf("%d/%d", unsafe, all)}
+		cells := []any{r.name, base, r.median(race) / base, r.median(full) / base}
+		for _, way := range []int{fields, methods, focused} {
+			overhead, removed := r.overhead(way)
+			cells = append(cells, percent(overhead), percent(removed))
+			if way == focused {
+				overheads, removals, ratios = append(overheads, overhead), append(removals, removed), append(ratios, math.Log(ratio))
+			}
+		}
+		few, variables := unsafe(r.plan)
+		not, functions := untyped(r.plan)
+		cells = append(cells, ratio, fmt.Sprintf("%d/%d", few, variables), fmt.Sprintf("%d/%d", not, functions))
 		if withEraser {
 			gone := (r.median(eraser) - r.median(focusedEraser)) / r.median(eraser)
 			erased = append(erased, gone)
@@ -235,7 +253,7 @@ func print(w io.Writer, rows []*row, withEraser bool) error {
 	if err := table.Print(w); err != nil {
 		return err
 	}
-	summary := fmt.Sprintf("Median overhead %s, median removed %s, geometric mean of focused / -race %.2f", percent(median(overheads)), percent(median(removals)), math.Exp(mean(ratios)))
+	summary := fmt.Sprintf("Of both: median overhead %s, median removed %s, geometric mean of both / -race %.2f", percent(median(overheads)), percent(median(removals)), math.Exp(mean(ratios)))
 	if withEraser {
 		summary += ", median removed from Eraser " + percent(median(erased))
 	}

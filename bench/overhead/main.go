@@ -15,6 +15,8 @@
 //   - race: go test -race
 //   - record: heisen without detectors, that is the recorder, the transport and the merge
 //   - fasttrack: what heisen test does by default
+//   - focused: the same with -focus, under a plan that heisen infer makes of the module; what the module depends
+//     on, and the standard library, are checked fully
 //   - atomrace: without noise; the program detects overlaps itself and sends only those
 //   - all: every detector that heisen test can run, except the exhaustive happens-before detector
 //

@@ -58,6 +58,12 @@ func (r *runner) build(ctx context.Context, b benchmark, configurations []config
 				return err
 			}
 			cmd = builder.Command(ctx, "test", args...)
+		case "focused":
+			heisen, plan, err := r.plan(ctx, b)
+			if err != nil {
+				return err
+			}
+			cmd = exec.CommandContext(ctx, heisen, append([]string{"test", "-focus", plan}, args...)...)
 		}
 		cmd.Dir = dir
 		if _, err := output1(cmd); err != nil {
@@ -65,6 +71,24 @@ func (r *runner) build(ctx context.Context, b benchmark, configurations []config
 		}
 	}
 	return nil
+}
+
+// plan returns the heisen command and a plan for a module. It makes what does not exist yet.
+func (r *runner) plan(ctx context.Context, b benchmark) (heisen, plan string, err error) {
+	heisen, plan = filepath.Join(r.dir, "heisen"), r.source(b)+".plan"
+	if _, err := os.Stat(heisen); err != nil {
+		if _, err := output1(exec.CommandContext(ctx, "go", "build", "-o", heisen, "github.com/heisen-go/heisen/cmd/heisen")); err != nil {
+			return "", "", fmt.Errorf("building heisen: %w", err)
+		}
+	}
+	if _, err := os.Stat(plan); err != nil {
+		cmd := exec.CommandContext(ctx, heisen, "infer", "-plan", plan, "./...")
+		cmd.Dir, cmd.Env = r.source(b), append(cmd.Environ(), "GOFLAGS=-mod=mod")
+		if _, err := output1(cmd); err != nil {
+			return "", "", fmt.Errorf("making a plan: %w", err)
+		}
+	}
+	return heisen, plan, nil
 }
 
 // fetch copies the module from the module cache to a folder where the go command can complete

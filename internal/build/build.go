@@ -23,6 +23,7 @@ type Builder struct {
 	gcflags   []compiled // in the order of the go command
 	listFlags []string   // of go list
 	toolexec  string     // of the go command; empty if none
+	linker    string     // flags of the linker
 }
 
 // compiled says with which flags the packages that match a pattern are compiled.
@@ -269,7 +270,53 @@ func (b *Builder) Command(ctx context.Context, verb string, args ...string) *exe
 		tags, _ = cutTags(strings.Fields(b.Toolchain.Flags))
 	}
 	all := append([]string{verb}, b.flags(append([]string{"race"}, tags...))...)
-	return b.Toolchain.command(ctx, "", append(all, args...)...)
+	return b.Toolchain.command(ctx, "", append(all, b.linked(args)...)...)
+}
+
+// AddLinkerFlags adds flags of the linker to those of the user. They are separated by spaces.
+func (b *Builder) AddLinkerFlags(flags string) { b.linker = join(b.linker, flags) }
+
+// stackAsRace makes the linker accept functions that do not grow their stack as with go build -race. The runtime
+// has the room, because of the tag race.
+const stackAsRace = "-race"
+
+// linked returns the arguments of a go command with the flags of the linker, and stackAsRace, added to each
+// -ldflags, those in GOFLAGS included: of several that match a package, the go command takes the last one.
+func (b *Builder) linked(args []string) (all []string) {
+	add := func(given string) { all = append(all, "-ldflags="+join(join(given, b.linker), stackAsRace)) }
+	add("")
+	words, _ := Words(b.Toolchain.Flags) // the go command reports what is wrong
+	for _, word := range words {
+		if value, ok := ldflags(word); ok {
+			add(value)
+		}
+	}
+	for i := 0; i < len(args); i++ {
+		if args[i] == "-args" || args[i] == "--args" {
+			return append(all, args[i:]...)
+		}
+		value, ok := ldflags(args[i])
+		switch {
+		case ok:
+			add(value)
+		case args[i] == "-ldflags" || args[i] == "--ldflags":
+			if i++; i < len(args) {
+				add(args[i])
+			}
+		default:
+			all = append(all, args[i])
+		}
+	}
+	return all
+}
+
+// ldflags returns the value of the flag -ldflags, if a word is that.
+func ldflags(word string) (value string, ok bool) {
+	word, ok = strings.CutPrefix(word, "-")
+	if !ok {
+		return "", false
+	}
+	return strings.CutPrefix(strings.TrimPrefix(word, "-"), "ldflags=")
 }
 
 // cutTags removes the -tags flag from the arguments of a go command. As for the go command itself,

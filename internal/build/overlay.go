@@ -73,6 +73,9 @@ func newOverlay(t *Toolchain) (overlay, error) {
 	if o["internal/race/race.go"], err = raceAnnotations(norace); err != nil {
 		return nil, err
 	}
+	if err := o.emptyRace(src); err != nil {
+		return nil, err
+	}
 	o["testing/heisen.go"] = []byte(testingTask)
 	o["sync/heisen.go"] = []byte(onceMessages)
 	o["syscall/heisen_child.go"] = []byte(syscallChild)
@@ -369,6 +372,8 @@ func raceAnnotations(norace []byte) ([]byte, error) {
 			}
 		}
 	}
+	// The linker wants to have this package if it is called as for the race detector. See emptyRace.
+	s.insert(s.file.Name.End(), "\n\nimport _ \"runtime/race\"\n")
 	var b strings.Builder
 	for _, f := range recorder.AddedAnnotations {
 		name, _, _ := strings.Cut(f, "(")
@@ -376,6 +381,22 @@ func raceAnnotations(norace []byte) ([]byte, error) {
 	}
 	s.insert(s.file.FileEnd, b.String())
 	return s.result()
+}
+
+// emptyRace removes everything from package runtime/race, which has the race detector, except for its comment.
+func (o overlay) emptyRace(src string) error {
+	const pkg = "runtime/race"
+	entries, err := os.ReadDir(filepath.Join(src, filepath.FromSlash(pkg)))
+	if err != nil {
+		return fmt.Errorf("%w GOROOT: %w", ErrUnsupported, err)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if kind := filepath.Ext(name); kind == ".syso" || kind == ".go" && name != "doc.go" && !strings.HasSuffix(name, "_test.go") {
+			o[pkg+"/"+name] = nil
+		}
+	}
+	return nil
 }
 
 // architectures returns the architectures of Platforms.

@@ -73,14 +73,14 @@ func (inv *invocation) goBuild(keep *atomraceFlags) (int, error) {
 	if err != nil {
 		return Failed, err
 	}
-	ldflags, replaced := []string(nil), handled
 	if keep.heal != "" {
-		if ldflags, err = keep.healingFlags(ctx, inv, b); err != nil {
+		flag, err := keep.healingFlag(ctx, inv, b)
+		if err != nil {
 			return Failed, err
 		}
-		replaced = append(slices.Clone(handled), "ldflags")
+		b.AddLinkerFlags(flag)
 	}
-	args := slices.Concat(inv.line.tagFlags(), texts(inv.line.goFlags(replaced...)), ldflags, inv.line.packages())
+	args := slices.Concat(inv.line.tagFlags(), texts(inv.line.goFlags(handled...)), inv.line.packages())
 	cmd := b.Command(ctx, "build", args...)
 	var printed bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &printed, &printed

@@ -13,12 +13,12 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// healingFlags returns the flags of go build that build into a program what it keeps apart. ctx and b are those of the
+// healingFlag returns the flag of the linker that builds into a program what it keeps apart. ctx and b are those of the
 // build.
-func (o *atomraceFlags) healingFlags(ctx context.Context, inv *invocation, b *build.Builder) ([]string, error) {
+func (o *atomraceFlags) healingFlag(ctx context.Context, inv *invocation, b *build.Builder) (string, error) {
 	packages, err := b.ProgramPackages(ctx, "", inv.line.packages()...)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	source := infer.Source{Tags: inv.line.tags()}
 	for _, p := range packages {
@@ -28,19 +28,15 @@ func (o *atomraceFlags) healingFlags(ctx context.Context, inv *invocation, b *bu
 	}
 	places, sections, err := o.builtIn(inv, source)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	if err := checkRecorded(ctx, inv, b, packages, places); err != nil {
-		return nil, err
+		return "", err
 	}
 	if trims(inv, b) {
 		places, sections = trimmed(packages, places, sections)
 	}
-	flag, err := (&recorder.Live{Sections: sections, Heal: places}).LinkerFlags()
-	if err != nil {
-		return nil, err
-	}
-	return linkerFlags(flag, append(valuesInGOFLAGS(b.Toolchain.Flags, "ldflags"), inv.line.values("ldflags")...)), nil
+	return (&recorder.Live{Sections: sections, Heal: places}).LinkerFlags()
 }
 
 // builtIn returns the places to heal in a program, and the sections there.
@@ -113,16 +109,4 @@ func trimmed(packages []build.ProgramPackage, places []section.Location, section
 		}
 	}
 	return places, sections
-}
-
-// linkerFlags returns values of -ldflags that add a flag to the given ones. The go command takes the last one that
-// matches a package.
-func linkerFlags(flag string, given []string) (flags []string) {
-	for _, value := range append([]string{""}, given...) {
-		if value != "" {
-			value += " "
-		}
-		flags = append(flags, "-ldflags="+value+flag)
-	}
-	return flags
 }

@@ -112,20 +112,28 @@ type lining struct {
 	a             *analysis
 	units         map[*token.File]*units
 	reads, writes map[string]*lineSets
-	spoiled       map[string]bool // files with positions that are not known
+	spoiled       map[string]bool    // files with positions that are not known
+	typed         map[*function]bool // functions with accesses; true if all of them are safe
 
 	remarks map[Line][]string // why lines are excluded, if somebody wants to know
 }
 
-// lines returns, for each file, the lines on which all reads, and all writes, are of safe memory.
-func (a *analysis) lines() (reads, writes map[string]focus.Lines) {
+// lines returns, for each file, the lines on which all reads, and all writes, are of safe memory, and what is known of the
+// functions that access something.
+func (a *analysis) lines() (reads, writes map[string]focus.Lines, functions map[focus.Function]focus.Properties) {
 	l := a.line(false)
-	return l.result(l.reads), l.result(l.writes)
+	functions = map[focus.Function]focus.Properties{}
+	for f, typed := range l.typed {
+		if f.name != "" && !l.spoiled[a.fset.PositionFor(f.fn.Pos(), false).Filename] {
+			functions[f.name] = focus.Properties{Typed: typed}
+		}
+	}
+	return l.result(l.reads), l.result(l.writes), functions
 }
 
 // line collects the lines of all packages, with remarks if they are wanted.
 func (a *analysis) line(remarks bool) *lining {
-	l := &lining{a: a, units: map[*token.File]*units{}, reads: map[string]*lineSets{}, writes: map[string]*lineSets{}, spoiled: map[string]bool{}}
+	l := &lining{a: a, units: map[*token.File]*units{}, reads: map[string]*lineSets{}, writes: map[string]*lineSets{}, spoiled: map[string]bool{}, typed: map[*function]bool{}}
 	for _, in := range a.packages {
 		for _, file := range in.pkg.Syntax {
 			l.units[a.fset.File(file.Package)] = newUnits(file)
@@ -182,6 +190,8 @@ func (l *lining) result(sets map[string]*lineSets) map[string]focus.Lines {
 
 // mark adds the lines of an instruction.
 func (l *lining) mark(f *function, ins ssa.Instruction, write, safe bool) {
+	typed, known := l.typed[f]
+	l.typed[f] = safe && (typed || !known)
 	positions := l.positions(f, ins)
 	if safe && len(positions) != 1 {
 		return

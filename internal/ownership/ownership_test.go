@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/heisen-go/heisen/focus"
 	"github.com/heisen-go/heisen/internal/ssaload"
 )
@@ -183,5 +185,22 @@ func TestLines(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestTyped: a function is typed if all its accesses are safe, those of its literals apart.
+func TestTyped(t *testing.T) {
+	_, r := analyze(t, filepath.Join("testdata", "typed"))
+	got := map[string]string{}
+	for name, f := range r.Plan.Functions {
+		_, inside, _ := strings.Cut(string(name), "/typed.")
+		got[inside] = map[bool]string{true: "typed", false: "untyped"}[f.Typed]
+	}
+	want := map[string]string{
+		"(*account).Deposit": "typed", "(*account).Peek": "untyped", "(*account).both": "untyped", "(*account).later": "typed",
+		"(*account).later.func1": "untyped", "(*account).locked": "typed", "main": "untyped", "main.func1": "typed",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
 	}
 }

@@ -123,7 +123,7 @@ func followImports(ctx context.Context, source ssaload.Source, loaded *ssaload.L
 }
 
 func (a *analysis) result(loaded *ssaload.Loaded) (*Result, error) {
-	r := &Result{Plan: &focus.Plan{Variables: map[focus.Variable]focus.Protection{}, Functions: map[focus.Function]focus.Properties{}, Files: map[string]focus.File{}}, Notes: loaded.Notes, analysis: a}
+	r := &Result{Plan: &focus.Plan{Variables: map[focus.Variable]focus.Protection{}, Files: map[string]focus.File{}}, Notes: loaded.Notes, analysis: a}
 	for _, in := range a.packages {
 		if in.pkg.Module != nil {
 			r.Root = in.pkg.Module.Dir
@@ -150,7 +150,8 @@ func (a *analysis) result(loaded *ssaload.Loaded) (*Result, error) {
 		r.Variables = append(r.Variables, variable)
 	}
 	slices.SortFunc(r.Variables, func(x, y Variable) int { return strings.Compare(x.Name.String(), y.Name.String()) })
-	reads, writes := a.lines()
+	var reads, writes map[string]focus.Lines
+	reads, writes, r.Plan.Functions = a.lines()
 	for _, name := range a.files() {
 		content, err := os.ReadFile(name)
 		if err != nil {

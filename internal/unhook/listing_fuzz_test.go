@@ -18,7 +18,8 @@ func FuzzReadListing(f *testing.F) {
 	f.Add(text + read + "\t0x0001 00001 (/m/a.go:12)\tCALL\tAX\n" + text + read)
 	f.Add("./a.go:10:6: can inline f\n" + text + read)
 	f.Add("\t0x0000 00000 (b/a.go:10)\tTEXT\tm.(*t[go.shape.int]).f(SB), $8-8\n" + read + "# n\n\t0x0002 00002 (/m/a.go:1)\tJMP\t44")
-	plan := &focus.Plan{Files: map[string]focus.File{"a.go": {Reads: focus.Lines{{First: 10, Last: 20}}}}}
+	typed := map[focus.Function]focus.Properties{"m.f": {Typed: true}, "m.(*t[go.shape.int]).f": {Typed: true}}
+	plan := &focus.Plan{Functions: typed, Files: map[string]focus.File{"a.go": {Reads: focus.Lines{{First: 10, Last: 20}}}}}
 	source := Source{Folders: map[string]string{"/m": "."}}
 	f.Fuzz(func(t *testing.T, listing string) {
 		read := func(text string) *Listing {

@@ -10,8 +10,8 @@ import (
 type machine interface {
 	// direct returns what looks like a call of a fixed address. It finds all such calls.
 	direct(code []byte, pc uint64) []site
-	// calls returns everything that may leave a function for another one and is no return. It returns
-	// false if there is an instruction that it does not know.
+	// calls returns everything that may leave a function for another one and is no return, in the order of
+	// the code. It returns false if there is an instruction that it does not know.
 	calls(code []byte, pc uint64) (found []site, ok bool)
 	// erase makes the call at the start of code do nothing.
 	erase(code []byte)
@@ -25,6 +25,9 @@ type machine interface {
 type site struct {
 	at     int
 	target uint64
+	// ofFrame says that the first argument is an address in the frame of the function: the instruction in front
+	// of the call computes it, and no jump goes to the call.
+	ofFrame bool
 }
 
 type amd64 struct{}
@@ -38,7 +41,7 @@ const (
 func (amd64) direct(code []byte, pc uint64) (found []site) {
 	for i := 0; i+amd64CallLength <= len(code); i++ {
 		if code[i] == amd64Call {
-			found = append(found, site{i, amd64Target(code, i, pc)})
+			found = append(found, site{at: i, target: amd64Target(code, i, pc)})
 		}
 	}
 	return found
@@ -50,6 +53,8 @@ func amd64Target(code []byte, at int, pc uint64) uint64 {
 }
 
 func (amd64) calls(code []byte, pc uint64) (found []site, ok bool) {
+	var jumps jumps
+	frame := false // the instruction in front puts an address in the frame into AX
 	for at := 0; at < len(code); {
 		ins, err := x86asm.Decode(code[at:], 64)
 		if err != nil {
@@ -58,17 +63,44 @@ func (amd64) calls(code []byte, pc uint64) (found []site, ok bool) {
 		target, relative := ins.Args[0].(x86asm.Rel)
 		switch {
 		case ins.Op == x86asm.CALL && code[at] == amd64Call:
-			found = append(found, site{at, amd64Target(code, at, pc)})
+			found = append(found, site{at, amd64Target(code, at, pc), frame})
 		case ins.Op == x86asm.CALL, ins.Op == x86asm.LCALL, ins.Op == x86asm.LJMP, ins.Op == x86asm.JMP && !relative, ins.Op == x86asm.SYSCALL:
 			found = append(found, site{at: at})
+			jumps.anywhere = jumps.anywhere || ins.Op == x86asm.JMP
 		case relative:
 			if to := at + ins.Len + int(target); to < 0 || to >= len(code) {
-				found = append(found, site{at, pc + uint64(to)})
+				found = append(found, site{at: at, target: pc + uint64(to)})
+			} else {
+				jumps.add(to)
 			}
 		}
+		of, memory := ins.Args[1].(x86asm.Mem)
+		frame = ins.Op == x86asm.LEA && ins.Args[0] == x86asm.RAX && memory && of.Base == x86asm.RSP && of.Index == 0
 		at += ins.Len
 	}
-	return found, true
+	return jumps.check(found), true
+}
+
+// jumps has the offsets that jumps within a function go to.
+type jumps struct {
+	to       map[int]bool
+	anywhere bool // a jump whose target is not known
+}
+
+func (j *jumps) add(to int) {
+	if j.to == nil {
+		j.to = map[int]bool{}
+	}
+	j.to[to] = true
+}
+
+// check clears ofFrame of the sites that a jump may go to.
+func (j *jumps) check(sites []site) []site {
+	for i := range sites {
+		s := &sites[i]
+		s.ofFrame = s.ofFrame && !j.anywhere && !j.to[s.at]
+	}
+	return sites
 }
 
 // erase writes the instruction of 5 bytes that the processor's manual recommends for nothing.
@@ -96,6 +128,14 @@ const (
 	arm64Branch     = 0xD6000000
 	arm64BranchMask = 0xFE000000
 	arm64RETBit     = 1 << 22
+	arm64BLRBit     = 1 << 21
+	// The conditional branches: by flags, by a register that is zero or not, by a bit.
+	arm64BCond         = 0b01010100
+	arm64CompareBranch = 0b011010
+	arm64TestBranch    = 0b011011
+	// ADD of a constant, shifted or not, to RSP, with the result in R0.
+	arm64Frame     = 0x910003E0
+	arm64FrameMask = 0xFF8003FF
 )
 
 func (arm64) each(code []byte, visit func(at int, word uint32)) {
@@ -112,7 +152,7 @@ func arm64Target(at int, word uint32, pc uint64) uint64 {
 func (m arm64) direct(code []byte, pc uint64) (found []site) {
 	m.each(code, func(at int, word uint32) {
 		if word>>arm64Distance == arm64BL {
-			found = append(found, site{at, arm64Target(at, word, pc)})
+			found = append(found, site{at: at, target: arm64Target(at, word, pc)})
 		}
 	})
 	return found
@@ -121,15 +161,40 @@ func (m arm64) direct(code []byte, pc uint64) (found []site) {
 // calls relies on the other instructions of the processor not leaving the function: they are
 // conditional branches, whose range is small, and Go uses them within functions only.
 func (m arm64) calls(code []byte, pc uint64) (found []site, ok bool) {
+	var jumps jumps
+	frame := false // the instruction in front puts an address in the frame into R0
 	m.each(code, func(at int, word uint32) {
-		switch target := arm64Target(at, word, pc); {
-		case word>>arm64Distance == arm64BL, word>>arm64Distance == arm64B && (target < pc || target >= pc+uint64(len(code))):
-			found = append(found, site{at, target})
+		target := arm64Target(at, word, pc)
+		leaves := target < pc || target >= pc+uint64(len(code))
+		switch {
+		case word>>arm64Distance == arm64BL:
+			found = append(found, site{at, target, frame})
+		case word>>arm64Distance == arm64B && leaves:
+			found = append(found, site{at: at, target: target})
+		case word>>arm64Distance == arm64B:
+			jumps.add(int(target - pc))
 		case word&arm64BranchMask == arm64Branch && word&arm64RETBit == 0:
 			found = append(found, site{at: at})
+			jumps.anywhere = jumps.anywhere || word&arm64BLRBit == 0
+		default:
+			if distance, ok := arm64Conditional(word); ok {
+				jumps.add(at + distance)
+			}
 		}
+		frame = word&arm64FrameMask == arm64Frame
 	})
-	return found, len(code)%arm64Length == 0
+	return jumps.check(found), len(code)%arm64Length == 0
+}
+
+// arm64Conditional returns the distance in bytes of a conditional branch.
+func arm64Conditional(word uint32) (distance int, ok bool) {
+	switch {
+	case word>>24 == arm64BCond, word>>25&0x3F == arm64CompareBranch:
+		return int(int32(word<<8)>>13) * arm64Length, true
+	case word>>25&0x3F == arm64TestBranch:
+		return int(int32(word<<13)>>18) * arm64Length, true
+	}
+	return 0, false
 }
 
 func (arm64) erase(code []byte) { binary.LittleEndian.PutUint32(code, arm64NOP) }

@@ -169,7 +169,17 @@ func TestMark(t *testing.T) {
 		}
 		return changed, left
 	}
-	all := &focus.Plan{Files: map[string]focus.File{"main.go": {Reads: focus.Lines{{First: 1, Last: last}}, Writes: focus.Lines{{First: 1, Last: last}}}}}
+	typed := map[focus.Function]focus.Properties{}
+	for _, m := range regexp.MustCompile(`(?m)^func (?:\(\w+ (\*?\w+)\) )?(\w+)`).FindAllStringSubmatch(marked, -1) {
+		name := focus.Function("example.com/marked." + m[2])
+		if receiver, pointer := strings.CutPrefix(m[1], "*"); pointer {
+			name = focus.Function("example.com/marked.(*" + receiver + ")." + m[2])
+		} else if receiver != "" {
+			name = focus.Function("example.com/marked." + receiver + "." + m[2])
+		}
+		typed[name] = focus.Properties{Typed: true}
+	}
+	all := &focus.Plan{Functions: typed, Files: map[string]focus.File{"main.go": {Reads: focus.Lines{{First: 1, Last: last}}, Writes: focus.Lines{{First: 1, Last: last}}}}}
 	for _, flags := range [][]string{nil, {"-trimpath"}} {
 		text, _ := builds(all, flags...)
 		var names []string
@@ -195,7 +205,7 @@ func TestMark(t *testing.T) {
 				}
 			}
 		}
-		plan := &focus.Plan{Files: map[string]focus.File{"main.go": {Reads: focus.LinesOf(safe[0]), Writes: focus.LinesOf(safe[1])}}}
+		plan := &focus.Plan{Functions: typed, Files: map[string]focus.File{"main.go": {Reads: focus.LinesOf(safe[0]), Writes: focus.LinesOf(safe[1])}}}
 		text, left := builds(plan)
 		some += strings.Count(string(text), norace)
 		if diff := cmp.Diff(left[0], left[1]); diff != "" {
@@ -247,7 +257,8 @@ func TestMarkedLines(t *testing.T) {
 
 // TestReadListing is about listings with what is rare.
 func TestReadListing(t *testing.T) {
-	plan := &focus.Plan{Files: map[string]focus.File{"a.go": {Reads: focus.Lines{{First: 10, Last: 20}}}, "b/a.go": {Reads: focus.Lines{{First: 10, Last: 20}}}}}
+	typed := map[focus.Function]focus.Properties{"m.f": {Typed: true}, "m.(*t).f": {Typed: true}, "m/cmd.f": {Typed: true}, "m.(*u).f": {}}
+	plan := &focus.Plan{Functions: typed, Files: map[string]focus.File{"a.go": {Reads: focus.Lines{{First: 10, Last: 20}}}, "b/a.go": {Reads: focus.Lines{{First: 10, Last: 20}}}}}
 	text := func(symbol, at string, calls ...string) (s string) {
 		s = fmt.Sprintf("%s STEXT size=1\n\t0x0000 00000 (%s)\tTEXT\t%[1]s(SB), ABIInternal, $8-8\n", symbol, at)
 		for _, call := range calls {
@@ -256,6 +267,8 @@ func TestReadListing(t *testing.T) {
 		return s
 	}
 	const read, write = "(/m/a.go:12)\tCALL\truntime.raceread(SB)", "(/m/a.go:12)\tCALL\truntime.racewrite(SB)"
+	const lea, unlock = "(/m/a.go:12)\tLEAQ\tm..autotmp_11+144(SP), AX", "(/m/a.go:12)\tCALL\tsync.(*Mutex).Unlock(SB)"
+	const deferproc, deferreturn = "(/m/a.go:12)\tCALL\truntime.deferprocStack(SB)", "(/m/a.go:12)\tCALL\truntime.deferreturn(SB)"
 	const frame = "(/m/a.go:12)\tCALL\truntime.racefuncenter(SB)"
 	for name, c := range map[string]struct {
 		listing string
@@ -264,6 +277,11 @@ func TestReadListing(t *testing.T) {
 		"needless":            {"# m\n" + text("m.f", "/m/a.go:10", frame, read), NeedlessAt},
 		"range":               {text("m.f", "/m/a.go:10", "(/m/a.go:12)\tCALL\truntime.racereadrange(SB)"), NeedlessAt},
 		"method":              {text("m.(*t).f", "/m/a.go:10", read), NeedlessAt},
+		"untyped":             {text("m.(*u).f", "/m/a.go:10", read), Needed},
+		"unknown function":    {text("m.(*v).f", "/m/a.go:10", read), Needed},
+		"program":             {"# m/cmd\n" + text("main.f", "/m/a.go:10", read), NeedlessAt},
+		"tested program":      {"# m/cmd [m/cmd.test]\n" + text("main.f", "/m/a.go:10", read), NeedlessAt},
+		"other program":       {"# m/other\n" + text("main.f", "/m/a.go:10", read), Needed},
 		"no hooks":            {text("m.f", "/m/a.go:10", frame), Needed},
 		"write":               {text("m.f", "/m/a.go:10", read, write), Needed},
 		"expanded code":       {text("m.f", "/m/a.go:10", read, "(/go/src/strings/b.go:12)\tCALL\truntime.raceread(SB)"), Needed},
@@ -271,6 +289,22 @@ func TestReadListing(t *testing.T) {
 		"indirect call":       {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tCALL\tAX"), NeedlessIn},
 		"tail call":           {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tJMP\tm.g(SB)"), NeedlessIn},
 		"jump":                {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tJMP\t44"), NeedlessAt},
+		"lock":                {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tCALL\tsync.(*Mutex).Lock(SB)"), NeedlessAt},
+		"deferred unlock":     {text("m.f", "/m/a.go:10", read, deferproc, deferreturn) + text("m.f.deferwrap1", "/m/a.go:12", unlock), NeedlessAt},
+		"deferred call":       {text("m.f", "/m/a.go:10", read, deferproc, deferreturn) + text("m.f.deferwrap1", "/m/a.go:12", "(/m/a.go:12)\tCALL\tm.g(SB)"), NeedlessIn},
+		"deferred literal":    {text("m.f", "/m/a.go:10", read, deferproc, deferreturn), NeedlessIn},
+		"deferred both":       {text("m.f", "/m/a.go:10", read, deferproc, deferproc, deferreturn) + text("m.f.deferwrap1", "/m/a.go:12", unlock), NeedlessIn},
+		"deferred access":     {text("m.f", "/m/a.go:10", read, deferproc, deferreturn) + text("m.f.deferwrap1", "/m/a.go:12", read, unlock), NeedlessIn},
+		"deferred elsewhere":  {text("m.f", "/m/a.go:10", read, deferproc, deferreturn) + "# n\n" + text("m.f.deferwrap1", "/m/a.go:12", unlock), NeedlessIn},
+		"of the frame":        {text("m.f", "/m/a.go:10", read, lea, write), NeedlessAt},
+		"of the frame, arm64": {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tMOVD\t$m..autotmp_4-16(SP), R0", write), NeedlessAt},
+		"of another":          {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tLEAQ\tm.x(SB), AX", write), Needed},
+		"in the frame":        {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tMOVQ\tm.x+8(SP), AX", write), Needed},
+		"two of the frame":    {text("m.f", "/m/a.go:10", read, lea, write, write), Needed},
+		"jump to the hook":    {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tJEQ\t1", lea, write), Needed},
+		"jump, arm64":         {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tCBZ\tR1, 1", lea, write), Needed},
+		"jump elsewhere":      {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tJEQ\t2", lea, write), NeedlessAt},
+		"unknown jump":        {text("m.f", "/m/a.go:10", read, "(/m/a.go:12)\tJMP\tCX", lea, write), Needed},
 		"trimmed":             {text("m.f", "m/a.go:10", strings.ReplaceAll(read, "/m/", "m/")), NeedlessAt},
 		"expanded elsewhere":  {"./a.go:10:6: can inline f\n" + text("m.f", "/m/a.go:10", read), Needed},
 		"expanded, other dir": {"b/../a.go:10:6: can inline f\n" + text("m.f", "/m/a.go:10", read), Needed},

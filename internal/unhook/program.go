@@ -191,7 +191,7 @@ func (p *program) cuts(f function, code []byte, needless Needless) (cuts []cut, 
 			return c, false
 		}
 		file, line, _ := p.lines.PCToLine(f.start + uint64(s.at))
-		return c, needless(file, line, c == writes)
+		return c, s.ofFrame || needless(file, line, c == writes)
 	}
 	for _, s := range p.machine.direct(code, f.start) {
 		if _, cut := hook(s); cut {

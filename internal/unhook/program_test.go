@@ -1,7 +1,9 @@
 package unhook
 
 import (
+	"bytes"
 	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -55,6 +57,31 @@ func hooks(t *testing.T, exe string) map[string]int {
 	return found
 }
 
+// ofFrame counts the hooks whose argument is in the frame, by lines of main.go and kind of hook.
+func ofFrame(t *testing.T, exe string) map[string]int {
+	t.Helper()
+	file, err := os.Open(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	p, err := open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]int{}
+	for _, f := range p.functions {
+		sites, _ := p.machine.calls(p.text[f.start-p.start:f.end-p.start], f.start)
+		for _, s := range sites {
+			kind := p.calls[s.target]
+			if file, line, _ := p.lines.PCToLine(f.start + uint64(s.at)); s.ofFrame && (kind == reads || kind == writes) && filepath.Base(file) == "main.go" {
+				found[fmt.Sprintf("main.go:%d race%s", line, map[call]string{reads: "read", writes: "write"}[kind])]++
+			}
+		}
+	}
+	return found
+}
+
 func never(string, int, bool) bool { return false }
 
 func inMain(file string, _ int, _ bool) bool { return filepath.Base(file) == "main.go" }
@@ -65,7 +92,10 @@ func TestProgram(t *testing.T) {
 	for _, flags := range [][]string{nil, {"-buildmode=pie"}, {"-trimpath"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			exe := built(t, flags...)
-			before, want := hooks(t, exe), output(t, exe)
+			before, want, framed := hooks(t, exe), output(t, exe), ofFrame(t, exe)
+			if len(framed) == 0 || len(framed) == len(before) {
+				t.Fatalf("hooks with addresses in frames: %v", framed)
+			}
 			if r, err := Program(exe, never); err != nil || r != (Result{}) {
 				t.Fatalf("%+v, error %v", r, err)
 			}
@@ -88,7 +118,7 @@ func TestProgram(t *testing.T) {
 					t.Fatalf("%s: %+v, error %v", of, r, err)
 				}
 				left := hooks(t, mine)
-				maps.DeleteFunc(left, func(k string, n int) bool { return n == before[k] })
+				maps.DeleteFunc(left, func(k string, n int) bool { return n >= before[k]-framed[strings.TrimSuffix(k, "range")] })
 				maps.DeleteFunc(left, func(k string, _ int) bool { return strings.Contains(k, "racefunc") })
 				if len(left) != 0 {
 					t.Errorf("%s: changed %v", of, left)
@@ -217,7 +247,7 @@ func TestDecoding(t *testing.T) {
 		for _, s := range p.machine.direct(code, f.start) {
 			if isHook(s) {
 				called++
-				if !slices.Contains(all, s) {
+				if !slices.ContainsFunc(all, func(a site) bool { return a.at == s.at && a.target == s.target }) {
 					t.Errorf("at %#x there is no instruction", f.start+uint64(s.at))
 				}
 			}
@@ -225,6 +255,66 @@ func TestDecoding(t *testing.T) {
 	}
 	if unknown*50 > len(p.functions) || called < 1000 {
 		t.Errorf("%d of %d functions are not known, %d hooks are called", unknown, len(p.functions), called)
+	}
+}
+
+// TestOfFrame: an argument is an address in the frame if the instruction in front of the call says so, and no jump can come between.
+func TestOfFrame(t *testing.T) {
+	words := func(words ...uint32) (code []byte) {
+		for _, w := range words {
+			code = binary.LittleEndian.AppendUint32(code, w)
+		}
+		return code
+	}
+	const call = "\xE8\x00\x00\x00\x00"
+	const lea = "\x48\x8D\x44\x24\x08"     // LEAQ 8(SP), AX
+	const bl, add = 0x94000000, 0x910023E0 // BL, ADD $8, RSP, R0
+	for name, c := range map[string]struct {
+		machine
+		code []byte
+		want bool
+	}{
+		"address":            {amd64{}, []byte(lea + call), true},
+		"far address":        {amd64{}, []byte("\x48\x8D\x84\x24\x00\x02\x00\x00" + call), true},
+		"other register":     {amd64{}, []byte("\x48\x8D\x4C\x24\x08" + call), false},
+		"other base":         {amd64{}, []byte("\x48\x8D\x43\x08" + call), false},
+		"element":            {amd64{}, []byte("\x48\x8D\x44\x0C\x08" + call), false},
+		"value":              {amd64{}, []byte("\x48\x8B\x44\x24\x08" + call), false},
+		"no":                 {amd64{}, []byte(lea + "\x90" + call), false},
+		"jump to the call":   {amd64{}, []byte("\x74\x05" + lea + call), false},
+		"jump in front":      {amd64{}, []byte("\x74\x00" + lea + call), true},
+		"jump back":          {amd64{}, []byte(lea + call + "\xEB\xF9"), false},
+		"unknown jump":       {amd64{}, []byte(lea + call + "\xFF\xE1"), false},
+		"unknown call":       {amd64{}, []byte(lea + call + "\xFF\xD1"), true},
+		"arm address":        {arm64{}, words(add, bl), true},
+		"arm far address":    {arm64{}, words(0x914007E0, bl), true},
+		"arm register":       {arm64{}, words(0x910023E1, bl), false},
+		"arm base":           {arm64{}, words(0x91002020, bl), false},
+		"arm no":             {arm64{}, words(add, 0xD503201F, bl), false},
+		"arm B":              {arm64{}, words(0x14000002, add, bl), false},
+		"arm BEQ":            {arm64{}, words(0x54000040, add, bl), false},
+		"arm CBZ":            {arm64{}, words(0xB4000041, add, bl), false},
+		"arm TBZ":            {arm64{}, words(0x36000041, add, bl), false},
+		"arm TBZ back":       {arm64{}, words(add, bl, 0x3607FFE1), false},
+		"arm BEQ in front":   {arm64{}, words(0x54000020, add, bl), true},
+		"arm unknown jump":   {arm64{}, words(add, bl, 0xD61F0020), false},
+		"arm unknown call":   {arm64{}, words(add, bl, 0xD63F0020), true},
+		"arm return":         {arm64{}, words(add, bl, 0xD65F03C0), true},
+		"arm behind the end": {arm64{}, words(add, bl, 0x14000010), true},
+	} {
+		found, ok := c.calls(c.code, 0x1000)
+		for _, s := range found {
+			if at := bytes.Index(c.code, []byte(call)); c.machine == (amd64{}) && s.at != at || c.machine == (arm64{}) && binary.LittleEndian.Uint32(c.code[s.at:]) != bl {
+				continue
+			}
+			if s.ofFrame != c.want {
+				t.Errorf("%s: %v", name, s.ofFrame)
+			}
+			ok = false
+		}
+		if ok || len(found) == 0 {
+			t.Errorf("%s: the call is not found: %v", name, found)
+		}
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // operate acquires or releases the lock at addr, including the access to its word, as a program
 // does.
 func operate(t *Table, th *Thread, c *Cell, addr uint64, op uint32, races *Races) {
-	if op == AcquireShared && t.ReacquireShared(th, c, addr) {
+	if op <= AcquireShared && t.Reacquire(th, c, addr, op) || op == Release && t.ReleaseAgain(th, c, addr) {
 		return
 	}
 	if op <= AcquireShared {

@@ -126,24 +126,57 @@ func (t *Table) SyncInPlace(th *Thread, head uint64, addr uint64, op uint32) boo
 	return op <= Receive || t.hasNextEpoch(th) && t.releaseStoreInPlace(th, x, s)
 }
 
-// ReacquireShared reports whether acquiring the lock at addr with AcquireShared changes nothing:
-// the thread has learned all that was released for readers, and has a same-epoch entry of an
-// operation on the lock. While it holds the lock, no thread releases more for readers, so the cell
-// need not be locked. If it returns false, SyncInPlace or Sync must be called.
+// Reacquire reports whether acquiring the lock at addr, with Acquire or AcquireShared, changes nothing: the
+// thread has learned all that was released, and has a same-epoch entry of an operation on the lock. While it
+// holds the lock, no other thread releases anything that it would have to learn, so the cell need not be
+// locked. If it returns false, SyncInPlace or Sync must be called.
 //
 //go:nosplit
-func (t *Table) ReacquireShared(th *Thread, c *Cell, addr uint64) bool {
-	head := c.head.Load()
-	i := uint32(head >> headExtension)
-	if i == 0 || head&headLock != 0 || t.Stale(th) {
+func (t *Table) Reacquire(th *Thread, c *Cell, addr uint64, op uint32) bool {
+	head, i := t.unlockedObject(th, c, addr)
+	if i == 0 {
 		return false
 	}
 	x := extensionAt(i)
-	if x.number() != uint32(addr&7)+1 || !t.knowsRelease(th, x.release.word.Load()) {
+	if !t.knowsRelease(th, x.release.word.Load()) || op == Acquire && !x.sharedRelease.empty() {
 		return false
 	}
-	t.updateReuse(th, x, i, AcquireShared)
+	t.updateReuse(th, x, i, op)
 	return c.SameEpochAtomic(th, head, 1<<(addr&7), AtomicUpdate) && c.head.Load() == head
+}
+
+// ReleaseAgain reports whether releasing the lock at addr, which the thread holds, publishes nothing new: the
+// release clock has the thread's clock already, and the thread has a same-epoch entry of an operation on the
+// lock. Then it has released the lock, without locking the cell: other threads change what it looks at only
+// when they hold the lock. If it returns false, SyncInPlace or Sync must be called.
+//
+//go:nosplit
+func (t *Table) ReleaseAgain(th *Thread, c *Cell, addr uint64) bool {
+	head, i := t.unlockedObject(th, c, addr)
+	if i == 0 {
+		return false
+	}
+	x := extensionAt(i)
+	if !x.release.isExactly(t.epochToPublish(th)) || !x.sharedRelease.empty() ||
+		!c.SameEpochAtomic(th, head, 1<<(addr&7), AtomicUpdate) || c.head.Load() != head {
+		return false
+	}
+	t.updateReuse(th, x, i, Release)
+	th.resetSameEpoch()
+	return true
+}
+
+// unlockedObject returns the head of a cell and the extension of the object at addr, 0 if the cell must be
+// locked to find it.
+//
+//go:nosplit
+func (t *Table) unlockedObject(th *Thread, c *Cell, addr uint64) (head uint64, i uint32) {
+	head = c.head.Load()
+	i = uint32(head >> headExtension)
+	if i == 0 || head&headLock != 0 || t.Stale(th) || extensionAt(i).number() != uint32(addr&7)+1 {
+		return head, 0
+	}
+	return head, i
 }
 
 // newObject adds an object at a byte of a word. It returns the new head and the object's extension,

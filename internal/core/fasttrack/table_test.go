@@ -168,17 +168,19 @@ func (p *program) run(trace []heisen.Record) {
 		}
 		r := &trace[i]
 		lock := func(op uint32) {
-			before := op <= Receive
+			before, owned := op <= Receive, true
 			switch h := (hold{r.Thread, r.Object, op == AcquireShared || op == ReleaseShared}); {
 			case op <= AcquireShared:
 				p.held[h]++
 			case op > ReleaseShared:
 			case p.held[h] == 0:
 				p.table.UnownedRelease()
+				owned = false
 			default:
 				p.held[h]--
 			}
-			if op == AcquireShared && p.table.ReacquireShared(p.thread(r.Thread), p.cell(uint64(r.Object)), uint64(r.Object)) {
+			if th, c := p.thread(r.Thread), p.cell(uint64(r.Object)); op <= AcquireShared && p.table.Reacquire(th, c, uint64(r.Object), op) ||
+				op == Release && owned && p.table.ReleaseAgain(th, c, uint64(r.Object)) {
 				return
 			}
 			if before {

@@ -259,6 +259,9 @@ func race_TryLocked(lock unsafe.Pointer) {
 //go:linkname race_Unlocking internal/race.Unlocking
 //go:nosplit
 func race_Unlocking(lock unsafe.Pointer) {
+	if heisenReleaseAgain(uintptr(lock)) {
+		return
+	}
 	heisenSyncG(getg(), heisenOpRelease, uintptr(lock), getcallerfp())
 }
 

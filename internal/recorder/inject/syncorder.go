@@ -31,13 +31,31 @@ func heisenSyncOrder(h *heisenG, op uint64, obj, fp uintptr) {
 	case c == &heisenNoCell || op > heisenOpChanceReceive: // the other ops add nothing to happens-before
 	case heisenLockOps>>op&1 == 0:
 		heisenSyncMessage(h, op, obj, c)
-	case heisenSyncOps[op] == heisenFastTrackAcquireShared && heisenFastTrack.ReacquireShared(&h.order, c, uint64(obj)):
-		h.pushLock(obj, true, heisenPC(heisenCaller(fp)))
+	case heisenAcquireOps>>op&1 != 0 && heisenFastTrack.Reacquire(&h.order, c, uint64(obj), heisenSyncOps[op]):
+		h.pushLock(obj, heisenSyncOps[op] == heisenFastTrackAcquireShared, heisenPC(heisenCaller(fp)))
 	default: // it takes part in races like an atomic operation
 		if b := heisenBufOfG(h); b != nil {
 			heisenSyncLock(b, h, op, obj, fp, c, c.Lock())
 		}
 	}
+}
+
+// heisenReleaseAgain is a release of a lock by the current goroutine, if only races are looked for and the
+// release publishes nothing new. Otherwise it returns false, and heisenSyncG must be called.
+//
+//go:nosplit
+func heisenReleaseAgain(lock uintptr) bool {
+	gp := getg()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if !heisenShadow.racesOnly || !heisen.on || h == nil || h.mute || gp.raceignore != 0 || heisenOnStack(lock) {
+		return false
+	}
+	held := h.findLock(lock, false)
+	if held == 0 || !heisenFastTrack.ReleaseAgain(&h.order, heisenCellAt(lock), uint64(lock)) {
+		return false
+	}
+	h.popLock(held)
+	return true
 }
 
 // The following functions are not inlined: that would take stack where little is left.
