@@ -144,5 +144,6 @@
 //   - internal/testaid/goleaktests: runs heisen fuzz on the test data of Go's profile of leaked goroutines.
 //   - internal/testaid/goracetests: runs the test data of Go's race detector.
 //   - internal/testaid/randomprograms: random programs without races, which must get no reports.
+//   - internal/testaid/healedprograms: random programs with locks of heisen heal -enforce, which must keep what they promise.
 //   - internal/testaid/randomtrials: runs random trials of tests on all processors.
 package heisen

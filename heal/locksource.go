@@ -6,7 +6,7 @@ import (
 	"path"
 )
 
-//go:embed lock/doc.go lock/held.go lock/lock.go lock/mode.go lock/pause.go lock/waiter.go
+//go:embed lock/doc.go lock/held.go lock/lock.go lock/mode.go lock/pause.go lock/table.go lock/waiter.go
 var lockFiles embed.FS
 
 // LockSource returns the files of package lock by name, without its tests. Programs that cannot import the package can

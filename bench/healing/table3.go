@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"github.com/heisen-go/heisen/bench/markdown"
 	"github.com/heisen-go/heisen/driver"
@@ -24,17 +25,20 @@ var paper = [][]any{
 	{"mysql", "66/ 20", 91, 181, 36, 222, 300, 15, "71/ 39", "99/ 431", "7/ 5", "249/ 959"},
 }
 
+// inserted is the column of table 3 with the number of inserted locks.
+const inserted = 7
+
 // placement profiles the programs of examples/atomicity, places locks, and prints what table 3 of the paper has: the
 // variables that several goroutines access and those without a common lock, the atomic pairs, the locks of the
-// program, and the inserted operations before and after deadlock resolution. An acquisition in the mode Update, and one
+// program, the variables with an inserted lock and how many of them have one for each object, and the inserted operations before and after deadlock resolution. An acquisition in the mode Update, and one
 // that keeps locks in order, counts by the mode in which it excludes others. The last columns are about the programs as
 // they are and with the locks.
 func placement(ctx context.Context, w io.Writer, dir string, runs, procs int) error {
-	fmt.Fprintf(w, "Before/after: without and with the orders of locks. Wrong results: of %d runs each with GOMAXPROCS=%d.\n\n", runs, procs)
+	fmt.Fprintf(w, "Inserted: variables with a lock; by object: those with one for each object. Before/after: without and with the orders of locks. Wrong results: of %d runs each with GOMAXPROCS=%d.\n\n", runs, procs)
 	table := markdown.NewTable("program", "shared/unprotected", "R pairs", "X pairs", "locks", "acq", "rel",
-		"inserted", "R acq", "X acq", "degrade", "rel", "wrong", "enforced", "refused")
+		"inserted", "by object", "R acq", "X acq", "degrade", "rel", "wrong", "enforced", "refused")
 	for _, row := range paper {
-		table.Add(row...)
+		table.Add(slices.Insert(slices.Clone(row), inserted+1, any(0))...)
 	}
 	for _, name := range programs {
 		row, err := placed(ctx, filepath.Join(dir, name), name, runs, procs)
@@ -83,7 +87,7 @@ func placed(ctx context.Context, dir, name string, runs, procs int) ([]any, erro
 	}
 	return []any{
 		name, fmt.Sprintf("%d/ %d", len(current.Variables()), unprotected), pairs[heal.Shared], pairs[heal.Exclusive],
-		s.ProgramLocks, s.ProgramAcquisitions, s.ProgramReleases, s.Locks,
+		s.ProgramLocks, s.ProgramAcquisitions, s.ProgramReleases, s.Locks, s.Tables,
 		both(s.Shared, s.Update), both(s.Exclusive, s.Held), both(s.Degradations), both(s.Releases), wrong, enforced, len(plan.Refused),
 	}, nil
 }

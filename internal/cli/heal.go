@@ -26,6 +26,7 @@ locks that keep all runs as atomic.
 	first: []brief{
 		{"patch", "print a patch for what the tests show"},
 		{"profile", "add what passing runs show to a file"},
+		{"seed", "profile a run in which goroutines take turns"},
 		{"enforce", "write an overlay with locks for such a profile"},
 		{"into", "the folder of the overlay"},
 		{"findings", "repair the findings in a file, and run nothing"},
@@ -54,7 +55,10 @@ do not.
 $heisen heal -profile file runs tests, or a program after the word run, and finds
 pairs of accesses to a variable that no other goroutine came between although no
 lock keeps it out. It adds them to the file, so that several runs make one profile:
-what was least atomic counts. Runs that fail are not profiled.
+what was least atomic counts. Runs that fail are not profiled. An access is recorded
+shortly before it happens, so another one may seem to have come in between. With
+-seed this does not happen: goroutines take turns, which change at operations on
+locks, channels and atomic variables.
 
 $heisen heal -enforce file runs nothing. It writes copies of source files to the
 folder -into, with locks that keep these pairs atomic in all runs and cannot
@@ -84,6 +88,7 @@ func (inv *invocation) heal() (int, error) {
 	file := inv.flags.String("findings", "", "repair the findings in `file`, which -report json has written, and run nothing")
 	profile := inv.flags.String("profile", "", "profile passing runs, and add what they show to the profile in `file`")
 	enforced := inv.flags.String("enforce", "", "write an overlay that keeps atomic what the profile in `file` says, and run nothing")
+	seed := inv.flags.Uint64("seed", 0, "with -profile, let one goroutine run at a time, and choose it at random by the seed `n`;\n0 lets them run freely")
 	folder := inv.flags.String("into", "healed", "the `folder` for the overlay of -enforce")
 	if err := inv.verbLine(true); err != nil {
 		return Misused, err
@@ -96,7 +101,9 @@ func (inv *invocation) heal() (int, error) {
 	case *profile != "" && inv.line.isTrue("c"):
 		return Misused, misuse("with -c nothing runs, so nothing would be profiled")
 	case *profile != "":
-		return inv.profilePassing(*profile)
+		return inv.profilePassing(*profile, *seed)
+	case *seed != 0:
+		return Misused, misuse("-seed is for -profile")
 	case *enforced != "":
 		return inv.enforceProfile(*enforced, *folder)
 	case inv.line.verb == "run":

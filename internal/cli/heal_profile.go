@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/internal/enforce"
 	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/internal/recorder"
@@ -30,8 +31,8 @@ func (inv *invocation) loadModule() (*enforce.Program, error) {
 }
 
 // profilePassing runs the tests or the program of the command line, and adds what the run shows to the profile in a
-// file.
-func (inv *invocation) profilePassing(file string) (int, error) {
+// file. If seed is not 0, goroutines take turns by it.
+func (inv *invocation) profilePassing(file string, seed uint64) (int, error) {
 	known, err := readProfile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Failed, err
@@ -49,7 +50,7 @@ func (inv *invocation) profilePassing(file string) (int, error) {
 		return Failed, err
 	}
 	defer remove()
-	observed, err := inv.profileOf(program, cmd)
+	observed, err := inv.profileOf(program, cmd, seed)
 	if err != nil {
 		return Failed, err
 	}
@@ -70,7 +71,7 @@ func (inv *invocation) profilePassing(file string) (int, error) {
 }
 
 // profileOf runs a command and profiles the programs below it.
-func (inv *invocation) profileOf(program *enforce.Program, cmd *exec.Cmd) (*enforce.Profile, error) {
+func (inv *invocation) profileOf(program *enforce.Program, cmd *exec.Cmd, seed uint64) (*enforce.Profile, error) {
 	var mu sync.Mutex
 	var all *enforce.Profile
 	s, err := newSession(inv, recorder.Everything, nil, func(_ int, _ *recorder.Program, stream *recorder.Stream) (int32, error) {
@@ -99,6 +100,9 @@ func (inv *invocation) profileOf(program *enforce.Program, cmd *exec.Cmd) (*enfo
 	})
 	if err != nil {
 		return nil, err
+	}
+	if seed != 0 {
+		s.schedule = &recorder.Schedule{Strategy: strategies.Config{Strategy: strategies.RandomWalk, Seed: seed}}
 	}
 	status, err := s.run(cmd)
 	status = s.status(status, 0)
@@ -151,7 +155,11 @@ func (inv *invocation) enforceProfile(file, folder string) (int, error) {
 		return Failed, err
 	}
 	for _, v := range plan.Variables {
-		fmt.Fprintf(inv.Err, "%s: %s: %s atomic\n", inv.tool.Name, v.Name, counted(v.Pairs, "pair"))
+		locks := ""
+		if v.Objects {
+			locks = ", with a lock for each object"
+		}
+		fmt.Fprintf(inv.Err, "%s: %s: %s atomic%s\n", inv.tool.Name, v.Name, counted(v.Pairs, "pair"), locks)
 	}
 	for _, r := range plan.Refused {
 		fmt.Fprintf(inv.Err, "%s: %v\n", inv.tool.Name, r)

@@ -26,8 +26,9 @@ type session struct {
 	listener   *recorder.Listener
 	handle     handler
 	mode       recorder.Mode
-	live       *recorder.Live // what programs themselves look for; may be nil
-	leaks      bool           // programs look for leaks
+	live       *recorder.Live     // what programs themselves look for; may be nil
+	schedule   *recorder.Schedule // makes programs deterministic; nil lets them run freely
+	leaks      bool               // programs look for leaks
 	hidden     *recorder.Hidden
 	directives map[string]string // by variable that one names, where it stands
 	name       string            // of the tool
@@ -122,7 +123,7 @@ func (s *session) accept() {
 }
 
 func (s *session) program(number int, p *recorder.Program) error {
-	stream, err := p.Open(recorder.Want{Mode: s.mode, Live: s.live, Hidden: s.hidden, Leaks: s.leaks})
+	stream, err := p.Open(recorder.Want{Mode: s.mode, Live: s.live, Hidden: s.hidden, Schedule: s.schedule, Leaks: s.leaks})
 	if err != nil {
 		p.Close(Clean)
 		return err

@@ -14,19 +14,23 @@ type access struct {
 	write    bool
 	at       token.Pos
 	made     bool // the variable is made here, so that nobody else can access it
+	// object is what has the variable, if the source shows it; see Program.object.
+	object *types.Var
+	parts  bool // the variable may be accessed in parts
 }
 
 // accessesIn returns the accesses in a node, without those of literals in it.
 func (p *Program) accessesIn(info *types.Info, root ast.Node) (out []access) {
-	add := func(e ast.Node, variable string, write bool) {
-		a := access{variable: variable, write: write, at: e.Pos()}
+	add := func(e ast.Expr, variable string, write bool) {
+		object := p.object(info, e, variable)
+		a := access{variable: variable, write: write, at: e.Pos(), object: object, parts: object != nil && p.inParts(info.TypeOf(e))}
 		if !slices.Contains(out, a) {
 			out = append(out, a)
 		}
 	}
 	made := func(e ast.Node, t types.Type) {
 		for _, name := range p.structVariables(t) {
-			if a := (access{name, true, e.Pos(), true}); !slices.Contains(out, a) {
+			if a := (access{variable: name, write: true, at: e.Pos(), made: true}); !slices.Contains(out, a) {
 				out = append(out, a)
 			}
 		}

@@ -14,7 +14,7 @@
 // # Variables
 //
 // A variable is a package-level variable or a field of a struct type of the module; a field of all objects of a type
-// is one variable, with one lock. The elements of a map, slice or array belong to the variable that has them.
+// is one variable, with one lock or a lock for each object. The elements of a map, slice or array belong to the variable that has them.
 //
 // # Nodes
 //

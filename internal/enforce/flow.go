@@ -332,7 +332,9 @@ func (b *flowBuilder) rangeStmt(s *ast.RangeStmt, at spot, label *ast.LabeledStm
 		b.refuse(s.Pos(), "a loop over a function")
 	case *types.Map, *types.Slice, *types.Array, *types.Pointer: // its elements are read
 		for _, name := range b.p.named(b.u.info(), ast.Unparen(s.X)) {
-			head.accesses = append(head.accesses, access{variable: name, at: s.X.Pos()})
+			head.accesses = append(head.accesses, access{
+				variable: name, at: s.X.Pos(), object: b.p.object(b.u.info(), ast.Unparen(s.X), name), parts: true,
+			})
 		}
 		if s.Value != nil {
 			for _, name := range b.p.structVariables(b.u.info().TypeOf(s.Value)) {

@@ -30,12 +30,15 @@ type Plan struct {
 	needs     []map[string]bool         // by function: locks that it may acquire; waiting, if it may wait
 	ends      map[endKey]bool
 	stalls    map[string]bool // locks of the program whose holders may wait
+	objects   map[string]bool // variables with a lock for each object
 }
 
 // PlannedVariable is a variable that gets a lock.
 type PlannedVariable struct {
 	Name  string
 	Pairs int // that the lock keeps atomic
+	// Objects is set if each object has a lock, and not all together.
+	Objects bool
 	// Before and After have the number of acquisitions, before locks were brought into one order and after.
 	Before, After int
 }
@@ -46,17 +49,28 @@ type Refusal struct {
 	File     string // relative to the module; empty if the reason has no place
 	Line     int
 	Reason   string
-	// Function is set if the variable gets a lock, and only its pairs in this function are left out.
+	// Function is set if the variable gets a lock, and only its pairs in this function are left out, or some of them.
 	Function string
+	// Tests is set if the variable gets a lock, and only its pairs in files of tests are left out.
+	Tests bool
 
-	function int // in which the reason is; -1 if it is in none
+	some     bool // only some pairs
+	orders   bool // locks could be acquired in two orders
+	function int  // in which the reason is; -1 if it is in none
 }
 
 // String returns the refusal on one line.
 func (r Refusal) String() string {
 	what := r.Variable + " gets no lock"
 	if r.Function != "" {
-		what = fmt.Sprintf("%s: its pairs in %s are left out", r.Variable, r.Function)
+		some := "its"
+		if r.some {
+			some = "some"
+		}
+		what = fmt.Sprintf("%s: %s pairs in %s are left out", r.Variable, some, r.Function)
+	}
+	if r.Tests {
+		what = fmt.Sprintf("%s: its pairs in tests are left out", r.Variable)
 	}
 	if r.File == "" {
 		return fmt.Sprintf("%s: %s", what, r.Reason)
@@ -72,10 +86,13 @@ func (p *Program) Plan(ctx context.Context, profile *heal.Profile) (*Plan, error
 		if _, escapes := p.addressed[v.Name]; !escapes && !p.written[v.Name] {
 			continue // no other goroutine can change what is read
 		}
-		r, why := p.request(v)
+		r, why := p.request(v, variableOf(profile, v.Name))
 		if why != nil {
 			plan.Refused = append(plan.Refused, *why)
 			continue
+		}
+		for _, number := range slices.Sorted(maps.Keys(r.pairs)) {
+			plan.Refused = append(plan.Refused, p.join(r, p.units[number])...)
 		}
 		switch lies, err := p.reachable(r); {
 		case err != nil:
@@ -96,13 +113,21 @@ func (p *Program) Plan(ctx context.Context, profile *heal.Profile) (*Plan, error
 		}
 		requests = plan.refuse(requests, refused)
 	}
+	plan.objects = plan.objectLocks(requests)
 	slices.SortStableFunc(plan.Refused, func(a, b Refusal) int { return strings.Compare(a.Variable, b.Variable) })
 	plan.Interruptions = plan.interruptions()
 	return plan, plan.count(requests)
 }
 
+// variableOf returns what a profile has of a variable.
+func variableOf(profile *heal.Profile, name string) heal.ProfiledVariable {
+	all := profile.Variables()
+	return all[slices.IndexFunc(all, func(v heal.ProfiledVariable) bool { return v.Name == name })]
+}
+
 // refuse notes refusals, one for each variable, and returns the requests that are left. If the function of a refusal has
-// pairs, these are left out, and the variable only if that does not help.
+// pairs, these are left out, and the variable only if that does not help; if orders of locks are the reason, so are the
+// pairs in tests.
 func (plan *Plan) refuse(requests []*request, refused []Refusal) []*request {
 	done := map[string]bool{}
 	of := func(r Refusal) *request {
@@ -120,6 +145,11 @@ func (plan *Plan) refuse(requests []*request, refused []Refusal) []*request {
 		done[r.Variable] = true
 		i := slices.IndexFunc(requests, func(q *request) bool { return q.name == r.Variable })
 		q := requests[i]
+		if r.orders && plan.p.withoutTests(q) {
+			r.Tests = true
+			plan.Refused = append(plan.Refused, r)
+			continue
+		}
 		if r.function >= 0 && len(q.pairs[r.function]) > 0 {
 			delete(q.pairs, r.function)
 			delete(q.calls, r.function)
@@ -134,6 +164,28 @@ func (plan *Plan) refuse(requests []*request, refused []Refusal) []*request {
 		requests = slices.Delete(requests, i, i+1)
 	}
 	return requests
+}
+
+// withoutTests removes the pairs of a variable in files of tests, if there are others. These hold locks across calls of
+// much of the module, one after the other, and other code that does so in another order is mostly in tests, too.
+func (p *Program) withoutTests(r *request) bool {
+	var tests []int
+	others := len(r.whole) > 0
+	for number := range r.pairs {
+		if strings.HasSuffix(p.units[number].file.name, "_test.go") {
+			tests = append(tests, number)
+		} else {
+			others = true
+		}
+	}
+	if len(tests) == 0 || !others {
+		return false
+	}
+	for _, number := range tests {
+		delete(r.pairs, number)
+		delete(r.calls, number)
+	}
+	return true
 }
 
 func (p *Program) refusal(variable string, at token.Pos, format string, args ...any) *Refusal {
@@ -174,7 +226,9 @@ func (plan *Plan) try(ctx context.Context, requests []*request) (refused []Refus
 		return nil, err
 	}
 	for _, name := range plan.result.Dropped {
-		refused = append(refused, *p.refusal(name, token.NoPos, "locks could be acquired in two orders, and no order can be reversed"))
+		r := p.refusal(name, token.NoPos, "locks could be acquired in two orders, and no order can be reversed")
+		r.orders = true
+		refused = append(refused, *r)
 	}
 	if len(refused) > 0 {
 		return refused, nil
@@ -260,7 +314,7 @@ func (plan *Plan) posOf(u *unit, s *step) token.Pos {
 // count counts what was placed.
 func (plan *Plan) count(requests []*request) error {
 	for _, r := range requests {
-		v := PlannedVariable{Name: r.name}
+		v := PlannedVariable{Name: r.name, Objects: plan.objects[r.name]}
 		for _, pairs := range r.pairs {
 			v.Pairs += len(pairs)
 		}

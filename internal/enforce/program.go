@@ -48,6 +48,8 @@ type Program struct {
 
 	packages    map[string]bool         // of the module, by path
 	definitions map[*types.Var]ast.Expr // of local variables that keep their value
+	changed     map[*types.Var]bool     // variables that are assigned other than where they are defined, or whose address is taken
+	looping     map[*types.Var]bool     // see findLooping
 
 	reach map[string][]reaching // by variable and target; made when it is wanted
 
@@ -142,6 +144,7 @@ func Load(ctx context.Context, root string, tags []string) (*Program, error) {
 	p.findValues()
 	p.findOutputs()
 	p.findDefinitions()
+	p.findLooping()
 	for _, u := range p.units {
 		u.flow = p.flowOf(u)
 		u.direct = map[string]bool{}

@@ -158,12 +158,12 @@ func (p *Program) writerCall(info *types.Info, e ast.Expr) (*ast.CallExpr, bool)
 	return call, fn != nil && slices.Contains(writers, fn.FullName())
 }
 
-// findDefinitions finds the local variables that a definition gives a value which they keep.
+// findDefinitions finds the local variables that a definition gives a value which they keep, and those that change.
 func (p *Program) findDefinitions() {
-	p.definitions = map[*types.Var]ast.Expr{}
+	p.definitions, p.changed = map[*types.Var]ast.Expr{}, map[*types.Var]bool{}
+	changed := p.changed
 	for _, f := range p.files {
 		info := f.pkg.TypesInfo
-		changed := map[*types.Var]bool{}
 		ast.Inspect(f.syntax, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.AssignStmt:
@@ -195,9 +195,9 @@ func (p *Program) findDefinitions() {
 			}
 			return true
 		})
-		for v := range changed {
-			delete(p.definitions, v)
-		}
+	}
+	for v := range changed {
+		delete(p.definitions, v)
 	}
 }
 

@@ -13,19 +13,20 @@ import (
 // request is a variable whose pairs are to be atomic.
 type request struct {
 	name  string
-	pairs map[int][]heal.Pair  // by function
-	whole map[int]map[int]bool // nodes with a pair within; whether it is exclusive
-	calls map[int]map[int]bool // nodes with calls that count as accesses; whether they write
+	pairs map[int][]heal.Pair     // by function
+	whole map[int]map[int]bool    // nodes with a pair within; whether it is exclusive
+	calls map[int]map[int]bool    // nodes with calls that count as accesses; whether they write
+	free  map[int]map[[2]int]bool // pairs of nodes that others came between
 }
 
-// request finds the pairs of a variable in the source.
-func (p *Program) request(v heal.ProfiledVariable) (*request, *Refusal) {
+// request finds the pairs of a variable in the source. all has its other pairs, too.
+func (p *Program) request(v, all heal.ProfiledVariable) (*request, *Refusal) {
 	if at, ok := p.addressed[v.Name]; ok {
 		return nil, p.refusal(v.Name, at, "its address is taken")
 	}
-	r := &request{name: v.Name, pairs: map[int][]heal.Pair{}, whole: map[int]map[int]bool{}, calls: map[int]map[int]bool{}}
+	r := &request{name: v.Name, pairs: map[int][]heal.Pair{}, whole: map[int]map[int]bool{}, calls: map[int]map[int]bool{}, free: map[int]map[[2]int]bool{}}
 	found := false
-	for _, pair := range v.Pairs {
+	each := func(pair heal.ProfiledPair, do func(u *unit, a, b *step)) {
 		for _, u := range p.units {
 			if u.file.name != pair.First.File || u.file.name != pair.Second.File {
 				continue
@@ -33,10 +34,25 @@ func (p *Program) request(v heal.ProfiledVariable) (*request, *Refusal) {
 			first, second := p.stepsAt(u, v.Name, pair.First), p.stepsAt(u, v.Name, pair.Second)
 			for _, a := range first {
 				for _, b := range second {
-					p.addPair(r, u, a, b, pair)
-					found = true
+					do(u, a, b)
 				}
 			}
+		}
+	}
+	for _, pair := range v.Pairs {
+		each(pair, func(u *unit, a, b *step) {
+			p.addPair(r, u, a, b, pair)
+			found = true
+		})
+	}
+	for _, pair := range all.Pairs {
+		if pair.Mode == heal.Free {
+			each(pair, func(u *unit, a, b *step) {
+				if r.free[u.number] == nil {
+					r.free[u.number] = map[[2]int]bool{}
+				}
+				r.free[u.number][[2]int{a.id, b.id}] = true
+			})
 		}
 	}
 	if !found {
@@ -133,8 +149,8 @@ func (p *Program) reachable(r *request) (lies bool, err error) {
 		r.pairs[number] = slices.DeleteFunc(r.pairs[number], func(pair heal.Pair) bool {
 			return slices.ContainsFunc(placed.Unreachable, func(u heal.Pair) bool { return u.First == pair.First && u.Second == pair.Second })
 		})
-		slices.SortFunc(r.pairs[number], func(a, b heal.Pair) int {
-			return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Second, b.Second), cmp.Compare(a.Mode, b.Mode))
+		slices.SortFunc(r.pairs[number], func(a, b heal.Pair) int { // the strongest mode counts
+			return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Second, b.Second), cmp.Compare(b.Mode, a.Mode))
 		})
 		r.pairs[number] = slices.CompactFunc(r.pairs[number], func(a, b heal.Pair) bool { return a.First == b.First && a.Second == b.Second })
 		if len(r.pairs[number]) == 0 {
@@ -162,18 +178,23 @@ func (p *Program) addPair(r *request, u *unit, a, b *step, pair heal.ProfiledPai
 			}
 		}
 	}
-	if a == b && within(a, r.name, pair.First.Op, pair.Second.Op) {
-		if r.whole[u.number] == nil {
-			r.whole[u.number] = map[int]bool{}
+	if a == b {
+		inside, again := within(a, r.name, pair.First.Op, pair.Second.Op)
+		if inside {
+			if r.whole[u.number] == nil {
+				r.whole[u.number] = map[int]bool{}
+			}
+			r.whole[u.number][a.id] = r.whole[u.number][a.id] || pair.Mode == heal.Exclusive
 		}
-		r.whole[u.number][a.id] = r.whole[u.number][a.id] || pair.Mode == heal.Exclusive
-		return
+		if !again {
+			return
+		}
 	}
 	r.pairs[u.number] = append(r.pairs[u.number], heal.Pair{First: a.id, Second: b.id, Mode: pair.Mode})
 }
 
-// within reports whether two accesses of one step come one after the other in it, rather than in a loop.
-func within(s *step, variable string, first, second heisen.Op) bool {
+// within reports whether two accesses of one step may come one after the other in it, and whether they may do so in a loop.
+func within(s *step, variable string, first, second heisen.Op) (inside, again bool) {
 	count := map[bool]int{}
 	for _, a := range s.accesses {
 		if a.variable == variable && !a.made {
@@ -182,11 +203,15 @@ func within(s *step, variable string, first, second heisen.Op) bool {
 	}
 	switch {
 	case first == heisen.Read && second == heisen.Write:
-		return true
+		return true, false
 	case first == heisen.Write && second == heisen.Read:
-		return count[true] > 1 || count[false] > 1
+		inside = count[true] > 1 || count[false] > 1
 	case first == second && (first == heisen.Read || first == heisen.Write):
-		return count[first == heisen.Write] > 1
+		inside = count[first == heisen.Write] > 1
+	case first == second: // calls
+		inside = len(s.calls) > 1
+	default: // an access and a call, such as of a function and its argument
+		return true, true
 	}
-	return len(s.calls) > 1
+	return inside, !inside
 }

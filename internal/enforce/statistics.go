@@ -9,14 +9,14 @@ import (
 type Statistics struct {
 	ProgramLocks, ProgramAcquisitions, ProgramReleases int
 
-	Locks                        int // inserted
+	Locks, Tables                int // inserted: variables with a lock, and those with one for each object
 	Shared, Update, Exclusive    [2]int
 	Degradations, Releases, Held [2]int // Held: acquisitions that keep locks in order
 }
 
 // Statistics counts the operations of the plan and of the program.
 func (plan *Plan) Statistics() (Statistics, error) {
-	s := Statistics{Locks: len(plan.names)}
+	s := Statistics{Locks: len(plan.names), Tables: len(plan.objects)}
 	locks := map[string]bool{}
 	for i, f := range plan.functions {
 		for _, op := range f.Locks {

@@ -18,10 +18,12 @@ import (
 	"github.com/heisen-go/heisen/heal"
 )
 
-// Names in the source that is written.
+// LockPath is the import path of package lock and the locks of the variables in the source that is written.
+const LockPath = "heisen.invalid/lock"
+
+// Names in that source.
 const (
-	lockPath  = "heisen.invalid/lock" // the module with package lock and the locks of the variables
-	lockName  = "heisenlock"          // by which it is imported
+	lockName  = "heisenlock" // by which it is imported
 	heldName  = "heisenHeld"
 	outerName = "heisenOuter"
 	suffix    = "_heisenHeld" // of functions that are told what their callers hold
@@ -93,7 +95,7 @@ func (w *writer) apply() (map[string][]byte, error) {
 	for name, edits := range w.edits {
 		f := w.p.files[name]
 		at := w.p.fset.PositionFor(f.syntax.Name.End(), false)
-		edits = append(edits, edit{at.Offset, at.Offset, fmt.Sprintf("; import %s %q", lockName, lockPath), 0})
+		edits = append(edits, edit{at.Offset, at.Offset, fmt.Sprintf("; import %s %q", lockName, LockPath), 0})
 		slices.SortStableFunc(edits, func(a, b edit) int {
 			return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.last, b.last), cmp.Compare(a.order, b.order))
 		})
@@ -118,7 +120,7 @@ func (w *writer) apply() (map[string][]byte, error) {
 	return out, w.fail
 }
 
-// lockOf returns the expression for the lock of a variable.
+// lockOf returns the expression for the lock of a variable, or for the table of those of its objects.
 func (w *writer) lockOf(name string) string {
 	return fmt.Sprintf("&%s.V%d", lockName, slices.Index(w.plan.names, name))
 }
@@ -333,7 +335,7 @@ func (w *writer) operations(i int, s *step, names []string) (ops []string) {
 		if a.Hold >= 0 {
 			ops = append(ops, fmt.Sprintf("%s.Hold(%s, %s, %d)", held(a.name), w.lockOf(a.name), w.mode(a.Mode), a.Hold))
 		} else {
-			ops = append(ops, fmt.Sprintf("%s.Acquire(%s, %s, %d)", held(a.name), w.lockOf(a.name), w.mode(a.Mode), a.Node))
+			ops = append(ops, fmt.Sprintf("%s.Acquire(%s, %s, %d)", held(a.name), w.lockAt(a.name, s), w.mode(a.Mode), a.Node))
 		}
 	}
 	return ops
@@ -480,7 +482,7 @@ func (plan *Plan) write(dir string, counting bool) (string, error) {
 	folder := filepath.Join(dir, "lock")
 	replaced := map[string]string{}
 	written := map[string][]byte{
-		filepath.Join(folder, "go.mod"):       []byte("module " + lockPath + "\n\ngo " + plan.p.version + "\n"),
+		filepath.Join(folder, "go.mod"):       []byte("module " + LockPath + "\n\ngo " + plan.p.version + "\n"),
 		filepath.Join(folder, "variables.go"): plan.variables(),
 	}
 	if counting {
@@ -503,7 +505,7 @@ func (plan *Plan) write(dir string, counting bool) (string, error) {
 	if _, err := os.Stat(filepath.Join(plan.p.root, "vendor", "modules.txt")); err == nil {
 		return "", fmt.Errorf("%s has a vendor folder, which an overlay cannot change", plan.p.root)
 	}
-	module = fmt.Appendf(module, "\nrequire %s v0.0.0\nreplace %[1]s => %[2]q\n", lockPath, folder)
+	module = fmt.Appendf(module, "\nrequire %s v0.0.0\nreplace %[1]s => %[2]q\n", LockPath, folder)
 	files[filepath.Join(plan.p.root, "go.mod")] = module
 	for name, text := range files {
 		copied := filepath.Join(dir, "source", strings.ReplaceAll(plan.p.relative(name), "/", "_"))
@@ -532,7 +534,11 @@ func (plan *Plan) variables() []byte {
 	var b strings.Builder
 	b.WriteString("package lock\n\n// The locks of variables.\nvar (\n")
 	for i, name := range plan.names {
-		fmt.Fprintf(&b, "\tV%d Lock // %s\n", i, name)
+		typ := "Lock"
+		if plan.objects[name] {
+			typ = "Table"
+		}
+		fmt.Fprintf(&b, "\tV%d %s // %s\n", i, typ, name)
 	}
 	b.WriteString(")\n")
 	b.WriteString(operandFunctions)
