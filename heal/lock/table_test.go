@@ -5,7 +5,7 @@ import "testing"
 // TestTable: an object always has the same lock, objects side by side have different ones, and many objects use all of
 // them.
 func TestTable(t *testing.T) {
-	type object struct{ a, b, c int }
+	type object [3]int
 	var table Table
 	all := make([]object, 64<<tableBits)
 	used := map[*Lock]int{}

@@ -388,7 +388,12 @@ func raceAnnotations(norace []byte) ([]byte, error) {
 // emptyRace removes everything from package runtime/race, which has the race detector, except for its comment.
 func (o overlay) emptyRace(src string) error {
 	const pkg = "runtime/race"
-	entries, err := os.ReadDir(filepath.Join(src, filepath.FromSlash(pkg)))
+	dir := filepath.Join(src, filepath.FromSlash(pkg))
+	_, err := os.Stat(filepath.Join(dir, "doc.go")) // else nothing would be left
+	if err != nil {
+		return fmt.Errorf("%w GOROOT: %w", ErrUnsupported, err)
+	}
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("%w GOROOT: %w", ErrUnsupported, err)
 	}
