@@ -34,7 +34,6 @@ locks that keep all runs as atomic.
 		{"sections", "check the atomic sections in a file"},
 		{"pkgs", "record only these packages; work: the main module"},
 		{"baseline", "do not repair the findings in a file"},
-		{"suppress", "do not repair findings that lines of a file match"},
 	},
 	long: `$heisen heal -patch runs tests as $heisen test does, or takes the findings of -findings,
 a file that -report json has written. For each variable with a data race, or with a
