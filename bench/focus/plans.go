@@ -1,15 +1,16 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"maps"
 	"os"
 	"path"
-	"slices"
 	"strings"
+
+	"golang.org/x/mod/modfile"
 
 	"github.com/heisen-go/heisen/focus"
 )
@@ -145,9 +146,8 @@ func module() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fields := strings.Fields(string(text))
-	if i := slices.Index(fields, "module"); i >= 0 && i+1 < len(fields) {
-		return fields[i+1], nil
+	if path := modfile.ModulePath(text); path != "" {
+		return path, nil
 	}
-	return "", fmt.Errorf("go.mod names no module")
+	return "", errors.New("go.mod names no module")
 }

@@ -57,8 +57,8 @@ func hooks(t *testing.T, exe string) map[string]int {
 	return found
 }
 
-// ofFrame counts the hooks whose argument is in the frame, by lines of main.go and kind of hook.
-func ofFrame(t *testing.T, exe string) map[string]int {
+// opened returns what is in an executable.
+func opened(t *testing.T, exe string) *program {
 	t.Helper()
 	file, err := os.Open(exe)
 	if err != nil {
@@ -69,6 +69,13 @@ func ofFrame(t *testing.T, exe string) map[string]int {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return p
+}
+
+// ofFrame counts the hooks whose argument is in the frame, by lines of main.go and kind of hook.
+func ofFrame(t *testing.T, exe string) map[string]int {
+	t.Helper()
+	p := opened(t, exe)
 	found := map[string]int{}
 	for _, f := range p.functions {
 		sites, _ := p.machine.calls(p.text[f.start-p.start:f.end-p.start], f.start)
@@ -226,15 +233,7 @@ func TestOtherProcessor(t *testing.T) {
 // TestDecoding: in a whole program, the standard library included, few functions have instructions that are
 // not known, and what looks like a call of a hook is one.
 func TestDecoding(t *testing.T) {
-	file, err := os.Open(built(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	p, err := open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := opened(t, built(t))
 	unknown, called := 0, 0
 	for _, f := range p.functions {
 		code := p.text[f.start-p.start : f.end-p.start]
