@@ -87,6 +87,7 @@ type fuzzRun struct {
 	resolver    *confirm.Resolver
 	usual       map[*confirm.Program]confirm.Outcome // how programs end under the default schedule
 	confirmer   *confirm.Confirmer
+	further     *confirm.Survey // for what the search shows
 	found       *findings
 
 	// Failures of programs without the suspected bug, and outcomes that a confirmed bug explains.

@@ -25,7 +25,7 @@ func (f *fuzzRun) searchUnits(ctx context.Context, units []*confirm.Unit, suspec
 		positions[u] = suspects + i
 	}
 	f.mu.Unlock()
-	search := confirm.Search{Confirmer: f.confirmer, OnTrial: func(u *confirm.Unit, s *confirm.Suspect, t *confirm.Trial) {
+	search := confirm.Search{Confirmer: f.confirmer, Survey: f.further, OnTrial: func(u *confirm.Unit, s *confirm.Suspect, t *confirm.Trial) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.searched++
@@ -39,6 +39,17 @@ func (f *fuzzRun) searchUnits(ctx context.Context, units []*confirm.Unit, suspec
 	done := f.progressOf("searching", func() string { return f.searchStatus(time.Since(start)) }, time.Second)
 	err := search.Run(ctx, units)
 	done()
+	results, skipped := confirm.Suspected(units)
+	for _, why := range skipped {
+		fmt.Fprintf(f.Err, "%s: %s\n", f.tool.Name, why)
+	}
+	f.mu.Lock()
+	f.suspects += len(results)
+	f.judged += len(results)
+	f.mu.Unlock()
+	for _, v := range results {
+		f.reportSuspect(ctx, v)
+	}
 	for _, u := range units {
 		f.unexplained = append(f.unexplained, u.Failures()...)
 	}

@@ -19,6 +19,7 @@ func (f *fuzzRun) survey(ctx context.Context, programs []*confirm.Program) (susp
 		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Resolver: f.confirmer.Resolver,
 		Budget: f.confirmer.Budget,
 	}
+	f.further = survey
 	if f.parts > 1 { // how long the runs take must not decide which suspects there are to share
 		survey.Budget = nil
 	}
@@ -143,14 +144,19 @@ func (f *fuzzRun) status() string {
 	return text
 }
 
-// addResult reports the result of a suspect.
+// addResult takes the result of a suspect that was tried by itself.
 func (f *fuzzRun) addResult(ctx context.Context, v *confirm.Result) {
 	f.mu.Lock()
 	f.judged++
 	f.executions -= int(f.confirmer.Executions(v.Suspect)) - v.Tried
 	f.mu.Unlock()
+	f.unexplained = append(f.unexplained, v.Failures(f.usual[v.Suspect.Program])...)
+	f.reportSuspect(ctx, v)
+}
+
+// reportSuspect reports a suspect, if it was confirmed or is reported in any case.
+func (f *fuzzRun) reportSuspect(ctx context.Context, v *confirm.Result) {
 	usual := f.usual[v.Suspect.Program]
-	f.unexplained = append(f.unexplained, v.Failures(usual)...)
 	for _, e := range v.Endings {
 		if e.Confirmed && v.Suspect.Finding.Kind != heisen.Failure {
 			f.explained[v.Suspect.Program] = append(f.explained[v.Suspect.Program], e.Outcome)

@@ -284,7 +284,7 @@ func (s *Suspect) confirmed(e *Execution) (yes bool, first int) {
 		return e.Outcome.Class.Failed(), -1
 	}
 	switch {
-	case len(e.Meetings) == 0:
+	case len(e.Meetings) == 0 || s.searched: // others may have met
 		if f := s.raceIn(e); f != nil {
 			return true, s.side(f)
 		}
@@ -305,7 +305,7 @@ func (s *Suspect) asHappened(e *Execution) report.Finding {
 		f.Package = s.Finding.Package
 		return f
 	}
-	if len(e.Meetings) > 0 {
+	if len(e.Meetings) > 0 && !s.searched {
 		if met := &e.Meetings[0]; met.Kind == strategies.Race {
 			f = met.Finding
 			if s.side(&met.Finding) == 1 { // keep the order of the suspect's accesses
@@ -341,9 +341,7 @@ func summarize(s *Suspect, trials []*Trial) *Result {
 		}
 		v.add(t)
 	}
-	slices.SortStableFunc(v.Endings, func(a, b Ending) int {
-		return cmp.Or(boolOrder(b.Confirmed)-boolOrder(a.Confirmed), b.Outcome.Class.harm()-a.Outcome.Class.harm(), b.Count-a.Count)
-	})
+	v.sort()
 	return v
 }
 

@@ -40,7 +40,7 @@ func (b *seenBehaviors) add(all []recorder.Behavior, stream *recorder.Stream) {
 		b.seen = map[recorder.Behavior]sourcePlace{}
 	}
 	for _, one := range all {
-		if _, known := b.seen[one]; known || one.Kind() == recorder.Ordered {
+		if _, known := b.seen[one]; known || !one.HasSite() {
 			continue
 		}
 		var at sourcePlace

@@ -10,12 +10,14 @@ import (
 // portfolio decides which schedules the executions of a unit have. They are planned in generations. In
 // each, every arm has at least one execution. The others go to the arms whose executions have shown most
 // that was new. A generation is planned when all executions of the one before have ended, so the plan
-// does not depend on how many executions run at a time. The zero value is a new portfolio.
+// does not depend on how many executions run at a time. If executions do not end in their time, there are few
+// of them: all go to the arms that have shown most. The zero value is a new portfolio.
 type portfolio struct {
 	arms    []*arm
 	begun   bool   // a generation was planned
 	yielded bool   // goroutines had to yield, see Schedule.Spin
 	patient bool   // one of the arms is the patient one
+	long    bool   // an execution was stopped, because it did not end in its time
 	plans   []plan // of the generation
 	started int    // of the plans
 	running int
@@ -25,6 +27,7 @@ type portfolio struct {
 	length    uint64                     // steps of the longest execution
 	orders    map[uint64]bool            // the orders of operations so far, by their hashes
 	behaviors map[recorder.Behavior]bool // what executions have shown so far
+	bugs      map[string]bool            // fingerprints of what they have shown
 	vain      int                        // executions since the last new order
 	parents   []parent                   // executions that have shown something new, the latest ones
 	mutated   uint64                     // executions that were made from parents
@@ -45,8 +48,15 @@ type arm struct {
 type plan struct {
 	arm      *arm
 	schedule *recorder.Schedule
-	suspect  *Suspect // when it has ended, and there was time for it
-	trial    *Trial
+	looks    bool // for suspects; see further
+	made
+}
+
+// made is an execution that has ended, if there was time for it.
+type made struct {
+	suspect *Suspect
+	trial   *Trial
+	looked  *gathering // if it has looked for suspects; it is no trial then
 }
 
 // parent is an execution from which others are made.
@@ -73,16 +83,17 @@ const (
 	delayWait     = 60e9
 	// beginning is the number of arms in the first generation.
 	beginning = 2
+	// longGeneration is the number of executions in a generation if they do not end in their time.
+	longGeneration = 4
+	// newBug is how much a new bug counts, beside what else is new in an execution.
+	newBug = 2
 	// patientSpin is how often in a row a goroutine may continue in executions of the patient arm.
 	patientSpin = 1 << 20
 )
 
-// newArms returns the arms for a unit with targets.
-func newArms(targets []recorder.Target, c *Confirmer) []*arm {
-	has := func(roles strategies.Roles, mode recorder.TargetMode) bool {
-		return slices.ContainsFunc(targets, func(t recorder.Target) bool { return t.Roles&roles != 0 && t.Mode&mode != 0 })
-	}
-	all := []*arm{
+// newArms returns the arms for any unit.
+func newArms() []*arm {
+	return []*arm{
 		{config: strategies.Config{Strategy: strategies.RandomWalk}}, // costs least where there are many goroutines
 		{config: strategies.Config{Strategy: strategies.PCT, Depth: 2}},
 		{config: strategies.Config{Strategy: strategies.POS}},
@@ -91,11 +102,20 @@ func newArms(targets []recorder.Target, c *Confirmer) []*arm {
 		{config: strategies.Config{Strategy: strategies.Delay, Depth: 16, PostponeLimit: delayPatience, WaitLimit: delayWait}},
 		{mutates: true},
 	}
+}
+
+// addDirectedArms adds the arms that aim at targets, unless they exist.
+func (u *Unit) addDirectedArms(c *Confirmer) {
+	has := func(roles strategies.Roles, mode recorder.TargetMode) bool {
+		return slices.ContainsFunc(u.targets, func(t recorder.Target) bool { return t.Roles&roles != 0 && t.Mode&mode != 0 })
+	}
 	directed := func(s strategies.Strategy, roles strategies.Roles) {
-		all = append(all, &arm{
-			config:  strategies.Config{Strategy: s, PostponeLimit: c.Patience, WaitLimit: uint64(c.Wait)},
-			targets: roles,
-		})
+		if !slices.ContainsFunc(u.arms, func(a *arm) bool { return a.config.Strategy == s }) {
+			u.arms = append(u.arms, &arm{
+				config:  strategies.Config{Strategy: s, PostponeLimit: c.Patience, WaitLimit: uint64(c.Wait)},
+				targets: roles,
+			})
+		}
 	}
 	if has(strategies.First|strategies.Second, recorder.OnRead|recorder.OnWrite) {
 		directed(strategies.RaceDirected, strategies.First|strategies.Second)
@@ -106,7 +126,6 @@ func newArms(targets []recorder.Target, c *Confirmer) []*arm {
 	if has(strategies.Entry, recorder.OnRead|recorder.OnWrite) {
 		directed(strategies.SectionDirected, strategies.Entry|strategies.Remote|strategies.End)
 	}
-	return all
 }
 
 // patientArm returns an arm for units in which goroutines had to yield. Some of them only make many operations, and
@@ -128,18 +147,20 @@ func (p *portfolio) take() (n int, next *plan) {
 	return n, next
 }
 
-// done takes the result of execution n. t is nil if there is none.
-func (p *portfolio) done(n int, s *Suspect, t *Trial) {
+// done takes execution n.
+func (p *portfolio) done(n int, m made) {
 	p.running--
-	of := &p.plans[n-p.number]
-	of.suspect, of.trial = s, t
+	if m.trial != nil {
+		m.trial.number = uint64(n)
+	}
+	p.plans[n-p.number].made = m
 }
 
 // plan makes the next generation. The first ones are single executions of the enumeration, which begins with the
 // default schedule.
 func (u *Unit) plan(c *Confirmer) {
 	if u.arms == nil {
-		u.firstSeed, u.arms, u.orders, u.behaviors = c.From, newArms(u.targets, c), map[uint64]bool{}, map[recorder.Behavior]bool{}
+		u.firstSeed, u.arms, u.orders, u.behaviors = c.From, newArms(), map[uint64]bool{}, map[recorder.Behavior]bool{}
 		u.enumeration.limit = c.Budget.of(forEnumeration)
 	}
 	if u.yielded && !u.patient { // behind the random walk
@@ -149,6 +170,11 @@ func (u *Unit) plan(c *Confirmer) {
 		u.plans = append(u.plans, plan{schedule: u.enumeration.schedule(c)})
 		return
 	}
+	u.addDirectedArms(c)
+	for _, schedule := range u.due {
+		u.plans = append(u.plans, plan{schedule: schedule, looks: true})
+	}
+	u.due = nil
 	shares := u.shares()
 	if !u.begun { // a small generation shows what kind of program it is
 		u.begun = true
@@ -164,17 +190,23 @@ func (u *Unit) plan(c *Confirmer) {
 }
 
 // shares returns how many executions of the next generation each arm has: one, and as many again in
-// proportion to what they have shown.
+// proportion to what they have shown. If executions are long, all are in this proportion.
 func (p *portfolio) shares() []int {
 	shares := make([]int, len(p.arms))
-	score := func(i int) float64 { return (p.arms[i].shown + 1) / (p.arms[i].made + 1) / float64(shares[i]) }
-	for i := range shares {
-		shares[i] = 1
+	first := 0 // added to the divisors, which begin with 1
+	score := func(i int) float64 { return (p.arms[i].shown + 1) / (p.arms[i].made + 1) / float64(shares[i]+first) }
+	seats := len(p.arms)
+	if p.long {
+		seats, first = longGeneration, 1
+	} else {
+		for i := range shares {
+			shares[i] = 1
+		}
 	}
-	for range p.arms { // the largest quotients, as votes become seats
+	for range seats { // the largest quotients, as votes become seats
 		best := 0
 		for i := range shares {
-			if score(i) > score(best) {
+			if s, most := score(i), score(best); s > most || s == most && p.arms[i].made < p.arms[best].made {
 				best = i
 			}
 		}
@@ -241,8 +273,11 @@ func (u *Unit) judge() {
 		a.made, a.shown = a.made*fading, a.shown*fading
 	}
 	for i := range u.plans {
-		if of := &u.plans[i]; of.trial != nil {
+		switch of := &u.plans[i]; {
+		case of.trial != nil:
 			u.add(of)
+		case of.looked != nil:
+			u.suspect(of.looked)
 		}
 	}
 	u.number += len(u.plans)
@@ -266,13 +301,15 @@ func (u *Unit) add(of *plan) {
 			u.Exhausted, u.All = true, u.enumeration.explorer.Executions()
 		}
 	}
+	u.notice(of)
+	u.long = u.long || e.Stuck != nil && e.Stuck.Why == recorder.OutOfSteps
 	shown := u.news(e)
 	if of.arm == nil {
 		return
 	}
 	of.arm.made++
-	if shown {
-		of.arm.shown++
+	if shown > 0 {
+		of.arm.shown += shown
 		if of.schedule.Strategy.Branch == 0 {
 			u.parents = append(u.parents, parent{of.schedule, e.Steps})
 			u.parents = u.parents[max(len(u.parents)-maxParents, 0):]
@@ -286,12 +323,22 @@ func (u *Unit) add(of *plan) {
 	}
 }
 
-// news notes what an execution has done, and reports whether something was new.
-func (p *portfolio) news(e *Execution) (some bool) {
+// news notes what an execution has done, and returns how much of it was new: 1 for behaviors, and newBug for
+// each bug.
+func (p *portfolio) news(e *Execution) (shown float64) {
 	for _, b := range e.Behaviors {
 		if !p.behaviors[b] {
-			p.behaviors[b], some = true, true
+			p.behaviors[b], shown = true, 1
 		}
 	}
-	return some
+	for i := range e.Observed {
+		if f := e.Observed[i].Fingerprint; !p.bugs[f] {
+			if p.bugs == nil {
+				p.bugs = map[string]bool{}
+			}
+			p.bugs[f] = true
+			shown += newBug
+		}
+	}
+	return shown
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
 )
 
 // searchModel makes generations of executions of a unit whose behaviors are those of a function. The
@@ -25,7 +26,10 @@ func searchModel(u *Unit, c *Confirmer, generations int, rng *rand.Rand, execute
 		rng.Shuffle(len(begun), func(i, j int) { begun[i], begun[j] = begun[j], begun[i] })
 		for _, n := range begun {
 			schedule := u.plans[n-u.number].schedule
-			u.done(n, AnyFailure(u.Program, schedule.Strategy.Strategy), &Trial{Seed: schedule.Strategy.Seed, Schedule: schedule, Execution: execute(schedule)})
+			u.done(n, made{
+				suspect: AnyFailure(u.Program, schedule.Strategy.Strategy),
+				trial:   &Trial{Seed: schedule.Strategy.Seed, Schedule: schedule, Execution: execute(schedule)},
+			})
 		}
 	}
 	u.judge()
@@ -88,10 +92,49 @@ func TestShares(t *testing.T) {
 	}
 }
 
+// TestLong: where executions do not end in their time, generations are small, and most executions go to the arm that
+// has shown bugs. Others still have some.
+func TestLong(t *testing.T) {
+	u := modelUnit()
+	u.enumeration.over, u.begun = true, true
+	bugs := 0
+	execute := func(s *recorder.Schedule) *Execution {
+		e := &Execution{}
+		e.Stuck = &recorder.Stuck{Why: recorder.OutOfSteps}
+		if s.Strategy.Strategy == strategies.POS {
+			bugs++
+			e.Observed = []report.Finding{{Fingerprint: fmt.Sprint(bugs)}}
+		}
+		return e
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	first := len(searchModel(u, &Confirmer{From: 1, To: 10}, 1, rng, execute))
+	planned := func() (directed int) {
+		for _, a := range u.arms {
+			if a.config.Strategy == strategies.POS {
+				directed += a.planned
+			}
+		}
+		return directed
+	}
+	before := planned()
+	made := len(searchModel(u, &Confirmer{From: 1, To: 10}, 5, rng, execute))
+	if made != 5*longGeneration || first <= longGeneration {
+		t.Errorf("%d executions in the first generation and %d in 5 further ones", first, made)
+	}
+	if n := planned() - before; n < made/2 || n == made {
+		t.Errorf("%d of %d executions for what shows bugs", n, made)
+	}
+}
+
 // TestArms: there are arms for the kinds of places that suspects have.
 func TestArms(t *testing.T) {
 	kinds := func(targets []recorder.Target) (all []strategies.Strategy) {
-		for _, a := range newArms(targets, &Confirmer{}) {
+		u := &Unit{targets: targets}
+		u.arms = newArms()
+		u.addDirectedArms(&Confirmer{})
+		u.addDirectedArms(&Confirmer{})
+		for _, a := range u.arms {
 			if !a.mutates {
 				all = append(all, a.config.Strategy)
 			}

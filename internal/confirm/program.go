@@ -28,6 +28,19 @@ type Program struct {
 	behaviors *seenBehaviors        // of all executions; nil if nobody asks for them
 	symbols   *recorder.SymbolCache // of all executions; nil if each has its own
 	units     []*Unit               // see Units
+
+	looked    map[recorder.Behavior]bool // what runs have done in which a survey has looked for suspects
+	suspected map[string]bool            // the keys of its suspects
+}
+
+// look takes a run in which a survey has looked for suspects.
+func (p *Program) look(e *Execution) {
+	if p.looked == nil {
+		p.looked = map[recorder.Behavior]bool{}
+	}
+	for _, b := range e.Behaviors {
+		p.looked[b] = true
+	}
 }
 
 // Close gives up the symbols that executions share.

@@ -1,6 +1,7 @@
 package confirm
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/heisen-go/heisen"
@@ -91,6 +92,13 @@ func (e *Ending) count(t *Trial) {
 // failed reports whether an execution in which the suspect happened failed.
 func (v *Result) failed() bool {
 	return slices.ContainsFunc(v.Endings, func(e Ending) bool { return e.Confirmed && e.Outcome.Class.Failed() })
+}
+
+// sort sorts the endings: the confirmed ones first, of these the worst ones.
+func (v *Result) sort() {
+	slices.SortStableFunc(v.Endings, func(a, b Ending) int {
+		return cmp.Or(boolOrder(b.Confirmed)-boolOrder(a.Confirmed), b.Outcome.Class.harm()-a.Outcome.Class.harm(), b.Count-a.Count)
+	})
 }
 
 // harm orders outcomes from harmless to bad.

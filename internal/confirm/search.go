@@ -17,6 +17,9 @@ import (
 // Search executes tests and programs under schedules of many kinds, for a time.
 type Search struct {
 	Confirmer *Confirmer // its seeds, limits, number of executions at the same time, and budget
+	// Survey looks for further suspects in executions that do what none did in which it has looked; nil
+	// for none.
+	Survey *Survey
 
 	// OnTrial is called after each execution, by one goroutine at a time. It may be nil.
 	OnTrial func(*Unit, *Suspect, *Trial)
@@ -41,6 +44,7 @@ type Unit struct {
 
 	targets []recorder.Target // the places of the suspects in the test
 	portfolio
+	further
 	cut     bool          // an execution was stopped because there was no time left
 	found   bool          // there may be a schedule to shrink
 	used    time.Duration // by executions; see Budget
@@ -68,6 +72,10 @@ func Units(ctx context.Context, programs []*Program) (units []*Unit) {
 // places in the search.
 func AddSuspects(suspects []*Suspect) {
 	for _, s := range suspects {
+		if s.Program.suspected == nil {
+			s.Program.suspected = map[string]bool{}
+		}
+		s.Program.suspected[s.key()] = true
 		var tests *regexp.Regexp
 		if s.Tests != "" {
 			tests = regexp.MustCompile(s.Tests)
@@ -161,6 +169,9 @@ func (s *Search) Run(ctx context.Context, units []*Unit) error {
 	defer stop(nil)
 	var mu sync.Mutex
 	idle := sync.NewCond(&mu)
+	for _, u := range units {
+		u.wanted = s.Survey != nil
+	}
 	var workers sync.WaitGroup
 	for range max(s.Confirmer.Parallel, 1) {
 		workers.Go(func() {
@@ -178,22 +189,20 @@ func (s *Search) Run(ctx context.Context, units []*Unit) error {
 				}
 				n, next := u.take()
 				mu.Unlock()
-				suspect, trial, err := s.execute(ctx, u, next.schedule)
+				made, err := s.execute(ctx, u, next)
 				mu.Lock()
-				if trial != nil {
-					trial.number = uint64(n)
-				}
-				u.done(n, suspect, trial)
+				u.done(n, made)
 				switch {
 				case errors.Is(err, errNoTime):
 					u.cut = s.Confirmer.Budget.left([]*Unit{u}, forSchedules) <= leastTime
 					u.enumeration.over = true
 				case err != nil:
 					stop(err)
-				default:
-					u.found = u.found || len(trial.Execution.Observed) > 0 || trial.Execution.Outcome.Class.Failed()
+				case made.trial != nil:
+					e := made.trial.Execution
+					u.found = u.found || len(e.Observed) > 0 || e.Outcome.Class.Failed()
 					if s.OnTrial != nil {
-						s.OnTrial(u, suspect, trial)
+						s.OnTrial(u, made.suspect, made.trial)
 					}
 				}
 				idle.Broadcast()
@@ -236,19 +245,23 @@ func (s *Search) next(units []*Unit) (u *Unit, busy bool) {
 	return u, busy
 }
 
-// execute executes the unit once.
-func (s *Search) execute(ctx context.Context, u *Unit, schedule *recorder.Schedule) (*Suspect, *Trial, error) {
-	strategy := schedule.Strategy.Strategy
-	if schedule.Explore {
+// execute makes an execution of the unit.
+func (s *Search) execute(ctx context.Context, u *Unit, next *plan) (made made, err error) {
+	if next.looks {
+		made.looked, err = s.look(ctx, u, next.schedule)
+		return made, err
+	}
+	strategy := next.schedule.Strategy.Strategy
+	if next.schedule.Explore {
 		strategy = strategies.Replay
 	}
-	suspect := AnyFailure(u.Program, strategy)
-	suspect.Tests, suspect.Targets, suspect.units = u.pattern(), schedule.Targets, []*Unit{u}
-	trial, err := s.Confirmer.execute(ctx, suspect, schedule)
-	if err == nil && schedule.Explore {
-		trial.replayable()
+	made.suspect = AnyFailure(u.Program, strategy)
+	made.suspect.Tests, made.suspect.Targets, made.suspect.units = u.pattern(), next.schedule.Targets, []*Unit{u}
+	made.trial, err = s.Confirmer.execute(ctx, made.suspect, next.schedule)
+	if err == nil && next.schedule.Explore {
+		made.trial.replayable()
 	}
-	return suspect, trial, err
+	return made, err
 }
 
 // addResult counts an execution among those of its strategy.

@@ -115,7 +115,7 @@ type Survey struct {
 // they were found, and the runs in their order. skipped has a message for each finding that cannot be
 // tried, with the reason.
 func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, skipped []string, runs []*Trial, err error) {
-	g := &gathering{survey: s, program: p, known: map[string]*Suspect{}, reported: map[string]bool{}}
+	g := newGathering(s, p)
 	for i := range s.Known {
 		if f := &s.Known[i]; f.Package == "" || f.Package == p.Package {
 			g.suspect(f)
@@ -148,6 +148,10 @@ type gathering struct {
 	missing  bool            // skipped says that suspects may be missing
 	reported map[string]bool // fingerprints of findings in skipped
 	made     []*Trial
+}
+
+func newGathering(s *Survey, p *Program) *gathering {
+	return &gathering{survey: s, program: p, known: map[string]*Suspect{}, reported: map[string]bool{}}
 }
 
 // suspect returns a new suspect, or the equal one that exists already.
@@ -193,20 +197,25 @@ func (g *gathering) runs(ctx context.Context, u *Unit) error {
 		if seed > 0 {
 			config = strategies.Config{Strategy: Walk, Seed: seed}
 		}
-		mode := recorder.Unrepeated
-		if s.Violations || s.Predict { // a repeated access may be the end of a section
-			mode = recorder.Everything
-		}
-		e, err := g.execute(ctx, u, config, mode, s.limit(units), s.Predict, s.detectors)
+		e, err := g.execute(ctx, u, s.schedule(config, s.Predict), s.mode(), s.limit(units), s.detectors)
 		if err != nil {
 			return err
 		}
+		g.program.look(e)
 		g.made = append(g.made, &Trial{Seed: seed, Execution: e, First: -1, unit: u})
 		if seed == 0 && len(units) == 1 {
 			units[0].surveyed(e)
 		}
 	}
 	return nil
+}
+
+// mode returns what is recorded for the detectors of ordinary runs.
+func (s *Survey) mode() recorder.Mode {
+	if s.Violations || s.Predict { // a repeated access may be the end of a section
+		return recorder.Everything
+	}
+	return recorder.Unrepeated
 }
 
 // witnesses executes each test by itself with the default schedule, while there is time, and looks
@@ -222,7 +231,7 @@ func (g *gathering) witnesses(ctx context.Context) error {
 		if limit == 0 {
 			continue
 		}
-		_, err := g.execute(ctx, u, strategies.Config{Strategy: strategies.Replay}, recorder.Everything, limit, true,
+		_, err := g.execute(ctx, u, s.schedule(strategies.Config{Strategy: strategies.Replay}, true), recorder.Everything, limit,
 			func(order *orderRecorder, symbols *heisen.Symbols, sink heisen.Sink) ([]heisen.Detector, error) {
 				d, err := s.newPredictor(order, symbols, sink)
 				return []heisen.Detector{&ownEvents{detector: d, symbols: symbols, with: s.Resolver.with}}, err
@@ -237,9 +246,14 @@ func (g *gathering) witnesses(ctx context.Context) error {
 // newDetectors returns the detectors of a run. The order is that of a detector with witnesses.
 type newDetectors func(*orderRecorder, *heisen.Symbols, heisen.Sink) ([]heisen.Detector, error)
 
+// schedule returns the schedule of a run. predict is set if detectors predict, for which operations have
+// numbers.
+func (s *Survey) schedule(config strategies.Config, predict bool) *recorder.Schedule {
+	return &recorder.Schedule{Strategy: config, Procs: s.Procs, MaxVirtual: s.Virtual, Number: predict}
+}
+
 // execute executes a unit once, or all of the program if it is nil, and takes what the detectors find.
-// predict is set if they predict, for which operations have numbers.
-func (g *gathering) execute(ctx context.Context, u *Unit, config strategies.Config, mode recorder.Mode, limit time.Duration, predict bool,
+func (g *gathering) execute(ctx context.Context, u *Unit, schedule *recorder.Schedule, mode recorder.Mode, limit time.Duration,
 	detectors newDetectors) (*Execution, error) {
 	s := g.survey
 	units, tests := g.program.units, ""
@@ -249,8 +263,7 @@ func (g *gathering) execute(ctx context.Context, u *Unit, config strategies.Conf
 	order := &orderRecorder{}
 	var predicted []*witness
 	e, err := g.program.Execute(ctx, Plan{
-		Schedule: &recorder.Schedule{Strategy: config, Procs: s.Procs, MaxVirtual: s.Virtual, Number: predict},
-		Mode:     mode, Tests: tests, Limit: limit,
+		Schedule: schedule, Mode: mode, Tests: tests, Limit: limit,
 		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
 			sink := fold.NewSet(symbols, func(i fold.Item) {
 				f := s.Resolver.resolve(i.Finding, symbols)
@@ -258,7 +271,7 @@ func (g *gathering) execute(ctx context.Context, u *Unit, config strategies.Conf
 				if same == nil || same.witness != nil || i.Finding.Detector != predictor {
 					return
 				}
-				if w := order.witnessOf(&i.Finding, config.Seed, tests); w != nil {
+				if w := order.witnessOf(&i.Finding, schedule.Strategy.Seed, tests); w != nil {
 					same.witness = w
 					predicted = append(predicted, w)
 				}

@@ -30,6 +30,7 @@ type Suspect struct {
 	Predicted bool
 	witness   *witness // of the prediction; nil if it cannot be followed
 	observed  bool     // Finding was observed in an execution; see Observations
+	searched  bool     // the executions of a search try it, besides others
 	units     []*Unit  // in which it was seen, or that the executions search
 }
 

@@ -25,6 +25,9 @@ const (
 	Selected
 	// Ordered: goroutines made operations on the same object, one after the other. It has no site.
 	Ordered
+	// Nested: a lock was acquired, or was to be, by a goroutine that held another one. It is a pair of places at
+	// which locks are acquired, and has no site.
+	Nested
 
 	numBehaviorKinds
 )
@@ -48,18 +51,21 @@ func (b Behavior) Case() (send, receive int) {
 	return -1, cases - 1 - index
 }
 
+// HasSite reports whether it is something at one place.
+func (b Behavior) HasSite() bool { return b.Kind() != Ordered && b.Kind() != Nested } // the low half is a hash of two
+
 // Site returns where a behavior was, 0 if it has no site or the site is not known.
 func (s *Stream) Site(b Behavior) heisen.Site {
-	if b.Kind() == Ordered {
-		return 0
+	if b.HasSite() {
+		return s.site(uint32(b))
 	}
-	return s.site(uint32(b))
+	return 0
 }
 
 func (s *Stream) addBehaviors(words []uint64) error {
 	for _, w := range words {
 		b := Behavior(w)
-		if b.Kind() == 0 || b.Kind() >= numBehaviorKinds || b.Kind() != Ordered && uint64(uint32(b)) > s.hello.size {
+		if b.Kind() == 0 || b.Kind() >= numBehaviorKinds || b.HasSite() && uint64(uint32(b)) > s.hello.size {
 			return s.corrupt("behavior %#x", w)
 		}
 		s.Site(b) // gets a name with the other sites

@@ -26,12 +26,13 @@ func TestCase(t *testing.T) {
 func TestCorruptBehaviors(t *testing.T) {
 	s := &Stream{}
 	s.hello.size = 100
-	for _, w := range []uint64{0, 6 << 56, uint64(Started)<<56 | 101} {
+	for _, w := range []uint64{0, 7 << 56, uint64(Started)<<56 | 101} {
 		if err := s.addBehaviors([]uint64{w}); err == nil {
 			t.Errorf("%#x is accepted", w)
 		}
 	}
-	if err := s.addBehaviors([]uint64{uint64(Ordered)<<56 | 1<<31}); err != nil || len(s.execution.Behaviors) != 1 {
+	hashes := []uint64{uint64(Ordered)<<56 | 1<<31, uint64(Nested)<<56 | 1<<31}
+	if err := s.addBehaviors(hashes); err != nil || len(s.execution.Behaviors) != len(hashes) {
 		t.Errorf("error %v, behaviors %v", err, s.execution.Behaviors)
 	}
 }

@@ -15,6 +15,7 @@ const (
 	heisenDidWait   = 3 // a goroutine had to wait; bits 32 to 39: 1 if for a lock
 	heisenDidSelect = 4 // bits 32 to 39: index of the case, 255 for default; 40 to 47: cases that send; 48 to 55: cases
 	heisenDidOrder  = 5 // goroutines made operations on the same object; the low half is a hash of both places
+	heisenDidNest   = 6 // a lock was to be acquired by a goroutine that holds another one; the low half, likewise
 
 	heisenBehaviorBits = 12
 	heisenBehaviorRoom = 1 << heisenBehaviorBits
@@ -55,10 +56,30 @@ func (b *heisenBehaviors) operation(t *heisenStrategiesTask, place uint32) {
 	}
 	before := &b.latest[t.Addr*0x9E3779B97F4A7C15>>(64-heisenLatestBits)]
 	if before.place != 0 && before.id != t.ID {
-		h := (uint64(before.place)<<32 | uint64(place)) * 0x9E3779B97F4A7C15
-		b.add(heisenDidOrder, 0, uint32(h>>32)|1)
+		b.addPair(heisenDidOrder, before.place, place)
 	}
 	before.place, before.id = place, t.ID
+}
+
+// addPair adds a word for a pair of places.
+//
+//go:nosplit
+func (b *heisenBehaviors) addPair(kind uint64, first, second uint32) {
+	h := (uint64(first)<<32 | uint64(second)) * 0x9E3779B97F4A7C15
+	b.add(kind, 0, uint32(h>>32)|1)
+}
+
+// locks notes that a goroutine is to acquire a lock.
+//
+//go:nosplit
+func (b *heisenBehaviors) locks(h *heisenG) {
+	place := h.task.place
+	b.add(heisenDidLock, 0, place)
+	if k := h.locksHeld; k != nil {
+		for i := range min(k.count, heisenMaxHeld) {
+			b.addPair(heisenDidNest, k.held[i].pc, place)
+		}
+	}
 }
 
 // waited notes that gp was woken or will never be, if it has waited for others.

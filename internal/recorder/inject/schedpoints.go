@@ -56,7 +56,7 @@ func heisenPointAt(kind heisenStrategiesKind, on unsafe.Pointer, mode uint32, fp
 	h.task.on = t.Addr
 	h.task.place = uint32(heisenPC(heisenCaller(getcallerfp())))
 	if kind == heisenStrategiesLock {
-		s.behaviors.add(heisenDidLock, 0, h.task.place)
+		s.behaviors.locks(h)
 	}
 	if mode != 0 && s.locations.count > 0 {
 		pc := heisenPC(heisenCaller(fp))

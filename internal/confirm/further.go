@@ -1,0 +1,121 @@
+package confirm
+
+import (
+	"context"
+	"slices"
+
+	"github.com/heisen-go/heisen/internal/recorder"
+)
+
+// further looks for suspects in what the runs of a survey have not done. If an execution of a search starts a
+// goroutine, acquires a lock, or chooses a case of a select statement at a new place, or acquires locks at a new
+// pair of places, its schedule is repeated and recorded for the detectors of the survey. The executions of the
+// search try the suspects that these find. The zero value looks for nothing.
+type further struct {
+	wanted    bool
+	seen      map[recorder.Behavior]bool // what the executions have done in which suspects were looked for
+	due       []*recorder.Schedule       // to be repeated
+	suspected []*Result
+	skipped   []string
+}
+
+// maxSuspected bounds the suspects of a unit that the executions of a search try, the first ones.
+const maxSuspected = 100
+
+// decidesSuspects reports whether executions with a new behavior of a kind may show new suspects.
+func decidesSuspects(b recorder.Behavior) bool {
+	switch b.Kind() {
+	case recorder.Started, recorder.Locked, recorder.Selected, recorder.Nested:
+		return true
+	}
+	return false
+}
+
+// notice takes an execution of the search. Those of an enumeration are left out: if it comes to its end, it has shown
+// everything.
+func (u *Unit) notice(of *plan) {
+	t := of.trial
+	for _, v := range u.suspected {
+		one := *t
+		if one.Confirmed, one.First = v.Suspect.confirmed(t.Execution); one.Confirmed && v.Confirmed == 0 {
+			v.Finding = v.Suspect.asHappened(t.Execution)
+		}
+		v.add(&one)
+	}
+	if !u.wanted || of.schedule.Explore {
+		return
+	}
+	new := false
+	for _, b := range t.Execution.Behaviors {
+		if decidesSuspects(b) && !u.Program.looked[b] && !u.seen[b] {
+			if u.seen == nil {
+				u.seen = map[recorder.Behavior]bool{}
+			}
+			u.seen[b], new = true, true
+		}
+	}
+	if new {
+		u.due = append(u.due, of.schedule)
+	}
+}
+
+// look repeats an execution and looks for suspects in it. It returns nil if there was no time for that.
+func (s *Search) look(ctx context.Context, u *Unit, schedule *recorder.Schedule) (*gathering, error) {
+	survey := *s.Survey
+	survey.Budget, survey.Predict = s.Confirmer.Budget, false
+	g := newGathering(&survey, u.Program)
+	limit := s.Confirmer.Budget.bounds(&Suspect{Program: u.Program, units: []*Unit{u}}, s.Confirmer.Limit)
+	_, err := g.execute(ctx, u, schedule, survey.mode(), limit, survey.detectors)
+	return g, err
+}
+
+// suspect takes the suspects in a repeated execution.
+func (u *Unit) suspect(g *gathering) {
+	for _, text := range g.skipped {
+		if !slices.Contains(u.skipped, text) {
+			u.skipped = append(u.skipped, text)
+		}
+	}
+	for _, s := range g.suspects {
+		known := slices.ContainsFunc(u.suspected, func(v *Result) bool { return v.Suspect.key() == s.key() })
+		if known || len(u.suspected) == maxSuspected {
+			continue
+		}
+		u.addTargets(s)
+		if !u.Program.suspected[s.key()] {
+			s.Tests, s.units, s.searched = u.pattern(), []*Unit{u}, true
+			u.suspected = append(u.suspected, &Result{Suspect: s, Finding: s.Finding})
+		}
+	}
+}
+
+// Suspected returns the results of the suspects that a search of the units has found and tried, each once, and
+// messages about what could not be tried. Of several units with the same suspect, the one counts in which it was
+// confirmed most often.
+func Suspected(units []*Unit) (results []*Result, skipped []string) {
+	type suspect struct {
+		program *Program
+		key     string
+	}
+	at := map[suspect]int{}
+	for _, u := range units {
+		for _, text := range u.skipped {
+			if !slices.Contains(skipped, text) {
+				skipped = append(skipped, text)
+			}
+		}
+		for _, v := range u.suspected {
+			v.sort()
+			key := suspect{u.Program, v.Suspect.key()}
+			i, known := at[key]
+			switch {
+			case !known:
+				at[key] = len(results)
+				results = append(results, v)
+			case v.Confirmed > results[i].Confirmed:
+				results[i] = v
+			}
+		}
+	}
+	return results, skipped
+}

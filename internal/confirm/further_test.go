@@ -1,0 +1,175 @@
+package confirm
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
+)
+
+// nested is the behavior of an execution that acquires locks in a rare order.
+const nested = recorder.Behavior(uint64(recorder.Nested)<<56 | 1)
+
+// inversion is a suspected deadlock of two places.
+func inversion(p *Program) *Suspect {
+	at := func(line int) report.Access {
+		return report.Access{Op: heisen.Acquire.String(), Stack: []report.Frame{{Func: "p.f", File: "/p.go", Line: line}}}
+	}
+	s, err := suspectOf(p, &report.Finding{Kind: heisen.Deadlock, Fingerprint: "inversion", Accesses: []report.Access{at(1), at(2)}})
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// searching returns a unit whose search looks for further suspects, at its first generation.
+func searching(p *Program) (*Unit, *Confirmer) {
+	c := &Confirmer{From: 1, To: 10}
+	u := &Unit{Program: p, Test: "TestTransfer", enumeration: enumeration{over: true}}
+	u.wanted = true
+	u.plan(c)
+	return u, c
+}
+
+// execute ends the executions of a generation and plans the next one.
+func (u *Unit) execute(c *Confirmer, execution func(*plan) *Execution) {
+	for u.planned() {
+		n, next := u.take()
+		m := made{suspect: AnyFailure(u.Program, strategies.RandomWalk)}
+		if next.looks {
+			m.looked = newGathering(&Survey{}, u.Program)
+			m.looked.suspects = []*Suspect{inversion(u.Program)}
+			m.looked.skipped = []string{"skipped: one"}
+		} else {
+			m.trial = &Trial{Schedule: next.schedule, Execution: execution(next), First: -1}
+		}
+		u.done(n, m)
+	}
+	u.judge()
+	u.plan(c)
+}
+
+// repeated returns the schedules of a generation that are repeated to look for suspects.
+func (u *Unit) repeated() (all []*recorder.Schedule) {
+	for i := range u.plans {
+		if u.plans[i].looks {
+			all = append(all, u.plans[i].schedule)
+		}
+	}
+	return all
+}
+
+// TestFurther: an execution with a new order of locks is repeated once, its suspects become targets of the search,
+// and its executions confirm them.
+func TestFurther(t *testing.T) {
+	u, c := searching(&Program{Package: "p"})
+	first := u.plans[1].schedule
+	u.execute(c, func(of *plan) *Execution {
+		e := &Execution{Outcome: Outcome{Class: Passed}}
+		if of.schedule == first {
+			e.Behaviors = []recorder.Behavior{nested}
+		}
+		return e
+	})
+	if again := u.repeated(); len(again) != 1 || again[0] != first || !u.plans[0].looks {
+		t.Fatalf("repeated: %v, want %v before others", again, first)
+	}
+	show := func(*plan) *Execution {
+		return &Execution{Execution: recorder.Execution{Behaviors: []recorder.Behavior{nested}}, Outcome: Outcome{Class: Passed}}
+	}
+	executions := len(u.plans) - 1
+	u.execute(c, show)
+	if again := u.repeated(); len(again) > 0 {
+		t.Errorf("repeated again: %v", again)
+	}
+	directed := func(p plan) bool {
+		return p.arm.config.Strategy == strategies.DeadlockDirected && len(p.schedule.Targets) == 2
+	}
+	if !slices.ContainsFunc(u.plans, directed) {
+		t.Errorf("no execution aims at %v", u.targets)
+	}
+	executions += len(u.plans)
+	u.execute(c, func(of *plan) *Execution {
+		e := show(of)
+		if directed(*of) {
+			e.Outcome = Outcome{Class: Deadlocked}
+			for _, line := range []int{2, 1} {
+				e.Blocked = append(e.Blocked, report.Blocked{Stack: []report.Frame{{Func: "p.f", File: "/p.go", Line: line}}})
+			}
+		}
+		return e
+	})
+	results, skipped := Suspected([]*Unit{u})
+	if len(results) != 1 {
+		t.Fatalf("%d results", len(results))
+	}
+	v := results[0]
+	if v.Confirmed == 0 || v.Tried != executions || v.Suspect.Tests != "^TestTransfer$" {
+		t.Errorf("confirmed %d, tried %d of %d, tests %s", v.Confirmed, v.Tried, executions, v.Suspect.Tests)
+	}
+	if v.Endings[0].Outcome.Class != Deadlocked || !v.Endings[0].Confirmed || v.Finding.Detector != detectorName {
+		t.Errorf("%+v, finding %+v", v.Endings, v.Finding)
+	}
+	if !slices.Equal(skipped, []string{"skipped: one"}) {
+		t.Errorf("skipped %q", skipped)
+	}
+}
+
+// TestNothingFurther: what a survey has seen or suspected is not looked for again, nor is anything without a survey or
+// in an enumeration.
+func TestNothingFurther(t *testing.T) {
+	show := func(*plan) *Execution {
+		return &Execution{Execution: recorder.Execution{Behaviors: []recorder.Behavior{nested}}, Outcome: Outcome{Class: Passed}}
+	}
+	surveyed := &Program{Package: "p"}
+	surveyed.look(show(nil))
+	u, c := searching(surveyed)
+	u.execute(c, show)
+	if again := u.repeated(); len(again) > 0 {
+		t.Errorf("surveyed, and repeated: %v", again)
+	}
+	u, c = searching(&Program{Package: "p"})
+	u.wanted = false
+	u.execute(c, show)
+	if again := u.repeated(); len(again) > 0 {
+		t.Errorf("without a survey: %v", again)
+	}
+	u, c = searching(&Program{Package: "p"})
+	for i := range u.plans {
+		u.plans[i].schedule.Explore = true
+	}
+	u.enumeration.over = true
+	u.execute(c, show)
+	if again := u.repeated(); len(again) > 0 {
+		t.Errorf("enumerated, and repeated: %v", again)
+	}
+	p := &Program{Package: "p"}
+	u, c = searching(p)
+	AddSuspects([]*Suspect{inversion(p)})
+	u.execute(c, show)
+	u.execute(c, show)
+	if results, _ := Suspected([]*Unit{u}); len(results) > 0 {
+		t.Errorf("known, and tried again: %+v", results)
+	}
+	if len(u.targets) != 2 {
+		t.Errorf("targets of the known suspect: %v", u.targets)
+	}
+}
+
+// TestSuspectedTwice: a suspect of two tests is reported for the one in which it was confirmed more often.
+func TestSuspectedTwice(t *testing.T) {
+	p := &Program{Package: "p"}
+	var units []*Unit
+	for confirmed := range 2 {
+		v := &Result{Suspect: inversion(p), Tried: 3, Confirmed: confirmed}
+		u := &Unit{Program: p}
+		u.suspected = []*Result{v}
+		units = append(units, u)
+	}
+	if results, _ := Suspected(units); len(results) != 1 || results[0].Confirmed != 1 {
+		t.Errorf("%+v", results)
+	}
+}
