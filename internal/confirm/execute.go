@@ -65,6 +65,14 @@ func (e *Execution) Findings() (all []report.Finding) {
 	return append(all, e.Observed...)
 }
 
+// longExecution is a number of steps that take about a second.
+const longExecution = 1 << 20
+
+// long reports whether there can only be few executions like this one.
+func (e *Execution) long() bool {
+	return e.Steps >= longExecution || e.Stuck != nil && e.Stuck.Why == recorder.OutOfSteps
+}
+
 // grace is the time that a program has to end by itself at the limit of an execution. Then it reports
 // the goroutines that wait for ever, and the execution can be repeated up to there.
 const grace = time.Second

@@ -10,14 +10,14 @@ import (
 // portfolio decides which schedules the executions of a unit have. They are planned in generations. In
 // each, every arm has at least one execution. The others go to the arms whose executions have shown most
 // that was new. A generation is planned when all executions of the one before have ended, so the plan
-// does not depend on how many executions run at a time. If executions do not end in their time, there are few
-// of them: all go to the arms that have shown most. The zero value is a new portfolio.
+// does not depend on how many executions run at a time. If executions are long, there are few of them: all go
+// to the arms that have shown most. The zero value is a new portfolio.
 type portfolio struct {
 	arms    []*arm
 	begun   bool   // a generation was planned
 	yielded bool   // goroutines had to yield, see Schedule.Spin
 	patient bool   // one of the arms is the patient one
-	long    bool   // an execution was stopped, because it did not end in its time
+	long    bool   // there can only be few executions
 	plans   []plan // of the generation
 	started int    // of the plans
 	running int
@@ -83,7 +83,7 @@ const (
 	delayWait     = 60e9
 	// beginning is the number of arms in the first generation.
 	beginning = 2
-	// longGeneration is the number of executions in a generation if they do not end in their time.
+	// longGeneration is the number of executions in a generation if they are long.
 	longGeneration = 4
 	// newBug is how much a new bug counts, beside what else is new in an execution.
 	newBug = 2
@@ -128,8 +128,8 @@ func (u *Unit) addDirectedArms(c *Confirmer) {
 	}
 }
 
-// patientArm returns an arm for units in which goroutines had to yield. Some of them only make many operations, and
-// do not wait for others. With this arm such a goroutine comes to its end before others continue, and so does a
+// patientArm returns an arm for units in which goroutines had to yield, or whose executions are long. Some goroutines
+// only make many operations, and do not wait for others. With this arm such a goroutine comes to its end before others continue, and so does a
 // group of goroutines that work together.
 func patientArm() *arm {
 	return &arm{config: strategies.Config{Strategy: strategies.Families, Depth: 2}, spin: patientSpin}
@@ -163,7 +163,7 @@ func (u *Unit) plan(c *Confirmer) {
 		u.firstSeed, u.arms, u.orders, u.behaviors = c.From, newArms(), map[uint64]bool{}, map[recorder.Behavior]bool{}
 		u.enumeration.limit = c.Budget.of(forEnumeration)
 	}
-	if u.yielded && !u.patient { // behind the random walk
+	if (u.yielded || u.long) && !u.patient { // behind the random walk
 		u.arms, u.patient = slices.Insert(u.arms, 1, patientArm()), true
 	}
 	if !u.enumeration.over {
@@ -302,7 +302,7 @@ func (u *Unit) add(of *plan) {
 		}
 	}
 	u.notice(of)
-	u.long = u.long || e.Stuck != nil && e.Stuck.Why == recorder.OutOfSteps
+	u.long = u.long || e.long()
 	shown := u.news(e)
 	if of.arm == nil {
 		return

@@ -92,7 +92,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestLong: where executions do not end in their time, generations are small, and most executions go to the arm that
+// TestLong: where executions are long, generations are small, and most executions go to the arm that
 // has shown bugs. Others still have some.
 func TestLong(t *testing.T) {
 	u := modelUnit()

@@ -130,10 +130,11 @@ func (u *Unit) addTargets(s *Suspect) {
 	}
 }
 
-// surveyed takes an execution of the unit alone under the default schedule. If that is too long to be
+// surveyed takes an execution of the unit alone. If that with the default schedule is too long to be
 // enumerated, it is not made again.
-func (u *Unit) surveyed(e *Execution) {
-	if e.Steps > maxEnumerated {
+func (u *Unit) surveyed(e *Execution, byDefault bool) {
+	u.long = u.long || e.long()
+	if byDefault && e.Steps > maxEnumerated {
 		u.Usual, u.usual, u.enumeration.over = e.Outcome, true, true
 		u.length = e.Steps
 	}

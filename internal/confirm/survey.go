@@ -203,8 +203,8 @@ func (g *gathering) runs(ctx context.Context, u *Unit) error {
 		}
 		g.program.look(e)
 		g.made = append(g.made, &Trial{Seed: seed, Execution: e, First: -1, unit: u})
-		if seed == 0 && len(units) == 1 {
-			units[0].surveyed(e)
+		if len(units) == 1 {
+			units[0].surveyed(e, seed == 0)
 		}
 	}
 	return nil
