@@ -164,9 +164,6 @@ func (p *program) build(ctx context.Context, dir string) error {
 		p.exe[way] = filepath.Join(dir, p.name+strconv.Itoa(way))
 	}
 	pkg := "./examples/atomicity/" + p.name
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", p.exe[plain], pkg).CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, out)
-	}
 	for way, flags := range map[int][]string{
 		healed:  {"-heal", filepath.Join("examples", "atomicity", p.name, "heisen.sections")},
 		checked: nil,
@@ -177,18 +174,11 @@ func (p *program) build(ctx context.Context, dir string) error {
 		}
 	}
 	module := filepath.Join(dir, p.name)
-	_, _, replaced, err := enforced(ctx, module, p.name)
+	_, _, replaced, err := p.enforced(ctx, module)
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-overlay", replaced, "-o", p.exe[overlay], ".")
-	cmd.Dir, cmd.Env = module, append(os.Environ(), "GOWORK=off")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build -overlay: %w\n%s", err, out)
-	}
-	out, _, err := p.execute(ctx, plain, "-fixed")
-	p.right = out
-	return err
+	return goBuild(ctx, module, "-overlay", replaced, "-o", p.exe[overlay])
 }
 
 // run runs the program as it was built in one way.
