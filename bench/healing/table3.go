@@ -130,7 +130,6 @@ func (p *program) enforced(ctx context.Context, dir string) (current *heal.Profi
 	return current, plan, overlay, err
 }
 
-
 // profiled returns the profile of passing runs: those that print what is right.
 func profiled(ctx context.Context, dir, right string) (*enforce.Profile, error) {
 	const good, next = "passing.profile", "next.profile"

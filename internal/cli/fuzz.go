@@ -40,7 +40,8 @@ picked at random, goes first. If the first seed does not show the bug, and the
 detector mcm predicts a schedule that leads to it, $heisen follows that one. Last,
 each test is searched by itself: under all schedules that make a difference if
 they are few, and otherwise under random ones of several kinds, until it shows
-nothing new.
+nothing new. Where it does what the first runs did not, $heisen looks for further
+suspects, which the search tries.
 
 All of this together takes the time of -time for each test or program. Suspects
 have half of it, the most promising ones first. -seeds without -time tries them
@@ -87,7 +88,7 @@ type fuzzRun struct {
 	resolver    *confirm.Resolver
 	usual       map[*confirm.Program]confirm.Outcome // how programs end under the default schedule
 	confirmer   *confirm.Confirmer
-	further     *confirm.Survey // for what the search shows
+	surveys     *confirm.Survey // also for what the search shows
 	found       *findings
 
 	// Failures of programs without the suspected bug, and outcomes that a confirmed bug explains.
@@ -112,6 +113,7 @@ type fuzzRun struct {
 	behaviors map[behaviorOf]bool
 
 	suspects, judged, confirmed, harmful int
+	further                              int // of the suspects, those that the search has found
 	untried, interrupted                 int // suspects for which there was no time, or not enough
 	executions, tried                    int // planned, and made
 	started                              time.Time

@@ -25,7 +25,7 @@ func (f *fuzzRun) searchUnits(ctx context.Context, units []*confirm.Unit, suspec
 		positions[u] = suspects + i
 	}
 	f.mu.Unlock()
-	search := confirm.Search{Confirmer: f.confirmer, Survey: f.further, OnTrial: func(u *confirm.Unit, s *confirm.Suspect, t *confirm.Trial) {
+	search := confirm.Search{Confirmer: f.confirmer, Survey: f.surveys, OnTrial: func(u *confirm.Unit, s *confirm.Suspect, t *confirm.Trial) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.searched++
@@ -44,6 +44,7 @@ func (f *fuzzRun) searchUnits(ctx context.Context, units []*confirm.Unit, suspec
 		fmt.Fprintf(f.Err, "%s: %s\n", f.tool.Name, why)
 	}
 	f.mu.Lock()
+	f.further = len(results)
 	f.suspects += len(results)
 	f.judged += len(results)
 	f.mu.Unlock()

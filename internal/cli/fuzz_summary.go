@@ -14,7 +14,11 @@ func (f *fuzzRun) summary() {
 	defer f.mu.Unlock()
 	f.found.summary(f.Err)
 	if f.strategy == "directed" {
-		fmt.Fprintf(f.Err, "%s: %d of %d suspects confirmed in %d executions, %d of them harmful\n", f.tool.Name, f.confirmed, f.suspects, f.tried, f.harmful)
+		where := ""
+		if f.further > 0 {
+			where = " and those of the search"
+		}
+		fmt.Fprintf(f.Err, "%s: %d of %d suspects confirmed in %d executions%s, %d of them harmful\n", f.tool.Name, f.confirmed, f.suspects, f.tried, where, f.harmful)
 		f.timeSummary()
 		f.searchSummary()
 		f.coverageSummary()

@@ -19,7 +19,7 @@ func (f *fuzzRun) survey(ctx context.Context, programs []*confirm.Program) (susp
 		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Resolver: f.confirmer.Resolver,
 		Budget: f.confirmer.Budget,
 	}
-	f.further = survey
+	f.surveys = survey
 	if f.parts > 1 { // how long the runs take must not decide which suspects there are to share
 		survey.Budget = nil
 	}

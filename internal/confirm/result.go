@@ -133,6 +133,8 @@ func (v *Result) Report(usual Outcome) report.Finding {
 	f.Count = uint64(max(v.Confirmed, 1))
 	strategy := strategyNames[v.Suspect.Strategy]
 	switch {
+	case v.Suspect.searched:
+		strategy = "search"
 	case v.Follow == NotFollowed:
 	case uint64(v.Tried) == v.Suspect.follows():
 		strategy = strategyNames[strategies.Follow]
