@@ -19,6 +19,24 @@ type further struct {
 	skipped   []string
 }
 
+const (
+	// maxLooks bounds the executions of a generation that are repeated, and maxDue those that are to be.
+	maxLooks = 2
+	maxDue   = 64
+)
+
+// takeDue returns the schedules that are repeated in the next generation. Long executions are not: a recorded one
+// would take several times as long.
+func (f *further) takeDue(long bool) (now []*recorder.Schedule) {
+	if long {
+		f.due = nil
+		return nil
+	}
+	n := min(len(f.due), maxLooks)
+	now, f.due = f.due[:n], f.due[n:]
+	return now
+}
+
 // maxSuspected bounds the suspects of a unit that the executions of a search try, the first ones.
 const maxSuspected = 100
 
@@ -42,19 +60,19 @@ func (u *Unit) notice(of *plan) {
 		}
 		v.add(&one)
 	}
-	if !u.wanted || of.schedule.Explore {
+	if !u.wanted || of.schedule.Explore || len(u.due) == maxDue {
 		return
 	}
-	new := false
+	first := false
 	for _, b := range t.Execution.Behaviors {
 		if decidesSuspects(b) && !u.Program.looked[b] && !u.seen[b] {
 			if u.seen == nil {
 				u.seen = map[recorder.Behavior]bool{}
 			}
-			u.seen[b], new = true, true
+			u.seen[b], first = true, true
 		}
 	}
-	if new {
+	if first {
 		u.due = append(u.due, of.schedule)
 	}
 }

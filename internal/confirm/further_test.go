@@ -159,6 +159,30 @@ func TestNothingFurther(t *testing.T) {
 	}
 }
 
+// TestDue: few executions of a generation are repeated, the others later, and none if executions are long.
+func TestDue(t *testing.T) {
+	different := recorder.Behavior(0)
+	show := func(*plan) *Execution {
+		different++
+		return &Execution{Execution: recorder.Execution{Behaviors: []recorder.Behavior{nested + different}}, Outcome: Outcome{Class: Passed}}
+	}
+	u, c := searching(&Program{Package: "p"})
+	for range 3 {
+		u.execute(c, show)
+		if again := u.repeated(); len(again) != maxLooks {
+			t.Errorf("%d are repeated", len(again))
+		}
+	}
+	if len(u.due) == 0 || len(u.due) > maxDue {
+		t.Errorf("%d are due", len(u.due))
+	}
+	u.long = true
+	u.execute(c, show)
+	if again := u.repeated(); len(again) > 0 {
+		t.Errorf("%d long ones are repeated", len(again))
+	}
+}
+
 // TestSuspectedTwice: a suspect of two tests is reported for the one in which it was confirmed more often.
 func TestSuspectedTwice(t *testing.T) {
 	p := &Program{Package: "p"}

@@ -171,10 +171,9 @@ func (u *Unit) plan(c *Confirmer) {
 		return
 	}
 	u.addDirectedArms(c)
-	for _, schedule := range u.due {
+	for _, schedule := range u.takeDue(u.long) {
 		u.plans = append(u.plans, plan{schedule: schedule, looks: true})
 	}
-	u.due = nil
 	shares := u.shares()
 	if !u.begun { // a small generation shows what kind of program it is
 		u.begun = true
