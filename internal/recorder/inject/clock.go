@@ -6,14 +6,30 @@ import _ "unsafe"
 
 // The clock of deterministic runs. It advances a little with each choice, with the accesses of a
 // goroutine that does nothing else, and whenever the program reads it, so that waiting for it ends.
-// If no goroutine can continue, it advances to the next timer. idle runs in the scheduler, on the
+// If no goroutine can continue, it advances to the next timer. A tick is short at first, so that the
+// program's work takes no more time than in an ordinary run. After many ticks without a jump to a timer,
+// the program seems to wait for the clock, and a tick is longer. idle runs in the scheduler, on the
 // system stack, with a P and no locks; heisenNow and heisenNano run anywhere.
 
 const (
 	heisenClockStart = 1 << 60 // ns; later than all that the runtime has measured before
-	heisenTick       = 1000    // ns
+	heisenShortTick  = 100     // ns
+	heisenLongTick   = 1000    // ns
+	heisenShortTicks = 1 << 14 // after a jump
 	heisenHookTime   = 10      // ns for an access
 )
+
+// tick advances the clock.
+//
+//go:nosplit
+func (s *heisenScheduler) tick() {
+	if s.ticks < heisenShortTicks {
+		s.ticks++
+		s.clock += heisenShortTick
+	} else {
+		s.clock += heisenLongTick
+	}
+}
 
 // heisenNow is the clock of package time.
 //
@@ -34,7 +50,7 @@ func heisenNano() int64 {
 		return nanotime1()
 	}
 	if gp := getg(); gp == gp.m.curg {
-		s.clock += heisenTick
+		s.tick()
 		heisenUnsureHere(heisenUnsureTime)
 	}
 	return s.clock
@@ -101,7 +117,7 @@ func (s *heisenScheduler) idle(pp *p) {
 		s.cannotGoOn(heisenStuckClock, "heisen: the program has reached the bound on its time")
 	}
 	if when != 0 && when <= s.clock {
-		s.waited = 0
+		s.waited, s.ticks = 0, 0
 		timers.check(s.clock, nil)
 	}
 }

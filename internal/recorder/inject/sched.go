@@ -33,6 +33,7 @@ type heisenScheduler struct {
 	logging   bool
 	placing   bool  // events are recorded with the operation they belong to
 	clock     int64 // what nanotime returns
+	ticks     int   // short ones, since the clock has advanced to a timer
 	wallStart int64 // the wall clock, in ns, when clock is heisenClockStart
 
 	// The pool: tasks[:count] and their goroutines.
@@ -388,7 +389,7 @@ const heisenTimeCheck = 1 << 10
 
 // afterChoice is called after each choice.
 func (s *heisenScheduler) afterChoice() {
-	s.clock += heisenTick
+	s.tick()
 	if s.picker.NumMeetings > 0 {
 		s.sendMeetings()
 	}
