@@ -90,6 +90,7 @@ func (s *Search) look(ctx context.Context, u *Unit, schedule *recorder.Schedule)
 // suspect takes the suspects in a repeated execution.
 func (u *Unit) suspect(g *gathering) {
 	for _, text := range g.skipped {
+		text = u.Program.Package + ": " + text
 		if !slices.Contains(u.skipped, text) {
 			u.skipped = append(u.skipped, text)
 		}
@@ -108,7 +109,7 @@ func (u *Unit) suspect(g *gathering) {
 }
 
 // Suspected returns the results of the suspects that a search of the units has found and tried, each once, and
-// messages about what could not be tried. Of several units with the same suspect, the one counts in which it was
+// messages about what could not be tried, with its package. Of several units with the same suspect, the one counts in which it was
 // confirmed most often.
 func Suspected(units []*Unit) (results []*Result, skipped []string) {
 	type suspect struct {

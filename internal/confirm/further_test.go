@@ -113,7 +113,7 @@ func TestFurther(t *testing.T) {
 	if v.Endings[0].Outcome.Class != Deadlocked || !v.Endings[0].Confirmed || v.Finding.Detector != detectorName {
 		t.Errorf("%+v, finding %+v", v.Endings, v.Finding)
 	}
-	if !slices.Equal(skipped, []string{"skipped: one"}) {
+	if !slices.Equal(skipped, []string{"p: skipped: one"}) {
 		t.Errorf("skipped %q", skipped)
 	}
 }

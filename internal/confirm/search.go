@@ -190,20 +190,20 @@ func (s *Search) Run(ctx context.Context, units []*Unit) error {
 				}
 				n, next := u.take()
 				mu.Unlock()
-				made, err := s.execute(ctx, u, next)
+				m, err := s.execute(ctx, u, next)
 				mu.Lock()
-				u.done(n, made)
+				u.done(n, m)
 				switch {
 				case errors.Is(err, errNoTime):
 					u.cut = s.Confirmer.Budget.left([]*Unit{u}, forSchedules) <= leastTime
 					u.enumeration.over = true
 				case err != nil:
 					stop(err)
-				case made.trial != nil:
-					e := made.trial.Execution
+				case m.trial != nil:
+					e := m.trial.Execution
 					u.found = u.found || len(e.Observed) > 0 || e.Outcome.Class.Failed()
 					if s.OnTrial != nil {
-						s.OnTrial(u, made.suspect, made.trial)
+						s.OnTrial(u, m.suspect, m.trial)
 					}
 				}
 				idle.Broadcast()
@@ -247,22 +247,22 @@ func (s *Search) next(units []*Unit) (u *Unit, busy bool) {
 }
 
 // execute makes an execution of the unit.
-func (s *Search) execute(ctx context.Context, u *Unit, next *plan) (made made, err error) {
+func (s *Search) execute(ctx context.Context, u *Unit, next *plan) (m made, err error) {
 	if next.looks {
-		made.looked, err = s.look(ctx, u, next.schedule)
-		return made, err
+		m.looked, err = s.look(ctx, u, next.schedule)
+		return m, err
 	}
 	strategy := next.schedule.Strategy.Strategy
 	if next.schedule.Explore {
 		strategy = strategies.Replay
 	}
-	made.suspect = AnyFailure(u.Program, strategy)
-	made.suspect.Tests, made.suspect.Targets, made.suspect.units = u.pattern(), next.schedule.Targets, []*Unit{u}
-	made.trial, err = s.Confirmer.execute(ctx, made.suspect, next.schedule)
+	m.suspect = AnyFailure(u.Program, strategy)
+	m.suspect.Tests, m.suspect.Targets, m.suspect.units = u.pattern(), next.schedule.Targets, []*Unit{u}
+	m.trial, err = s.Confirmer.execute(ctx, m.suspect, next.schedule)
 	if err == nil && next.schedule.Explore {
-		made.trial.replayable()
+		m.trial.replayable()
 	}
-	return made, err
+	return m, err
 }
 
 // addResult counts an execution among those of its strategy.
