@@ -3,10 +3,15 @@ package atomicity_test
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomicity"
+	"github.com/heisen-go/heisen/internal/testaid/must"
+	"github.com/heisen-go/heisen/vclock"
 )
 
 // protected returns the variables that do not race: nobody writes them, or one lock is held at all accesses,
@@ -150,5 +155,98 @@ func TestVerifiedStillInterrupts(t *testing.T) {
 func TestVerifiedIsNil(t *testing.T) {
 	if _, err := atomicity.NewBlocks(atomicity.WithVerified(nil)); !errors.Is(err, heisen.ErrOption) {
 		t.Errorf("error %v, want one that wraps ErrOption", err)
+	}
+}
+
+// without returns the records that are no accesses to certain variables.
+func without(records []heisen.Record, variable func(heisen.Object) bool) []heisen.Record {
+	return slices.DeleteFunc(slices.Clone(records), func(r heisen.Record) bool { return r.Op.IsAccess() && variable(r.Object) })
+}
+
+// firstViolation returns the site of the event at which Serial counts the first violation, or 0.
+func firstViolation(records []heisen.Record) heisen.Site {
+	d := must.Make(atomicity.NewSerial())
+	for i := range records {
+		if d.Handle(records[i].Event()); d.Violations() > 0 {
+			return records[i].Site
+		}
+	}
+	return 0
+}
+
+// TestSerialUnderPlan: the first violation is the same without the accesses to variables that do not race, because what
+// orders these is in the stream.
+func TestSerialUnderPlan(t *testing.T) {
+	trials := 20000
+	if testing.Short() {
+		trials = 2000
+	}
+	violations, left := 0, 0
+	for seed := range trials {
+		records := randomTrace(rand.New(rand.NewPCG(uint64(seed), 33)))
+		racy := map[heisen.Object]bool{} // words
+		hb := must.Make(vclock.NewHappensBefore(vclock.WithSink(func(f heisen.Finding) {
+			for _, a := range f.Accesses {
+				racy[a.Object/8], racy[(a.Object+7)/8] = true, true
+			}
+		})))
+		for i := range records {
+			if hb.Handle(records[i].Event()); records[i].Op == heisen.AtomicUpdate {
+				racy[records[i].Object/8] = true // others may be atomic operations, which order nothing here
+			}
+		}
+		if err := hb.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		reduced := without(records, func(o heisen.Object) bool { return !racy[o/8] && !racy[(o+7)/8] })
+		left += len(records) - len(reduced)
+		full, focused := firstViolation(records), firstViolation(reduced)
+		if full != focused {
+			t.Fatalf("seed %d: the first violation is at %d, without race-free accesses at %d\n%s", seed, full, focused, lines(records))
+		}
+		if full != 0 {
+			violations++
+		}
+	}
+	t.Logf("%d traces with violations, %d accesses left out", violations, left)
+	if min(violations, left) < trials/10 {
+		t.Errorf("%d traces with violations, %d accesses left out: too few", violations, left)
+	}
+}
+
+// TestReductionUnderPlan: the same transactions are reported without the accesses to variables that cannot race.
+func TestReductionUnderPlan(t *testing.T) {
+	trials := 6000
+	if testing.Short() {
+		trials = 1200
+	}
+	reported, left := 0, 0
+	for seed := range trials {
+		rnd := rand.New(rand.NewPCG(uint64(seed), 35))
+		var transactions [][]heisen.Record
+		for i := range 2 + rnd.IntN(2) {
+			transactions = append(transactions, randomTransaction(rnd, i+1, 2+rnd.IntN(7), true))
+		}
+		safe := protected(transactions)
+		trace := serially(transactions)
+		reduced := without(trace, func(o heisen.Object) bool { return safe[o] })
+		left += len(trace) - len(reduced)
+		var threads [2][]heisen.Thread
+		for i, records := range [][]heisen.Record{trace, reduced} {
+			violations, _ := reductionFindings(t, records)
+			for _, f := range violations {
+				threads[i] = append(threads[i], f.Accesses[0].Thread)
+			}
+			slices.Sort(threads[i])
+			threads[i] = slices.Compact(threads[i])
+		}
+		if diff := cmp.Diff(threads[0], threads[1]); diff != "" {
+			t.Fatalf("seed %d: transactions of threads, -full +focused\n%s\n%s", seed, diff, lines(trace))
+		}
+		reported += len(threads[0])
+	}
+	t.Logf("%d transactions reported, %d accesses left out", reported, left)
+	if min(reported, left) < trials/10 {
+		t.Errorf("%d transactions reported, %d accesses left out: too few", reported, left)
 	}
 }

@@ -110,7 +110,7 @@ func analyzeTrace(ctx context.Context, r *trace.Reader, detect *detection, found
 	from := origin{symbols: r.Symbols(), memory: &allocsite.Tracker{}}
 	collector, done := found.collect(from)
 	defer done()
-	detectors, err := detect.build(r.Symbols(), collector.Add)
+	detectors, err := detect.build(from, collector.Add)
 	if err != nil {
 		return err
 	}

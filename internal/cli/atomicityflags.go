@@ -3,10 +3,12 @@ package cli
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomicity"
+	"github.com/heisen-go/heisen/focus"
 	"github.com/heisen-go/heisen/trace"
 )
 
@@ -73,6 +75,68 @@ func (f *transactionsFlag) of(marked bool) atomicity.Option {
 		return atomicity.WithBoundaries(atomicity.Marked)
 	}
 	return atomicity.WithBoundaries(atomicity.CriticalSections)
+}
+
+// selected leaves out transactions that begin in the standard library: they are not the program's, and nobody who checks a
+// program can change them.
+func (d *detection) selected(symbols *heisen.Symbols) atomicity.Option {
+	known, packages := map[heisen.Site]bool{}, map[string]bool{}
+	standard := func(pkg string) bool {
+		is, ok := packages[pkg]
+		if !ok {
+			info, err := os.Stat(filepath.Join(d.standard, filepath.FromSlash(pkg)))
+			is = err == nil && info.IsDir()
+			packages[pkg] = is
+		}
+		return is
+	}
+	inside := func(site heisen.Site) bool {
+		is, ok := known[site]
+		if !ok {
+			if frames := symbols.Site(site).Frames; len(frames) > 0 {
+				pkg, _ := splitFunction(frames[0].Func)
+				is = standard(pkg)
+			}
+			known[site] = is
+		}
+		return is
+	}
+	return atomicity.WithSelection(func(e heisen.Event) bool {
+		if d.standard == "" {
+			return true
+		}
+		r := heisen.AsRecord(e)
+		if r.Site != 0 {
+			return !inside(r.Site)
+		}
+		// A place is not known if it is in functions that report only what they synchronize.
+		calls := symbols.Calls(r.Context)
+		return len(calls) == 0 || !inside(calls[0])
+	})
+}
+
+// verified says which transactions the plan of -focus proves atomic: those that begin in a function which is atomic. Such
+// a function returns with the locks with which it was called, so critical sections that begin in it also end in it.
+func (d *detection) verified(from origin) atomicity.Option {
+	known := map[heisen.Site]bool{}
+	return atomicity.WithVerified(func(e heisen.Event) bool {
+		if d.proved == nil {
+			return false
+		}
+		r := heisen.AsRecord(e)
+		is, ok := known[r.Site]
+		if !ok {
+			for _, frame := range from.symbols.Site(r.Site).Frames {
+				name := frame.Func
+				if inMain, ok := strings.CutPrefix(name, "main."); ok { // as every program calls its main package
+					name = focus.Variable{Package: from.pkg, Name: inMain}.String()
+				}
+				is = is || d.proved.Functions[focus.Function(name)].Atomic
+			}
+			known[r.Site] = is
+		}
+		return is
+	})
 }
 
 // hasMarks reports whether a trace marks transactions. An input that can be read only once is an

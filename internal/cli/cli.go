@@ -34,6 +34,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/heisen-go/heisen/focus"
 	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/internal/repository"
@@ -88,7 +89,10 @@ type invocation struct {
 	flags    *flag.FlagSet // for the subcommand to fill and parse
 	pkgs     patterns      // packages in which accesses are recorded
 	hide     patterns      // hidden packages
+	standard string        // folder of the standard library's source, when the go command is known
 	plan     string        // file of the plan of -focus; empty if none
+	proved   *focus.Plan   // what it says, if it is about the source that runs
+	needsAll bool          // a detector needs accesses that the plan proves safe, too
 	limit    int           // bound on the objects that a hidden call reaches
 	once     bool          // objects are followed once
 

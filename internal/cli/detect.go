@@ -12,6 +12,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomicity"
 	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/focus"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/section"
@@ -27,7 +28,7 @@ var detectors = []struct {
 	front   newTraceFilter
 	make    func(heisen.Sink) (heisen.Detector, error)
 	hidden  func(heisen.Sink, vclock.DetectorOption) (heisen.Detector, error) // for streams with hidden calls; nil if they make no difference
-	atomic  func(heisen.Sink, atomicity.Option) (heisen.Detector, error)      // for detectors of transactions, instead of make
+	atomic  func(heisen.Sink, ...atomicity.Option) (heisen.Detector, error)   // for detectors of transactions, instead of make
 }{
 	{fasttrackName, "at least the first race of every variable that races in the observed order; no false alarm", RecorderFiltered, treeFilter(tree.WithDetectorCost(14 * time.Nanosecond)),
 		func(sink heisen.Sink) (heisen.Detector, error) {
@@ -52,16 +53,16 @@ var detectors = []struct {
 	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered, treeFilter(tree.WithoutBypass()),
 		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewLockOrder(lockset.WithSink(sink)) }, nil, nil},
 	{serialName, "transactions that were not serializable in the observed order; no false alarm; see -transactions", Unfiltered, nil, nil, nil, // which thread came between depends on all accesses
-		func(sink heisen.Sink, o atomicity.Option) (heisen.Detector, error) {
-			return atomicity.NewSerial(atomicity.WithSink(sink), o)
+		func(sink heisen.Sink, opts ...atomicity.Option) (heisen.Detector, error) {
+			return atomicity.NewSerial(append(opts, atomicity.WithSink(sink))...)
 		}},
 	{blocksName, "transactions that locks and messages allow others to interrupt, in any schedule; not every one can happen; see -transactions", Unfiltered, nil, nil, nil, // blocks are made of all accesses
-		func(sink heisen.Sink, o atomicity.Option) (heisen.Detector, error) {
-			return atomicity.NewBlocks(atomicity.WithSink(sink), o)
+		func(sink heisen.Sink, opts ...atomicity.Option) (heisen.Detector, error) {
+			return atomicity.NewBlocks(append(opts, atomicity.WithSink(sink))...)
 		}},
 	{reductionName, "transactions that the pattern of movers does not prove to be atomic, in any schedule; not every one can be interrupted; see -transactions", Unfiltered, nil, nil, nil, // it passes all accesses to hybrid
-		func(sink heisen.Sink, o atomicity.Option) (heisen.Detector, error) {
-			return atomicity.NewReduction(atomicity.WithSink(sink), o)
+		func(sink heisen.Sink, opts ...atomicity.Option) (heisen.Detector, error) {
+			return atomicity.NewReduction(append(opts, atomicity.WithSink(sink))...)
 		}},
 	{mcmName, "races, deadlocks, interrupted transactions and violations of atomic sections that another order of the same events shows, each with a schedule; within a window of events", Unfiltered, nil,
 		nil, nil, nil}, // see maximal; it always follows hidden calls, and a witness needs all events
@@ -83,7 +84,7 @@ type Detector struct {
 	New     func(*heisen.Symbols, heisen.Sink) (heisen.Detector, error)
 	front   newTraceFilter // of heisen's own detectors
 	hidden  func(heisen.Sink, vclock.DetectorOption) (heisen.Detector, error)
-	atomic  func(heisen.Sink, atomicity.Option) (heisen.Detector, error)
+	atomic  func(heisen.Sink, ...atomicity.Option) (heisen.Detector, error)
 	live    bool // it works inside running programs; for traces see newAtomRace, and leak is refused
 }
 
@@ -109,13 +110,15 @@ func (t Tool) detectors() (all []Detector) {
 
 // detection is the value of a -detect flag.
 type detection struct {
-	known  []Detector
-	chosen []string
-	fronts *traceFilters // filters in front of the detectors of traces; nil if there are none
-	live   bool          // the streams come from programs that look for overlaps themselves
-	races  bool          // the programs also do the work of fasttrack
-	hidden bool          // the streams have hidden calls
-	marked bool          // the streams mark transactions
+	known    []Detector
+	chosen   []string
+	fronts   *traceFilters // filters in front of the detectors of traces; nil if there are none
+	live     bool          // the streams come from programs that look for overlaps themselves
+	races    bool          // the programs also do the work of fasttrack
+	hidden   bool          // the streams have hidden calls
+	marked   bool          // the streams mark transactions
+	standard string        // folder of the standard library's source, if programs run
+	proved   *focus.Plan   // of -focus, if it is about the source that runs; otherwise nil
 
 	transactions *transactionsFlag
 	sections     []section.Section // for traces and for mcm, with absolute names of files
@@ -166,7 +169,8 @@ func (d *detection) needsMarks() bool {
 }
 
 // build returns new detectors for a stream. They report to sink.
-func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []heisen.Detector, err error) {
+func (d *detection) build(from origin, sink heisen.Sink) (built []heisen.Detector, err error) {
+	symbols := from.symbols
 	for _, known := range d.known {
 		if !slices.Contains(d.chosen, known.Name) || known.live && d.live || known.Name == fasttrackName && d.races {
 			continue
@@ -185,7 +189,7 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 		case known.Name == mcmName:
 			detector, wrong = d.mcm.build(symbols, d.sections, named)
 		case known.atomic != nil:
-			detector, wrong = known.atomic(named, d.transactions.of(d.marked))
+			detector, wrong = known.atomic(named, d.transactions.of(d.marked), d.selected(symbols), d.verified(from))
 		case d.hidden && known.hidden != nil:
 			detector, wrong = known.hidden(named, vclock.WithBarrierPairs(symbols))
 		default:
@@ -255,7 +259,7 @@ func (c Chosen) Live() *recorder.Live {
 // inside the program.
 func (c Chosen) New(stream *recorder.Stream, sink heisen.Sink) ([]heisen.Detector, error) {
 	stream.OnOverlap(func(o recorder.Overlap) { sink(overlapFinding(o)) })
-	return c.d.build(stream.Symbols(), sink)
+	return c.d.build(origin{symbols: stream.Symbols()}, sink)
 }
 
 // detectFlag defines -detect, and -name.flag for each flag of a detector.

@@ -22,8 +22,10 @@ func (inv *invocation) focusFlag() {
 	inv.flags.StringVar(&inv.plan, "focus", "", "do not record accesses that a `plan` of "+inv.tool.Name+" infer proves safe; if the source has\nchanged since, everything is recorded")
 }
 
-// focusDetectors are the detectors that need no accesses to variables which do not race.
-var focusDetectors = []string{fasttrackName, "hb", "eraser", "hybrid", "lockorder", atomraceName, leakName}
+// focusDetectors are the detectors that a plan helps. All but blocks need no accesses to variables that do not race:
+// what orders these is recorded, and serial finds the same first violation by that; for reduction such accesses are
+// movers. Blocks needs them, and is told which functions are atomic.
+var focusDetectors = []string{fasttrackName, "hb", "eraser", "hybrid", "lockorder", serialName, blocksName, reductionName, atomraceName, leakName}
 
 // errFocusHeal: a section can be violated although its variable does not race.
 var errFocusHeal = misuse("-focus: healing needs all accesses, and a plan leaves out those that do not race")
@@ -37,6 +39,7 @@ func (w *observation) canFocus(inv *invocation) error {
 		if !slices.Contains(focusDetectors, name) {
 			return misuse("-focus: the detector %s needs all accesses, and a plan leaves out those that do not race", name)
 		}
+		inv.needsAll = inv.needsAll || name == blocksName
 	}
 	if w.overlaps.heal != "" {
 		return errFocusHeal
@@ -110,6 +113,10 @@ func (inv *invocation) focusBuild(ctx context.Context, b *build.Builder) error {
 	}
 	if changed != "" {
 		fmt.Fprintf(inv.Err, "%s: everything is recorded, because %s; make %s anew\n", inv.tool.Name, changed, inv.plan)
+		return nil
+	}
+	inv.proved = plan
+	if inv.needsAll {
 		return nil
 	}
 	if err := inv.markProved(ctx, b, plan, unhook.Source{Folders: map[string]string{module.Dir: ".", module.Path: "."}}, filepath.FromSlash(module.Dir)); err != nil {

@@ -30,6 +30,9 @@ func (inv *invocation) goCommand() (cmd *exec.Cmd, remove func(), err error) {
 // newBuilder prepares a build of the packages of inv.line.
 func (inv *invocation) newBuilder(ctx context.Context) (*build.Builder, error) {
 	b, err := build.NewWith(ctx, "", "", inv.line.listFlags(), inv.pkgs...)
+	if err == nil {
+		inv.standard = filepath.Join(b.Toolchain.Root, "src")
+	}
 	if file, given := inv.line.value("overlay"); err == nil && given && file != "" {
 		err = b.AddOverlay(file)
 	}

@@ -27,6 +27,11 @@ and prints it:
               goroutine runs
   race-unsafe none of these can be proved; the places show why
 
+Behind them it prints which of the functions that use locks or atomic variables are
+atomic: each execution is equivalent to one that no other goroutine interrupts. Those
+that use them in several steps are printed with the second one. Others are left out,
+such as those that wait, or that call what cannot be analyzed.
+
 It writes what it has proved to a plan, with the lines on which nothing needs to be
 recorded. $heisen test -focus and the like then leave them out, and report the same
 races.
@@ -85,6 +90,7 @@ func (inv *invocation) inferPlan() (int, error) {
 	}
 	if !*quiet {
 		printOwners(inv.Out, result, here)
+		printFunctions(inv.Out, result, here)
 	}
 	safe := 0
 	for i := range result.Variables {
@@ -92,7 +98,14 @@ func (inv *invocation) inferPlan() (int, error) {
 			safe++
 		}
 	}
-	fmt.Fprintf(inv.Err, "%s: %s: %d of %s cannot race\n", inv.tool.Name, *file, safe, counted(len(result.Variables), "variable"))
+	atomic := 0
+	for i := range result.Functions {
+		if result.Functions[i].Atomicity <= focus.Atomic {
+			atomic++
+		}
+	}
+	fmt.Fprintf(inv.Err, "%s: %s: %d of %s cannot race, %d of %s are atomic\n", inv.tool.Name, *file,
+		safe, counted(len(result.Variables), "variable"), atomic, counted(len(result.Functions), "function"))
 	return inv.wrongAnnotations(result)
 }
 
@@ -159,6 +172,34 @@ func printOwners(w io.Writer, result *ownership.Result, here string) {
 			fmt.Fprintf(w, "\t\t%s\n", place(reason, here))
 		}
 	}
+}
+
+// printFunctions prints which functions are atomic, package by package, and which take several steps.
+func printFunctions(w io.Writer, result *ownership.Result, here string) {
+	last := ""
+	for i := range result.Functions {
+		f := &result.Functions[i]
+		if f.Test || !f.Sync || f.Atomicity != focus.Atomic && !f.Steps {
+			continue
+		}
+		pkg, name := splitFunction(string(f.Name))
+		if pkg != last {
+			fmt.Fprintf(w, "functions of %s\n", pkg)
+			last = pkg
+		}
+		if f.Atomicity == focus.Atomic {
+			fmt.Fprintf(w, "\t%s: atomic\n", name)
+		} else {
+			fmt.Fprintf(w, "\t%s: several steps\n\t\t%s\n", name, place(f.Reason, here))
+		}
+	}
+}
+
+// splitFunction returns the package of a function, and its name there.
+func splitFunction(name string) (pkg, rest string) {
+	slash := strings.LastIndexByte(name, '/') + 1
+	last, rest, _ := strings.Cut(name[slash:], ".")
+	return name[:slash] + last, rest
 }
 
 // typeName returns the name of the type that has a field, or nothing for a package-level variable.

@@ -74,7 +74,7 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	if inv.hidden != nil {
 		w.detect.hidden, mode = true, recorder.Everything
 	}
-	w.detect.races = mode == recorder.Races
+	w.detect.races, w.detect.proved, w.detect.standard = mode == recorder.Races, inv.proved, inv.standard
 	s, err := newSession(inv, mode, w.live, func(_ int, p *recorder.Program, stream *recorder.Stream) (int32, error) {
 		from := origin{symbols: stream.Symbols(), pkg: testedPackage(p), memory: &allocsite.Tracker{}}
 		collector, done := w.found.collect(from)
@@ -92,7 +92,7 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 			}
 			reported = func() int { return done() + number() }
 		}
-		detectors, err := w.detect.build(stream.Symbols(), sink)
+		detectors, err := w.detect.build(from, sink)
 		if err != nil {
 			return Failed, err
 		}

@@ -124,7 +124,10 @@ func (inv *invocation) draw(file string, detect *detection, f *viewFlags) error 
 	q := &f.query
 	q.Goroutines, q.Objects = f.goroutines, f.objects
 	q.Open = func() (tracewindow.Source, error) { return trace.Open(file) }
-	q.Detectors, q.Resolver, q.Limits = detect.build, inv.resolver, recorder.ThreadLimits()
+	q.Resolver, q.Limits = inv.resolver, recorder.ThreadLimits()
+	q.Detectors = func(symbols *heisen.Symbols, sink heisen.Sink) ([]heisen.Detector, error) {
+		return detect.build(origin{symbols: symbols}, sink)
+	}
 	w, failed := tracewindow.Select(ctx, q)
 	if w == nil {
 		return failed

@@ -34,6 +34,8 @@
 //	singles.go   types of which there is one object, so that a lock in it is known by its name
 //	proofs.go    what holds whenever a function is called
 //	lines.go     lines of safe accesses
+//	movers.go    what instructions contribute to the atomicity of functions
+//	atomic.go    which functions are atomic
 //	plan.go      the plan
 //	annotations.go
 //	             comments that say what guards a variable

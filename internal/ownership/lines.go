@@ -118,15 +118,20 @@ type lining struct {
 	remarks map[Line][]string // why lines are excluded, if somebody wants to know
 }
 
-// lines returns, for each file, the lines on which all reads, and all writes, are of safe memory, and what is known of the
-// functions that access something.
+// lines returns, for each file, the lines on which all reads, and all writes, are of safe memory, and which functions are
+// typed: those all of whose accesses are safe.
 func (a *analysis) lines() (reads, writes map[string]focus.Lines, functions map[focus.Function]focus.Properties) {
 	l := a.line(false)
 	functions = map[focus.Function]focus.Properties{}
-	for f, typed := range l.typed {
-		if f.name != "" && !l.spoiled[a.fset.PositionFor(f.fn.Pos(), false).Filename] {
-			functions[f.name] = focus.Properties{Typed: typed}
+	for _, f := range a.functions {
+		if f.name == "" || l.spoiled[a.fset.PositionFor(f.fn.Pos(), false).Filename] {
+			continue
 		}
+		typed, accesses := l.typed[f]
+		if old, twice := functions[f.name]; twice && !old.Typed {
+			typed, accesses = false, true
+		}
+		functions[f.name] = focus.Properties{Typed: typed || !accesses}
 	}
 	return l.result(l.reads), l.result(l.writes), functions
 }

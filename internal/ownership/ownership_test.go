@@ -198,7 +198,7 @@ func TestTyped(t *testing.T) {
 	}
 	want := map[string]string{
 		"(*account).Deposit": "typed", "(*account).Peek": "untyped", "(*account).both": "untyped", "(*account).later": "typed",
-		"(*account).later.func1": "untyped", "(*account).locked": "typed", "main": "untyped", "main.func1": "typed",
+		"(*account).later.func1": "untyped", "(*account).locked": "typed", "main": "untyped", "main.func1": "typed", "nothing": "typed",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

@@ -20,6 +20,8 @@ type Result struct {
 	Root string
 	// Variables are in the order of their names.
 	Variables []Variable
+	// Functions are in the order of their names. Those are left out whose names in programs are not certain.
+	Functions []Function
 	Notes     []ssaload.Note
 
 	analysis *analysis
@@ -152,6 +154,13 @@ func (a *analysis) result(loaded *ssaload.Loaded) (*Result, error) {
 	slices.SortFunc(r.Variables, func(x, y Variable) int { return strings.Compare(x.Name.String(), y.Name.String()) })
 	var reads, writes map[string]focus.Lines
 	reads, writes, r.Plan.Functions = a.lines()
+	r.Functions = a.atomicities()
+	for _, f := range r.Functions {
+		if p, ok := r.Plan.Functions[f.Name]; ok {
+			p.Atomic = f.Atomicity <= focus.Atomic
+			r.Plan.Functions[f.Name] = p
+		}
+	}
 	for _, name := range a.files() {
 		content, err := os.ReadFile(name)
 		if err != nil {

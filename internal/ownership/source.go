@@ -55,6 +55,7 @@ type analysis struct {
 	captured  map[string][]carrier
 	racy      map[memory]Reason // objects that other goroutines may get to know without being ordered after what was done before
 	orphans   []orphan
+	nameless  map[ssa.Instruction]bool // those of orphans
 	widened   []widening
 
 	proofs    *proofs
