@@ -25,7 +25,7 @@ func (d *Blocks) compare(t heisen.Thread, b *builder) {
 			for s := range stored.singles {
 				d.interrupt(sets, &one, &stored.singles[s])
 			}
-			d.blocks.put(&stored.blocks, &stored.next[0], at, &one)
+			d.blocks.put(&stored.blocks, &stored.next[0], at, &one, stored)
 		}
 		d.singles(sets, b, v, stored)
 	}
@@ -96,7 +96,7 @@ func (d *Blocks) compareTwo(sets lockSets, b *builder, x, y *accessed) {
 			for k := range stored.blocks {
 				d.cross(sets, &two, &stored.blocks[k])
 			}
-			d.blocks.put(&stored.blocks, &stored.next, at, &two)
+			d.blocks.put(&stored.blocks, &stored.next, at, &two, x.stored, y.stored)
 		})
 	})
 }

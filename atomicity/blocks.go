@@ -88,10 +88,10 @@ var ErrDropped = errors.New("parts of transactions were dropped")
 // initial reads, 32 writes and 32 1v-blocks, a transaction by 256 variables and 256 holds of locks, and
 // stored blocks by 64 of each kind per variable, or per pair of variables. Of equal blocks of a
 // thread the latest is stored, whatever messages came before it. What is beyond the bounds is
-// dropped and counted, and Flush returns an error that wraps ErrDropped. An access to a part of what
-// earlier ones accessed as a whole makes a variable of that part, of which nothing is known yet. Each
-// stretch of a thread between two messages has a vector clock, and vclock.Order keeps a slot for each
-// thread that has ended.
+// dropped. If it was about variables that several threads access, Flush returns an error that wraps
+// ErrDropped. An access to a part of what earlier ones accessed as a whole makes a variable of that part,
+// of which nothing is known yet. Each stretch of a thread between two messages has a vector clock, and
+// vclock.Order keeps a slot for each thread that has ended.
 type Blocks struct {
 	sink     heisen.Sink
 	events   uint64
@@ -364,7 +364,9 @@ func (d *Blocks) access(r *heisen.Record) {
 			*id = d.blocks.add()
 		}
 		e.Object = c.Object()
-		b.add(*id, d.blocks.variables[*id], e)
+		stored := d.blocks.variables[*id]
+		d.blocks.accessed(stored, r.Thread)
+		b.add(*id, stored, e)
 	}
 	if single != nil {
 		d.finish(t, single)

@@ -3,6 +3,7 @@ package atomicity
 import (
 	"slices"
 
+	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/locksets"
 )
 
@@ -23,6 +24,32 @@ type variableBlocks struct {
 	singles  []single
 	next     [2]int // the block and the single that is dropped next
 	partners []uint32
+
+	// What is dropped matters only if a second thread accesses the variable.
+	owner  heisen.Thread // the first thread
+	owned  bool          // there was one
+	shared bool          // and another one
+	lost   uint64        // what was dropped, until the variable is shared
+}
+
+// accessed says that a thread accesses a variable.
+func (s *blockStore) accessed(v *variableBlocks, by heisen.Thread) {
+	switch {
+	case !v.owned:
+		v.owner, v.owned = by, true
+	case by != v.owner && !v.shared:
+		v.shared = true
+		s.dropped += v.lost
+		v.lost = 0
+	}
+}
+
+// drop counts something that is dropped of a variable in count, or in the variable as long as it is not shared.
+func (v *variableBlocks) drop(count *uint64) {
+	if !v.shared {
+		count = &v.lost
+	}
+	*count++
 }
 
 // twoVariables has the 2v-blocks of two variables.
@@ -135,14 +162,19 @@ func known(stored []block, b *block) (at int, compared bool) {
 }
 
 // put stores a block in place of the one at an index, or of the oldest one if there are too many.
-func (s *blockStore) put(to *[]block, next *int, at int, b *block) {
+// Of are the variables.
+func (s *blockStore) put(to *[]block, next *int, at int, b *block, of ...*variableBlocks) {
 	switch {
 	case at >= 0:
 		(*to)[at] = *b
 	case len(*to) < maxStored:
 		*to = append(*to, *b)
 	default:
-		s.dropped++
+		v := of[0]
+		if len(of) > 1 && v.shared {
+			v = of[1]
+		}
+		v.drop(&s.dropped)
 		(*to)[*next] = *b
 		*next = (*next + 1) % maxStored
 	}
@@ -163,7 +195,7 @@ func (s *blockStore) putSingle(v *variableBlocks, x *single) {
 		v.singles = append(v.singles, *x)
 		return
 	}
-	s.dropped++
+	v.drop(&s.dropped)
 	v.singles[v.next[1]] = *x
 	v.next[1] = (v.next[1] + 1) % maxStored
 }

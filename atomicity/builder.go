@@ -184,7 +184,7 @@ func (b *builder) read(v *accessed, e event) {
 		v.initial = append(v.initial, e)
 	default:
 		v.initial[n-1] = e
-		b.dropped++
+		v.stored.drop(&b.dropped)
 	}
 }
 
@@ -203,7 +203,7 @@ func (b *builder) write(v *accessed, e event) {
 		}
 	}
 	if len(v.writes) == maxPerVariable {
-		b.dropped++
+		v.stored.drop(&b.dropped)
 		return
 	}
 	v.writes = append(v.writes, e)
@@ -222,7 +222,7 @@ func (b *builder) pair(v *accessed, p pair) {
 		}
 	}
 	if len(v.pairs) == maxPerVariable {
-		b.dropped++
+		v.stored.drop(&b.dropped)
 		return
 	}
 	v.pairs = append(v.pairs, p)

@@ -17,7 +17,8 @@
 // A transaction is a part of a thread's events. [WithBoundaries] says where transactions begin and
 // end: at Enter and Exit, which traces of other analyzers have; at the locks, so that each outermost
 // critical section is a transaction; or at Call and Return. [WithSelection] limits them to a list.
-// Recordings of Go programs have locks, and neither Enter nor Call events.
+// Recordings of Go programs have locks and no Enter events; those that heisen observes with the flag
+// -transactions methods have Call events, too.
 //
 // For sections of code that concern one variable, see package section and the AtomRace detector in
 // package atomrace.

@@ -2,9 +2,12 @@ package cli
 
 import (
 	"context"
+	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomicity"
@@ -19,9 +22,19 @@ const (
 	reductionName = "reduction"
 )
 
+// methodsName is the name of a kind of transactions that is not a kind of boundaries.
+const methodsName = "methods"
+
 // transactionsFlag is the value of -transactions: what the transactions of the detectors of package
 // atomicity are. The zero value is auto.
-type transactionsFlag struct{ boundaries atomicity.Boundaries }
+type transactionsFlag struct {
+	boundaries atomicity.Boundaries
+	all        bool     // all calls
+	exported   bool     // or else those of exported functions and methods of the main module
+	named      []string // and those of these functions
+
+	called sync.Map // those of named that were called
+}
 
 var boundaryNames = []struct {
 	name       string
@@ -31,10 +44,14 @@ var boundaryNames = []struct {
 func (f *transactionsFlag) String() string {
 	var names []string
 	for _, b := range boundaryNames {
-		if f.boundaries&b.boundaries != 0 {
+		if f.boundaries&b.boundaries != 0 && (f.all || b.boundaries != atomicity.Calls) {
 			names = append(names, b.name)
 		}
 	}
+	if f.exported {
+		names = append(names, methodsName)
+	}
+	names = append(names, f.named...)
 	if names == nil {
 		return "auto"
 	}
@@ -42,19 +59,30 @@ func (f *transactionsFlag) String() string {
 }
 
 func (f *transactionsFlag) Set(list string) error {
-	f.boundaries = 0
+	f.boundaries, f.all, f.exported, f.named = 0, false, false, nil
 	if list == "auto" {
 		return nil
 	}
 next:
 	for _, name := range strings.Split(list, ",") {
+		switch {
+		case name == methodsName:
+			f.boundaries |= atomicity.Calls
+			f.exported = true
+			continue
+		case strings.Contains(name, "."):
+			f.boundaries |= atomicity.Calls
+			f.named = append(f.named, name)
+			continue
+		}
 		for _, b := range boundaryNames {
 			if b.name == name {
 				f.boundaries |= b.boundaries
+				f.all = f.all || b.boundaries == atomicity.Calls
 				continue next
 			}
 		}
-		return misuse("unknown transactions %q; there are auto, marked, critical, calls", name)
+		return misuse("unknown transactions %q; there are auto, marked, critical, methods, calls and names of functions, such as (*Cache).Add", name)
 	}
 	return nil
 }
@@ -62,19 +90,66 @@ next:
 // transactionsFlag defines -transactions.
 func (inv *invocation) transactionsFlag() *transactionsFlag {
 	f := new(transactionsFlag)
-	inv.flags.Var(f, "transactions", "serial, blocks, reduction: what must be atomic, as a comma-separated `list`: marked (what a trace marks\nas a transaction), critical (outermost critical sections), calls (function calls in a\ntrace) or auto: marked if a trace marks any, otherwise critical")
+	inv.flags.Var(f, "transactions", "serial, blocks, reduction: what must be atomic, as a comma-separated `list`: marked (what a trace marks\nas a transaction), critical (outermost critical sections), methods (calls of exported functions\nand methods of the main module), calls (all calls), functions by name such as (*Cache).Add,\nor auto: marked if a trace marks any, otherwise critical")
 	return f
 }
 
 // of returns the boundaries in a stream that marks transactions or does not.
-func (f *transactionsFlag) of(marked bool) atomicity.Option {
+func (f *transactionsFlag) of(marked bool) []atomicity.Option {
 	switch {
+	case f != nil && f.exported && !f.all:
+		return []atomicity.Option{atomicity.WithBoundaries(f.boundaries), atomicity.WithoutFirstLevel()}
 	case f != nil && f.boundaries != 0:
-		return atomicity.WithBoundaries(f.boundaries)
+		return []atomicity.Option{atomicity.WithBoundaries(f.boundaries)}
 	case marked:
-		return atomicity.WithBoundaries(atomicity.Marked)
+		return []atomicity.Option{atomicity.WithBoundaries(atomicity.Marked)}
 	}
-	return atomicity.WithBoundaries(atomicity.CriticalSections)
+	return []atomicity.Option{atomicity.WithBoundaries(atomicity.CriticalSections)}
+}
+
+// calls reports whether chosen detectors need to know which functions programs call.
+func (d *detection) calls() bool {
+	return d.transactions != nil && d.transactions.boundaries&atomicity.Calls != 0 && slices.ContainsFunc(d.known, func(k Detector) bool {
+		return k.atomic != nil && slices.Contains(d.chosen, k.Name)
+	})
+}
+
+// names reports whether a function is one of those that are named: with its package, or without.
+func (f *transactionsFlag) names(function string) (is bool) {
+	for _, name := range f.named {
+		if rest, ok := strings.CutSuffix(function, name); ok && (rest == "" || strings.HasSuffix(rest, ".") || strings.HasSuffix(rest, "/")) {
+			f.called.Store(name, true)
+			is = true
+		}
+	}
+	return is
+}
+
+// notCalled returns the named functions that no program has called.
+func (f *transactionsFlag) notCalled() (names []string) {
+	for _, name := range f.named {
+		if _, ok := f.called.Load(name); !ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// isExported reports whether a function is an exported function or method, by its name: of an unexported type, too, because
+// it may implement an interface, but no literal. Functions of tests are not meant.
+func isExported(name string) bool {
+	_, inside := splitFunction(strings.ReplaceAll(name, "[...]", ""))
+	if strings.HasPrefix(inside, "(") {
+		_, inside, _ = strings.Cut(inside, ").")
+	} else if typ, method, ok := strings.Cut(inside, "."); ok && token.IsIdentifier(typ) {
+		inside = method
+	}
+	for _, prefix := range []string{"Test", "Benchmark", "Fuzz", "Example"} {
+		if strings.HasPrefix(inside, prefix) {
+			return false
+		}
+	}
+	return token.IsIdentifier(inside) && token.IsExported(inside)
 }
 
 // selected leaves out transactions that begin in the standard library: they are not the program's, and nobody who checks a
@@ -101,11 +176,30 @@ func (d *detection) selected(symbols *heisen.Symbols) atomicity.Option {
 		}
 		return is
 	}
+	functions := map[heisen.Object]bool{}
+	called := func(function heisen.Object) bool {
+		is, ok := functions[function]
+		if !ok {
+			name := symbols.Name(function)
+			pkg, _ := splitFunction(name)
+			if f := d.transactions; f.all {
+				is = d.standard == "" || !standard(pkg)
+			} else if f.exported {
+				is = isExported(name) && (d.module == "" || pkg == "main" || pkg == d.module || strings.HasPrefix(pkg, d.module+"/"))
+			}
+			is = d.transactions.names(name) || is
+			functions[function] = is
+		}
+		return is
+	}
 	return atomicity.WithSelection(func(e heisen.Event) bool {
-		if d.standard == "" {
+		r := heisen.AsRecord(e)
+		switch {
+		case r.Op == heisen.Call && d.transactions != nil:
+			return called(r.Object)
+		case d.standard == "":
 			return true
 		}
-		r := heisen.AsRecord(e)
 		if r.Site != 0 {
 			return !inside(r.Site)
 		}
@@ -118,20 +212,25 @@ func (d *detection) selected(symbols *heisen.Symbols) atomicity.Option {
 // verified says which transactions the plan of -focus proves atomic: those that begin in a function which is atomic. Such
 // a function returns with the locks with which it was called, so critical sections that begin in it also end in it.
 func (d *detection) verified(from origin) atomicity.Option {
+	atomic := func(name string) bool {
+		if inMain, ok := strings.CutPrefix(name, "main."); ok { // as every program calls its main package
+			name = focus.Variable{Package: from.pkg, Name: inMain}.String()
+		}
+		return d.proved.Functions[focus.Function(name)].Atomic
+	}
 	known := map[heisen.Site]bool{}
 	return atomicity.WithVerified(func(e heisen.Event) bool {
 		if d.proved == nil {
 			return false
 		}
 		r := heisen.AsRecord(e)
+		if r.Op == heisen.Call {
+			return atomic(from.symbols.Name(r.Object))
+		}
 		is, ok := known[r.Site]
 		if !ok {
 			for _, frame := range from.symbols.Site(r.Site).Frames {
-				name := frame.Func
-				if inMain, ok := strings.CutPrefix(name, "main."); ok { // as every program calls its main package
-					name = focus.Variable{Package: from.pkg, Name: inMain}.String()
-				}
-				is = is || d.proved.Functions[focus.Function(name)].Atomic
+				is = is || atomic(frame.Func)
 			}
 			known[r.Site] = is
 		}

@@ -89,6 +89,8 @@ type invocation struct {
 	flags    *flag.FlagSet // for the subcommand to fill and parse
 	pkgs     patterns      // packages in which accesses are recorded
 	hide     patterns      // hidden packages
+	calls    bool          // calls of functions are transactions
+	module   string        // path of the main module, if calls are
 	standard string        // folder of the standard library's source, when the go command is known
 	plan     string        // file of the plan of -focus; empty if none
 	proved   *focus.Plan   // what it says, if it is about the source that runs

@@ -118,6 +118,7 @@ type detection struct {
 	hidden   bool          // the streams have hidden calls
 	marked   bool          // the streams mark transactions
 	standard string        // folder of the standard library's source, if programs run
+	module   string        // path of the main module, if it is known
 	proved   *focus.Plan   // of -focus, if it is about the source that runs; otherwise nil
 
 	transactions *transactionsFlag
@@ -189,7 +190,7 @@ func (d *detection) build(from origin, sink heisen.Sink) (built []heisen.Detecto
 		case known.Name == mcmName:
 			detector, wrong = d.mcm.build(symbols, d.sections, named)
 		case known.atomic != nil:
-			detector, wrong = known.atomic(named, d.transactions.of(d.marked), d.selected(symbols), d.verified(from))
+			detector, wrong = known.atomic(named, append(d.transactions.of(d.marked), d.selected(symbols), d.verified(from))...)
 		case d.hidden && known.hidden != nil:
 			detector, wrong = known.hidden(named, vclock.WithBarrierPairs(symbols))
 		default:

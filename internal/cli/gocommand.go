@@ -42,7 +42,19 @@ func (inv *invocation) newBuilder(ctx context.Context) (*build.Builder, error) {
 	if err == nil {
 		err = inv.hidePackages(ctx, b)
 	}
-	if gcflags := inv.line.values("gcflags"); err == nil && len(gcflags) > 0 {
+	if err == nil && inv.calls && inv.hidden != nil {
+		err = misuse("-transactions: calls cannot be followed through packages that -hide hides")
+	}
+	gcflags := inv.line.values("gcflags")
+	if err == nil && inv.calls {
+		var module build.Module
+		if module, err = b.MainModule(ctx, ""); err == nil {
+			inv.module = module.Path
+			// An expanded function has no entry.
+			gcflags = append([]string{module.Path + "/...=-l"}, gcflags...)
+		}
+	}
+	if err == nil && len(gcflags) > 0 {
 		err = b.AddGcflags(ctx, "", inv.line.packages(), gcflags...)
 	}
 	if err == nil {

@@ -54,6 +54,7 @@ func (w *observation) prepare(inv *invocation) (err error) {
 	if err := w.canFocus(inv); err != nil {
 		return err
 	}
+	inv.calls = w.detect.calls()
 	if err := w.reports.check(); err != nil {
 		return err
 	}
@@ -75,6 +76,7 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		w.detect.hidden, mode = true, recorder.Everything
 	}
 	w.detect.races, w.detect.proved, w.detect.standard = mode == recorder.Races, inv.proved, inv.standard
+	w.detect.module = inv.module
 	s, err := newSession(inv, mode, w.live, func(_ int, p *recorder.Program, stream *recorder.Stream) (int32, error) {
 		from := origin{symbols: stream.Symbols(), pkg: testedPackage(p), memory: &allocsite.Tracker{}}
 		collector, done := w.found.collect(from)
@@ -112,9 +114,14 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	if err != nil {
 		return Failed, err
 	}
-	s.leaks = w.detect.leaks()
+	s.leaks, s.calls = w.detect.leaks(), w.detect.calls()
 	s.guessed = w.overlaps.inferred && len(w.live.Noise.At) == 0
 	status, err := s.run(cmd)
+	if inv.calls {
+		for _, name := range w.detect.transactions.notCalled() {
+			fmt.Fprintf(inv.Err, "%s: -transactions: no function %s was called, or nothing was recorded in it\n", inv.tool.Name, name)
+		}
+	}
 	if w.predictions != nil {
 		err = errors.Join(err, w.confirmPredictions(inv))
 	}

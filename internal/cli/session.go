@@ -33,6 +33,7 @@ type session struct {
 	directives map[string]string // by variable that one names, where it stands
 	name       string            // of the tool
 	goCommand  bool              // the command is go, and its status stands for many things
+	calls      bool              // functions are recorded, too
 	signal     *atomic.Int32     // that has ended the command; 0 if none
 	errors     io.Writer         // standard error
 
@@ -123,7 +124,7 @@ func (s *session) accept() {
 }
 
 func (s *session) program(number int, p *recorder.Program) error {
-	stream, err := p.Open(recorder.Want{Mode: s.mode, Live: s.live, Hidden: s.hidden, Schedule: s.schedule, Leaks: s.leaks})
+	stream, err := p.Open(recorder.Want{Mode: s.mode, Live: s.live, Hidden: s.hidden, Schedule: s.schedule, Leaks: s.leaks, Calls: s.calls})
 	if err != nil {
 		p.Close(Clean)
 		return err

@@ -53,6 +53,10 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 			g.inHidden = arg != 0
 		case opRoot:
 			g.roots = append(g.roots, arg)
+		case opEntered:
+			if !g.entered || int(arg) < g.kept {
+				g.entered, g.kept = true, int(arg)
+			}
 		case opPoint:
 			if err := m.advance(g, arg); err != nil {
 				return i, false, err
@@ -217,8 +221,12 @@ func (m *merger) moveTo(g *goroutine, place uint64) (heisen.Site, error) {
 	if err != nil {
 		return 0, err
 	}
-	if g.cursor.Calls != p.calls {
+	changed := g.cursor.Calls != p.calls
+	if changed {
 		g.cursor.Calls, g.stale = p.calls, true
+	}
+	if m.s.tellsCalls && (changed || g.entered) {
+		m.follow(g, p.site)
 	}
 	return p.site, nil
 }

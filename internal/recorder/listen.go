@@ -157,6 +157,9 @@ type Want struct {
 	// Leaks makes a program that runs freely look for goroutines that wait for ever, at the end of
 	// each top-level test and of the program; see Stream.OnLeaks.
 	Leaks bool
+	// Calls makes the stream have Call and Return events of functions in which something happens.
+	// It requires that everything is recorded, and nothing hidden.
+	Calls bool
 }
 
 // Open reads the start of the program's recording and requests the rest. It blocks until the
@@ -164,6 +167,9 @@ type Want struct {
 func (p *Program) Open(want Want) (*Stream, error) {
 	if want.Hidden != nil && want.Mode != Everything {
 		return nil, errors.New("where packages are hidden, everything else must be recorded")
+	}
+	if want.Calls && (want.Hidden != nil || want.Mode&^wantRaces != Everything) {
+		return nil, errors.New("for calls, everything must be recorded, and nothing hidden")
 	}
 	var live, schedule []byte
 	var err error
@@ -217,6 +223,10 @@ func (p *Program) Open(want Want) (*Stream, error) {
 	}
 	if want.Leaks {
 		flags |= wantLeaks
+	}
+	if want.Calls {
+		flags |= wantCalls
+		stream.tellsCalls = true
 	}
 	p.stream, stream.answer = stream, p.conn
 	// The answer lets the program continue. If the program has ended, the stream will show that.

@@ -34,7 +34,10 @@ type goroutine struct {
 	roots    []uint64 // the roots of its next hidden call
 	numbered bool     // its events have operation numbers
 	opNumber uint64   // the current operation number
-	ended    bool     // its End was emitted; the state is free
+	calls    []call   // for which Call events were emitted, or that are tasks, outermost first
+	entered  bool     // the calls from kept on are new
+	kept     int
+	ended    bool // its End was emitted; the state is free
 
 	cursor  heisen.Cursor
 	context heisen.Context // of cursor, unless stale
@@ -83,7 +86,7 @@ func (m *merger) newGoroutine() *goroutine {
 	}
 	g := m.free[last]
 	m.free = m.free[:last]
-	*g = goroutine{queue: g.queue[:0], holds: g.holds[:0], roots: g.roots[:0]}
+	*g = goroutine{queue: g.queue[:0], holds: g.holds[:0], roots: g.roots[:0], calls: g.calls[:0]}
 	return g
 }
 
@@ -110,7 +113,7 @@ func (m *merger) lostEvents() (events uint64) {
 	count := func(words []uint64) {
 		for len(words) > 0 {
 			op := words[0] >> opShift
-			if op != opShade && op != opRoot && op != opPoint {
+			if op != opShade && op != opRoot && op != opPoint && op != opEntered {
 				events++
 			}
 			words = words[recordWords[op]:]

@@ -68,7 +68,11 @@ type Stream struct {
 	graph   objectGraph
 	called  map[uint32]bool // hidden functions that have, or will have, a name, by text offset
 	unnamed []uint32        // those without a name yet
-	path    []uint32        // scratch space of callsOf
+
+	tellsCalls bool                     // Call and Return events are made
+	functions  map[string]heisen.Object // their objects, by name
+	inside     []inside                 // the events of the batch without one
+	path       []uint32                 // scratch space of callsOf
 
 	buffers []bufferState
 	from    *bufferState // the buffer of rest
@@ -398,6 +402,7 @@ func (s *Stream) site(pc uint32) heisen.Site {
 // resolve resolves new sites. A symbolizer that fails is not asked again: its sites stay program
 // counters.
 func (s *Stream) resolve() {
+	defer s.nameFunctions()
 	s.nameCalls()
 	if len(s.fresh) == 0 || s.solve == nil {
 		return

@@ -166,7 +166,7 @@ func TestCorrupt(t *testing.T) {
 		{"size", append(helloMessage(), 2, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0), "message of 4294967295 bytes"},
 		{"odd size", append(helloMessage(), 2, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0), "message of 9 bytes"},
 		{"op 0", begun(0), "record 0x0"},
-		{"op", begun(word(numOps, 5)), "record 0x24"},
+		{"op", begun(word(numOps, 5)), "record 0x25"},
 		{"half record", begun(word(opRead, varBase)), "record 0x5"},
 		{"half switch", begun(word(opSwitch, 0)), "record 0x1"},
 		{"nobody", message(helloMessage(), msgWords, 0, word(opSend, msgBase), 0, 0), "words of no goroutine"},

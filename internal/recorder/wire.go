@@ -43,8 +43,9 @@ const (
 	opObserve          = 33
 	opStep             = 34
 	opRoot             = 35
+	opEntered          = 36
 
-	numOps = 36
+	numOps = 37
 )
 
 const (
@@ -139,6 +140,7 @@ const (
 	wantSched    = 32
 	wantHidden   = 64
 	wantLeaks    = 128
+	wantCalls    = 256
 	headerBytes  = 16
 	helloBytes   = 40
 	byeBytes     = 16
@@ -162,7 +164,7 @@ var recordWords = [256]uint8{
 	opSend: 3, opReceive: 3, opFork: 3, opEnd: 3, opCollected: 3,
 	opReadAgain: 2, opWriteAgain: 2,
 	opTryAcquire: 3, opTryAcquireShared: 3, opChanceReceive: 3,
-	opOverlap: 6, opHide: 4, opReveal: 3, opShade: 1, opRoot: 1,
+	opOverlap: 6, opHide: 4, opReveal: 3, opShade: 1, opRoot: 1, opEntered: 1,
 	opChange: 3, opObserve: 3, opStep: 3,
 }
 

@@ -80,7 +80,7 @@ func heisenOpen(h *heisenG, n uintptr) *heisenBuf {
 		atomic.Xadd64(&heisen.lost, 1)
 		return nil
 	}
-	if b.pos+heisenHeader+heisenBegin+n > heisenBufWords {
+	if b.pos+heisenHeader+heisenBegin+heisenNewCalls+n > heisenBufWords {
 		heisenFlush(b)
 	}
 	if b.cur != h || h.buf != b {
@@ -94,6 +94,14 @@ func heisenOpen(h *heisenG, n uintptr) *heisenBuf {
 		if h.words == 0 {
 			h.started = true
 			heisenWriteBegin(b, h)
+		}
+	}
+	if heisen.entries {
+		h.path(b) // gives the new calls their places
+		if h.kept != 0 {
+			b.words[b.pos] = heisenOpEntered<<heisenOpShift | uint64(h.kept-1)
+			h.words, h.kept = h.words+1, 0
+			b.commit(b.pos + 1)
 		}
 	}
 	return b

@@ -113,6 +113,7 @@ func heisenPrepare(want uint32) (why string) {
 		return "no address space for the origins of goroutines"
 	}
 	heisen.leaks = want&heisenWantLeaks != 0
+	heisen.entries = want&heisenWantCalls != 0
 	heisen.detour = heisenSched.on || heisen.hides
 	heisen.calls = heisen.hides || heisen.overlaps && heisenOverlaps.sections || heisenSched.on
 	heisen.overlapsOnly = heisen.overlaps && !heisen.races && heisen.quiet && !heisen.noisy && !heisenOverlaps.sections && !heisenOverlaps.brief && !heisenHealing.on &&

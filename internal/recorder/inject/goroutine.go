@@ -59,6 +59,8 @@ type heisenG struct {
 	task heisenSchedG // in a deterministic run and for leaks; see sched.go
 	test uint32       // the top-level test that it belongs to, from 1, or 0; see leaktests.go
 
+	kept uint32 // 1 more than the number of its calls that are those of its last record; 0 if all are, see places.go
+
 	next *heisenG // in the free list
 	link *heisenG // in the list of all states
 }

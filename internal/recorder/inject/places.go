@@ -207,7 +207,29 @@ func heisenAddPlace(node uint64) uint32 {
 // path returns the place of the innermost call that h is in, 0 if there is none.
 //
 //go:nosplit
-func (h *heisenG) path(b *heisenBuf) uint32 { return h.top.path(b) }
+func (h *heisenG) path(b *heisenBuf) uint32 {
+	if heisen.entries {
+		h.noteEntries()
+	}
+	return h.top.path(b)
+}
+
+// noteEntries notes which calls that h is in are new since its last record: those without a place.
+//
+//go:nosplit
+func (h *heisenG) noteEntries() {
+	f := h.top
+	for f.place == 0 {
+		f = f.below()
+	}
+	if f == h.top {
+		return
+	}
+	kept := uint32((uintptr(unsafe.Pointer(f))-uintptr(unsafe.Pointer(h.bottom)))/unsafe.Sizeof(heisenFrame{})) + 1
+	if h.kept == 0 || kept < h.kept {
+		h.kept = kept
+	}
+}
 
 // path returns the place of a call, 0 if it is none. If there is no room for the path, it lacks its
 // innermost calls.

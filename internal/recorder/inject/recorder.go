@@ -32,6 +32,7 @@ const (
 	heisenMaxTask   = 4 << 10  // bytes of a task's name
 	heisenHeader    = 2        // words of a switch to another goroutine
 	heisenBegin     = 1        // words of a begin record
+	heisenNewCalls  = 1        // words of a record of new calls
 	heisenSlab      = 256      // goroutine states allocated at a time
 	heisenStripes   = 256      // locks for atomic operations
 	heisenSpins     = 64       // spins before a waiting M sleeps
@@ -55,6 +56,7 @@ type heisenRecorder struct {
 	shows        bool   // hidden packages are also recorded, marked
 	quiet        bool   // only findings are sent
 	marks        bool   // repeated accesses are recorded, marked
+	entries      bool   // which calls are new is recorded
 	leaks        bool   // the program looks for goroutines that wait for ever
 	fd           int32  // the connection
 	sendLock     uint32 // serializes messages

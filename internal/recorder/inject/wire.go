@@ -61,6 +61,8 @@ const (
 	heisenOpStep    = 34 // both: depends on the steps before
 
 	heisenOpRoot = 35 // arg: address of a root of the next hidden call, if its set is heisenFollow
+
+	heisenOpEntered = 36 // arg: how many of the goroutine's calls are those of its last record; recorded on demand
 )
 
 // A message is a header of four 32-bit words (kind, buffer, length of the payload in bytes,
@@ -168,4 +170,5 @@ const (
 	heisenWantSched    = 32  // a deterministic run; followed by how, in the same way, after hidden packages
 	heisenWantHidden   = 64  // hidden packages; followed by which, in the same way, after overlaps
 	heisenWantLeaks    = 128 // goroutines that wait for ever
+	heisenWantCalls    = 256 // which calls are new
 )
