@@ -11,13 +11,20 @@ import (
 // heldLocks is a detector that tracks which locks each thread holds. It finds nothing.
 type heldLocks struct {
 	symbols *heisen.Symbols
-	locks   map[heisen.Thread]heisen.Cursor // only the Locks of each are used
+	locks   map[heisen.Thread]heisen.Cursor // of threads that hold any; only the Locks of each are used
+	by      map[heisen.Object][]holding     // who holds each lock, by thread; nil if it has to be made
 	// elsewhere means that the program tracks the locks itself: the contexts of blocked goroutines have
 	// them.
 	elsewhere bool
 	// scheduled means that the execution has a schedule. Then it is known since when goroutines wait.
 	scheduled bool
 	used      *usedObjects // nil if uses are not recorded
+}
+
+// holding is a lock that a thread holds.
+type holding struct {
+	use
+	shared bool
 }
 
 func newHeldLocks(symbols *heisen.Symbols) *heldLocks {
@@ -36,10 +43,13 @@ func (h *heldLocks) handle(r *heisen.Record) {
 	switch r.Op {
 	case heisen.Acquire, heisen.AcquireShared:
 		lock := heisen.HeldLock{Lock: r.Object, Shared: r.Op == heisen.AcquireShared, Site: r.Site}
-		h.locks[r.Thread] = h.symbols.Acquire(h.locks[r.Thread], lock)
+		h.locks[r.Thread], h.by = h.symbols.Acquire(h.locks[r.Thread], lock), nil
 	case heisen.Release, heisen.ReleaseShared:
 		if c, held := h.symbols.Release(h.locks[r.Thread], r.Object, r.Op == heisen.ReleaseShared); held {
-			h.locks[r.Thread] = c
+			h.locks[r.Thread], h.by = c, nil
+			if c.Locks == 0 {
+				delete(h.locks, r.Thread)
+			}
 		}
 	}
 }

@@ -157,13 +157,18 @@ func (h *heldLocks) wait(g *recorder.Blocked, resolver *Resolver) *report.Wait {
 // holders returns the threads that hold the lock for which a goroutine waits, itself included, with the
 // places where they have acquired it. A reader waits for no readers.
 func (h *heldLocks) holders(g *recorder.Blocked, reads bool) (all []use) {
-	for thread, c := range h.locks {
-		for _, l := range h.symbols.Locks(h.symbols.Context(heisen.Cursor{Locks: c.Locks})) {
-			if l.Lock == g.Object && !(reads && l.Shared) {
-				all = append(all, use{thread: thread, site: l.Site})
+	if h.by == nil {
+		h.by = map[heisen.Object][]holding{}
+		for _, thread := range slices.Sorted(maps.Keys(h.locks)) {
+			for _, l := range h.symbols.Locks(h.symbols.Context(heisen.Cursor{Locks: h.locks[thread].Locks})) {
+				h.by[l.Lock] = append(h.by[l.Lock], holding{use{thread: thread, site: l.Site}, l.Shared})
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b use) int { return cmp.Compare(a.thread, b.thread) })
+	for _, holder := range h.by[g.Object] {
+		if !reads || !holder.shared {
+			all = append(all, holder.use)
+		}
+	}
 	return all
 }
