@@ -235,8 +235,7 @@ func (a *analysis) judge(v *variable) *verdict {
 			continue
 		}
 		atomic = atomic && access.atomic
-		// What pointers lead to may be a part of anything, so it is not known when it gets known to others.
-		if access.f.initializes || !v.isPointed() && (access.fresh || a.proofs.fresh(access)) {
+		if access.f.initializes || a.isFresh(access) {
 			made = made || !access.f.initializes
 			out.rests = append(out.rests, access.rests...)
 			out.needs = out.needs || access.write && !access.f.initializes
@@ -268,6 +267,16 @@ func (a *analysis) judge(v *variable) *verdict {
 	}
 	out.safe = len(out.reasons) == 0 && out.owner.Kind != focus.Unknown
 	return out
+}
+
+// isFresh reports whether nobody but the goroutine that makes an access knows the object yet. What pointers lead to may be
+// a part of anything, so it is not known when it gets known to others.
+func (a *analysis) isFresh(x *access) bool {
+	m := x.memory
+	if pool, ok := a.merged[m]; ok {
+		m = pool
+	}
+	return !m.isPointed() && (x.fresh || a.proofs.fresh(x))
 }
 
 // isGlobal reports whether memory is a field of a package-level variable whose struct type has no name.

@@ -120,7 +120,7 @@ func (f *function) accessParts(ins ssa.Instruction, accesses []*access) (list []
 // before or after it.
 func (f *function) accessPart(x *access) part {
 	v := f.a.verdictOf(x.memory)
-	if v != nil && v.safe && !x.atomic || x.harmless() || x.fresh || f.a.proofs.fresh(x) {
+	if v != nil && v.safe && !x.atomic || x.harmless() || f.a.isFresh(x) {
 		return part{is: both}
 	}
 	verb := "reads"
@@ -247,7 +247,7 @@ func (f *function) called(common *ssa.CallCommon, ins *ssa.Call) part {
 		p.is = compound
 		return p
 	case indivisible[name], printing(callee) && f.plainArguments(common.Args):
-		return part{is: atomic, sync: true, why: "calls " + name}
+		return part{is: atomic, sync: indivisible[name], why: "calls " + name}
 	case moving[name], pure(callee) && f.plainArguments(common.Args):
 		return part{is: both}
 	default:
@@ -360,8 +360,8 @@ func (f *function) plain(v ssa.Value) bool {
 
 // shortName returns a function's name with the name of its package.
 func shortName(fn *ssa.Function) string {
-	if fn.Pkg == nil {
-		return fn.Name()
+	if obj, ok := fn.Object().(*types.Func); ok && obj.Pkg() != nil {
+		return strings.ReplaceAll(obj.Origin().FullName(), obj.Pkg().Path()+".", obj.Pkg().Name()+".")
 	}
-	return strings.ReplaceAll(fn.RelString(nil), fn.Pkg.Pkg.Path()+".", fn.Pkg.Pkg.Name()+".")
+	return fn.Name()
 }
