@@ -101,6 +101,12 @@ type cause struct {
 	first, second part // the parts of which one too many is there; zero if it is something else
 }
 
+// operations reports whether both parts are more than accesses.
+func (c *cause) operations() bool {
+	operation := func(p *part) bool { return p.sync || len(p.callees) > 0 }
+	return operation(&c.first) && operation(&c.second)
+}
+
 // path is what is known about all paths to a point of a function.
 type path struct {
 	done, deferred mover
@@ -202,11 +208,15 @@ func (f *function) advance(p path, next *part, call func(focus.Function) focus.A
 		return p
 	}
 	before := p.done
-	if p.done = before.then(is); p.done == compound && before != compound && why.Reason == (Reason{}) {
-		why.Reason = Reason{f.position(next.ins), next.why}
+	if p.done = before.then(is); p.done == compound && before != compound {
+		c := cause{Reason: Reason{f.position(next.ins), next.why}}
 		if is != compound && p.last.ins != nil {
-			why.first, why.second = p.last, *next
-			why.Text = fmt.Sprintf("%s; before that, it %s in line %d", next.why, p.last.why, f.position(p.last.ins).Line)
+			c.first, c.second = p.last, *next
+			c.Text = fmt.Sprintf("%s; before that, it %s in line %d", next.why, p.last.why, f.position(p.last.ins).Line)
+		}
+		// Of several causes on different paths, operations on locks, and calls, say more than racy accesses.
+		if why.Reason == (Reason{}) || c.operations() && !why.operations() {
+			*why = c
 		}
 	}
 	if is > both {
