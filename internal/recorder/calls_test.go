@@ -19,12 +19,10 @@ func (namedByOffset) Frames(at []uint32) (frames [][]heisen.Frame, err error) {
 	return frames, nil
 }
 
-// TestCalls: Call and Return events say which functions the events are in. The same path is that of another call if the
-// recorder says so.
-func TestCalls(t *testing.T) {
-	// A goroutine in f1 calls f2, which calls f3.
+// callMessages are a recording in which a goroutine in f1 calls f2, which calls f3.
+func callMessages() []byte {
 	const inF1, callF2, inF2, callF3, inF3 = 1, 2, 3, 4, 5
-	rec := message(helloMessage(), msgTask, 7, 0x74736554) // Test
+	rec := message(nil, msgTask, 7, 0x74736554) // Test
 	rec = message(rec, msgPlaces, 0, 0x11, 0x12, callF2<<32|0x21, callF2<<32|0x22, callF3<<32|0x31, taskPlace|7, 6<<32|0x12, 7<<32|0x21)
 	const inF2OfTest = 8
 	write := func(place uint64) []uint64 { return []uint64{word(opWrite, varBase), place<<32 | 8} }
@@ -40,7 +38,13 @@ func TestCalls(t *testing.T) {
 	} {
 		words = append(words, step...)
 	}
-	s, err := NewStream(bytes.NewReader(message(rec, msgWords, 0, words...)), namedByOffset{})
+	return message(rec, msgWords, 0, words...)
+}
+
+// TestCalls: Call and Return events say which functions the events are in. The same path is that of another call if the
+// recorder says so.
+func TestCalls(t *testing.T) {
+	s, err := NewStream(bytes.NewReader(append(helloMessage(), callMessages()...)), namedByOffset{})
 	if err != nil {
 		t.Fatal(err)
 	}
