@@ -357,19 +357,29 @@ func checkTrace(t testing.TB, trace []heisen.Record) error {
 func checkClocks(t testing.TB, trace []heisen.Record) error {
 	longer := []int{inlineSlots - 5, blockSlots - 5}
 	for _, others := range []int{0, longer[len(trace)%2], blockSlots} {
-		if err := checkProgram(t, trace, func(p *program) { p.addOthers(others) }); err != nil {
-			return fmt.Errorf("%d other threads: %w", others, err)
+		if err := checkBeside(t, trace, others); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// checkSeeded checks a random trace. Slots are reclaimed in one of eight, since that takes long.
+// checkBeside checks a trace in a program that has other threads, too.
+func checkBeside(t testing.TB, trace []heisen.Record, others int) error {
+	if err := checkProgram(t, trace, func(p *program) { p.addOthers(others) }); err != nil {
+		return fmt.Errorf("%d other threads: %w", others, err)
+	}
+	return nil
+}
+
+// checkSeeded checks a random trace: in one of eight cases with clocks of all lengths, and where slots are reclaimed, and
+// otherwise, since that takes long, with clocks of one length.
 func checkSeeded(t testing.TB, seed uint64, trace []heisen.Record) error {
 	if seed%8 == 0 {
 		return checkTrace(t, trace)
 	}
-	return checkClocks(t, trace)
+	lengths := []int{0, inlineSlots - 5, blockSlots - 5, blockSlots}
+	return checkBeside(t, trace, lengths[seed%8%4])
 }
 
 // checkRandom checks n random traces, those of a stream of random numbers.
