@@ -97,7 +97,7 @@ func typedWithLiterals(p *focus.Plan, name string) bool {
 	return true
 }
 
-// untyped counts the functions of a plan, which are those with accesses, literals included.
+// untyped counts the functions of a plan, literals included.
 func untyped(p *focus.Plan) (untyped, all int) {
 	for _, properties := range p.Functions {
 		all++

@@ -52,11 +52,11 @@ func recordEach(only string, use func(p program, file string) error) error {
 	return nil
 }
 
-// readTrace returns the events of a trace.
-func readTrace(file string) (records []heisen.Record, err error) {
+// readTrace returns the events of a trace, and what their numbers mean.
+func readTrace(file string) (records []heisen.Record, symbols *heisen.Symbols, err error) {
 	r, err := trace.Open(file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	batch := make([]heisen.Record, 1024)
@@ -64,9 +64,9 @@ func readTrace(file string) (records []heisen.Record, err error) {
 		n, err := r.Next(batch)
 		records = append(records, batch[:n]...)
 		if err == io.EOF {
-			return records, nil
+			return records, r.Symbols(), nil
 		} else if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 }
