@@ -87,7 +87,7 @@ var sections = []section{
 		commands:  [][]string{{"./bench/strategies"}},
 		quick:     [][]string{{"./bench/strategies", "-n", "50", "-times", "250ms,1s", "-class", "mixed,atomicity"}},
 		published: "No paper has these programs: they were written for heisen, from descriptions of classes of bugs.",
-		takes:     "about 10 minutes",
+		takes:     "about 5 minutes",
 	},
 	{
 		name:      "schedule",
