@@ -158,7 +158,8 @@ type Want struct {
 	// each top-level test and of the program; see Stream.OnLeaks.
 	Leaks bool
 	// Calls makes the stream have Call and Return events of functions in which something happens.
-	// It requires that everything is recorded, and nothing hidden.
+	// It requires the mode Everything, and nothing hidden: a program that looks for races itself gives calls their places
+	// before there is a record.
 	Calls bool
 }
 
@@ -168,8 +169,8 @@ func (p *Program) Open(want Want) (*Stream, error) {
 	if want.Hidden != nil && want.Mode != Everything {
 		return nil, errors.New("where packages are hidden, everything else must be recorded")
 	}
-	if want.Calls && (want.Hidden != nil || want.Mode&^wantRaces != Everything) {
-		return nil, errors.New("for calls, everything must be recorded, and nothing hidden")
+	if want.Calls && (want.Hidden != nil || want.Mode != Everything) {
+		return nil, errors.New("calls require the mode Everything, and nothing hidden")
 	}
 	var live, schedule []byte
 	var err error
