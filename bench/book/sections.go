@@ -68,7 +68,7 @@ var sections = []section{
 	{
 		name:      "overhead",
 		title:     "Overhead beside -race",
-		commands:  [][]string{{"./bench/overhead", "-count", "5", "-skip", "record,atomrace"}},
+		commands:  [][]string{{"./bench/overhead", "-count", "5", "-skip", "all"}},
 		quick:     [][]string{{"./bench/overhead", "-count", "3", "-skip", "all,record,atomrace,plain"}},
 		published: "No paper has these programs. The measure is Go's own race detector.",
 		takes:     "about an hour",

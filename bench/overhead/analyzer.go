@@ -8,15 +8,19 @@ import (
 	"os"
 	"os/exec"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomicity"
 	"github.com/heisen-go/heisen/bench/measure"
 	"github.com/heisen-go/heisen/internal/cli"
 	"github.com/heisen-go/heisen/internal/fold"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/internal/resident"
+	"github.com/heisen-go/heisen/lockset"
+	"github.com/heisen-go/heisen/vclock"
 )
 
 // The analyzer is this program in a process of its own, so that its CPU time and memory can be
@@ -34,6 +38,7 @@ type analysis struct {
 	Program  float64 // peak of the program in MiB
 	Events   uint64
 	Findings int
+	Limits   string // what the detectors say that they had to give up; empty if nothing
 }
 
 func analyzerMain(detectors string, args []string) int {
@@ -105,7 +110,18 @@ func (a *analysis) consume(listener *recorder.Listener, detectors string) error 
 	}
 	a.Events, err = heisen.Run(context.Background(), stream, built...)
 	a.Findings = found.Len()
+	if isLimit(err) {
+		a.Limits, err = err.Error(), nil
+	}
 	return errors.Join(err, program.Close(0))
+}
+
+// isLimit reports whether an error says that detectors have forgotten something, which does not keep
+// their cost from being measured.
+func isLimit(err error) bool {
+	return slices.ContainsFunc([]error{atomicity.ErrDropped, lockset.ErrEvicted, lockset.ErrLimit, vclock.ErrTooManyThreads}, func(limit error) bool {
+		return errors.Is(err, limit)
+	})
 }
 
 // write adds the cost of the analyzer itself and writes the analysis to a file.

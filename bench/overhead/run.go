@@ -21,6 +21,7 @@ type cost struct {
 	Host     float64 `json:"host"`     // peak of the analyzer in MiB
 	Events   uint64  `json:"events"`
 	Findings int     `json:"findings"`
+	Limits   string  `json:"limits,omitempty"`
 }
 
 const mib = 1 << 20
@@ -75,7 +76,7 @@ func (r *runner) run(ctx context.Context, b benchmark, w configuration) (cost, e
 		if err := json.NewDecoder(report).Decode(&a); err != nil {
 			return c, fmt.Errorf("the analyzer's report: %w", err)
 		}
-		c.Analyzer, c.Host, c.Events, c.Findings = a.CPU, a.Memory, a.Events, a.Findings
+		c.Analyzer, c.Host, c.Events, c.Findings, c.Limits = a.CPU, a.Memory, a.Events, a.Findings, a.Limits
 		c.Memory = a.Program + a.Memory
 	}
 	return c, nil

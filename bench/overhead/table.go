@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/heisen-go/heisen/bench/markdown"
 )
@@ -30,7 +31,8 @@ func (r row) median(name string, what func(cost) float64) float64 {
 }
 
 // printTables prints a table for each kind of cost: the cost of the plain run, the costs of the
-// other runs relative to it, and geometric means. The last table is about the analyzer.
+// other runs relative to it, and geometric means. The last table is about the analyzer. Below it stands what
+// detectors have forgotten.
 func printTables(w io.Writer, configurations []configuration, rows []row) error {
 	for _, t := range []struct {
 		title string
@@ -61,7 +63,28 @@ func printTables(w io.Writer, configurations []configuration, rows []row) error 
 				fmt.Sprintf("%.0f", r.median(conf.name, func(c cost) float64 { return float64(c.Findings) })))
 		}
 	}
-	return out.Print(w)
+	if err := out.Print(w); err != nil {
+		return err
+	}
+	return printLimits(w, configurations, rows)
+}
+
+// printLimits prints what the detectors had to give up in the first run of a configuration in which they did.
+func printLimits(w io.Writer, configurations []configuration, rows []row) error {
+	for _, r := range rows {
+		for _, conf := range configurations {
+			runs := r.runs[conf.name]
+			i := slices.IndexFunc(runs, func(c cost) bool { return c.Limits != "" })
+			if i < 0 {
+				continue
+			}
+			if _, err := fmt.Fprintf(w, "- %s, %s: %s\n", r.bench, conf.name, strings.ReplaceAll(runs[i].Limits, "\n", "; ")); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := fmt.Fprintln(w)
+	return err
 }
 
 func printTable(w io.Writer, title string, configurations []configuration, rows []row, what func(cost) float64) error {
