@@ -42,9 +42,28 @@ type boxNode struct {
 	holds   map[*boxType]passing
 	unknown bool // it may have values of types that are not tracked
 	outside bool // it may, but only if it is not known who has called the function
+	lost    bool // its values get where they are not followed
 	uses    []func(t *boxType, how passing)
 
-	whenUnknown []func(outside bool)
+	whenUnknown []*reaction
+}
+
+// reaction is what follows from a value that may have values of types that are not tracked.
+type reaction struct {
+	then             func(outside bool)
+	unknown, outside bool // it was called for that
+}
+
+// to calls a reaction for a value, once for each reason. The reaction may lead back to the value.
+func (r *reaction) to(n *boxNode) {
+	switch {
+	case n.unknown && !r.unknown:
+		r.unknown = true
+		r.then(false)
+	case n.outside && !n.unknown && !r.outside:
+		r.outside = true
+		r.then(true)
+	}
 }
 
 // passing says how a type gets to a value.
@@ -288,6 +307,9 @@ func (b *boxes) solve() {
 			for _, e := range n.to {
 				b.add(e.to, t, e.of(how))
 			}
+			if n.lost {
+				b.open(t)
+			}
 			for _, use := range n.uses {
 				use(t, how)
 			}
@@ -296,8 +318,8 @@ func (b *boxes) solve() {
 			for _, e := range n.to {
 				b.addUnknown(e.to)
 			}
-			for _, then := range n.whenUnknown {
-				then(!n.unknown)
+			for _, r := range n.whenUnknown {
+				r.to(n)
 			}
 		}
 	}
@@ -374,8 +396,16 @@ func isInterface(t types.Type) bool { return types.IsInterface(t) && !isTypePara
 
 // lose says that a value of an interface gets where it is not followed.
 func (b *boxes) lose(v ssa.Value) {
-	if v != nil && isInterface(v.Type()) {
-		b.use(b.of(v), func(t *boxType, _ passing) { b.open(t) })
+	if v != nil {
+		b.loseNode(b.of(v))
+	}
+}
+
+// loseNode is lose for a node, if there is one.
+func (b *boxes) loseNode(n *boxNode) {
+	if n != nil && !n.lost {
+		n.lost = true
+		b.work = append(b.work, n)
 	}
 }
 
@@ -472,7 +502,7 @@ func (b *boxes) generic(ins ssa.Instruction) {
 	if call, ok := ins.(ssa.CallInstruction); ok {
 		if to := b.a.functionOf(call.Common().StaticCallee()); to != nil {
 			for i := range to.fn.Signature.Results().Len() {
-				b.use(b.node(outcome{to.id, i}), func(t *boxType, _ passing) { b.open(t) })
+				b.loseNode(b.node(outcome{to.id, i}))
 			}
 		}
 	}
@@ -585,12 +615,12 @@ func (b *boxes) invoke(f *function, ins *ssa.Call) {
 		b.enter(common.Args, to, 1)
 		b.leave(ins, to, as)
 	})
-	receiver.whenUnknown = append(receiver.whenUnknown, func(outside bool) {
+	receiver.whenUnknown = append(receiver.whenUnknown, &reaction{then: func(outside bool) {
 		if !outside || as == made {
 			lose()
 		}
 		b.comes(ins)
-	})
+	}})
 	b.work = append(b.work, receiver)
 }
 
