@@ -15,6 +15,9 @@ import (
 	"github.com/heisen-go/heisen/internal/build"
 )
 
+// unused is a package that no benchmark uses. If accesses are recorded in it alone, none are.
+const unused = "index/suffixarray"
+
 // runner builds and runs benchmarks below a folder.
 type runner struct {
 	dir     string
@@ -52,8 +55,12 @@ func (r *runner) build(ctx context.Context, b benchmark, configurations []config
 			cmd = exec.CommandContext(ctx, "go", append([]string{"test"}, args...)...)
 		case "race":
 			cmd = exec.CommandContext(ctx, "go", append([]string{"test", "-race"}, args...)...)
-		case "heisen":
-			builder, err := build.New(ctx, dir, "")
+		case "heisen", "order":
+			var packages []string // all
+			if w.program == "order" {
+				packages = []string{unused}
+			}
+			builder, err := build.New(ctx, dir, "", packages...)
 			if err != nil {
 				return err
 			}

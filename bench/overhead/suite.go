@@ -83,7 +83,7 @@ var changes = map[string]change{
 // A configuration says how a benchmark runs.
 type configuration struct {
 	name      string
-	program   string // plain, race, heisen or focused
+	program   string // plain, race, heisen, order or focused
 	analyzer  bool
 	detectors string // detectors of the analyzer; if empty, it drops the events
 }
@@ -94,6 +94,7 @@ var configurations = []configuration{
 	{name: "record", program: "heisen", analyzer: true},
 	{name: "fasttrack", program: "heisen", analyzer: true, detectors: "fasttrack"},
 	{name: "focused", program: "focused", analyzer: true, detectors: "fasttrack"},
+	{name: "order", program: "order", analyzer: true, detectors: "fasttrack"},
 	{name: "atomrace", program: "heisen", analyzer: true, detectors: "atomrace"},
 	{name: "all", program: "heisen", analyzer: true, detectors: "all"},
 }
