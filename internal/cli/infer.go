@@ -125,13 +125,21 @@ func (inv *invocation) annotate(result *ownership.Result) (int, error) {
 	return inv.wrongAnnotations(result)
 }
 
-// wrongAnnotations says how many annotations of the source do not hold.
+// wrongAnnotations says how many annotations of the source do not hold, or cannot be proved.
 func (inv *invocation) wrongAnnotations(result *ownership.Result) (int, error) {
-	wrong := 0
+	wrong, unproved := 0, 0
 	for i := range result.Variables {
-		if v := &result.Variables[i]; len(v.Annotated) > 0 && !v.Safe {
+		switch v := &result.Variables[i]; {
+		case len(v.Annotated) == 0 || v.Safe:
+		case v.Seen:
+			unproved++
+		default:
 			wrong++
 		}
+	}
+	if unproved > 0 {
+		fmt.Fprintf(inv.Err, "%s: the annotations of %s hold in all accesses that are seen, but code that is not analyzed may make others\n",
+			inv.tool.Name, counted(unproved, "variable"))
 	}
 	if wrong == 0 {
 		return Clean, nil
@@ -160,7 +168,11 @@ func printOwners(w io.Writer, result *ownership.Result, here string) {
 		fmt.Fprintf(w, "\t%s: race-unsafe", v.Name.Name)
 		if len(v.Annotated) > 0 {
 			fmt.Fprintf(w, ", annotated as guarded by %s", strings.Join(v.Annotated, " and "))
-		} else if v.Owner.Kind != focus.Unknown {
+		}
+		switch {
+		case v.Seen:
+			fmt.Fprintf(w, ", though %s in all accesses that are seen", v.Owner)
+		case len(v.Annotated) == 0 && v.Owner.Kind != focus.Unknown:
 			fmt.Fprintf(w, ", though mostly %s", v.Owner)
 		}
 		fmt.Fprintln(w)

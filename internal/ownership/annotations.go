@@ -27,13 +27,15 @@ type annotation struct {
 	lock string // a path from the struct that has the variable, or a package-level variable
 }
 
-// is reports whether the annotation of a variable names the lock of a candidate.
+// is reports whether the annotation of a variable names the lock of a candidate, or an object that has the lock: a
+// mutex of a type with methods of its own.
 func (n annotation) is(c candidate) bool {
+	named := func(lock string) bool { return lock == n.lock || strings.HasPrefix(lock, n.lock+".") }
 	if c.guard.SameObject {
-		return c.guard.Path == n.lock
+		return named(c.guard.Path)
 	}
-	return c.guard.Variable.Type == "" && c.guard.Variable.Name == n.lock ||
-		c.guard.Variable.Type+"."+c.guard.Variable.Name == n.lock
+	return c.guard.Variable.Type == "" && named(c.guard.Variable.Name) ||
+		named(c.guard.Variable.Type+"."+c.guard.Variable.Name)
 }
 
 // declared is a field or package-level variable in the source.

@@ -39,7 +39,12 @@ func (a *analysis) check() {
 	a.mergePointed()
 	a.findSingles()
 	a.proofs = newProofs(a)
-	a.verdicts = map[memory]*verdict{}
+	a.judgeAll()
+}
+
+// judgeAll finds the verdicts.
+func (a *analysis) judgeAll() {
+	a.verdicts, a.racy, a.racyKinds = map[memory]*verdict{}, map[memory]Reason{}, map[string]bool{}
 	for _, m := range a.memories() {
 		a.verdicts[m] = a.judge(a.variables[m])
 	}
@@ -57,6 +62,17 @@ func (a *analysis) check() {
 			}
 		}
 	}
+}
+
+// seenSafe returns the verdicts if there were no accesses but those that the analysis sees: what is safe then, and not by the
+// verdicts proper, is only accessed as its owner demands, but may be accessed in other ways, by reflection for example.
+func (a *analysis) seenSafe() map[memory]*verdict {
+	verdicts, racy, kinds := a.verdicts, a.racy, a.racyKinds
+	a.seenOnly = true
+	a.judgeAll()
+	seen := a.verdicts
+	a.verdicts, a.racy, a.racyKinds, a.seenOnly = verdicts, racy, kinds, false
+	return seen
 }
 
 // loses reports whether safe memory is not safe because of what has become known of other memory.
@@ -159,7 +175,7 @@ func (a *analysis) spread() bool {
 		if t.f.alone[t.ins] || t.f.keepsTo[t.ins] {
 			continue
 		}
-		if v := a.verdictOf(t.to); v != nil && v.safe {
+		if v := a.verdictOf(t.to); v != nil && v.safe || v == nil && a.seenOnly {
 			continue
 		}
 		reason := t.at
@@ -176,11 +192,14 @@ func (a *analysis) spread() bool {
 	return len(a.racy) > before
 }
 
-func (a *analysis) verdictOf(m memory) *verdict {
+func (a *analysis) verdictOf(m memory) *verdict { return a.verdicts[a.judgedAs(m)] }
+
+// judgedAs returns the memory with which memory is judged.
+func (a *analysis) judgedAs(m memory) memory {
 	if pool, ok := a.merged[m]; ok {
-		m = pool
+		return pool
 	}
-	return a.verdicts[m]
+	return m
 }
 
 func (a *analysis) makeRacy(c carrier, reason Reason, depth int) {
@@ -220,7 +239,10 @@ func (a *analysis) makeRacy(c carrier, reason Reason, depth int) {
 
 // judge finds the owner with which all accesses to memory conform.
 func (a *analysis) judge(v *variable) *verdict {
-	out := &verdict{reasons: slices.Clone(v.problems)}
+	out := &verdict{}
+	if !a.seenOnly {
+		out.reasons = slices.Clone(v.problems)
+	}
 	if v.Type != "" && v.other == "" && a.structs[focus.Variable{Package: v.Package, Type: v.Type}] == nil && !a.isGlobal(v) {
 		out.reasons = append(out.reasons, Reason{Text: "another package declares it"})
 	}

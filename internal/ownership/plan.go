@@ -36,6 +36,9 @@ type Variable struct {
 	// Annotated has the locks that guard it as annotations in the source say. If it is not Safe, they are wrong, or
 	// it cannot be proved that they are right.
 	Annotated []string
+	// Seen says that the owner guards all accesses that the analysis sees. If the variable is not Safe, there may be
+	// others: the reasons say where it gets to code that is not analyzed.
+	Seen bool
 }
 
 // Analyze loads the packages of a source, and the other packages of their module that they import, and says what guards
@@ -135,6 +138,7 @@ func (a *analysis) result(loaded *ssaload.Loaded) (*Result, error) {
 	if r.Root == "" && len(a.packages) > 0 && len(a.packages[0].pkg.GoFiles) > 0 {
 		r.Root = filepath.Dir(a.packages[0].pkg.GoFiles[0])
 	}
+	seen := a.seenSafe()
 	for _, m := range append(slices.Clone(a.memories()), a.shown...) {
 		if m.other != "" || m.elements {
 			continue
@@ -145,7 +149,10 @@ func (a *analysis) result(loaded *ssaload.Loaded) (*Result, error) {
 		}
 		owner := v.owner
 		r.Plan.Variables[m.Variable] = focus.Protection{Owner: owner, Unsafe: !v.safe}
-		variable := Variable{Name: m.Variable, Owner: owner, Safe: v.safe, Reasons: distinct(v.reasons)}
+		variable := Variable{Name: m.Variable, Owner: owner, Safe: v.safe, Reasons: distinct(v.reasons), Seen: v.safe}
+		if s := seen[a.judgedAs(m)]; s != nil && s.safe && !v.safe {
+			variable.Seen, variable.Owner = true, s.owner
+		}
 		for _, note := range a.annotations[m.Variable] {
 			variable.Annotated = append(variable.Annotated, note.lock)
 		}

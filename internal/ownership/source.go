@@ -67,6 +67,7 @@ type analysis struct {
 	singles   []memory          // locks in single objects
 	sorted    []memory
 	racyKinds map[string]bool // interfaces and signatures whose contents are racy
+	seenOnly  bool            // judge as if there were no accesses but those that are seen
 }
 
 // source is a package under analysis.
@@ -104,7 +105,6 @@ func newAnalysis(ctx context.Context, loaded *ssaload.Loaded) (*analysis, error)
 		open: map[string]bool{}, twice: map[string]bool{}, reflected: map[string]bool{}, pointers: map[memory]memory{},
 		classes: newClasses(), releases: map[string]classSet{}, acquires: map[string][]acquired{},
 		variables: map[memory]*variable{}, boxed: map[string]boxedType{}, captured: map[string][]carrier{},
-		racy: map[memory]Reason{}, racyKinds: map[string]bool{},
 	}
 	for _, pkg := range loaded.Packages {
 		if followedPackages[pkg.PkgPath] {
