@@ -103,3 +103,13 @@ func unescapePath(text string) (string, bool) {
 // "example.com/bank.(*Account).Deposit" or "example.com/bank.Open.func1". For a generic function it
 // has "[...]" in the place of type arguments.
 type Function string
+
+// FunctionOf names a function as plans do that a program calls by the given name, which is that of
+// runtime.Func.Name. A program calls the functions of its main package main.f whatever the import path of that
+// package is; main is that path.
+func FunctionOf(name, main string) Function {
+	if inMain, ok := strings.CutPrefix(name, "main."); ok {
+		return Function(Variable{Package: main, Name: inMain}.String())
+	}
+	return Function(name)
+}

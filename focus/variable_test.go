@@ -83,3 +83,17 @@ func TestOwnersInWords(t *testing.T) {
 		}
 	}
 }
+
+func TestFunctionOf(t *testing.T) {
+	for _, test := range []struct{ name, main, want string }{
+		{"main.f", "example.com/m", "example.com/m.f"},
+		{"main.(*T).f", "example.com/m", "example.com/m.(*T).f"},
+		{"main.f", "example.com/m.v2", "example.com/m%2ev2.f"},
+		{"example.com/m/lib.f.func1", "example.com/m", "example.com/m/lib.f.func1"},
+		{"mainly.f", "example.com/m", "mainly.f"},
+	} {
+		if got := focus.FunctionOf(test.name, test.main); string(got) != test.want {
+			t.Errorf("FunctionOf(%q, %q) = %q, want %q", test.name, test.main, got, test.want)
+		}
+	}
+}

@@ -105,11 +105,7 @@ func (c *checked) atomicPlaces(records []heisen.Record, symbols *heisen.Symbols,
 		is, known := atomic[site]
 		if !known {
 			for _, frame := range symbols.Site(site).Frames {
-				name := frame.Func
-				if inside, ok := strings.CutPrefix(name, "main."); ok {
-					name = main + "." + inside
-				}
-				is = is || proved.Plan.Functions[focus.Function(name)].Atomic
+				is = is || proved.Plan.Functions[focus.FunctionOf(frame.Func, main)].Atomic
 			}
 			atomic[site] = is
 		}

@@ -213,10 +213,7 @@ func (d *detection) selected(symbols *heisen.Symbols) atomicity.Option {
 // a function returns with the locks with which it was called, so critical sections that begin in it also end in it.
 func (d *detection) verified(from origin) atomicity.Option {
 	atomic := func(name string) bool {
-		if inMain, ok := strings.CutPrefix(name, "main."); ok { // as every program calls its main package
-			name = focus.Variable{Package: from.pkg, Name: inMain}.String()
-		}
-		return d.proved.Functions[focus.Function(name)].Atomic
+		return d.proved.Functions[focus.FunctionOf(name, from.pkg)].Atomic
 	}
 	known := map[heisen.Site]bool{}
 	return atomicity.WithVerified(func(e heisen.Event) bool {

@@ -263,10 +263,7 @@ func (p *listingReader) end() {
 
 // function returns the name of a function in plans.
 func (p *listingReader) function(f *listedText) focus.Function {
-	if name, ok := strings.CutPrefix(f.symbol, "main."); ok { // as every program calls its own package
-		return focus.Function(p.pkg + "." + name)
-	}
-	return focus.Function(f.symbol)
+	return focus.FunctionOf(f.symbol, p.pkg)
 }
 
 // onlyLocks reports whether all that a function defers is in the given wrappers, and these report nothing but
