@@ -31,7 +31,7 @@ var sections = []section{
 		commands:  [][]string{{"./bench/rdit"}},
 		quick:     [][]string{{"./bench/rdit", "-runs", "1"}},
 		published: "The tables of the thesis \"TREE and RDIT\" follow ours. Its programs are large programs in Java, ours are clients of Go modules, so only the form can be compared: reports that are true, and false alarms.",
-		takes:     "about 20 minutes",
+		takes:     "about 5 minutes",
 	},
 	{
 		name:      "noise",
@@ -71,7 +71,7 @@ var sections = []section{
 		commands:  [][]string{{"./bench/overhead", "-count", "5", "-skip", "all"}},
 		quick:     [][]string{{"./bench/overhead", "-count", "3", "-skip", "all,record,atomrace,plain"}},
 		published: "No paper has these programs. The measure is Go's own race detector.",
-		takes:     "about an hour",
+		takes:     "about half an hour",
 	},
 	{
 		name:      "rivals",

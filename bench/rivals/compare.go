@@ -157,7 +157,7 @@ func (c *comparison) measure(ctx context.Context) error {
 			break
 		}
 		t := &c.tools[i]
-		if _, _, err := c.execute(ctx, t, left[0].Package, time.Minute, left[0].Fixed); err != nil { // fills the build cache
+		if _, _, err := c.execute(ctx, t, left[0].Package, c.patience(), left[0].Fixed); err != nil { // fills the build cache
 			return fmt.Errorf("%s: %w", t.title, err)
 		}
 	}
@@ -195,14 +195,14 @@ func (c *comparison) try(ctx context.Context, t *tool, class []bugcorpus.Program
 	for _, p := range class {
 		twins = append(twins, p.Fixed)
 	}
-	failed, took, err := c.execute(ctx, t, class[0].Package, time.Minute, twins...)
+	failed, took, err := c.execute(ctx, t, class[0].Package, c.patience(), twins...)
 	if err != nil {
 		return err
 	}
 	r.Seconds[t.name] = took.Seconds()
 	for _, p := range class {
 		if failed {
-			again, _, err := c.execute(ctx, t, p.Package, time.Minute, p.Fixed)
+			again, _, err := c.execute(ctx, t, p.Package, c.patience(), p.Fixed)
 			if err != nil {
 				return err
 			}
@@ -323,6 +323,11 @@ func (c *comparison) count(tool, class string) (n int) {
 		}
 	}
 	return n
+}
+
+// patience bounds the time for all runs of fixed tests, some of which take seconds each.
+func (c *comparison) patience() time.Duration {
+	return time.Minute + time.Duration(c.runs)*5*time.Second
 }
 
 // ending is what a tool or the go command prints if a test fails or a bug is reported.

@@ -13,7 +13,7 @@ type poller struct {
 
 // run looks at stop while it waits for the ticker, but not while it sends.
 func (p *poller) run() {
-	tick := time.NewTicker(time.Second)
+	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for n := 0; ; n++ {
 		select {
@@ -27,7 +27,7 @@ func (p *poller) run() {
 
 // runUntilStopped looks at stop wherever it waits.
 func (p *poller) runUntilStopped() {
-	tick := time.NewTicker(time.Second)
+	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for n := 0; ; n++ {
 		select {
@@ -49,7 +49,7 @@ func poll(run func(*poller)) {
 	for range 3 {
 		<-p.readings
 	}
-	time.Sleep(time.Second) // the next reading may be there
+	time.Sleep(100 * time.Millisecond) // the next reading may be there
 	close(p.stop)
 }
 
