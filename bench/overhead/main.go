@@ -41,7 +41,7 @@
 // With -focus, under plans that heisen infer makes of the benchmark's module, the CPU time was 1.05 and 1.15
 // times that of -race. Accesses of other modules and of the standard library are in no plan, and most
 // variables of data structures may race if their callers are wrong. Without any accesses (order) it was 0.49
-// times on the first suite, between 0.15 (roaring) and 1.32 (ants), which is less than any plan can have.
+// and 0.41 times, between 0.15 (roaring) and 1.32 (ants), which is less than any plan can have.
 //
 // Where goroutines share words, single runs differ by up to a factor of three, under -race too,
 // depending on how fast processors exchange cache lines. The counter of parallel benchmarks orders
