@@ -110,18 +110,25 @@ func (a *analysis) consume(listener *recorder.Listener, detectors string) error 
 	}
 	a.Events, err = heisen.Run(context.Background(), stream, built...)
 	a.Findings = found.Len()
-	if isLimit(err) {
+	if onlyLimits(err) {
 		a.Limits, err = err.Error(), nil
 	}
 	return errors.Join(err, program.Close(0))
 }
 
-// isLimit reports whether an error says that detectors have forgotten something, which does not keep
+// limits are the errors by which detectors say that they have forgotten something.
+var limits = []error{atomicity.ErrDropped, lockset.ErrEvicted, lockset.ErrLimit, vclock.ErrTooManyThreads}
+
+// onlyLimits reports whether an error says nothing but that detectors have forgotten something, which does not keep
 // their cost from being measured.
-func isLimit(err error) bool {
-	return slices.ContainsFunc([]error{atomicity.ErrDropped, lockset.ErrEvicted, lockset.ErrLimit, vclock.ErrTooManyThreads}, func(limit error) bool {
-		return errors.Is(err, limit)
-	})
+func onlyLimits(err error) bool {
+	switch e := err.(type) {
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(e.Unwrap(), func(err error) bool { return !onlyLimits(err) })
+	case interface{ Unwrap() error }:
+		return onlyLimits(e.Unwrap())
+	}
+	return slices.Contains(limits, err)
 }
 
 // write adds the cost of the analyzer itself and writes the analysis to a file.

@@ -127,24 +127,23 @@ func (inv *invocation) annotate(result *ownership.Result) (int, error) {
 
 // wrongAnnotations says how many annotations of the source do not hold, or cannot be proved.
 func (inv *invocation) wrongAnnotations(result *ownership.Result) (int, error) {
-	wrong, unproved := 0, 0
+	wrong, seen := 0, 0
 	for i := range result.Variables {
-		switch v := &result.Variables[i]; {
-		case len(v.Annotated) == 0 || v.Safe:
-		case v.Seen:
-			unproved++
-		default:
+		if v := &result.Variables[i]; len(v.Annotated) > 0 && !v.Safe {
 			wrong++
+			if v.Seen {
+				seen++
+			}
 		}
-	}
-	if unproved > 0 {
-		fmt.Fprintf(inv.Err, "%s: the annotations of %s hold in all accesses that are seen, but code that is not analyzed may make others\n",
-			inv.tool.Name, counted(unproved, "variable"))
 	}
 	if wrong == 0 {
 		return Clean, nil
 	}
-	fmt.Fprintf(inv.Err, "%s: %s race-unsafe despite annotations\n", inv.tool.Name, counted(wrong, "variable"))
+	fmt.Fprintf(inv.Err, "%s: %s race-unsafe despite annotations", inv.tool.Name, counted(wrong, "variable"))
+	if seen > 0 {
+		fmt.Fprintf(inv.Err, ", %d of them only by accesses that are not seen", seen)
+	}
+	fmt.Fprintln(inv.Err)
 	return Findings, nil
 }
 

@@ -17,6 +17,8 @@
 //	place.go     how a function reaches a variable, so that a lock can be found beside it
 //	pointers.go  variables of named slices and maps that pointers lead to
 //	boxes.go     where values in interfaces get, and so what calls of methods through them call
+//	boxcode.go   what instructions add to the graph of these values
+//	reflected.go which types may be accessed by reflection
 //	locks.go     which locks are held at an instruction
 //	classes.go   sets of the variables that locks are
 //	publish.go   up to where an object that a function has made is known to nobody else
