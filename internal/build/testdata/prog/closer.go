@@ -76,6 +76,9 @@ func closer() map[string]func() {
 				pool.Put(new(int))
 				pool.Get() // at: pool-get
 			}
+			for range 8 {
+				new(sync.Pool).Get() // at: new-pool
+			}
 			r, w, err := os.Pipe()
 			if err != nil {
 				panic(err)
