@@ -116,8 +116,10 @@ func measure(o options) error {
 	if resp, err := http.Get("http://" + addr + "/quit"); err == nil {
 		resp.Body.Close()
 	}
-	io.Copy(&report, lines)
-	err = server.Wait()
+	var rest bytes.Buffer
+	io.Copy(&rest, lines)
+	err = server.Wait() // from here on nothing is written to report
+	report.Write(rest.Bytes())
 	if out := strings.TrimSpace(report.String()); out != "" {
 		fmt.Println(out)
 	}
