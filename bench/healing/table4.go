@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heisen-go/heisen/bench/download"
 	"github.com/heisen-go/heisen/bench/markdown"
 	"github.com/heisen-go/heisen/driver"
 	"github.com/heisen-go/heisen/internal/enforce"
@@ -268,32 +268,8 @@ func (m *measured) fetch(ctx context.Context) error {
 		}
 		return os.WriteFile(filepath.Join(m.dir, "go.mod"), []byte("module example.com/"+m.source+"\n\ngo 1.25\n"), 0o666)
 	}
-	if err := os.MkdirAll(m.dir, 0o777); err != nil {
+	if err := download.Module(ctx, m.source, m.dir); err != nil {
 		return err
-	}
-	out, err := m.command(ctx, "go", "mod", "download", "-json", m.source)
-	if err != nil {
-		return err
-	}
-	var module struct{ Dir string }
-	if err := json.Unmarshal(out, &module); err != nil {
-		return err
-	}
-	if err := os.CopyFS(m.dir, os.DirFS(module.Dir)); err != nil {
-		return err
-	}
-	if err := filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() {
-			return err
-		}
-		return os.Chmod(path, 0o777)
-	}); err != nil {
-		return err
-	}
-	for _, name := range []string{"go.mod", "go.sum"} { // the go command completes them
-		if err := os.Chmod(filepath.Join(m.dir, name), 0o666); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
 	}
 	if m.tests != "" {
 		more, err := fs.Sub(workloads, "testdata/workloads/"+m.tests)
@@ -304,7 +280,7 @@ func (m *measured) fetch(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err = m.command(ctx, "go", "mod", "tidy")
+	_, err := m.command(ctx, "go", "mod", "tidy")
 	return err
 }
 

@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
+	"github.com/heisen-go/heisen/bench/download"
 	"github.com/heisen-go/heisen/internal/build"
 )
 
@@ -104,27 +103,8 @@ func (r *runner) fetch(ctx context.Context, b benchmark) error {
 	if b.module == "" {
 		return r.copyLibrary(ctx)
 	}
-	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", b.module+"@"+b.version)
-	cmd.Dir = r.dir
-	cmd.Env = append(cmd.Environ(), "GOWORK=off", "GOFLAGS=")
-	out, err := output1(cmd)
-	if err != nil {
-		return err
-	}
-	var found struct{ Dir string }
-	if err := json.Unmarshal(out, &found); err != nil {
-		return fmt.Errorf("go mod download: %w", err)
-	}
 	to := r.source(b)
-	if err := os.CopyFS(to, os.DirFS(found.Dir)); err != nil {
-		return err
-	}
-	err = filepath.WalkDir(to, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		return os.Chmod(path, 0o755)
-	})
+	err := download.Module(ctx, b.module+"@"+b.version, to)
 	if c, ok := changes[b.module]; ok && err == nil {
 		return c.make(to)
 	}

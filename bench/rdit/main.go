@@ -51,11 +51,9 @@ import (
 	"bytes"
 	"context"
 	"embed"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -66,6 +64,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/download"
 	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/internal/recorder"
@@ -190,7 +189,7 @@ func (p *program) note(column string) func(error) {
 func (s subject) prepare(ctx context.Context, dir string) (*program, error) {
 	source := filepath.Join(dir, strings.ReplaceAll(s.module+"@"+s.version, "/", "_"))
 	if _, err := os.Stat(source); err != nil {
-		if err := fetch(ctx, s.module+"@"+s.version, source, dir); err != nil {
+		if err := download.Module(ctx, s.module+"@"+s.version, source); err != nil {
 			return nil, err
 		}
 	}
@@ -228,30 +227,6 @@ func command(dir string, cmd *exec.Cmd) error {
 		return fmt.Errorf("%w\n%s", err, printed.Bytes())
 	}
 	return nil
-}
-
-// fetch copies a module from the module cache, so that it can be changed.
-func fetch(ctx context.Context, module, to, dir string) error {
-	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
-	cmd.Dir = dir
-	cmd.Env = append(cmd.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
-	out, err := cmd.Output()
-	if err != nil {
-		return fmt.Errorf("go mod download %s: %w %s", module, err, out)
-	}
-	var found struct{ Dir string }
-	if err := json.Unmarshal(out, &found); err != nil {
-		return err
-	}
-	if err := os.CopyFS(to, os.DirFS(found.Dir)); err != nil {
-		return err
-	}
-	return filepath.WalkDir(to, func(path string, _ fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		return os.Chmod(path, 0o755)
-	})
 }
 
 // watch runs the client and detectors on its events. It returns the processor time of the client.

@@ -334,7 +334,7 @@ func TestTestsAlone(t *testing.T) {
 		}
 		for _, line := range []string{
 			"--- PASS: TestBefore", "--- FAIL: TestRace", "--- FAIL: TestSub", "    --- PASS: TestSub/quiet",
-			"    --- FAIL: TestSub/racy", "--- PASS: TestAfter", "race detected during execution of test",
+			"    --- FAIL: TestSub/racy", "--- FAIL: TestFirst", "--- FAIL: TestSecond", "--- PASS: TestAfter", "race detected during execution of test",
 		} {
 			if !strings.Contains(got.stdout, line) {
 				t.Errorf("GOMAXPROCS=%s: no line %q:\n%s", procs, line, got.stdout)

@@ -5,7 +5,7 @@
 // their fingerprints are. A race that is seen in both orders of its accesses is two items with the
 // same fingerprint.
 //
-// A repeated finding costs a map lookup and no allocation. A Set keeps a few bytes for each set of
+// A repeated finding costs two map lookups and no allocation. A Set keeps a few bytes for each set of
 // program locations. It belongs to one goroutine.
 package fold
 
@@ -22,6 +22,9 @@ type Item struct {
 	Finding     heisen.Finding // as first found
 	Fingerprint string
 	Count       uint64
+	// Paths counts in how many ways the accesses were reached: by different calls, or in different
+	// tests. A way counts once, in whichever order its accesses come.
+	Paths int
 	// Reverse distinguishes the two orders in which the accesses of a race can come. It is set if
 	// the place of the last access, as text, is less than that of the first.
 	Reverse bool
@@ -35,10 +38,15 @@ type Set struct {
 	items  []Item
 	places map[string]int // index of an item by the key that setKey computes
 	known  map[identity]int
+	paths  map[string]bool // keys of setPaths
 
-	key   []byte   // scratch
-	sides []uint64 // scratch: op and site of each access
+	key   []byte      // scratch
+	sides []uint64    // scratch: op and site of each access
+	ways  [][2]uint64 // scratch: op and site of each access, and the calls that led there
 }
+
+// maxPaths bounds how many ways a Set keeps. Further ones are not counted.
+const maxPaths = 1 << 16
 
 // identity is what makes two findings the same.
 type identity struct {
@@ -54,6 +62,7 @@ func NewSet(symbols *heisen.Symbols, first func(Item)) *Set {
 		first:   first,
 		places:  map[string]int{},
 		known:   map[identity]int{},
+		paths:   map[string]bool{},
 	}
 }
 
@@ -62,6 +71,7 @@ func (s *Set) Add(f heisen.Finding) {
 	s.setKey(&f)
 	if i, ok := s.places[string(s.key)]; ok {
 		s.items[i].Count++
+		s.countPath(i, &f)
 		return
 	}
 	id := identity{f.Detector, f.Fingerprint(s.symbols), s.reverse(&f)}
@@ -76,6 +86,7 @@ func (s *Set) Add(f heisen.Finding) {
 		s.items = append(s.items, Item{Finding: f, Fingerprint: id.fingerprint, Count: 1, Reverse: id.reverse})
 	}
 	s.places[string(s.key)] = i
+	s.countPath(i, &f)
 	if !ok && s.first != nil {
 		s.first(s.items[i])
 	}
@@ -113,6 +124,31 @@ func (s *Set) setKey(f *heisen.Finding) {
 	s.key = append(s.key, f.Kind...)
 	s.key = append(s.key, 0)
 	s.key = append(s.key, f.Detector...)
+}
+
+// countPath adds to the paths of item i if f was reached in a new way.
+func (s *Set) countPath(i int, f *heisen.Finding) {
+	s.ways = s.ways[:0]
+	for _, a := range f.Accesses {
+		calls := uint64(0)
+		if s.symbols != nil {
+			calls = uint64(s.symbols.Cursor(a.Context).Calls) // without locks, which may be others each time
+		}
+		s.ways = append(s.ways, [2]uint64{uint64(a.Op)<<32 | uint64(a.Site), calls})
+	}
+	slices.SortFunc(s.ways, func(a, b [2]uint64) int { return slices.Compare(a[:], b[:]) })
+	s.key = s.key[:0]
+	for _, way := range s.ways {
+		s.key = binary.LittleEndian.AppendUint64(s.key, way[0])
+		s.key = binary.LittleEndian.AppendUint64(s.key, way[1])
+	}
+	s.key = append(s.key, f.Kind...)
+	s.key = append(s.key, 0)
+	s.key = append(s.key, f.Detector...)
+	if !s.paths[string(s.key)] && len(s.paths) < maxPaths {
+		s.paths[string(s.key)] = true
+		s.items[i].Paths++
+	}
 }
 
 // All returns the findings in the order in which they were first seen. The slice is a copy. The

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,6 +18,13 @@ func TestSet(t *testing.T) {
 		for i := range 6 { // in pairs of one location: addresses differ, lines do not
 			symbols.AddSite(heisen.SiteInfo{PC: uint64(i), Frames: []heisen.Frame{{Func: "f", File: "f.go", Line: i / 2}}})
 		}
+		// Calls that lead to the accesses, with and without locks.
+		var contexts []heisen.Context
+		var inner heisen.Cursor
+		for i := range 3 {
+			contexts = append(contexts, symbols.Context(inner), symbols.Context(symbols.Acquire(inner, heisen.HeldLock{Lock: heisen.Object(i + 8)})))
+			inner = symbols.Call(inner, heisen.Site(i))
+		}
 		findings := rapid.SliceOf(rapid.Custom(func(t *rapid.T) heisen.Finding {
 			f := heisen.Finding{
 				Detector: rapid.SampledFrom([]string{"hb", "fasttrack"}).Draw(t, "detector"),
@@ -27,13 +35,15 @@ func TestSet(t *testing.T) {
 					Op:     rapid.SampledFrom([]heisen.Op{heisen.Read, heisen.Write}).Draw(t, "op"),
 					Site:   heisen.Site(rapid.IntRange(0, 6).Draw(t, "site")),
 					Thread: heisen.Thread(rapid.IntRange(0, 9).Draw(t, "thread")),
+
+					Context: rapid.SampledFrom(contexts).Draw(t, "context"),
 				})
 			}
 			return f
 		})).Draw(t, "findings")
 
 		var want, firsts []Item
-		index := map[string]int{}
+		index, ways := map[string]int{}, map[string]bool{}
 		s := NewSet(symbols, func(i Item) { firsts = append(firsts, i) })
 		for _, f := range findings {
 			fp := f.Fingerprint(symbols)
@@ -44,6 +54,15 @@ func TestSet(t *testing.T) {
 			} else {
 				index[id] = len(want)
 				want = append(want, Item{Finding: f, Fingerprint: fp, Count: 1, Reverse: reverse})
+			}
+			var way []string
+			for _, a := range f.Accesses {
+				way = append(way, fmt.Sprint(a.Op, a.Site, symbols.Calls(a.Context)))
+			}
+			slices.Sort(way)
+			if key := fmt.Sprint(f.Detector, f.Kind, way); !ways[key] {
+				ways[key] = true
+				want[index[id]].Paths++
 			}
 			s.Add(f)
 		}

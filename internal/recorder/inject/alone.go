@@ -19,6 +19,7 @@ type heisenAloneState struct {
 	ended  bool   // it prints no more
 	lock   uint32 // guards all below, and the parts of a report
 	count  uint32 // races printed
+	again  uint32 // races equal to a printed one that were found in other places
 	known  heisenKnownRaces
 	out    heisenText
 	opened bool // the log file was opened
@@ -126,6 +127,8 @@ func (a *heisenAloneState) print(r *heisenFoundRace) {
 		if heisenOptions.haltOnError {
 			exit(heisenOptions.exitCode)
 		}
+	} else {
+		atomic.Xadd(&a.again, 1)
 	}
 }
 

@@ -4,7 +4,7 @@ package runtime
 
 import "internal/runtime/atomic"
 
-// How many races were reported. Package testing asks before and after each test, to fail the test
+// How many races were reported, those included that were found again by other calls. Package testing asks before and after each test, to fail the test
 // during which one was found. In a program that sends its findings, the analyzer knows: it may not
 // report all of them. It is asked only if something was found since it was asked last, so tests
 // without races cost nothing. Programs that send events are told of no races, since the analyzer may
@@ -29,7 +29,7 @@ func RaceErrors() int {
 	if heisenAlone.on {
 		systemstack(heisenPrintKept)
 	}
-	return int(atomic.Load(&r.count)) + int(atomic.Load(&heisenAlone.count))
+	return int(atomic.Load(&r.count)) + int(atomic.Load(&heisenAlone.count)+atomic.Load(&heisenAlone.again))
 }
 
 // heisenAskReported asks the analyzer. It may wait, as sends do.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-var x, y, z int
+var x, y, z, w int
 
 func count(p *int) {
 	var wg sync.WaitGroup
@@ -30,6 +30,19 @@ func TestSub(t *testing.T) {
 		<-done
 	})
 }
+
+// meet changes w in two goroutines, one of which is the caller's.
+func meet() {
+	done := make(chan bool)
+	go func() { w = 1; close(done) }()
+	w = 1
+	<-done
+}
+
+// TestFirst and TestSecond have the same race, but call it in different places.
+func TestFirst(t *testing.T) { meet() }
+
+func TestSecond(t *testing.T) { meet() }
 
 func TestAfter(t *testing.T) {}
 
