@@ -82,14 +82,6 @@ var sections = []section{
 		takes:     "about an hour",
 	},
 	{
-		name:      "modules",
-		title:     "Tests of public modules, beside -race",
-		commands:  [][]string{{"./bench/modules"}},
-		quick:     [][]string{{"./bench/modules", "-runs", "1"}},
-		published: "No paper has these modules. The measure is Go's own race detector.",
-		takes:     "about an hour",
-	},
-	{
 		name:      "strategies",
 		title:     "Strategies of heisen fuzz",
 		commands:  [][]string{{"./bench/strategies"}},

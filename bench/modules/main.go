@@ -11,9 +11,8 @@
 //
 // With -first, the command measures the first build instead, with empty caches.
 //
-// The modules were chosen by what they are and kept whatever came out. Their tests run with -short;
-// tests that need a network or files that are not in the module are left out, as the list in list.go
-// says.
+// The modules were chosen by what they are and kept whatever came out. Their tests run with -short. Tests
+// that need a network, or services of the system, fail with both tools.
 package main
 
 import (

@@ -31,9 +31,6 @@ func (m *module) tests(ctx context.Context, dir string, env, command []string, f
 	ctx, cancel := context.WithTimeout(ctx, 2*limit)
 	defer cancel()
 	args := append(command[1:len(command):len(command)], "-short", "-count=1", "-vet=off", "-timeout="+limit.String())
-	if m.skip != "" {
-		args = append(args, "-skip="+m.skip)
-	}
 	args = append(args, flags...)
 	if args = append(args, m.packages...); len(m.packages) == 0 {
 		args = append(args, "./...")
