@@ -20,14 +20,17 @@ func racyFiles(t *testing.T) (dir string) {
 	const body = `
 var n int
 
+// race races again and again, as atomrace reports only accesses that overlap.
 func race() {
 	done := make(chan bool)
-	go func() {
+	for range 50 {
+		go func() {
+			n++
+			done <- true
+		}()
 		n++
-		done <- true
-	}()
-	n++
-	<-done
+		<-done
+	}
 }
 `
 	return writeFiles(t, map[string]string{
