@@ -20,22 +20,28 @@ func racyFiles(t *testing.T) (dir string) {
 	const body = `
 var n int
 
-// race races again and again, as atomrace reports only accesses that overlap.
 func race() {
 	done := make(chan bool)
-	for range 50 {
-		go func() {
-			n++
-			done <- true
-		}()
+	go func() {
 		n++
-		<-done
+		done <- true
+	}()
+	n++
+	<-done
+}
+`
+	// With an argument it races often, for atomrace reports only accesses that overlap.
+	const often = `
+func main() {
+	race()
+	for range 50 * (len(os.Args) - 1) {
+		race()
 	}
 }
 `
 	return writeFiles(t, map[string]string{
 		"go.mod":       "module example.com/matrix\n\ngo 1.25\n",
-		"main.go":      "package main\n" + body + "\nfunc main() { race() }\n",
+		"main.go":      "package main\n\nimport \"os\"\n" + body + often,
 		"main_test.go": "package main\n\nimport \"testing\"\n\nfunc TestRace(t *testing.T) { race() }\n",
 	})
 }
@@ -72,7 +78,7 @@ func TestFaultMatrix(t *testing.T) {
 	}
 	commands := []string{
 		"heisen run .", "heisen test .", "heisen run -detect hb .", "heisen test -filter none -detect hybrid,fasttrack .",
-		"heisen run -detect atomrace -noise random .", "heisen fuzz -time 1s -seeds 1:3 run .", "heisen test -predict .",
+		"heisen run -detect atomrace -noise random . often", "heisen fuzz -time 1s -seeds 1:3 run .", "heisen test -predict .",
 	}
 	for _, fault := range []struct {
 		name, setup, after string

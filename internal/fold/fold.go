@@ -38,7 +38,7 @@ type Set struct {
 	items  []Item
 	places map[string]int // index of an item by the key that setKey computes
 	known  map[identity]int
-	paths  map[string]bool // keys of setPaths
+	paths  map[string]bool // ways, by the keys of countPath
 
 	key   []byte      // scratch
 	sides []uint64    // scratch: op and site of each access
