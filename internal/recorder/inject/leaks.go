@@ -214,8 +214,9 @@ func heisenCountQueued(sg *sudog) {
 // of which the pointer is the first word. It is nil while Go's own search for leaks goes on.
 func heisenChannelOf(sg *sudog) uintptr { return *(*uintptr)(unsafe.Pointer(&sg.c)) }
 
-// excludeRuntime marks what is not to be scanned, and counts those who wait for semaphores. The
-// system stacks of threads have nothing of the program, but end where an object may begin.
+// excludeRuntime marks what is not to be scanned, and counts those who wait for semaphores. Threads
+// have nothing of the program. But their system stacks end where an object may begin, and those that
+// have ended may still be linked to others.
 func (w *heisenLeakSearch) excludeRuntime() {
 	// The trees of those who wait for semaphores, before other marks hide parts of them.
 	for i := range semtable {
@@ -253,6 +254,7 @@ func (w *heisenLeakSearch) excludeRuntime() {
 }
 
 func (w *heisenLeakSearch) excludeThread(mp *m) {
+	w.mark(uintptr(unsafe.Pointer(mp)))
 	w.mark(uintptr(unsafe.Pointer(mp.g0)))
 	w.mark(uintptr(unsafe.Pointer(mp.gsignal)))
 }
