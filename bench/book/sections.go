@@ -74,6 +74,14 @@ var sections = []section{
 		takes:     "about half an hour",
 	},
 	{
+		name:      "modules",
+		title:     "Tests of public modules, beside -race",
+		commands:  [][]string{{"./bench/modules"}, {"./bench/modules", "-first", "-only", "grpc|raft|fasthttp|bbolt"}},
+		quick:     [][]string{{"./bench/modules", "-runs", "1"}, {"./bench/modules", "-first", "-only", "grpc|raft|fasthttp|bbolt"}},
+		published: "No paper has these programs. The measure is Go's own race detector, whose test binaries sleep for a second each at their ends.",
+		takes:     "about an hour and a half",
+	},
+	{
 		name:      "rivals",
 		title:     "Bugs found, beside other tools",
 		commands:  [][]string{{"./bench/rivals", "-keep", "rivals.json"}},

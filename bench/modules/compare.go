@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,6 +45,7 @@ func compare(ctx context.Context, w io.Writer, runs int, selected *regexp.Regexp
 		table = markdown.NewTable("module", "seconds, -race", "seconds, heisen", "times -race")
 	}
 	var failed []string
+	var wall, cpu mean
 	for _, m := range slices.Concat(small, large) {
 		if !selected.MatchString(m.path) {
 			continue
@@ -61,7 +63,7 @@ func compare(ctx context.Context, w io.Writer, runs int, selected *regexp.Regexp
 			}
 		}
 		if first {
-			table.Add(name, sides[0].wall(), sides[1].wall(), sides[1].wall()/sides[0].wall())
+			table.Add(name, sides[0].wall(), sides[1].wall(), wall.add(sides[1].wall()/sides[0].wall()))
 		} else {
 			for i := range runs {
 				for _, s := range sides {
@@ -74,12 +76,17 @@ func compare(ctx context.Context, w io.Writer, runs int, selected *regexp.Regexp
 				}
 			}
 			r, h := sides[0], sides[1]
-			table.Add(name, r.runs[0].packages, len(r.failures()), len(h.failures()), r.races(), h.races(), r.wall(), h.wall(), h.wall()/r.wall(), h.cpu()/r.cpu())
+			table.Add(name, r.runs[0].packages, len(r.failures()), len(h.failures()), r.races(), h.races(), r.wall(), h.wall(), wall.add(h.wall()/r.wall()), cpu.add(h.cpu()/r.cpu()))
 			failed = append(failed, failures(r, h)...)
 		}
 		if err := os.RemoveAll(to); err != nil {
 			return err
 		}
+	}
+	if first {
+		table.Add("geometric mean", "", "", wall.value())
+	} else {
+		table.Add("geometric mean", "", "", "", "", "", "", "", wall.value(), cpu.value())
 	}
 	if err := table.Print(w); err != nil {
 		return err
@@ -91,6 +98,17 @@ func compare(ctx context.Context, w io.Writer, runs int, selected *regexp.Regexp
 	}
 	return nil
 }
+
+// A mean is the geometric mean of what is added to it.
+type mean struct{ logs, n float64 }
+
+// add adds a ratio, and returns it.
+func (m *mean) add(ratio float64) float64 {
+	m.logs, m.n = m.logs+math.Log(ratio), m.n+1
+	return ratio
+}
+
+func (m *mean) value() float64 { return math.Exp(m.logs / m.n) }
 
 // build builds the tests of a module, after it has downloaded what they need. If first is set, it measures
 // that with empty caches.
