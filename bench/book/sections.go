@@ -79,7 +79,7 @@ var sections = []section{
 		commands:  [][]string{{"./bench/modules"}, {"./bench/modules", "-first", "-only", "grpc|raft|fasthttp|bbolt"}},
 		quick:     [][]string{{"./bench/modules", "-runs", "1"}, {"./bench/modules", "-first", "-only", "raft"}},
 		published: "No paper has these programs. The measure is Go's own race detector, whose test binaries sleep for a second each at their ends.",
-		takes:     "about an hour and a half",
+		takes:     "about an hour",
 	},
 	{
 		name:      "rivals",

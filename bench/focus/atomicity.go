@@ -130,8 +130,8 @@ func printAtomicity(w io.Writer, rows []*checked) error {
 	var removals []float64
 	bounded := []string{}
 	for _, r := range rows {
-		read := median(r.read)
-		full, focused := median(r.full)-read, median(r.focused)-read
+		read := measure.Median(r.read)
+		full, focused := measure.Median(r.full)-read, measure.Median(r.focused)-read
 		removals = append(removals, (full-focused)/full)
 		share := "–"
 		if r.transactions > 0 {
@@ -146,7 +146,7 @@ func printAtomicity(w io.Writer, rows []*checked) error {
 	if err := table.Print(w); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "Median removed %s.", percent(median(removals)))
+	fmt.Fprintf(w, "Median removed %s.", percent(measure.Median(removals)))
 	if len(bounded) > 0 {
 		fmt.Fprintf(w, " More had to be stored than the bounds of the checkers allow in %s, so violations may be missing there.", strings.Join(bounded, ", "))
 	}

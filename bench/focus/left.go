@@ -13,6 +13,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/markdown"
+	"github.com/heisen-go/heisen/bench/measure"
 	"github.com/heisen-go/heisen/internal/ownership"
 	"github.com/heisen-go/heisen/internal/ssaload"
 	"github.com/heisen-go/heisen/trace"
@@ -126,7 +127,7 @@ func printLeft(w io.Writer, all []*rest) error {
 	if err := table.Print(w); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "Median share %s.\n\nAn access counts for each reason on its line.\n\n", percent(median(shares)))
+	fmt.Fprintf(w, "Median share %s.\n\nAn access counts for each reason on its line.\n\n", percent(measure.Median(shares)))
 	for _, ranking := range []struct {
 		title string
 		of    map[string]int

@@ -28,7 +28,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,6 +35,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen/bench/markdown"
+	"github.com/heisen-go/heisen/bench/measure"
 	"github.com/heisen-go/heisen/focus"
 )
 
@@ -210,7 +210,7 @@ func run(command ...string) (seconds float64, err error) {
 	return (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), nil
 }
 
-func (r *row) median(way int) float64 { return median(r.seconds[way]) }
+func (r *row) median(way int) float64 { return measure.Median(r.seconds[way]) }
 
 // overhead returns the overhead of a way of checking, and the part of full checking's overhead that it does not have.
 func (r *row) overhead(way int) (overhead, removed float64) {
@@ -237,7 +237,7 @@ func print(w io.Writer, rows []*row, withEraser bool) error {
 			overhead, removed := r.overhead(way)
 			cells = append(cells, percent(overhead), percent(removed))
 			if way == focused {
-				overheads, removals, ratios = append(overheads, overhead), append(removals, removed), append(ratios, math.Log(ratio))
+				overheads, removals, ratios = append(overheads, overhead), append(removals, removed), append(ratios, ratio)
 			}
 		}
 		few, variables := unsafe(r.plan)
@@ -253,9 +253,9 @@ func print(w io.Writer, rows []*row, withEraser bool) error {
 	if err := table.Print(w); err != nil {
 		return err
 	}
-	summary := fmt.Sprintf("Of both: median overhead %s, median removed %s, geometric mean of both / -race %.2f", percent(median(overheads)), percent(median(removals)), math.Exp(mean(ratios)))
+	summary := fmt.Sprintf("Of both: median overhead %s, median removed %s, geometric mean of both / -race %.2f", percent(measure.Median(overheads)), percent(measure.Median(removals)), measure.GeometricMean(ratios))
 	if withEraser {
-		summary += ", median removed from Eraser " + percent(median(erased))
+		summary += ", median removed from Eraser " + percent(measure.Median(erased))
 	}
 	fmt.Fprintf(w, "%s.\n\n", summary)
 	return printPublished(w)
@@ -286,15 +286,3 @@ func printPublished(w io.Writer) error {
 }
 
 func percent(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
-}
-
-func mean(values []float64) (sum float64) {
-	for _, v := range values {
-		sum += v / float64(len(values))
-	}
-	return sum
-}

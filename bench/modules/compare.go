@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/heisen-go/heisen/bench/download"
 	"github.com/heisen-go/heisen/bench/markdown"
+	"github.com/heisen-go/heisen/bench/measure"
 )
 
 // A side is one of the two tools.
@@ -45,7 +45,7 @@ func compare(ctx context.Context, w io.Writer, runs int, selected *regexp.Regexp
 		table = markdown.NewTable("module", "seconds, -race", "seconds, heisen", "times -race")
 	}
 	var failed []string
-	var wall, cpu mean
+	var wall, cpu []float64 // times -race
 	for _, m := range slices.Concat(small, large) {
 		if !selected.MatchString(m.path) {
 			continue
@@ -63,7 +63,8 @@ func compare(ctx context.Context, w io.Writer, runs int, selected *regexp.Regexp
 			}
 		}
 		if first {
-			table.Add(name, sides[0].wall(), sides[1].wall(), wall.add(sides[1].wall()/sides[0].wall()))
+			wall = append(wall, sides[1].wall()/sides[0].wall())
+			table.Add(name, sides[0].wall(), sides[1].wall(), wall[len(wall)-1])
 		} else {
 			for i := range runs {
 				for _, s := range sides {
@@ -76,7 +77,8 @@ func compare(ctx context.Context, w io.Writer, runs int, selected *regexp.Regexp
 				}
 			}
 			r, h := sides[0], sides[1]
-			table.Add(name, r.runs[0].packages, len(r.failures()), len(h.failures()), r.races(), h.races(), r.wall(), h.wall(), wall.add(h.wall()/r.wall()), cpu.add(h.cpu()/r.cpu()))
+			wall, cpu = append(wall, h.wall()/r.wall()), append(cpu, h.cpu()/r.cpu())
+			table.Add(name, r.runs[0].packages, len(r.failures()), len(h.failures()), r.races(), h.races(), r.wall(), h.wall(), wall[len(wall)-1], cpu[len(cpu)-1])
 			failed = append(failed, failures(r, h)...)
 		}
 		if err := os.RemoveAll(to); err != nil {
@@ -84,9 +86,9 @@ func compare(ctx context.Context, w io.Writer, runs int, selected *regexp.Regexp
 		}
 	}
 	if first {
-		table.Add("geometric mean", "", "", wall.value())
+		table.Add("geometric mean", "", "", measure.GeometricMean(wall))
 	} else {
-		table.Add("geometric mean", "", "", "", "", "", "", "", wall.value(), cpu.value())
+		table.Add("geometric mean", "", "", "", "", "", "", "", measure.GeometricMean(wall), measure.GeometricMean(cpu))
 	}
 	if err := table.Print(w); err != nil {
 		return err
@@ -98,17 +100,6 @@ func compare(ctx context.Context, w io.Writer, runs int, selected *regexp.Regexp
 	}
 	return nil
 }
-
-// A mean is the geometric mean of what is added to it.
-type mean struct{ logs, n float64 }
-
-// add adds a ratio, and returns it.
-func (m *mean) add(ratio float64) float64 {
-	m.logs, m.n = m.logs+math.Log(ratio), m.n+1
-	return ratio
-}
-
-func (m *mean) value() float64 { return math.Exp(m.logs / m.n) }
 
 // build builds the tests of a module, after it has downloaded what they need. If first is set, it measures
 // that with empty caches.
@@ -173,6 +164,5 @@ func (s *side) median(of func(*outcome) time.Duration) float64 {
 	for _, o := range s.runs {
 		all = append(all, of(o).Seconds())
 	}
-	slices.Sort(all)
-	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
+	return measure.Median(all)
 }

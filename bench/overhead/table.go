@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen/bench/markdown"
+	"github.com/heisen-go/heisen/bench/measure"
 )
 
 // A row has the runs of a benchmark, by configuration.
@@ -98,7 +99,7 @@ func printTable(w io.Writer, title string, configurations []configuration, rows 
 		}
 	}
 	out := markdown.NewTable(columns...)
-	logs := make([]float64, 2*len(configurations))
+	ratios := make([][]float64, 2*len(configurations))
 	for _, r := range rows {
 		plain, race := r.median("plain", what), r.median("race", what)
 		cells := []any{r.bench}
@@ -108,7 +109,7 @@ func printTable(w io.Writer, title string, configurations []configuration, rows 
 				cells = append(cells, v)
 				continue
 			}
-			logs[i] += math.Log(v / plain)
+			ratios[i] = append(ratios[i], v/plain)
 			if plain == 0 { // no plain run
 				cells = append(cells, v)
 			} else {
@@ -118,20 +119,19 @@ func printTable(w io.Writer, title string, configurations []configuration, rows 
 		for i, conf := range configurations {
 			if conf.analyzer {
 				v := r.median(conf.name, what)
-				logs[len(configurations)+i] += math.Log(v / race)
+				ratios[len(configurations)+i] = append(ratios[len(configurations)+i], v/race)
 				cells = append(cells, times(2, v/race))
 			}
 		}
 		out.Add(cells...)
 	}
 	means := []any{"geometric mean", ""}
-	n := float64(len(rows))
 	for i := range configurations[1:] {
-		means = append(means, times(1, math.Exp(logs[i+1]/n)))
+		means = append(means, times(1, measure.GeometricMean(ratios[i+1])))
 	}
 	for i, conf := range configurations {
 		if conf.analyzer {
-			means = append(means, times(2, math.Exp(logs[len(configurations)+i]/n)))
+			means = append(means, times(2, measure.GeometricMean(ratios[len(configurations)+i])))
 		}
 	}
 	out.Add(means...)
