@@ -255,6 +255,9 @@ var patches = []struct {
 		dropDeclaration("sync_atomic_StoreUintptr"),
 		dropDeclaration("sync_atomic_SwapUintptr"),
 		dropDeclaration("sync_atomic_CompareAndSwapUintptr"),
+		dropDeclaration("sync_atomic_StorePointer"),
+		dropDeclaration("sync_atomic_SwapPointer"),
+		dropDeclaration("sync_atomic_CompareAndSwapPointer"),
 	}},
 	{"internal/sync/mutex.go", []patch{
 		atStart("Mutex.Lock", "if race.Enabled { race.Locking(unsafe.Pointer(m)) }"),

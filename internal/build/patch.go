@@ -341,15 +341,12 @@ func dropImport(path string) patch {
 	}
 }
 
-// dropDeclaration removes a function without a body, with its directives.
+// dropDeclaration removes a function with its directives.
 func dropDeclaration(name string) patch {
 	return func(s *source) error {
 		f, err := s.function(name)
 		if err != nil {
 			return err
-		}
-		if f.Body != nil {
-			return fmt.Errorf("function %s has a body", name)
 		}
 		s.replace(f, "")
 		if f.Doc != nil {

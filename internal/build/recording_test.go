@@ -115,6 +115,7 @@ type run struct {
 	answer   int32 // the exit status that it gets in the answer
 	mode     recorder.Mode
 	schedule *recorder.Schedule
+	live     *recorder.Live
 	whilst   func(cmd *exec.Cmd, out *syncer) // called when it has started
 }
 
@@ -206,7 +207,7 @@ func record(t *testing.T, r run) *recording {
 // receive consumes the stream of one program.
 func (rec *recording) receive(p *recorder.Program, r run) {
 	defer p.Close(r.answer)
-	stream, err := p.Open(recorder.Want{Mode: r.mode, Schedule: r.schedule})
+	stream, err := p.Open(recorder.Want{Mode: r.mode, Schedule: r.schedule, Live: r.live})
 	if err != nil {
 		rec.err = err
 		return

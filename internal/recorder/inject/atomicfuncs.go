@@ -3,6 +3,7 @@
 package runtime
 
 import (
+	"internal/goexperiment"
 	"internal/runtime/atomic"
 	"unsafe"
 )
@@ -37,6 +38,55 @@ func sync_atomic_LoadPointer(addr *unsafe.Pointer) (val unsafe.Pointer) {
 	val = atomic.Loadp(unsafe.Pointer(addr))
 	heisenAtomicEnd(l, heisenOpAtomicRead, unsafe.Pointer(addr))
 	return val
+}
+
+// The operations on pointers have bodies of their own in the runtime, which take the write barrier and
+// then call the Uintptr functions. Here the goroutine may be stopped first, by heisenAtomicBegin, so
+// the order is another one: all pointers are in the frame as pointers until the operation is done, and
+// the write barrier comes right before it. See stops.go.
+
+//go:linkname sync_atomic_StorePointer sync/atomic.StorePointer
+//go:nosplit
+func sync_atomic_StorePointer(addr *unsafe.Pointer, val unsafe.Pointer) {
+	l := heisenAtomicBegin(heisenOpAtomicWrite, unsafe.Pointer(addr))
+	heisenPointerBarrier(addr, val)
+	atomic.StorepNoWB(noescape(unsafe.Pointer(addr)), val)
+	heisenAtomicEnd(l, heisenOpAtomicWrite, unsafe.Pointer(addr))
+}
+
+//go:linkname sync_atomic_SwapPointer sync/atomic.SwapPointer
+//go:nosplit
+func sync_atomic_SwapPointer(addr *unsafe.Pointer, val unsafe.Pointer) (old unsafe.Pointer) {
+	l := heisenAtomicBegin(heisenOpAtomicUpdate, unsafe.Pointer(addr))
+	heisenPointerBarrier(addr, val)
+	old = unsafe.Pointer(atomic.Xchguintptr((*uintptr)(noescape(unsafe.Pointer(addr))), uintptr(val)))
+	heisenAtomicEnd(l, heisenOpAtomicUpdate, unsafe.Pointer(addr))
+	return old
+}
+
+// The frame has old, too: if its object were freed meanwhile, a new one could have its address.
+//
+//go:linkname sync_atomic_CompareAndSwapPointer sync/atomic.CompareAndSwapPointer
+//go:nosplit
+func sync_atomic_CompareAndSwapPointer(addr *unsafe.Pointer, old, new unsafe.Pointer) (swapped bool) {
+	heisenExpect(uint64(uintptr(old)), 8)
+	l := heisenAtomicBegin(heisenOpAtomicUpdate, unsafe.Pointer(addr))
+	heisenPointerBarrier(addr, new)
+	swapped = atomic.Casp1((*unsafe.Pointer)(noescape(unsafe.Pointer(addr))), old, new)
+	heisenAtomicEnd(l, heisenCASOp(swapped), unsafe.Pointer(addr))
+	return swapped
+}
+
+// heisenPointerBarrier is what comes right before a pointer is stored at addr.
+//
+//go:nosplit
+func heisenPointerBarrier(addr *unsafe.Pointer, val unsafe.Pointer) {
+	if writeBarrier.enabled {
+		atomicwb(addr, val)
+	}
+	if goexperiment.CgoCheck2 {
+		cgoCheckPtrWrite(addr, val)
+	}
 }
 
 //go:linkname sync_atomic_LoadInt32 sync/atomic.LoadInt32

@@ -9,17 +9,17 @@ import (
 
 // How atomic operations are recorded. The functions of sync/atomic are in atomicfuncs.go; the
 // assembly of that package implements them otherwise. With intrinsics off, all atomic operations of
-// the program come here. (Operations on pointers have functions of their own in the runtime, which
-// end in the Uintptr ones.) Everything runs on the goroutine's stack, nosplit. Between
-// heisenAtomicBegin and heisenAtomicEnd a lock is held, and nothing may block, fault or be
-// preempted.
+// the program come here. Everything runs on the goroutine's stack, nosplit. heisenAtomicBegin may stop
+// the goroutine before it takes a lock (see stops.go). From then until heisenAtomicEnd, nothing may
+// block, fault or be preempted.
 //
 // An operation and its stamp must be one step. Otherwise the recording could show a load before the
 // store that it saw. A lock chosen by address makes them one step among recorded operations;
 // operations that are not recorded use other memory.
 
 // heisenAtomicBegin takes the lock for addr. It returns nil if the operation is not recorded. A nil
-// addr faults here, before the lock is held.
+// addr faults here, before the lock is held. The goroutine may be stopped first, so its callers hold
+// pointers as pointers, and have not taken a write barrier.
 //
 //go:nosplit
 func heisenAtomicBegin(op uint64, addr unsafe.Pointer) *heisenStripe {

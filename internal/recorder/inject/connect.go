@@ -33,6 +33,7 @@ func init() {
 	defer func() { heisenAsking = false }()
 	asked := heisenTakeEnv(heisenSymbolizeEnv)
 	path, child := heisenTakeEnv(heisenSocketEnv), heisenTakeEnv(heisenChildEnv)
+	defer heisenStartCollecting(heisenTakeEnv(heisenCollectEnv))
 	if heisenIsParent(asked) {
 		heisenSymbolize()
 		exit(0)

@@ -184,7 +184,7 @@ func heisenWaitHealing(l *heisenHealLock, owner uint64, waits, call bool) bool {
 			usleep(20) // the owner's thread may be waiting for a processor
 		}
 		if call {
-			Gosched()
+			heisenYield()
 		} else {
 			gp.asyncSafePoint = true
 			mcall(gosched_m)

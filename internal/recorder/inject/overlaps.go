@@ -354,7 +354,7 @@ func heisenNoiseAt(fp uintptr) {
 	if w.wait > 0 {
 		timeSleep(w.wait)
 	}
-	Gosched()
+	heisenYield()
 	atomic.Xaddint64(&w.budget, start-nanotime())
 }
 

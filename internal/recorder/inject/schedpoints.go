@@ -212,6 +212,7 @@ func heisenSwitch(gp *g) {
 		t.Kind = heisenStrategiesYield
 		s.yielded++
 	}
+	heisenStops()
 	if heisenQuiescent(pp) {
 		s.gather(pp)
 		if s.system.empty() {

@@ -15,6 +15,7 @@ func noRaces() map[string]func() {
 		channelNoRaces(),
 		syncNoRaces(),
 		atomicNoRaces(),
+		pointerNoRaces(),
 		timeNoRaces(),
 		runtimeNoRaces(),
 		libraryNoRaces(),
