@@ -231,6 +231,9 @@ var patches = []struct {
 	{"runtime/slice.go", []patch{
 		replaceStatements("racereadrangepc(fromPtr, size, callerpc, pc)",
 			"if from, n := heisenCopied(fromPtr, toPtr, size); n != 0 { racereadrangepc(from, n, callerpc, pc) }", 1),
+		// The goroutine may be stopped between the write barrier and the copy.
+		replaceStatements("racereadrangepc(from, copymem, callerpc, pc)",
+			"racereadrangepc(from, copymem, callerpc, pc); if et.Pointers() && copymem > 0 && writeBarrier.enabled { bulkBarrierPreWriteSrcOnly(uintptr(to), uintptr(from), copymem, et) }", 1),
 	}},
 	{"runtime/mbarrier.go", []patch{
 		replaceStatements("racereadrangepc(srcPtr, uintptr(n)*typ.Size_, callerpc, pc)",

@@ -39,25 +39,25 @@ func RaceEnable() { getg().raceignore-- }
 //go:linkname race_Read internal/race.Read
 //go:nosplit
 func race_Read(addr unsafe.Pointer) {
-	heisenAccessFrom(heisenOpRead, uintptr(addr), 1, getcallerfp())
+	heisenAccessFrom(heisenOpRead, addr, 1, getcallerfp())
 }
 
 //go:linkname race_Write internal/race.Write
 //go:nosplit
 func race_Write(addr unsafe.Pointer) {
-	heisenAccessFrom(heisenOpWrite, uintptr(addr), 1, getcallerfp())
+	heisenAccessFrom(heisenOpWrite, addr, 1, getcallerfp())
 }
 
 //go:linkname race_ReadRange internal/race.ReadRange
 //go:nosplit
 func race_ReadRange(addr unsafe.Pointer, len int) {
-	heisenAccessFrom(heisenOpRead, uintptr(addr), uintptr(len), getcallerfp())
+	heisenAccessFrom(heisenOpRead, addr, uintptr(len), getcallerfp())
 }
 
 //go:linkname race_WriteRange internal/race.WriteRange
 //go:nosplit
 func race_WriteRange(addr unsafe.Pointer, len int) {
-	heisenAccessFrom(heisenOpWrite, uintptr(addr), uintptr(len), getcallerfp())
+	heisenAccessFrom(heisenOpWrite, addr, uintptr(len), getcallerfp())
 }
 
 //go:linkname race_ReadPC internal/race.ReadPC

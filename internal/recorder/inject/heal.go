@@ -217,5 +217,6 @@ func heisenHealAtomic(h *heisenG, addr unsafe.Pointer, write bool, pc uint64) bo
 	w := &heisenOverlaps
 	number, _ := w.locations.locate(pc, heisenMode(write))
 	heisenHealAccess(h, uintptr(addr), 1, heisenHealing.concerns(number, uintptr(addr), 1, pc), true)
+	KeepAlive(addr)
 	return number > 0 || h.pending.loc|h.pending.numActive != 0
 }

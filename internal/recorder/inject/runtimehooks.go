@@ -388,6 +388,7 @@ func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 	callerpc = heisenUserPC(callerpc, pc, getcallerfp())
 	if n += h.raceRange(write, uintptr(addr)+n, sz-n, callerpc); n < sz {
 		heisenAccess(op, uintptr(addr)+n, sz-n, callerpc)
+		KeepAlive(addr)
 	}
 }
 
@@ -395,18 +396,19 @@ func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 // the program.
 //
 //go:nosplit
-func heisenAccessFrom(op uint64, addr, size, fp uintptr) {
+func heisenAccessFrom(op uint64, addr unsafe.Pointer, size, fp uintptr) {
 	h := (*heisenG)(unsafe.Pointer(getg().racectx))
 	if h == nil {
 		return
 	}
-	n := h.raceRange(op == heisenOpWrite, addr, size, 0)
+	n := h.raceRange(op == heisenOpWrite, uintptr(addr), size, 0)
 	if n == size {
 		return
 	}
 	pc := heisenCaller(fp)
-	if n += h.raceRange(op == heisenOpWrite, addr+n, size-n, pc); n < size {
-		heisenAccess(op, addr+n, size-n, pc)
+	if n += h.raceRange(op == heisenOpWrite, uintptr(addr)+n, size-n, pc); n < size {
+		heisenAccess(op, uintptr(addr)+n, size-n, pc)
+		KeepAlive(addr)
 	}
 }
 

@@ -174,11 +174,12 @@ func heisenRecordPoint(h *heisenG) {
 
 // heisenHooks has the entries of the functions in which a goroutine stops at an access: those that the compiler calls
 // for ranges, and those in which raceread and racewrite go on, which have no frames of their own.
-var heisenHooks [4]uintptr
+var heisenHooks [6]uintptr
 
 func heisenInitHooks() {
-	heisenHooks = [4]uintptr{
+	heisenHooks = [6]uintptr{
 		abi.FuncPCABIInternal(heisenReadGeneral), abi.FuncPCABIInternal(heisenWriteGeneral),
+		abi.FuncPCABIInternal(heisenReadMiss), abi.FuncPCABIInternal(heisenWriteMiss),
 		abi.FuncPCABIInternal(racereadrange), abi.FuncPCABIInternal(racewriterange),
 	}
 }
