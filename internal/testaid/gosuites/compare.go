@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -130,7 +131,7 @@ func (c *comparison) wholePackage(ctx context.Context, way, pkg string, command 
 		case "output":
 			printed[test].WriteString(event.Output)
 		case "pass", "fail", "skip":
-			if err := c.add(verdict{pkg, test, way, event.Action, printed[test].String()}); err != nil {
+			if err := c.add(verdict{Package: pkg, Test: test, Way: way, Outcome: event.Action, Output: printed[test].String()}); err != nil {
 				return err
 			}
 		}
@@ -175,13 +176,44 @@ func (c *comparison) explore(ctx context.Context, pkg string) error {
 	if err != nil {
 		return err
 	}
-	if c.collect > 0 {
-		os.Setenv("HEISEN_COLLECT", fmt.Sprint(c.collect))
-		os.Setenv("GODEBUG", "clobberfree=1")
-		defer os.Unsetenv("HEISEN_COLLECT")
-		defer os.Unsetenv("GODEBUG")
-	}
 	program := &confirm.Program{Package: pkg, Test: true, Path: exe, Dir: dir, Args: []string{"-test.short", "-test.v"}}
+	var tests []string
+	for _, name := range strings.Fields(string(listed)) {
+		raced, _ := c.verdict(pkg + " " + name + " " + underRace)
+		if !strings.HasPrefix(name, "Test") || raced.Outcome != "pass" {
+			continue
+		}
+		v := verdict{Package: pkg, Test: name, Way: inExplore}
+		c.order = append(c.order, v.key())
+		if _, done := c.verdict(v.key()); !done {
+			tests = append(tests, name)
+		}
+	}
+	if c.collect == 0 {
+		return c.exploreAll(ctx, program, tests)
+	}
+	// Where collections take all of a test's time, there are fewer of them.
+	os.Setenv("GODEBUG", "clobberfree=1")
+	defer os.Unsetenv("GODEBUG")
+	defer os.Unsetenv("HEISEN_COLLECT")
+	for n := c.collect; len(tests) > 0 && n <= c.collect*fewest; n *= 100 {
+		os.Setenv("HEISEN_COLLECT", fmt.Sprint(n))
+		if err := c.exploreAll(ctx, program, tests); err != nil {
+			return err
+		}
+		tests = slices.DeleteFunc(tests, func(name string) bool {
+			v, ok := c.verdict(pkg + " " + name + " " + inExplore)
+			return !ok || !v.hung
+		})
+	}
+	return nil
+}
+
+// fewest bounds by what factor there are fewer collections than asked for.
+const fewest = 10_000
+
+// exploreAll executes some tests, several at a time.
+func (c *comparison) exploreAll(ctx context.Context, program *confirm.Program, tests []string) error {
 	names := make(chan string)
 	failed := make(chan error, c.parallel)
 	var workers sync.WaitGroup
@@ -197,19 +229,11 @@ func (c *comparison) explore(ctx context.Context, pkg string) error {
 			}
 		})
 	}
-	for _, name := range strings.Fields(string(listed)) {
-		v := verdict{Package: pkg, Test: name, Way: inExplore}
-		raced, _ := c.verdict(pkg + " " + name + " " + underRace)
-		if !strings.HasPrefix(name, "Test") || raced.Outcome != "pass" {
-			continue
+	for _, name := range tests {
+		if len(failed) > 0 || c.over(ctx) {
+			break
 		}
-		if _, done := c.verdict(v.key()); !done {
-			if len(failed) > 0 || c.over(ctx) {
-				break
-			}
-			names <- name
-		}
-		c.order = append(c.order, v.key())
+		names <- name
 	}
 	close(names)
 	workers.Wait()
@@ -239,6 +263,7 @@ func (c *comparison) exploreTest(ctx context.Context, program *confirm.Program, 
 	case e.Outcome.Class == confirm.Passed:
 		v.Outcome = "pass"
 	default:
+		v.hung = e.Outcome.Class == confirm.Hung
 		v.Outcome, v.Output = "fail", fmt.Sprintf("%v: %s\n%s", e.Outcome.Class, e.Outcome.Message, e.Output)
 	}
 	if v.Outcome == "pass" && len(e.Observed) > 0 {

@@ -24,6 +24,8 @@ type verdict struct {
 	Way     string
 	Outcome string // pass, fail, skip, or what else has happened
 	Output  string `json:",omitempty"` // unless it has passed
+
+	hung bool // it did not end in its time
 }
 
 func (v *verdict) key() string { return v.Package + " " + v.Test + " " + v.Way }
@@ -91,7 +93,10 @@ func (c *comparison) add(v verdict) error {
 func (c *comparison) summarize() error {
 	counts, explained, differ := map[string]int{}, 0, 0
 	for _, key := range c.order {
-		v := c.verdicts[key]
+		v, ran := c.verdicts[key]
+		if !ran {
+			continue
+		}
 		counts[v.Way]++
 		base := c.verdicts[v.Package+" "+v.Test+" "+underRace]
 		if v.Way == underRace || v.Outcome == base.Outcome || v.Outcome == "skip" {
@@ -100,11 +105,7 @@ func (c *comparison) summarize() error {
 		if base.Outcome != "pass" {
 			continue // it fails with the race detector, or is skipped there
 		}
-		reason, ok := known[v.key()]
-		if !ok {
-			reason, ok = known[v.Package+"  "+v.Way]
-		}
-		if ok {
+		if reason, ok := known[v.key()]; ok {
 			explained++
 			fmt.Fprintf(c.out, "%s: %s, explained: %s\n", v.key(), v.Outcome, reason)
 			continue
