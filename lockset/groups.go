@@ -62,6 +62,15 @@ func (g *accessGroup) of(slot uint32) *access {
 	return g.others.get(slot)
 }
 
+// replace puts m in the place of the access of its slot. It reports whether there is one.
+func (g *accessGroup) replace(m access) bool {
+	last := g.of(m.epoch.Slot())
+	if last != nil {
+		*last = m
+	}
+	return last != nil
+}
+
 // push adds a new group with one access.
 func (s *accessGroups) push(v *history, site heisen.Site, op heisen.Op, held locksets.Held, m access) {
 	i := s.alloc()
@@ -246,8 +255,8 @@ func (s *accessGroups) prune(v *history) (groups int) {
 }
 
 // evictAccess drops one access of a history, which must not be empty. It takes an access of the
-// largest group, where similar ones remain, or calls evictGroup.
-func (s *accessGroups) evictAccess(v *history) {
+// largest group, where similar ones remain, or calls evictGroup. It returns the number of accesses dropped.
+func (s *accessGroups) evictAccess(v *history) uint32 {
 	largest, size := uint32(0), uint32(0)
 	for i := v.first; i != 0; i = s.all[i].next {
 		if n := s.all[i].others.count; n > size {
@@ -256,9 +265,9 @@ func (s *accessGroups) evictAccess(v *history) {
 	}
 	if largest != 0 {
 		s.all[largest].others.removeAny()
-		return
+		return 1
 	}
-	s.evictGroup(v)
+	return s.evictGroup(v)
 }
 
 // evictGroup drops the group at the end of the list, which has not been used for long. It returns the

@@ -100,6 +100,7 @@ type Hybrid struct {
 
 	orderAtomics bool
 	maxAccesses  uint32 // 0 is unlimited
+	maxGroups    int
 
 	now         position
 	fruitless   uint32                        // searches that makeRoom still skips
@@ -140,7 +141,7 @@ func NewHybrid(opts ...HybridOption) (*Hybrid, error) {
 
 func (d *Hybrid) init(c hybridConfig) {
 	d.table, d.order, d.pairs = locksets.NewTable(), new(vclock.Order), map[pair]struct{}{}
-	d.sink, d.orderAtomics, d.maxAccesses = c.sink, c.orderAtomics, c.maxAccesses
+	d.sink, d.orderAtomics, d.maxAccesses, d.maxGroups = c.sink, c.orderAtomics, c.maxAccesses, maxGroups
 	d.messagesEnd = heisen.Record{Op: heisen.Free, Value: 1}
 	d.locks = locksets.NewTracker(d.table)
 	d.living = d.table.Living
@@ -355,8 +356,7 @@ func (d *Hybrid) store(r *heisen.Record, op heisen.Op, v *history, own uint32) {
 	m := access{d.now.epoch, r.Context, true}
 	if own != 0 {
 		g := d.groups.at(own)
-		if last := g.of(m.epoch.Slot()); last != nil {
-			*last = m
+		if g.replace(m) {
 			return
 		}
 		if g.others.count > 0 && g.others.full() {
@@ -366,19 +366,22 @@ func (d *Hybrid) store(r *heisen.Record, op heisen.Op, v *history, own uint32) {
 	if d.maxAccesses > 0 {
 		own = d.makeRoom(r, op, v)
 	}
-	v.count++
-	if own == 0 {
+	switch {
+	case own == 0:
 		d.groups.push(v, r.Site, op, d.now.held, m)
-	} else {
+	case d.groups.at(own).replace(m): // makeRoom has merged groups into r's
+		return
+	default:
 		d.groups.at(own).others.add(m)
 	}
+	v.count++
 }
 
 // makeRoom makes room for r in v and returns r's group, or 0. It drops accesses that no pair depends
 // on. If there are none, it evicts accesses, and searches again only after retryAfter calls.
 func (d *Hybrid) makeRoom(r *heisen.Record, op heisen.Op, v *history) uint32 {
 	own, groups := d.groups.find(v, r.Site, op, d.now.held)
-	full := func() bool { return v.count >= d.maxAccesses || own == 0 && groups >= maxGroups }
+	full := func() bool { return v.count >= d.maxAccesses || own == 0 && groups >= d.maxGroups }
 	if !full() {
 		return own
 	}
@@ -397,11 +400,11 @@ func (d *Hybrid) makeRoom(r *heisen.Record, op heisen.Op, v *history) uint32 {
 		d.fruitless = retryAfter
 	}
 	d.fruitless--
-	n := uint32(1)
-	if own == 0 && groups >= maxGroups {
+	var n uint32
+	if own == 0 && groups >= d.maxGroups {
 		n = d.groups.evictGroup(v)
 	} else {
-		d.groups.evictAccess(v)
+		n = d.groups.evictAccess(v)
 	}
 	v.count -= n
 	d.evicted += uint64(n)

@@ -3,7 +3,6 @@ package lockset
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/shadow"
@@ -97,13 +96,16 @@ type LockOrder struct {
 	locks   *shadow.Memory[*lockNode] // by address
 	ids     uint64                    // the latest number of a lock
 
-	sets         heldSets
+	paths        map[pathKey]*path
 	graph        lockGraph
 	dependencies map[dependencyKey]*dependency
-	stored       int // occurrences stored
+	stored       int    // occurrences stored
+	rebuilt      uint64 // steps of lockThread.present
 
 	search  search
 	dropped uint64 // dependencies that were not stored
+
+	spareHolds *hold
 }
 
 // ErrLimit is wrapped by the error of LockOrder.Flush if there were more dependencies than
@@ -128,7 +130,7 @@ func (d *LockOrder) init(c lockOrderConfig) {
 	d.threads = shadow.New[*lockThread](nil, nil)
 	d.dependencies = map[dependencyKey]*dependency{}
 	d.locks = shadow.New(nil, d.endLock)
-	d.sets.init(&d.limit)
+	d.paths = map[pathKey]*path{}
 	d.graph.init()
 	d.search.init(d)
 }
@@ -233,22 +235,31 @@ func (d *LockOrder) acquire(r *heisen.Record, m mode) {
 	if m == reading && !l.readWrite {
 		d.setReadWrite(l)
 	}
-	if l.writer == t || r.Flags&heisen.NoWait != 0 {
-		t.hold(l, m, d.sets.with(t.set, l, m))
+	waits := l.writer != t && r.Flags&heisen.NoWait == 0
+	before, known := t.present(d)
+	switch {
+	case !known:
+		if waits {
+			d.dropped++
+		}
+		t.hold(d, l, m, nil)
+		return
+	case !waits:
+		t.hold(d, l, m, d.path(before, l, m))
 		return
 	}
 	t.refresh(d)
-	e := t.recentFor(l, r.Site)
+	e := t.recentFor(before, l, r.Site)
 	dep := e.dep
-	if dep == nil || dep.lock != l || dep.set != t.set || dep.site != r.Site || dep.mode != m {
-		dep = d.dependency(l, t.set, r.Site, m)
+	if dep == nil || dep.path.lock != l || dep.path.before != before || dep.site != r.Site || dep.path.mode != m {
+		dep = d.dependency(d.path(before, l, m), r.Site)
 		e.dep, e.stamp = dep, 0
 	}
 	if e.stamp != t.snapshot {
 		e.stamp = t.snapshot
 		d.recordDependency(dep, t, r)
 	}
-	t.hold(l, m, dep.withLock)
+	t.hold(d, l, m, dep.path)
 }
 
 func (d *LockOrder) release(r *heisen.Record, m mode) {
@@ -257,21 +268,17 @@ func (d *LockOrder) release(r *heisen.Record, m mode) {
 		return
 	}
 	l := *p
-	if t := d.find(r.Thread); t != nil && t.release(d, l, m) {
-		return
+	if t := d.find(r.Thread); t != nil {
+		if h := t.holdOf(l, m); h != nil {
+			d.drop(h)
+			return
+		}
 	}
 	// In Go any goroutine may unlock a mutex.
-	if m == writing {
-		if l.writer != nil {
-			l.writer.release(d, l, m)
-		}
-		return
-	}
-	if l.readers > 0 {
-		for _, t := range d.all {
-			if t.release(d, l, m) {
-				return
-			}
+	for h := l.holds; h != nil; h = h.nextOfLock {
+		if h.mode == m {
+			d.drop(h)
+			return
 		}
 	}
 }
@@ -279,14 +286,14 @@ func (d *LockOrder) release(r *heisen.Record, m mode) {
 // endStaleHolds ends the holds of other threads that exclude an acquisition of l by t, which has just
 // succeeded.
 func (d *LockOrder) endStaleHolds(l *lockNode, t *lockThread, m mode) {
-	if l.writer != nil && l.writer != t {
-		for w := l.writer; w.release(d, l, writing); {
-		}
+	if (l.writer == nil || l.writer == t) && (m == reading || l.readers == 0) {
+		return
 	}
-	if m == writing && l.readers > 0 && l.readers > t.reads(l) {
-		for _, u := range slices.Backward(d.all) { // release may remove u
-			for u != t && u.release(d, l, reading) {
-			}
+	for h := l.holds; h != nil; {
+		next := h.nextOfLock
+		if h.thread != t && (m == writing || h.mode == writing) {
+			d.drop(h)
 		}
+		h = next
 	}
 }

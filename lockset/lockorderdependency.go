@@ -7,26 +7,19 @@ import (
 	"github.com/heisen-go/heisen/vclock"
 )
 
-// dependency is an acquisition of a lock at a site while a set of locks is held.
+// dependency is an acquisition of a lock at a site while other locks are held.
 type dependency struct {
-	lock     *lockNode
-	set      *heldSet
-	site     heisen.Site
-	mode     mode
-	withLock *heldSet // set with lock
+	path   *path // the locks that are held afterwards, of which the acquired one is the latest
+	site   heisen.Site
+	stored bool
+	next   *dependency // with the same path
 
 	occurrences []occurrence // oldest first
-	edges       []*edge
-	stored      bool
-	atLock      int // index into lock.deps
-	atSet       int // index into set.deps
 }
 
 type dependencyKey struct {
-	lock *lockNode
-	set  *heldSet
+	path *path
 	site heisen.Site
-	mode mode
 }
 
 // occurrence is an acquisition by a thread that has a dependency.
@@ -49,25 +42,18 @@ func concurrent(x, y *occurrence) bool {
 
 // dependency returns the dependency with these properties, a new one if there is none. A new one that
 // exceeds the limit is not stored.
-func (d *LockOrder) dependency(l *lockNode, set *heldSet, site heisen.Site, m mode) *dependency {
-	key := dependencyKey{l, set, site, m}
+func (d *LockOrder) dependency(p *path, site heisen.Site) *dependency {
+	key := dependencyKey{p, site}
 	if dep := d.dependencies[key]; dep != nil {
 		return dep
 	}
-	dep := &dependency{lock: l, set: set, site: site, mode: m, withLock: d.sets.with(set, l, m)}
-	if d.stored >= d.limit || !set.interned || !dep.withLock.interned {
+	dep := &dependency{path: p, site: site}
+	if d.stored >= d.limit || !p.stored {
 		return dep
 	}
 	dep.stored = true
 	d.dependencies[key] = dep
-	dep.atLock = len(l.deps)
-	l.deps = append(l.deps, dep)
-	dep.atSet = len(set.deps)
-	set.deps = append(set.deps, dep)
-	d.link(dep, false)
-	if l.readWrite && m == writing {
-		d.link(dep, true)
-	}
+	dep.next, p.deps = p.deps, dep
 	return dep
 }
 
@@ -75,56 +61,9 @@ func (d *LockOrder) dependency(l *lockNode, set *heldSet, site heisen.Site, m mo
 // waits for writers first, and then for readers.
 func (dep *dependency) target(forReaders bool) *vertex {
 	if forReaders {
-		return dep.lock.readVertex
+		return dep.path.lock.readVertex
 	}
-	return dep.lock.writeVertex
-}
-
-// link adds the edges of one of the dependency's two waits to the graph.
-func (d *LockOrder) link(dep *dependency, forReaders bool) {
-	l := dep.lock
-	if len(dep.set.locks) == 0 && !forReaders {
-		return
-	}
-	if l.writeVertex == nil {
-		l.writeVertex = d.graph.newVertex()
-	}
-	to := dep.target(forReaders)
-	for i := range dep.set.locks {
-		h := &dep.set.locks[i]
-		if h.mode&writing != 0 {
-			if h.lock.writeVertex == nil {
-				h.lock.writeVertex = d.graph.newVertex()
-			}
-			d.connect(h.lock.writeVertex, to, dep)
-		}
-		if h.mode&reading != 0 {
-			d.connect(h.lock.readVertex, to, dep)
-		}
-	}
-	if forReaders {
-		d.connect(l.writeVertex, to, dep)
-	}
-}
-
-func (d *LockOrder) connect(from, to *vertex, dep *dependency) {
-	if from == to {
-		return // a thread does not wait for itself
-	}
-	e := d.graph.connect(from, to)
-	e.deps = append(e.deps, dep)
-	dep.edges = append(dep.edges, e)
-}
-
-// setReadWrite records that l is a read-write lock.
-func (d *LockOrder) setReadWrite(l *lockNode) {
-	l.readWrite = true
-	l.readVertex = d.graph.newVertex()
-	for _, dep := range l.deps {
-		if dep.mode == writing {
-			d.link(dep, true)
-		}
-	}
+	return dep.path.lock.writeVertex
 }
 
 // recordDependency handles an acquisition by t that has a dependency: it searches for cycles and
@@ -236,7 +175,7 @@ func (d *LockOrder) compactOccurrences(dep *dependency, k *vclock.Compaction) {
 // findCycles searches for cycles through the present occurrence, by t.
 func (d *LockOrder) findCycles(dep *dependency, m *occurrence, t *lockThread) {
 	for _, forReaders := range [...]bool{false, true} {
-		if forReaders && (dep.mode != writing || !dep.lock.readWrite) {
+		if forReaders && (dep.path.mode != writing || !dep.path.lock.readWrite) {
 			return
 		}
 		// A dependency that is not stored has no edges, and its lock may have no vertex.
@@ -248,38 +187,26 @@ func (d *LockOrder) findCycles(dep *dependency, m *occurrence, t *lockThread) {
 	}
 }
 
-// onCycle reports whether an edge to a target of the dependency can be on a cycle of the graph.
+// onCycle reports whether a wait for a target of the dependency can be on a cycle of the graph. If one of
+// the held locks is on a cycle with the target, so are all that were taken after it.
 func (dep *dependency) onCycle(to *vertex, forReaders bool) bool {
-	if !dep.stored {
+	switch before := dep.path.before; {
+	case !dep.stored:
 		return true
+	case forReaders:
+		return dep.path.lock.writeVertex.component == to.component
+	default:
+		return before != nil && before.vertex().component == to.component
 	}
-	for _, e := range dep.edges {
-		if e.to == to && e.from.component == to.component {
-			return true
-		}
-	}
-	return false
 }
 
-// forget removes a dependency.
+// forget removes a dependency, but not from its path.
 func (d *LockOrder) forget(dep *dependency) {
-	delete(d.dependencies, dependencyKey{dep.lock, dep.set, dep.site, dep.mode})
-	for _, e := range dep.edges {
-		i := slices.Index(e.deps, dep)
-		last := len(e.deps) - 1
-		e.deps[i] = e.deps[last]
-		e.deps[last] = nil
-		e.deps = e.deps[:last]
-		if last == 0 {
-			d.graph.disconnect(e)
-		}
-	}
+	delete(d.dependencies, dependencyKey{dep.path, dep.site})
 	d.stored -= len(dep.occurrences)
 	for i := range dep.occurrences {
 		d.order.Recycle(&dep.occurrences[i].clock)
 	}
-	dep.lock.deps = removeAt(dep.lock.deps, dep.atLock, func(moved *dependency) { moved.atLock = dep.atLock })
-	dep.set.deps = removeAt(dep.set.deps, dep.atSet, func(moved *dependency) { moved.atSet = dep.atSet })
 }
 
 // removeAt removes an element of a list and moves the last one to its place.

@@ -8,15 +8,17 @@ import (
 // vertex is something that threads hold and wait for: a lock, or one of the two parts of a read-write
 // lock.
 type vertex struct {
+	lock      *lockNode
+	target    uint64 // the latest search of which it is a target
 	component *component
 	at        int // index into component.vertices
 	out, in   []*edge
 }
 
-// edge means that a thread that held from acquired to.
+// edge means that a thread that held from went on to to: it acquired it, or held it afterwards.
 type edge struct {
 	from, to *vertex
-	deps     []*dependency
+	uses     int // paths that have it
 	atOut    int // index into from.out
 	atIn     int // index into to.in
 }
@@ -48,20 +50,25 @@ type edgeKey struct{ from, to *vertex }
 
 func (g *lockGraph) init() { g.edges = map[edgeKey]*edge{} }
 
-func (g *lockGraph) newVertex() *vertex {
+func (g *lockGraph) newVertex(l *lockNode) *vertex {
 	g.rank++
-	v := &vertex{component: &component{rank: g.rank}}
+	v := &vertex{lock: l, component: &component{rank: g.rank}}
 	v.component.vertices = []*vertex{v}
 	return v
 }
 
-// connect returns the edge between two different vertices, a new one if there is none.
+// connect returns the edge between two vertices, a new one if there is none, for another use. A vertex has
+// no edge to itself: connect returns nil.
 func (g *lockGraph) connect(from, to *vertex) *edge {
+	if from == to {
+		return nil
+	}
 	key := edgeKey{from, to}
 	if e := g.edges[key]; e != nil {
+		e.uses++
 		return e
 	}
-	e := &edge{from: from, to: to, atOut: len(from.out), atIn: len(to.in)}
+	e := &edge{from: from, to: to, uses: 1, atOut: len(from.out), atIn: len(to.in)}
 	g.edges[key] = e
 	from.out = append(from.out, e)
 	to.in = append(to.in, e)
@@ -155,8 +162,15 @@ func (g *lockGraph) merge(rank int64, search uint64) {
 	whole.rank = rank
 }
 
-// disconnect removes an edge. The order stays valid.
+// disconnect ends a use of an edge, which may be nil, and removes it after the last one. The order stays
+// valid.
 func (g *lockGraph) disconnect(e *edge) {
+	if e == nil {
+		return
+	}
+	if e.uses--; e.uses > 0 {
+		return
+	}
 	delete(g.edges, edgeKey{e.from, e.to})
 	e.from.out = removeAt(e.from.out, e.atOut, func(moved *edge) { moved.atOut = e.atOut })
 	e.to.in = removeAt(e.to.in, e.atIn, func(moved *edge) { moved.atIn = e.atIn })

@@ -1,9 +1,6 @@
 package lockset
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -21,149 +18,43 @@ type lockNode struct {
 	id        uint64 // unique
 	object    heisen.Object
 	writer    *lockThread // the thread that holds it for writing, or nil
+	writers   int         // number of its holds for writing
 	readers   int         // number of holds for reading
+	holds     *hold       // all holds, the latest first
 	readWrite bool        // whether it has ever been taken for reading
 
 	writeVertex *vertex // writers hold it, readers and writers wait for it; or nil
 	readVertex  *vertex // readers hold it, writers wait for it after writeVertex; or nil
+	forReaders  *edge   // between the two, if there are writers; or nil
 
-	deps []*dependency // dependencies that acquire it
-	sets []*heldSet    // interned sets that contain it
-}
+	paths []*path // stored paths of which it is the latest lock
 
-// heldSet is a set of held locks. Equal interned sets are the same pointer. The sets of package
-// internal/locksets do not serve here, because the graph must find all sets that contain a lock and
-// drop them with the lock.
-type heldSet struct {
-	id       uint64
-	hash     uint64
-	locks    []heldLock // sorted by id
-	interned bool
-	next     *heldSet      // with the same hash
-	deps     []*dependency // dependencies that hold it
-}
-
-type heldLock struct {
-	lock *lockNode
-	mode mode
-	at   int // index of the set in lock.sets, if it is interned
-}
-
-// heldSets interns sets.
-type heldSets struct {
-	byHash  map[uint64]*heldSet
-	ids     uint64
-	count   int
-	limit   *int
-	empty   *heldSet
-	scratch []heldLock
-}
-
-func (s *heldSets) init(limit *int) {
-	s.limit = limit
-	s.byHash = map[uint64]*heldSet{}
-	s.empty = &heldSet{interned: true}
-}
-
-// with returns the union of a set and a lock.
-func (s *heldSets) with(set *heldSet, l *lockNode, m mode) *heldSet {
-	s.scratch = insertHeld(append(s.scratch[:0], set.locks...), l, m)
-	return s.intern()
-}
-
-// insertHeld adds a held lock to a sorted list, or a mode to a lock in it.
-func insertHeld(locks []heldLock, l *lockNode, m mode) []heldLock {
-	i, ok := slices.BinarySearchFunc(locks, l.id, func(h heldLock, id uint64) int { return cmp.Compare(h.lock.id, id) })
-	if ok {
-		locks[i].mode |= m
-		return locks
-	}
-	return slices.Insert(locks, i, heldLock{lock: l, mode: m})
-}
-
-// intern returns the set that is in scratch.
-func (s *heldSets) intern() *heldSet {
-	if len(s.scratch) == 0 {
-		return s.empty
-	}
-	hash := uint64(0)
-	for _, h := range s.scratch {
-		hash = (hash ^ (h.lock.id<<2 | uint64(h.mode))) * 0x9e3779b97f4a7c15
-		hash ^= hash >> 29
-	}
-	for set := s.byHash[hash]; set != nil; set = set.next {
-		if slices.EqualFunc(set.locks, s.scratch, func(a, b heldLock) bool { return a.lock == b.lock && a.mode == b.mode }) {
-			return set
-		}
-	}
-	s.ids++
-	set := &heldSet{id: s.ids, hash: hash, locks: slices.Clone(s.scratch)}
-	if s.count >= *s.limit {
-		return set
-	}
-	s.count++
-	set.interned = true
-	set.next = s.byHash[hash]
-	s.byHash[hash] = set
-	for i := range set.locks {
-		h := &set.locks[i]
-		h.at = len(h.lock.sets)
-		h.lock.sets = append(h.lock.sets, set)
-	}
-	return set
-}
-
-// remove removes an interned set.
-func (s *heldSets) remove(set *heldSet) {
-	s.count--
-	set.interned = false
-	if s.byHash[set.hash] == set {
-		if set.next == nil {
-			delete(s.byHash, set.hash)
-		} else {
-			s.byHash[set.hash] = set.next
-		}
-	} else {
-		p := s.byHash[set.hash]
-		for p.next != set {
-			p = p.next
-		}
-		p.next = set.next
-	}
-	for i := range set.locks {
-		h := &set.locks[i]
-		sets := h.lock.sets
-		moved := sets[len(sets)-1]
-		sets[h.at] = moved
-		moved.place(h.lock, h.at)
-		sets[len(sets)-1] = nil
-		h.lock.sets = sets[:len(sets)-1]
-	}
-}
-
-// place sets the index of the set in l.sets.
-func (set *heldSet) place(l *lockNode, at int) {
-	for i := range set.locks {
-		if set.locks[i].lock == l {
-			set.locks[i].at = at
-		}
-	}
+	// How the first waiter of a search holds it.
+	search uint64 // the latest search for which it does
+	mode   mode
 }
 
 // hold is a lock that a thread holds.
 type hold struct {
+	thread *lockThread
 	lock   *lockNode
 	mode   mode
-	before *heldSet // the locks held before it was taken
+	number uint64 // increases with time
+	path   *path  // up to this hold; see lockThread.stale
+
+	earlier, later             *hold // of the thread
+	previousOfLock, nextOfLock *hold
 }
 
 // lockThread is a thread that takes locks.
 type lockThread struct {
-	id    heisen.Thread
-	at    int    // index into LockOrder.all
-	held  []hold // in order of acquisition
-	set   *heldSet
-	ended bool // it is removed when it holds no lock any more
+	id     heisen.Thread
+	at     int   // index into LockOrder.all
+	latest *hold // of the locks that it holds
+	holds  int
+	taken  uint64 // numbers holds
+	stale  *hold  // the first hold whose path is not known since an earlier one has ended, or nil
+	ended  bool   // it is removed when it holds no lock any more
 
 	moment          uint64       // LockOrder.moment of epoch
 	epoch           vclock.Epoch // the present epoch, if moment is the present one
@@ -183,8 +74,12 @@ type recent struct {
 	stamp uint64
 }
 
-func (t *lockThread) recentFor(l *lockNode, site heisen.Site) *recent {
-	return &t.recent[(l.id*5^t.set.id*3^uint64(site))%uint64(len(t.recent))]
+func (t *lockThread) recentFor(before *path, l *lockNode, site heisen.Site) *recent {
+	key := l.id<<20 ^ uint64(site)
+	if before != nil {
+		key ^= before.lock.id << 40
+	}
+	return &t.recent[key*0x9e3779b97f4a7c15>>61]
 }
 
 // refresh updates the epoch and the snapshot.
@@ -208,58 +103,119 @@ func (t *lockThread) observed(d *LockOrder) *vclock.Clock {
 	return &t.clock
 }
 
-func (t *lockThread) hold(l *lockNode, m mode, after *heldSet) {
-	t.held = append(t.held, hold{l, m, t.set})
-	t.set = after
+// The budget of lockThread.present, in holds whose paths are made again.
+const (
+	rebuildBase           = 1 << 22
+	rebuildPerAcquisition = 64
+)
+
+// present returns the locks that t holds. After a hold has ended that was not the latest, this takes a step
+// for each later one. It fails if the budget for that is spent.
+func (t *lockThread) present(d *LockOrder) (p *path, known bool) {
+	if t.stale == nil {
+		if t.latest == nil {
+			return nil, true
+		}
+		return t.latest.path, true
+	}
+	if h := t.stale.earlier; h != nil {
+		p = h.path
+	}
+	for ; t.stale != nil; t.stale = t.stale.later {
+		if d.rebuilt > rebuildBase+rebuildPerAcquisition*d.acquisitions {
+			return nil, false
+		}
+		d.rebuilt++
+		p = d.path(p, t.stale.lock, t.stale.mode)
+		t.stale.path = p
+	}
+	return p, true
+}
+
+// hold records that t has taken l. p is nil if it is not known.
+func (t *lockThread) hold(d *LockOrder, l *lockNode, m mode, p *path) {
+	h := d.spareHolds
+	if h == nil {
+		h = new(hold)
+	} else {
+		d.spareHolds = h.later
+	}
+	t.taken++
+	t.holds++
+	h.thread, h.lock, h.mode, h.number, h.path = t, l, m, t.taken, p
+	h.earlier, h.later = t.latest, nil
+	if h.earlier != nil {
+		h.earlier.later = h
+	}
+	if h.nextOfLock = l.holds; h.nextOfLock != nil {
+		h.nextOfLock.previousOfLock = h
+	}
+	t.latest, l.holds = h, h
 	if m == writing {
 		l.writer = t
+		l.writers++
 	} else {
 		l.readers++
 	}
 }
 
-// release ends t's latest hold of l in a mode. It reports whether there was one.
-func (t *lockThread) release(d *LockOrder, l *lockNode, m mode) bool {
-	i := len(t.held) - 1
-	for ; i >= 0; i-- {
-		if h := &t.held[i]; h.lock == l && h.mode == m {
-			break
+// holdOf returns t's latest hold of l in a mode, or nil.
+func (t *lockThread) holdOf(l *lockNode, m mode) *hold {
+	if h := t.latest; h != nil && h.lock == l && h.mode == m {
+		return h
+	}
+	if m == reading && l.readers > t.holds {
+		for h := t.latest; h != nil; h = h.earlier {
+			if h.lock == l && h.mode == m {
+				return h
+			}
+		}
+		return nil
+	}
+	for h := l.holds; h != nil; h = h.nextOfLock {
+		if h.thread == t && h.mode == m {
+			return h
 		}
 	}
-	if i < 0 {
-		return false
+	return nil
+}
+
+// drop ends a hold. The paths of later ones are not known any more.
+func (d *LockOrder) drop(h *hold) {
+	t, l := h.thread, h.lock
+	if t.stale == nil || h.number <= t.stale.number {
+		t.stale = h.later
 	}
-	t.drop(d, i)
-	if m == reading {
+	if h.later != nil {
+		h.later.earlier = h.earlier
+	} else {
+		t.latest = h.earlier
+	}
+	if h.earlier != nil {
+		h.earlier.later = h.later
+	}
+	if h.nextOfLock != nil {
+		h.nextOfLock.previousOfLock = h.previousOfLock
+	}
+	if h.previousOfLock != nil {
+		h.previousOfLock.nextOfLock = h.nextOfLock
+	} else {
+		l.holds = h.nextOfLock
+	}
+	t.holds--
+	if h.mode == reading {
 		l.readers--
-	} else if !slices.ContainsFunc(t.held, func(h hold) bool { return h.lock == l && h.mode == m }) {
+	} else if l.writers--; l.writers == 0 {
 		l.writer = nil
 	}
+	h.path, h.earlier, h.later = nil, nil, d.spareHolds
+	if h.nextOfLock != nil || h.previousOfLock != nil {
+		h.nextOfLock, h.previousOfLock = nil, nil
+	}
+	d.spareHolds = h
 	if t.ended {
 		d.removeIdle(t)
 	}
-	return true
-}
-
-// drop removes a hold and recomputes the sets of the later ones.
-func (t *lockThread) drop(d *LockOrder, i int) {
-	t.set = t.held[i].before
-	t.held = slices.Delete(t.held, i, i+1)
-	for j := i; j < len(t.held); j++ {
-		h := &t.held[j]
-		h.before = t.set
-		t.set = d.sets.with(t.set, h.lock, h.mode)
-	}
-}
-
-// reads returns the number of t's holds of l for reading.
-func (t *lockThread) reads(l *lockNode) (n int) {
-	for _, h := range t.held {
-		if h.lock == l && h.mode == reading {
-			n++
-		}
-	}
-	return n
 }
 
 // find returns a thread that takes locks, or nil.
@@ -282,7 +238,7 @@ func (d *LockOrder) threadOf(id heisen.Thread) *lockThread {
 		return t
 	}
 	d.version++
-	t := &lockThread{id: id, at: len(d.all), set: d.sets.empty, version: d.version}
+	t := &lockThread{id: id, at: len(d.all), version: d.version}
 	t.moment = d.moment - 1
 	d.all = append(d.all, t)
 	*d.threads.At(threadIndex(id)) = t
@@ -300,7 +256,7 @@ func (d *LockOrder) end(id heisen.Thread) {
 
 // removeIdle removes a thread that has ended, unless it still holds a lock.
 func (d *LockOrder) removeIdle(t *lockThread) {
-	if len(t.held) > 0 {
+	if t.latest != nil {
 		return
 	}
 	d.order.Recycle(&t.clock)
@@ -329,22 +285,13 @@ func (d *LockOrder) endLock(p **lockNode) {
 		return
 	}
 	*p = nil
-	if l.writer != nil || l.readers > 0 {
-		for _, t := range slices.Backward(d.all) { // release may remove t
-			for t.release(d, l, reading) || t.release(d, l, writing) {
-			}
-		}
+	for l.holds != nil {
+		d.drop(l.holds)
 	}
-	for len(l.deps) > 0 {
-		d.forget(l.deps[len(l.deps)-1])
+	for len(l.paths) > 0 {
+		d.removePaths(l.paths[len(l.paths)-1])
 	}
-	for len(l.sets) > 0 {
-		set := l.sets[len(l.sets)-1]
-		for len(set.deps) > 0 {
-			d.forget(set.deps[len(set.deps)-1])
-		}
-		d.sets.remove(set)
-	}
+	d.graph.disconnect(l.forReaders)
 	d.graph.removeVertex(l.writeVertex)
 	d.graph.removeVertex(l.readVertex)
 }
