@@ -78,34 +78,69 @@ func (g *lockGraph) connect(from, to *vertex) *edge {
 	return e
 }
 
-// reorder restores the topological order after an edge to a component of lower rank.
+// reorder restores the topological order after an edge to a component of lower rank. It searches from the
+// smaller component first: if that leads straight to the other one, the two become one at the place of the
+// other, which needs no second search. So a large component that grows by one vertex after the other is not
+// searched each time.
 func (g *lockGraph) reorder(from, to *component) {
 	g.searches++
-	now := g.searches
+	if len(to.vertices) <= len(from.vertices) {
+		if g.forward(from, to); len(g.ahead) == 2 && from.reached == g.searches {
+			g.absorb(from, to)
+			return
+		}
+		g.backward(from, to)
+	} else {
+		if g.backward(from, to); len(g.behind) == 2 && to.reaches == g.searches {
+			g.absorb(to, from)
+			return
+		}
+		g.forward(from, to)
+	}
+	g.rearrange()
+}
+
+// forward finds the components that to leads to, up to the rank of from.
+func (g *lockGraph) forward(from, to *component) {
 	g.ahead = append(g.ahead[:0], to)
-	to.reached = now
+	to.reached = g.searches
 	for i := 0; i < len(g.ahead); i++ {
+		if g.ahead[i] == from {
+			continue // what follows it has a higher rank
+		}
 		for _, v := range g.ahead[i].vertices {
 			for _, e := range v.out {
-				if c := e.to.component; c.rank <= from.rank && c.reached != now {
-					c.reached = now
+				if c := e.to.component; c.rank <= from.rank && c.reached != g.searches {
+					c.reached = g.searches
 					g.ahead = append(g.ahead, c)
 				}
 			}
 		}
 	}
+}
+
+// backward finds the components that lead to from, down to the rank of to.
+func (g *lockGraph) backward(from, to *component) {
 	g.behind = append(g.behind[:0], from)
-	from.reaches = now
+	from.reaches = g.searches
 	for i := 0; i < len(g.behind); i++ {
+		if g.behind[i] == to {
+			continue // what precedes it has a lower rank
+		}
 		for _, v := range g.behind[i].vertices {
 			for _, e := range v.in {
-				if c := e.from.component; c.rank >= to.rank && c.reaches != now {
-					c.reaches = now
+				if c := e.from.component; c.rank >= to.rank && c.reaches != g.searches {
+					c.reaches = g.searches
 					g.behind = append(g.behind, c)
 				}
 			}
 		}
 	}
+}
+
+// rearrange gives the components that forward and backward have found their ranks in another order.
+func (g *lockGraph) rearrange() {
+	now := g.searches
 	// The components behind get the lowest of the ranks, those ahead the highest. Each group keeps
 	// its order.
 	byRank := func(a, b *component) int { return cmp.Compare(a.rank, b.rank) }
@@ -150,16 +185,20 @@ func (g *lockGraph) merge(rank int64, search uint64) {
 		}
 	}
 	for _, c := range g.ahead {
-		if c.reaches != search || c == whole {
-			continue
+		if c.reaches == search && c != whole {
+			g.absorb(whole, c)
 		}
-		for _, v := range c.vertices {
-			v.component, v.at = whole, len(whole.vertices)
-			whole.vertices = append(whole.vertices, v)
-		}
-		c.vertices = nil
 	}
 	whole.rank = rank
+}
+
+// absorb adds the vertices of c to another component.
+func (g *lockGraph) absorb(whole, c *component) {
+	for _, v := range c.vertices {
+		v.component, v.at = whole, len(whole.vertices)
+		whole.vertices = append(whole.vertices, v)
+	}
+	c.vertices = nil
 }
 
 // disconnect ends a use of an edge, which may be nil, and removes it after the last one. The order stays

@@ -105,8 +105,8 @@ func (t *lockThread) observed(d *LockOrder) *vclock.Clock {
 
 // The budget of lockThread.present, in holds whose paths are made again.
 const (
-	rebuildBase           = 1 << 22
-	rebuildPerAcquisition = 64
+	rebuildBase           = 1 << 20
+	rebuildPerAcquisition = 16
 )
 
 // present returns the locks that t holds. After a hold has ended that was not the latest, this takes a step

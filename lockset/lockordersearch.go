@@ -40,8 +40,8 @@ const (
 
 	// The budget of all searches for cycles of two waiters. Only where hundreds of locks are held at the
 	// same time, a search for pairs takes many steps.
-	pairsBase           = 1 << 26
-	pairsPerAcquisition = 1 << 10
+	pairsBase           = 1 << 27
+	pairsPerAcquisition = 1 << 9
 )
 
 func (s *search) init(d *LockOrder) {
@@ -53,6 +53,10 @@ func (s *search) init(d *LockOrder) {
 
 // cyclesThrough reports the cycles through a waiter that waits for to.
 func (s *search) cyclesThrough(first waiter, to *vertex) {
+	s.stop = false
+	if !s.spendOnPairs(uint64(first.dep.path.depth)) {
+		return
+	}
 	s.number++
 	s.path = append(s.path[:0], first)
 	s.held = s.held[:0]
@@ -66,8 +70,6 @@ func (s *search) cyclesThrough(first waiter, to *vertex) {
 		}
 		p.lock.mode |= p.mode
 	}
-	s.effortOnPairs += uint64(first.dep.path.depth)
-	s.stop = false
 	s.pairs(to)
 	s.stop = false
 	s.extend(to)

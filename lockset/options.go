@@ -44,7 +44,7 @@ type lockOrderConfig struct {
 
 const (
 	defaultMaxAccesses     = 512
-	defaultMaxDependencies = 1 << 20
+	defaultMaxDependencies = 1 << 18
 )
 
 func discard(heisen.Finding) {}
