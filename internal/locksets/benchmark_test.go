@@ -2,9 +2,8 @@ package locksets_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
-
-	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/locksets"
@@ -13,74 +12,47 @@ import (
 // sink keeps results from being optimized away.
 var sink int
 
-// BenchmarkSets compares the two representations of a set of n locks, sorted slices and compressed
-// bitmaps, by what a Table does with sets: add a lock, and intersect with another set. The locks
-// are numbered one after another (locks=run), as where a thread locks all of many shards, or every
-// other one of them. B/set is the size of a set. Slices are faster to add to up to about a thousand
-// locks, and beyond that except for runs. Bitmaps of runs take almost no memory. A B-tree would not
-// be better: sets are immutable, and both representations already cost a copy per added lock.
+// BenchmarkSets compares the two representations of a set of n locks, sorted slices and trees, by what a
+// Table does with sets: add a lock, and intersect with another set. The locks are numbered one after
+// another (locks=run), or are every other one of them. B/set is what one of n sets takes of which each has
+// one lock more than the one before.
 func BenchmarkSets(b *testing.B) {
 	for _, spread := range []struct {
 		name string
 		step int
 	}{{"run", 1}, {"alternate", 2}} {
 		for _, n := range []int{4, 64, 256, 1024, 4096} {
-			var slice, other []uint32
-			for i := range n {
-				slice = append(slice, uint32(i*spread.step))
-				other = append(other, uint32((i+n/2)*spread.step))
-			}
-			bitmap, otherBitmap := roaring.BitmapOf(slice...), roaring.BitmapOf(other...)
-			bitmap.RunOptimize()
-			otherBitmap.RunOptimize()
-			more := uint32(n*spread.step + 1)
-			run := func(op, kind string, bytes uint64, once func()) {
-				b.Run(fmt.Sprintf("locks=%s/n=%d/op=%s/set=%s", spread.name, n, op, kind), func(b *testing.B) {
-					for range b.N {
-						once()
-					}
-					b.ReportMetric(float64(bytes), "B/set")
-				})
-			}
-			var scratch []uint32
-			sets := make([]uint32, 0, 1<<18) // a MiB of sets
-			run("with", "slice", uint64(4*n), func() {
-				scratch = append(append(scratch[:0], slice...), more)
-				if len(sets)+len(scratch) > cap(sets) {
-					sets = sets[:0]
+			for _, kind := range []struct {
+				name string
+				most uint32
+			}{{"slice", math.MaxUint32}, {"tree", 0}} {
+				table := locksets.NewTable()
+				table.SetMost(kind.most)
+				for range 2*n*spread.step + 2 {
+					table.NewLock(0)
 				}
-				sets = append(sets, scratch...)
-			})
-			run("with", "bitmap", bitmap.GetSizeInBytes(), func() {
-				c := bitmap.Clone()
-				c.Add(more)
-				sink += int(c.Minimum())
-			})
-			run("intersect", "slice", uint64(4*n), func() {
-				scratch = intersect(scratch[:0], slice, other)
-				sink += len(scratch)
-			})
-			run("intersect", "bitmap", bitmap.GetSizeInBytes(), func() {
-				sink += int(bitmap.AndCardinality(otherBitmap))
-			})
+				chain := func(from int) (s locksets.ID) {
+					for i := range n {
+						s = table.With(s, locksets.Lock(1+(from+i)*spread.step))
+					}
+					return s
+				}
+				set := chain(0)
+				bytes := table.Bytes() / uint64(n)
+				other, more := chain(n/2), locksets.Lock(n*spread.step+1)
+				run := func(op string, once func() locksets.ID) {
+					b.Run(fmt.Sprintf("locks=%s/n=%d/op=%s/set=%s", spread.name, n, op, kind.name), func(b *testing.B) {
+						for range b.N {
+							sink += int(once())
+						}
+						b.ReportMetric(float64(bytes), "B/set")
+					})
+				}
+				run("with", func() locksets.ID { return table.Add(set, more) })
+				run("intersect", func() locksets.ID { return table.Common(set, other) })
+			}
 		}
 	}
-}
-
-func intersect(dst, a, b []uint32) []uint32 {
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		switch {
-		case a[i] < b[j]:
-			i++
-		case a[i] > b[j]:
-			j++
-		default:
-			dst = append(dst, a[i])
-			i++
-			j++
-		}
-	}
-	return dst
 }
 
 // BenchmarkTable measures the operations of a Table on sets of 1 to 3 locks: few sets, whose results

@@ -1,10 +1,9 @@
 package locksets
 
 import (
+	"math"
 	"math/bits"
 	"slices"
-
-	"github.com/RoaringBitmap/roaring/v2"
 )
 
 // The hash of a set is the sum of its locks' hashes, so the hash of a set with one lock more or
@@ -37,16 +36,7 @@ func (t *Table) intern(want set, locks []Lock) ID {
 		return Empty
 	}
 	if want.n > t.most {
-		same := func(b *roaring.Bitmap) bool {
-			return !slices.ContainsFunc(locks, func(l Lock) bool { return !b.Contains(uint32(l)) })
-		}
-		return t.internBitmap(want, same, func() *roaring.Bitmap {
-			b := roaring.New()
-			for _, l := range locks {
-				b.Add(uint32(l))
-			}
-			return b
-		})
+		return t.internTree(t.nodes.treeOf(locks))
 	}
 	i := t.home(want.hash)
 	for ; t.index[i] != Empty; i = t.next(i) {
@@ -60,35 +50,28 @@ func (t *Table) intern(want set, locks []Lock) ID {
 	return t.insert(i, want)
 }
 
-// internBitmap returns the set of more locks than a small set has that want describes, without its
-// sign and position. same compares the set with one of equal hash and length, and fresh makes it if
-// it is new.
-func (t *Table) internBitmap(want set, same func(*roaring.Bitmap) bool, fresh func() *roaring.Bitmap) ID {
+// internTree returns the set of a tree. A set of few locks does not stay a tree.
+func (t *Table) internTree(root tree) ID {
+	n := t.nodes.locks(root.root)
+	if n <= t.most {
+		t.scratch = t.nodes.appendLocks(t.scratch[:0], root)
+		return t.internLocks(t.scratch)
+	}
+	want := set{hash: hashOfTree(root), sign: math.MaxUint64, n: n}
 	i := t.home(want.hash)
 	for ; t.index[i] != Empty; i = t.next(i) {
-		if h := &t.sets[t.index[i]]; h.hash == want.hash && h.n == want.n && same(t.bitmaps[h.at]) {
+		if h := &t.sets[t.index[i]]; h.n == n && t.trees[h.at] == root {
 			return t.index[i]
 		}
 	}
-	b := fresh()
-	b.RunOptimize()
-	want.sign = describe(b).sign
-	want.at = uint32(len(t.bitmaps))
-	t.bitmaps = append(t.bitmaps, b)
-	t.bytes += b.GetSizeInBytes()
+	want.at = uint32(len(t.trees))
+	t.trees = append(t.trees, root)
+	t.bytes += treeBytes
 	return t.insert(i, want)
 }
 
-// describe returns the set of a bitmap's locks, without its position.
-func describe(b *roaring.Bitmap) (h set) {
-	for it := b.Iterator(); it.HasNext(); {
-		l := Lock(it.Next())
-		h.hash += hashOf(l)
-		h.sign |= signOf(l)
-		h.n++
-	}
-	return h
-}
+// hashOfTree mixes the number of a root, which changes with Compact.
+func hashOfTree(t tree) uint64 { return hashOf(Lock(t.root)) ^ uint64(t.height) }
 
 // insert adds a set at the free entry i of the index.
 func (t *Table) insert(i int, h set) ID {

@@ -3,8 +3,6 @@ package locksets
 import (
 	"slices"
 
-	"github.com/RoaringBitmap/roaring/v2"
-
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/shadow"
 )
@@ -21,12 +19,13 @@ const Empty ID = 0
 //
 // # Cost
 //
-// A set takes about 40 bytes and 4 per lock. A set of more than 1024 locks is a compressed bitmap.
-// It takes much less if the locks were first taken one after another, as where a thread locks all
-// of many shards. Smaller sets are not bitmaps because bitmaps are slower there; see BenchmarkSets.
+// A set takes about 40 bytes and 4 per lock. A set of more than 64 locks is a tree, which shares with the
+// other trees what is equal: a set with one lock more or less than another takes some 300 bytes. Smaller
+// sets are not trees because trees are slower there; see BenchmarkSets.
 //
-// With, Without, Intersect and Disjoint cost a few nanoseconds if the result is memoized, and
-// otherwise a step per lock of the sets. They allocate only to store a new set.
+// With, Without, Intersect and Disjoint cost a few nanoseconds if the result is memoized. Otherwise they
+// take a step per lock of a small set, With and Without a step per level of a tree, and Intersect and
+// Disjoint a step per node that is not the same in both trees. They allocate only to store a new set.
 //
 // Sets that are no longer used stay until Compact. Grown reports when Compact is worthwhile.
 type Table struct {
@@ -48,30 +47,34 @@ type Table struct {
 
 // store has the sets, by ID.
 type store struct {
-	sets    []set
-	locks   []Lock            // of the small sets, one after another
-	bitmaps []*roaring.Bitmap // of the others
-	bytes   uint64            // approximate size of all sets
-	most    uint32            // largest number of locks of a small set
+	sets  []set
+	locks []Lock // of the small sets, one after another
+	trees []tree // of the others
+	nodes nodes  // of these
+	bytes uint64 // approximate size of all sets, without nodes
+	most  uint32 // largest number of locks of a small set
 }
 
 // set is a set without its locks.
 type set struct {
-	hash uint64 // sum of the locks' hashes
-	sign uint64 // a bit per lock, modulo 64: sets without a common bit have no common lock
-	at   uint32 // index into bitmaps if n is above most, else into locks
+	hash uint64 // sum of the locks' hashes; of a tree, see hashOfTree
+	sign uint64 // a bit per lock, modulo 64: sets without a common bit have no common lock; of a tree, all bits
+	at   uint32 // index into trees if n is above most, else into locks
 	n    uint32
 }
 
-// bitmapAbove is the largest number of locks of a set that is not a bitmap.
-const bitmapAbove = 1024
+// treeAbove is the largest number of locks of a set that is not a tree.
+const treeAbove = 64
 
-const setBytes = 36 // of set and its share of index
+const (
+	setBytes  = 36 // of set and its share of index
+	treeBytes = 8
+)
 
 // NewTable returns a table with only the empty set.
 func NewTable() *Table {
 	t := &Table{
-		store:   store{sets: make([]set, 1), most: bitmapAbove},
+		store:   store{sets: make([]set, 1), most: treeAbove},
 		entries: make([]lockEntry, 1),
 		index:   make([]ID, 64),
 		limit:   compactAbove,
@@ -144,7 +147,7 @@ func (t *Table) Has(s ID, l Lock) bool {
 	case h.sign&signOf(l) == 0:
 		return false
 	case h.n > t.most:
-		return t.bitmaps[h.at].Contains(uint32(l))
+		return t.nodes.has(t.trees[h.at], l)
 	}
 	_, ok := slices.BinarySearch(t.small(h), l)
 	return ok
@@ -159,10 +162,7 @@ func (t *Table) Append(dst []Lock, s ID) []Lock {
 	if h.n <= t.most {
 		return append(dst, t.small(h)...)
 	}
-	for it := t.bitmaps[h.at].Iterator(); it.HasNext(); {
-		dst = append(dst, Lock(it.Next()))
-	}
-	return dst
+	return t.nodes.appendLocks(dst, t.trees[h.at])
 }
 
 // Locks returns the addresses of the locks of s, in increasing order of the locks' numbers. A lock
@@ -178,7 +178,7 @@ func (t *Table) Locks(s ID) []heisen.Object {
 // Sets returns the number of sets, the empty one included. IDs are below it.
 func (t *Table) Sets() int { return len(t.sets) }
 
-// small returns the locks of a set that is not a bitmap.
+// small returns the locks of a set that is not a tree.
 func (s *store) small(h *set) []Lock { return s.locks[h.at : h.at+h.n] }
 
 func (t *Table) add(s ID, l Lock) ID {
@@ -186,17 +186,10 @@ func (t *Table) add(s ID, l Lock) ID {
 		return s
 	}
 	h := &t.sets[s]
-	want := set{hash: h.hash + hashOf(l), sign: h.sign | signOf(l), n: h.n + 1}
-	if want.n > t.most+1 {
-		from := t.bitmaps[h.at]
-		return t.internBitmap(want, func(b *roaring.Bitmap) bool {
-			return b.Contains(uint32(l)) && b.AndCardinality(from) == uint64(h.n)
-		}, func() *roaring.Bitmap {
-			b := from.Clone()
-			b.Add(uint32(l))
-			return b
-		})
+	if h.n > t.most {
+		return t.internTree(t.nodes.with(t.trees[h.at], l))
 	}
+	want := set{hash: h.hash + hashOf(l), sign: h.sign | signOf(l), n: h.n + 1}
 	all := append(t.scratch[:0], t.small(h)...)
 	i, _ := slices.BinarySearch(all, l)
 	t.scratch = slices.Insert(all, i, l)
@@ -208,16 +201,8 @@ func (t *Table) remove(s ID, l Lock) ID {
 		return s
 	}
 	h := &t.sets[s]
-	if h.n > t.most+1 {
-		from := t.bitmaps[h.at]
-		want := set{hash: h.hash - hashOf(l), n: h.n - 1}
-		return t.internBitmap(want, func(b *roaring.Bitmap) bool {
-			return !b.Contains(uint32(l)) && b.AndCardinality(from) == uint64(want.n)
-		}, func() *roaring.Bitmap {
-			b := from.Clone()
-			b.Remove(uint32(l))
-			return b
-		})
+	if h.n > t.most {
+		return t.internTree(t.nodes.without(t.trees[h.at], l))
 	}
 	all := t.Append(t.scratch[:0], s)
 	i, _ := slices.BinarySearch(all, l)
@@ -229,7 +214,6 @@ func (t *Table) intersect(a, b ID) ID {
 	x, y := &t.sets[a], &t.sets[b]
 	if x.n > y.n {
 		x, y = y, x
-		a, b = b, a
 	}
 	common := t.scratch[:0]
 	switch {
@@ -237,29 +221,12 @@ func (t *Table) intersect(a, b ID) ID {
 		common = appendCommon(common, t.small(x), t.small(y))
 	case x.n <= t.most:
 		for _, l := range t.small(x) {
-			if t.bitmaps[y.at].Contains(uint32(l)) {
+			if t.nodes.has(t.trees[y.at], l) {
 				common = append(common, l)
 			}
 		}
 	default:
-		p, q := t.bitmaps[x.at], t.bitmaps[y.at]
-		n := p.AndCardinality(q)
-		if n == uint64(x.n) {
-			return a
-		}
-		if n > uint64(t.most) {
-			both := roaring.And(p, q)
-			return t.internBitmap(describe(both),
-				func(r *roaring.Bitmap) bool { return r.Equals(both) },
-				func() *roaring.Bitmap { return both })
-		}
-		if n > 0 {
-			for it := p.Iterator(); it.HasNext(); {
-				if l := it.Next(); q.Contains(l) {
-					common = append(common, Lock(l))
-				}
-			}
-		}
+		return t.internTree(t.nodes.intersect(t.trees[x.at], t.trees[y.at]))
 	}
 	t.scratch = common
 	return t.internLocks(common)
@@ -289,9 +256,9 @@ func (t *Table) disjoint(a, b ID) bool {
 	}
 	switch {
 	case x.n > t.most:
-		return !t.bitmaps[x.at].Intersects(t.bitmaps[y.at])
+		return t.nodes.disjoint(t.trees[x.at], t.trees[y.at])
 	case y.n > t.most:
-		return !slices.ContainsFunc(t.small(x), func(l Lock) bool { return t.bitmaps[y.at].Contains(uint32(l)) })
+		return !slices.ContainsFunc(t.small(x), func(l Lock) bool { return t.nodes.has(t.trees[y.at], l) })
 	}
 	p, q := t.small(x), t.small(y)
 	for i, j := 0, 0; i < len(p) && j < len(q); {

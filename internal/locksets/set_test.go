@@ -38,18 +38,21 @@ func common(a, b locks) locks {
 }
 
 // TestTableMatchesMaps compares random operations on sets with maps: over few locks, so that sets
-// repeat, and over many, so that they become bitmaps. It drops some sets and compacts the table
-// from time to time.
+// repeat, and over many, so that they become trees, of locks with neighboring numbers or with numbers up to
+// some ten thousands. It drops some sets and compacts the table from time to time.
 func TestTableMatchesMaps(t *testing.T) {
 	const most = 64
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 3))
-		numbers := []int{6, 40, 3 * most}[seed%3]
+		numbers := []int{6, 40, 3 * most, 3 * most}[seed%4]
 		table := locksets.NewTable()
 		table.SetMost(most)
 		numbered := make([]locksets.Lock, numbers)
 		for i := range numbered {
 			numbered[i] = table.Lock(heisen.Object(64 * (i + 1)))
+			for n := rng.IntN(400); seed%4 == 3 && n > 0; n-- {
+				table.NewLock(0)
+			}
 		}
 		ids, model := []locksets.ID{locksets.Empty}, []locks{{}}
 		if numbers > most { // big sets to start with
@@ -141,5 +144,52 @@ func TestEnd(t *testing.T) {
 	table.Compact(func(*locksets.Compaction) {})
 	if l := table.Lock(1024); l != a {
 		t.Fatalf("the number %d of an unknown lock was not used again", a)
+	}
+}
+
+// TestManyHeldStaySmall: the sets of a thread that takes thirty thousand locks, in any order, and releases
+// them in another, and all of whose sets are kept, take memory in proportion to their number.
+func TestManyHeldStaySmall(t *testing.T) {
+	const n = 30_000
+	rng := rand.New(rand.NewPCG(1, 2))
+	for name, order := range map[string][]int{"run": nil, "random": rng.Perm(n)} {
+		table := locksets.NewTable()
+		numbered := make([]locksets.Lock, n)
+		for i := range numbered {
+			numbered[i] = table.Lock(heisen.Object(64 * (i + 1)))
+		}
+		at := func(i int) locksets.Lock {
+			if order != nil {
+				i = order[i]
+			}
+			return numbered[i]
+		}
+		held := []locksets.ID{locksets.Empty}
+		for i := range n {
+			held = append(held, table.With(held[i], at(i)))
+		}
+		for i := range n / 2 {
+			held = append(held, table.Without(held[len(held)-1], at(i*7%n)))
+		}
+		if got, want := table.Len(held[n]), n; got != want {
+			t.Fatalf("%s: %d locks, want %d", name, got, want)
+		}
+		if table.Disjoint(held[n], held[n/2]) || table.Intersect(held[n], held[n/2]) != held[n/2] {
+			t.Errorf("%s: a set and its part have other locks in common", name)
+		}
+		if got := table.Bytes(); got > 400*uint64(len(held)) {
+			t.Errorf("%s: %d bytes for %d sets", name, got, len(held))
+		}
+		table.Compact(func(k *locksets.Compaction) {
+			for i := range held {
+				k.Keep(&held[i])
+			}
+		})
+		if got := table.Append(nil, held[n]); !slices.Equal(got, slices.Sorted(slices.Values(numbered))) {
+			t.Errorf("%s: another set after Compact", name)
+		}
+		if got := table.Bytes(); got > 400*uint64(len(held)) {
+			t.Errorf("%s: %d bytes after Compact", name, got)
+		}
 	}
 }
