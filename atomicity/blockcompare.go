@@ -153,6 +153,11 @@ func (d *Blocks) report(message string, accesses ...heisen.Access) {
 	if _, known := d.reported[key]; known {
 		return
 	}
+	// The first and the last access are of one thread, those of two variables in the middle of another one.
+	last := len(accesses) - 1
+	if d.same.one(&accesses[0], &accesses[last]) || last == 3 && accesses[1].Thread == accesses[2].Thread && d.same.one(&accesses[1], &accesses[2]) {
+		return
+	}
 	d.reported[key] = struct{}{}
 	d.violations++
 	d.sink(heisen.Finding{

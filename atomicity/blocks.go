@@ -96,6 +96,7 @@ type Blocks struct {
 	sink     heisen.Sink
 	events   uint64
 	verified func(heisen.Event) bool // whether a transaction is known to be atomic; nil: none is
+	same     operations
 
 	bounds    transactions
 	locks     *locksets.Table // nil before the first event of a zero Blocks
@@ -149,7 +150,7 @@ func NewBlocks(opts ...Option) (*Blocks, error) {
 }
 
 func (d *Blocks) init(c config) {
-	d.sink, d.verified, d.bounds = c.sink, c.verified, newTransactions(c)
+	d.sink, d.verified, d.same, d.bounds = c.sink, c.verified, c.operation, newTransactions(c)
 	d.locks, d.order = locksets.NewTable(), new(vclock.Order)
 	lockOrder, err := lockset.NewLockOrder(lockset.WithSink(d.deadlock))
 	if err != nil {

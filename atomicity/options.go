@@ -33,6 +33,7 @@ type config struct {
 	selected     func(heisen.Event) bool
 	noFirstLevel bool
 	verified     func(heisen.Event) bool
+	operation    func(heisen.Access) heisen.Site
 }
 
 // WithSink sets where a detector reports its findings. Without it, or with nil, findings are
@@ -91,6 +92,33 @@ func WithVerified(verified func(heisen.Event) bool) Option {
 		c.verified = verified
 		return nil
 	}
+}
+
+// WithOperations says which events are parts of an atomic operation of a library, such as a call of
+// sync.Map.Store or a send on a channel: operation returns the site of the call, or 0 for an event that is part
+// of none. Nothing comes between two events of a thread of the same operation, so the detectors report no
+// violation in which something does. Two calls from the same site, as in a loop, count as one.
+func WithOperations(operation func(heisen.Access) heisen.Site) Option {
+	return func(c *config) error {
+		if operation == nil {
+			return option.Errorf("WithOperations: the function is nil")
+		}
+		c.operation = operation
+		return nil
+	}
+}
+
+// operations knows which events are of the same operation.
+type operations func(heisen.Access) heisen.Site
+
+// one reports whether two events of a thread are of the same operation. Only accesses with the same site or
+// behind the same call can be.
+func (of operations) one(a, b *heisen.Access) bool {
+	if of == nil {
+		return false
+	}
+	site := of(*a)
+	return site != 0 && site == of(*b)
 }
 
 func discard(heisen.Finding) {}

@@ -69,6 +69,7 @@ type Reduction struct {
 	events uint64
 
 	bounds    transactions
+	same      operations
 	hybrid    *lockset.Hybrid // nil before the first event of a zero Reduction
 	lockOrder *lockset.LockOrder
 	skipped   bool          // these do not know the positions of events
@@ -151,7 +152,7 @@ func NewReduction(opts ...Option) (*Reduction, error) {
 }
 
 func (d *Reduction) init(c config) {
-	d.sink, d.bounds = c.sink, newTransactions(c)
+	d.sink, d.bounds, d.same = c.sink, newTransactions(c), c.operation
 	hybrid, err := lockset.NewHybrid(lockset.WithSink(d.race))
 	lockOrder, err2 := lockset.NewLockOrder(lockset.WithSink(d.deadlock))
 	if err != nil || err2 != nil {
@@ -349,6 +350,9 @@ func (d *Reduction) check(s *sequence, ended bool) {
 	for i := range s.entries {
 		switch m := d.steps[s.entries[i].step].mover; {
 		case commit >= 0 && (m == right || m == neither):
+			if d.same.one(&s.entries[commit].access, &s.entries[i].access) {
+				continue
+			}
 			d.report(s, &s.entries[commit], &s.entries[i])
 			s.reported = true
 			return

@@ -75,6 +75,7 @@ type Serial struct {
 	events uint64
 
 	bounds  transactions
+	same    operations
 	threads *shadow.Memory[*serialThread] // nil before the first event of a zero Serial
 	last    *serialThread
 	ended   []heisen.Thread // those that ended and are not dropped
@@ -121,7 +122,7 @@ func NewSerial(opts ...Option) (*Serial, error) {
 }
 
 func (d *Serial) init(c config) {
-	d.sink, d.bounds = c.sink, newTransactions(c)
+	d.sink, d.bounds, d.same = c.sink, newTransactions(c), c.operation
 	d.threads = shadow.New[*serialThread](nil, nil)
 	d.variables = shadow.New(
 		func(v *variable) { v.write.keep(); v.reads.clone() },
@@ -404,6 +405,9 @@ func (d *Serial) after(t *serialThread, from *point, r *heisen.Record) {
 	}
 	at, closed := d.graph.connect(from, t.node, t.open, r, d.events)
 	if closed {
+		if back := heisen.AccessOf(r, d.events); d.same.one(&t.open.departures[at].source, &back) {
+			return
+		}
 		d.violations++
 		t.open.returns(at, from, r, d.events)
 	}

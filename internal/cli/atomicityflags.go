@@ -4,7 +4,6 @@ import (
 	"context"
 	"go/token"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -155,22 +154,12 @@ func isExported(name string) bool {
 // selected leaves out transactions that begin in the standard library: they are not the program's, and nobody who checks a
 // program can change them.
 func (d *detection) selected(symbols *heisen.Symbols) atomicity.Option {
-	known, packages := map[heisen.Site]bool{}, map[string]bool{}
-	standard := func(pkg string) bool {
-		is, ok := packages[pkg]
-		if !ok {
-			info, err := os.Stat(filepath.Join(d.standard, filepath.FromSlash(pkg)))
-			is = err == nil && info.IsDir()
-			packages[pkg] = is
-		}
-		return is
-	}
+	known, library := map[heisen.Site]bool{}, newStandardLibrary(d.standard)
 	inside := func(site heisen.Site) bool {
 		is, ok := known[site]
 		if !ok {
 			if frames := symbols.Site(site).Frames; len(frames) > 0 {
-				pkg, _ := splitFunction(frames[0].Func)
-				is = standard(pkg)
+				is = library.has(packageOf(frames[0]))
 			}
 			known[site] = is
 		}
@@ -183,7 +172,7 @@ func (d *detection) selected(symbols *heisen.Symbols) atomicity.Option {
 			name := symbols.Name(function)
 			pkg, _ := splitFunction(name)
 			if f := d.transactions; f.all {
-				is = d.standard == "" || !standard(pkg)
+				is = !library.has(pkg)
 			} else if f.exported {
 				is = isExported(name) && (d.module == "" || pkg == "main" || pkg == d.module || strings.HasPrefix(pkg, d.module+"/"))
 			}

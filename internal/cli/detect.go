@@ -50,7 +50,7 @@ var detectors = []struct {
 		}, nil, nil},
 	{"hybrid", "the places of all races that locks and messages allow, in any schedule; not every one can happen", RecorderFiltered, treeFilter(tree.WithMessageOrder(), tree.WithDetectorCost(18*time.Nanosecond)),
 		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewHybrid(lockset.WithSink(sink)) }, nil, nil},
-	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered, treeFilter(tree.WithoutBypass()),
+	{lockorderName, "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes, except within calls of the standard library; claims no deadlock", RecorderFiltered, treeFilter(tree.WithoutBypass()),
 		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewLockOrder(lockset.WithSink(sink)) }, nil, nil},
 	{serialName, "transactions that were not serializable in the observed order; no false alarm; see -transactions", Unfiltered, nil, nil, nil, // which thread came between depends on all accesses
 		func(sink heisen.Sink, opts ...atomicity.Option) (heisen.Detector, error) {
@@ -74,6 +74,9 @@ var detectors = []struct {
 
 // fasttrackName is the detector that can work inside running programs.
 const fasttrackName = "fasttrack"
+
+// lockorderName is the detector of potential deadlocks.
+const lockorderName = "lockorder"
 
 // Detector is a detector that -detect can name.
 type Detector struct {
@@ -172,15 +175,19 @@ func (d *detection) needsMarks() bool {
 // build returns new detectors for a stream. They report to sink.
 func (d *detection) build(from origin, sink heisen.Sink) (built []heisen.Detector, err error) {
 	symbols := from.symbols
+	var atoms *operations // of programs; sites of text traces say less
 	for _, known := range d.known {
 		if !slices.Contains(d.chosen, known.Name) || known.live && d.live || known.Name == fasttrackName && d.races {
 			continue
 		}
-		named := func(f heisen.Finding) {
+		named := heisen.Sink(func(f heisen.Finding) {
 			if f.Detector == "" {
 				f.Detector = known.Name
 			}
 			sink(f)
+		})
+		if known.Name == lockorderName || known.atomic != nil {
+			named = d.withoutOwn(from, named)
 		}
 		var detector heisen.Detector
 		var wrong error
@@ -190,7 +197,15 @@ func (d *detection) build(from origin, sink heisen.Sink) (built []heisen.Detecto
 		case known.Name == mcmName:
 			detector, wrong = d.mcm.build(symbols, d.sections, named)
 		case known.atomic != nil:
-			detector, wrong = known.atomic(named, append(d.transactions.of(d.marked), d.selected(symbols), d.verified(from))...)
+			opts := append(d.transactions.of(d.marked), d.selected(symbols), d.verified(from))
+			if d.standard != "" {
+				if atoms == nil {
+					atoms = newOperations(symbols, newStandardLibrary(d.standard))
+					built = append(built, atoms)
+				}
+				opts = append(opts, atomicity.WithOperations(atoms.of))
+			}
+			detector, wrong = known.atomic(named, opts...)
 		case d.hidden && known.hidden != nil:
 			detector, wrong = known.hidden(named, vclock.WithBarrierPairs(symbols))
 		default:
