@@ -14,10 +14,8 @@ func (d *Blocks) compare(t heisen.Thread, b *builder) {
 		}
 		for k := range v.pairs {
 			p := &v.pairs[k]
-			one := block{
-				events: [2]event{p.first, p.last}, pattern: p.pattern,
-				throughout: sets.throughout(b, p.first.time, p.last.time),
-			}
+			one := block{events: [2]event{p.first, p.last}, pattern: p.pattern}
+			one.throughout, _ = sets.between(b, &p.first, &p.last)
 			at, compared := known(stored.blocks, &one)
 			if compared {
 				continue
@@ -42,7 +40,7 @@ func (d *Blocks) compare(t heisen.Thread, b *builder) {
 // singles compares the accesses to a variable with 1v-blocks, and stores them.
 func (d *Blocks) singles(sets lockSets, b *builder, v *accessed, stored *variableBlocks) {
 	add := func(e event, initial, final bool) {
-		held, _ := sets.between(b, e.time, e.time)
+		held, _ := sets.between(b, &e, &e)
 		one := single{event: e, held: held, initial: initial, final: final}
 		for k := range stored.blocks {
 			d.interrupt(sets, &stored.blocks[k], &one)
@@ -86,9 +84,12 @@ func (d *Blocks) compareTwo(sets lockSets, b *builder, x, y *accessed) {
 	stored := d.blocks.two(x.id, y.id)
 	x.each(func(e *event, eWrites bool) {
 		y.each(func(f *event, fWrites bool) {
-			from, to := min(e.time, f.time), max(e.time, f.time)
+			if b.two++; b.two > maxTwo {
+				x.stored.drop(&b.dropped)
+				return
+			}
 			two := block{events: [2]event{*e, *f}, write: [2]bool{eWrites, fWrites}}
-			two.throughout, two.ever = sets.between(b, from, to)
+			two.throughout, two.ever = sets.between(b, e, f)
 			at, compared := known(stored.blocks, &two)
 			if compared {
 				return

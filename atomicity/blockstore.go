@@ -146,19 +146,38 @@ func (s *blockStore) keep(k *locksets.Compaction) {
 	}
 }
 
-// known returns the index of a stored block that is equal to b, or -1. If it is not even of another
-// moment, it has been compared with all that are stored.
+// known returns the index of a stored block that b can replace, or -1. If it is not even of another moment, b has
+// been compared with all that are stored.
+//
+// A block can be replaced by an equal one of the same thread, or of another one that comes after it by messages:
+// what comes later in the stream and can interrupt the first can interrupt the second, because it would come after
+// the first if it came after the second, or were of its thread.
 func known(stored []block, b *block) (at int, compared bool) {
 	for i := range stored {
 		o := &stored[i]
 		if o.throughout == b.throughout && o.ever == b.ever && o.write == b.write && o.pattern == b.pattern &&
 			sameAccess(&o.events[0], &b.events[0]) && sameAccess(&o.events[1], &b.events[1]) &&
 			(o.events[0].time < o.events[1].time) == (b.events[0].time < b.events[1].time) &&
-			(o.events[0].time == o.events[1].time) == (b.events[0].time == b.events[1].time) {
+			(o.events[0].time == o.events[1].time) == (b.events[0].time == b.events[1].time) &&
+			o.last().moment.before(b.first().moment) {
 			return i, o.events[0].moment == b.events[0].moment && o.events[1].moment == b.events[1].moment
 		}
 	}
 	return -1, false
+}
+
+func (b *block) first() *event {
+	if b.events[1].time < b.events[0].time {
+		return &b.events[1]
+	}
+	return &b.events[0]
+}
+
+func (b *block) last() *event {
+	if b.events[1].time < b.events[0].time {
+		return &b.events[0]
+	}
+	return &b.events[1]
 }
 
 // put stores a block in place of the one at an index, or of the oldest one if there are too many.
@@ -180,13 +199,11 @@ func (s *blockStore) put(to *[]block, next *int, at int, b *block, of ...*variab
 	}
 }
 
-func sameAccess(a, b *event) bool {
-	return a.Thread == b.Thread && a.Site == b.Site && a.Op == b.Op
-}
+func sameAccess(a, b *event) bool { return a.Site == b.Site && a.Op == b.Op }
 
 func (s *blockStore) putSingle(v *variableBlocks, x *single) {
 	for i := range v.singles {
-		if o := &v.singles[i]; o.held == x.held && o.initial == x.initial && o.final == x.final && sameAccess(&o.event, &x.event) {
+		if o := &v.singles[i]; o.held == x.held && o.initial == x.initial && o.final == x.final && sameAccess(&o.event, &x.event) && o.moment.before(x.moment) {
 			*o = *x
 			return
 		}

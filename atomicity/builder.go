@@ -10,6 +10,7 @@ const (
 	maxPerVariable = 32 // initial reads, writes and 1v-blocks, each
 	maxVariables   = 256
 	maxHolds       = 256
+	maxTwo         = 1 << 18 // pairs of accesses to different variables
 )
 
 // event is an access of a transaction to a variable.
@@ -38,7 +39,12 @@ type builder struct {
 	used          int  // variables in use; those behind keep their memory
 	verified      bool // the transaction is known to be atomic: of each variable one read and one write suffice
 	dropped       uint64
+	two           int                     // pairs of accesses to different variables so far
+	sets          map[[2]uint32]heldTwice // by segments, of lockSets.between
 }
+
+// heldTwice is the locks that are held throughout, and at any time, from one segment to another.
+type heldTwice struct{ throughout, ever locksets.Held }
 
 // accessed is what a transaction does to a variable.
 type accessed struct {
@@ -70,8 +76,11 @@ const (
 func (b *builder) reset() {
 	if b.index == nil {
 		b.index = map[uint32]int{}
+		b.sets = map[[2]uint32]heldTwice{}
 	}
 	clear(b.index)
+	clear(b.sets)
+	b.two = 0
 	b.time, b.segment, b.pattern, b.used, b.dropped = 0, 0, 14695981039346656037, 0, 0
 	b.holds, b.verified = b.holds[:0], false
 }
@@ -254,14 +263,25 @@ func (s lockSets) ever(b *builder, from, to uint32) locksets.Held {
 	return s.collect(b, func(h *hold) bool { return h.from <= to && h.to > from })
 }
 
-// between returns the locks that are held throughout, and at any time, from one time to another. Of a transaction
+// between returns the locks that are held throughout, and at any time, from one event to another. Of a transaction
 // that is known to be atomic, these are all of its locks.
-func (s lockSets) between(b *builder, from, to uint32) (throughout, ever locksets.Held) {
-	if b.verified {
-		all := s.all(b)
-		return all, all
+func (s lockSets) between(b *builder, from, to *event) (throughout, ever locksets.Held) {
+	if to.time < from.time {
+		from, to = to, from
 	}
-	return s.throughout(b, from, to), s.ever(b, from, to)
+	key := [2]uint32{from.segment, to.segment}
+	sets, known := b.sets[key]
+	switch {
+	case known:
+	case b.verified:
+		sets.throughout = s.all(b)
+		sets.ever = sets.throughout
+		b.sets[key] = sets
+	default:
+		sets = heldTwice{s.throughout(b, from.time, to.time), s.ever(b, from.time, to.time)}
+		b.sets[key] = sets
+	}
+	return sets.throughout, sets.ever
 }
 
 // all returns the locks that a transaction holds at any time.
