@@ -85,9 +85,10 @@ var ErrDropped = errors.New("parts of transactions were dropped")
 // A transaction that repeats one of the latest eight patterns of its thread is not compared again.
 // Otherwise the end of a transaction with n variables takes n² comparisons with the stored blocks of
 // each pair of variables. What is stored is bounded: accesses of a variable in a transaction by 32
-// initial reads, 32 writes and 32 1v-blocks, a transaction by 256 variables and 256 holds of locks, and
-// stored blocks by 64 of each kind per variable, or per pair of variables. Of equal blocks of a
-// thread the latest is stored, whatever messages came before it. What is beyond the bounds is
+// initial reads, 32 writes and 32 1v-blocks, a transaction by 256 variables, 256 holds of locks and 262,144
+// 2v-blocks, and stored blocks by 256 of each kind per variable, and 64 per pair of variables. Of equal blocks
+// of a thread the latest is stored, whatever messages came before it, and of equal blocks of several threads
+// the last if messages order them. What is beyond the bounds is
 // dropped. If it was about variables that several threads access, Flush returns an error that wraps
 // ErrDropped. An access to a part of what earlier ones accessed as a whole makes a variable of that part,
 // of which nothing is known yet. Each stretch of a thread between two messages has a vector clock, and

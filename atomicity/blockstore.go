@@ -7,8 +7,11 @@ import (
 	"github.com/heisen-go/heisen/internal/locksets"
 )
 
-// maxStored bounds the stored blocks of a variable or of two variables, of each kind.
-const maxStored = 64
+// Bounds on what is stored of all transactions.
+const (
+	maxOne       = 256 // 1v-blocks of a variable, and accesses that may come between those of one
+	maxTwoStored = 64  // 2v-blocks of two variables
+)
 
 // blockStore has the blocks of all transactions so far.
 type blockStore struct {
@@ -183,10 +186,14 @@ func (b *block) last() *event {
 // put stores a block in place of the one at an index, or of the oldest one if there are too many.
 // Of are the variables.
 func (s *blockStore) put(to *[]block, next *int, at int, b *block, of ...*variableBlocks) {
+	limit := maxOne
+	if len(of) > 1 {
+		limit = maxTwoStored
+	}
 	switch {
 	case at >= 0:
 		(*to)[at] = *b
-	case len(*to) < maxStored:
+	case len(*to) < limit:
 		*to = append(*to, *b)
 	default:
 		v := of[0]
@@ -195,7 +202,7 @@ func (s *blockStore) put(to *[]block, next *int, at int, b *block, of ...*variab
 		}
 		v.drop(&s.dropped)
 		(*to)[*next] = *b
-		*next = (*next + 1) % maxStored
+		*next = (*next + 1) % limit
 	}
 }
 
@@ -208,11 +215,11 @@ func (s *blockStore) putSingle(v *variableBlocks, x *single) {
 			return
 		}
 	}
-	if len(v.singles) < maxStored {
+	if len(v.singles) < maxOne {
 		v.singles = append(v.singles, *x)
 		return
 	}
 	v.drop(&s.dropped)
 	v.singles[v.next[1]] = *x
-	v.next[1] = (v.next[1] + 1) % maxStored
+	v.next[1] = (v.next[1] + 1) % maxOne
 }
