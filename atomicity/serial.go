@@ -41,7 +41,9 @@ import (
 //
 // What a cycle means for the program is another question: a transaction that waits for an answer of
 // another goroutine is on one, and so is one that releases a lock and takes it again, if another
-// thread had the lock in between, whatever it did with it.
+// thread had the lock in between, whatever it did with it. The message says if the cycle returns by
+// synchronization and not by an access. With WithOperations, an atomic operation of a library is on no cycle
+// of its own.
 //
 // # Findings
 //
@@ -429,11 +431,15 @@ func (d *Serial) report(t *openTransaction) {
 	accesses = slices.CompactFunc(accesses, func(a, b heisen.Access) bool {
 		return a.Index == b.Index && a.Thread == b.Thread
 	})
+	message := "a transaction is not serializable: other threads' events come after one of its events and before a later one"
+	if !c.back.target.Op.IsAccess() {
+		message += "; it synchronizes with them, which is a bug only if the transaction must be atomic"
+	}
 	d.sink(heisen.Finding{
 		Detector: "serial",
 		Kind:     heisen.Atomicity,
 		Object:   c.back.target.Object,
-		Message:  "a transaction is not serializable: other threads' events come after one of its events and before a later one",
+		Message:  message,
 		Accesses: accesses,
 	})
 }

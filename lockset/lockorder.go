@@ -66,13 +66,18 @@ import (
 //
 // An acquisition at the same site, with the same locks held, and with no message since, costs a few
 // tens of nanoseconds and no memory. A new dependency, or one between different messages, is
-// searched for cycles if its edges are on a cycle of the graph. An order of the graph's strongly
-// connected components decides that in constant time. Cycles of two dependencies are always
-// searched for. The searches for longer ones have a total budget of about a million steps and 64
-// per acquisition.
+// searched for cycles if its edge is on a cycle of the graph. An order of the graph's strongly
+// connected components decides that in constant time. The searches for cycles of two dependencies have a
+// total budget of 134 million steps and 512 per acquisition, which is spent only where hundreds of locks are
+// held at the same time. Those for longer ones have one of about a million steps and 64 per acquisition.
 //
-// Each live lock takes about 150 bytes, and each combination of lock, held locks and site about
-// 200. For each combination 8 occurrences are stored, of 40 bytes and a vector clock that the
+// Held locks are paths that share what they have in common, so that memory does not depend on how many are
+// held at the same time. A thread that releases another lock than its latest pays for it with the next
+// acquisition: a step for each later one that it holds. These steps have a budget of a million and 16 per
+// acquisition. Beyond it, acquisitions are not searched for cycles.
+//
+// Each live lock takes about 200 bytes, and each combination of lock, held locks, their order, and site about
+// 450. For each combination 8 occurrences are stored, of 40 bytes and a vector clock that the
 // occurrences of a thread between two messages share. WithMaxDependencies bounds their number. A
 // ninth occurrence replaces one that happens before another one, and is itself not stored if there
 // is no such. So a cycle of two is missed only if more than 8 unordered threads acquire the lock in
@@ -108,8 +113,8 @@ type LockOrder struct {
 	spareHolds *hold
 }
 
-// ErrLimit is wrapped by the error of LockOrder.Flush if there were more dependencies than
-// WithMaxDependencies permits, or if searches for cycles ran out of budget. Potential deadlocks may
+// ErrLimit is wrapped by the error of LockOrder.Flush if there were more dependencies or paths of held locks than
+// WithMaxDependencies permits, or if a budget was spent; see LockOrder. Potential deadlocks may
 // be missing.
 var ErrLimit = errors.New("the lock-order graph is incomplete")
 
@@ -152,10 +157,10 @@ func (d *LockOrder) Flush() error {
 	d.ensureInit()
 	err := d.order.Err()
 	if d.dropped > 0 {
-		err = errors.Join(err, fmt.Errorf("%w: %d dependencies came after the first %d", ErrLimit, d.dropped, d.limit))
+		err = errors.Join(err, fmt.Errorf("%w: %d dependencies were not stored, because there are more than %d, or too many locks are released out of order", ErrLimit, d.dropped, d.limit))
 	}
 	if d.search.unfinished > 0 {
-		err = errors.Join(err, fmt.Errorf("%w: %d searches for cycles of more than two ran out of budget", ErrLimit, d.search.unfinished))
+		err = errors.Join(err, fmt.Errorf("%w: %d searches for cycles ran out of budget", ErrLimit, d.search.unfinished))
 	}
 	return err
 }

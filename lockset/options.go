@@ -129,8 +129,8 @@ func WithMaxAccesses(n int) HybridOption {
 	})
 }
 
-// WithMaxDependencies bounds how many lock dependencies a LockOrder stores. The default is
-// 1048576, about 150 MB, and 0 is no bound. Later dependencies are only compared with the stored
+// WithMaxDependencies bounds how many lock dependencies a LockOrder stores, and how many paths of held locks. The
+// default is 262144, about 120 MB, and 0 is no bound. Later dependencies are only compared with the stored
 // ones, and Flush returns an error that wraps ErrLimit.
 func WithMaxDependencies(n int) LockOrderOption {
 	return lockOrderOption(func(c *lockOrderConfig) error {
