@@ -43,6 +43,7 @@
 //   - internal/option: functional options in the one shape that all constructors share.
 //   - internal/printable: makes text safe to show on a terminal.
 //   - internal/words: the syntax of lines in the files of sections and plans.
+//   - internal/contain: keeps a detector that panics from ending the process.
 //   - internal/textdiff: changes of a text, as a patch.
 //   - internal/shadow: shadow memory, which holds a detector's state for each variable.
 //   - internal/locksets: interned sets of locks, and the locks that each thread holds.

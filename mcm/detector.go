@@ -1,7 +1,6 @@
 package mcm
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -61,6 +60,7 @@ type Detector struct {
 	stats  DetectorStats
 	err    error
 	failed int // windows that could not be solved
+	cut    int // windows that the end of the context has kept from being solved, or from being solved completely
 }
 
 // maxErrors bounds the number of windows whose errors Flush returns.
@@ -157,6 +157,10 @@ func (d *Detector) Flush() error {
 		d.err = errors.Join(d.err, fmt.Errorf("%d more windows could not be solved", more))
 		d.failed = 0
 	}
+	if d.cut > 0 {
+		d.err = errors.Join(d.err, fmt.Errorf("%d of %d windows were not solved completely: %w", d.cut, d.stats.Windows, d.config.ctx.Err()))
+		d.cut = 0
+	}
 	return d.err
 }
 
@@ -185,8 +189,19 @@ func (d *Detector) solve(windows int) {
 			d.pass(&d.records[start])
 		}
 	}
+	d.solveAll(jobs)
+	for k := range jobs {
+		d.report(&jobs[k])
+	}
+	d.records = append(d.records[:0], d.records[start:]...)
+	d.index = append(d.index[:0], d.index[start:]...)
+	d.fresh = 0
+}
+
+// solveAll solves windows, as many at the same time as WithParallel allows. A panic of another goroutine
+// becomes one of this goroutine, so that the caller can recover from it.
+func (d *Detector) solveAll(jobs []job) {
 	var at atomic.Int64
-	var workers sync.WaitGroup
 	work := func() {
 		for {
 			k := int(at.Add(1)) - 1
@@ -196,17 +211,23 @@ func (d *Detector) solve(windows int) {
 			jobs[k].solve(d)
 		}
 	}
-	for range min(d.config.parallel, windows) - 1 {
-		workers.Go(work)
+	var workers sync.WaitGroup
+	var panicked atomic.Pointer[any]
+	for range min(d.config.parallel, len(jobs)) - 1 {
+		workers.Go(func() {
+			defer func() {
+				if v := recover(); v != nil {
+					panicked.Store(&v)
+				}
+			}()
+			work()
+		})
 	}
 	work()
 	workers.Wait()
-	for k := range jobs {
-		d.report(&jobs[k])
+	if v := panicked.Load(); v != nil {
+		panic(*v)
 	}
-	d.records = append(d.records[:0], d.records[start:]...)
-	d.index = append(d.index[:0], d.index[start:]...)
-	d.fresh = 0
 }
 
 // executionsIn returns the executions of sections in the window whose records have the given positions.
@@ -259,6 +280,9 @@ func (d *Detector) open() (list []heisen.Record) {
 func (d *Detector) report(j *job) {
 	d.stats.Windows++
 	d.stats.Add(j.stats)
+	if j.cut {
+		d.cut++
+	}
 	if j.err != nil {
 		d.failed++
 	}
@@ -288,6 +312,7 @@ type job struct {
 	found  []prediction
 	stats  Stats
 	err    error
+	cut    bool // the context has ended before all was queried
 }
 
 // prediction is a query with the verdict Possible.
@@ -299,6 +324,10 @@ type prediction struct {
 
 // solve asks the model of a window about all candidates.
 func (j *job) solve(d *Detector) {
+	ctx := d.config.ctx
+	if j.cut = ctx.Err() != nil; j.cut {
+		return
+	}
 	m, err := newModel(&j.window, &d.config)
 	if err != nil {
 		j.err = err
@@ -309,13 +338,16 @@ func (j *job) solve(d *Detector) {
 	consider := func(kind heisen.Kind, candidates func(func(candidate.Places) bool, func(candidate.Candidate))) {
 		wanted := func(p candidate.Places) bool {
 			f := finding{kind, p}
-			return !d.known[f] && tried[f] < d.config.occurrences && spent < d.config.queries
+			return ctx.Err() == nil && !d.known[f] && tried[f] < d.config.occurrences && spent < d.config.queries
 		}
 		candidates(wanted, func(c candidate.Candidate) {
 			f := finding{kind, c.Places}
 			tried[f]++
 			spent++
-			verdict, w, err := m.ask(context.Background(), c)
+			verdict, w, err := m.ask(ctx, c)
+			if err != nil && ctx.Err() != nil {
+				return
+			}
 			j.err = errors.Join(j.err, err)
 			if verdict == Possible {
 				tried[f] = math.MaxInt
@@ -331,7 +363,7 @@ func (j *job) solve(d *Detector) {
 	consider(heisen.Atomicity, in(candidate.Violations))
 	consider(heisen.Atomicity, in(candidate.SectionViolations))
 	slices.SortStableFunc(j.found, func(a, b prediction) int { return candidate.ByPosition(a.at, b.at) })
-	j.stats = m.Stats()
+	j.stats, j.cut = m.Stats(), ctx.Err() != nil
 }
 
 // describe makes a prediction a finding.

@@ -1,6 +1,8 @@
 package mcm
 
 import (
+	"context"
+
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/option"
 	"github.com/heisen-go/heisen/mcm/internal/cascade"
@@ -46,6 +48,7 @@ func (replayOption) forReplays()     {}
 
 // config is what options set.
 type config struct {
+	ctx     context.Context
 	rules   window.Rules
 	cascade cascade.Config
 
@@ -69,6 +72,7 @@ const (
 
 func defaults() config {
 	return config{
+		ctx:     context.Background(),
 		rules:   window.DefaultRules(),
 		cascade: cascade.Config{Conflicts: defaultConflicts, Propagations: defaultPropagations},
 		sink:    func(heisen.Finding) {},
@@ -132,6 +136,19 @@ func WithSink(sink heisen.Sink) DetectorOption {
 		if sink != nil {
 			c.sink = sink
 		}
+		return nil
+	})
+}
+
+// WithContext sets a context for the work of the detector, which takes long in some windows. When the
+// context ends, so does the query that is being answered; the findings so far are reported, and what has
+// not been queried is left out. Flush then returns an error that wraps the context's.
+func WithContext(ctx context.Context) DetectorOption {
+	return detectorOption(func(c *config) error {
+		if ctx == nil {
+			return option.Errorf("WithContext: the context is nil")
+		}
+		c.ctx = ctx
 		return nil
 	})
 }

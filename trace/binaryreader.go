@@ -91,6 +91,11 @@ func (r *BinaryReader) Next(batch []heisen.Record) (n int, err error) {
 	return 0, r.err
 }
 
+// position is where the reader is, as errors begin.
+func (r *BinaryReader) position() string {
+	return blockPosition(r.blocks.file, r.blocks.block, r.blocks.offset)
+}
+
 // nextBlock reads a block. A records block is left open, for Next to take its records; all others
 // are done with.
 func (r *BinaryReader) nextBlock() error {

@@ -131,7 +131,7 @@ func (r *blockReader) fill(n int) error {
 		case isDamage(err):
 			return r.corrupt(unpacking, err)
 		default:
-			return fmt.Errorf("reading trace: %w", err)
+			return fmt.Errorf("%sreading trace: %w", blockPosition(r.file, r.block, r.offset), err)
 		}
 	}
 	return nil

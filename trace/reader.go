@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/option"
 )
 
 // Format is a trace format.
@@ -23,6 +25,7 @@ type Reader struct {
 	source interface {
 		heisen.Source
 		Symbols() *heisen.Symbols
+		position() string
 	}
 	format Format
 	closer io.Closer
@@ -33,11 +36,28 @@ type Reader struct {
 // A trace in either format may be compressed with gzip; the reader of such a trace does not
 // continue when the input has grown. An empty input is a text trace without events. If the trace is
 // damaged, NewReader returns a reader, and that reports the damage.
-func NewReader(r io.Reader) (*Reader, error) {
+func NewReader(r io.Reader, opts ...ReaderOption) (*Reader, error) {
+	var c readerConfig
+	if err := option.Apply("trace.NewReader", &c, opts); err != nil {
+		return nil, err
+	}
 	if r == nil {
 		return nil, noReader("trace.NewReader")
 	}
-	return newReader(r, "")
+	return newReader(r, c.name)
+}
+
+// ReaderOption changes what [NewReader] returns.
+type ReaderOption func(*readerConfig) error
+
+type readerConfig struct{ name string }
+
+// WithName sets the name of the input that errors of the reader begin with, such as that of a file.
+func WithName(name string) ReaderOption {
+	return func(c *readerConfig) error {
+		c.name = name
+		return nil
+	}
 }
 
 // Open opens the trace file at path and returns a reader of it. Close closes the file. Errors of
@@ -119,6 +139,15 @@ func (r *Reader) Skipped() uint64 {
 	}
 	b, _ := r.source.(*BinaryReader)
 	return b.Skipped()
+}
+
+// Position says how far the trace has been read, in the words of the reader's errors: with the name of
+// the input, if it has one, and the line of a text trace or the block of a binary one.
+func (r *Reader) Position() string {
+	if r == nil || r.source == nil {
+		return ""
+	}
+	return strings.TrimSuffix(r.source.position(), ": ")
 }
 
 // Format returns the trace's format.

@@ -153,9 +153,12 @@ func (r *STDReader) fill() error {
 		r.err = &CorruptError{File: r.file, Line: r.line + 1, Reason: unpacking, Err: err}
 		return r.err
 	}
-	r.err = fmt.Errorf("reading trace: %w", err)
+	r.err = fmt.Errorf("%sreading trace: %w", r.position(), err)
 	return r.err
 }
+
+// position is where the reader is, as errors begin.
+func (r *STDReader) position() string { return position(r.file, r.line+1) }
 
 // parse reads one line into rec. It reports whether the line is an event. If the line is neither an
 // event nor one that the reader ignores, reason says why.

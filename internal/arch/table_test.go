@@ -21,6 +21,7 @@ var table = map[string]room{
 	// What several packages are built with.
 	"internal/option":          {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
 	"internal/printable":       {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
+	"internal/contain":         {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
 	"internal/textdiff":        {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/words":           {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/races":           {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},

@@ -33,6 +33,7 @@ func (inv *invocation) analyze() (int, error) {
 	to.foreign = true
 	o := &atomraceFlags{}
 	o.sectionsFlag(inv)
+	limits := inv.allowanceFlags()
 	files, err := inv.parseFiles()
 	if err != nil {
 		return Misused, err
@@ -56,7 +57,16 @@ func (inv *invocation) analyze() (int, error) {
 		detect.fronts = &traceFilters{}
 	}
 	found := newFindings(inv.resolver, nil, known) // printed at the end, because a trace may define names at its end
-	failed := inv.analyzeFiles(files, detect, found)
+	g, stop := inv.guardFiles(limits, files...)
+	defer stop()
+	found.full = g.tooMany
+	done := inv.progress("analyzing", time.Second)
+	failed := g.do(func() error { return inv.analyzeFiles(g.ctx, files, detect, found) })
+	done()
+	left := errors.Is(failed, errLeft)
+	if left {
+		found.leave()
+	}
 	all, _ := found.all()
 	failed = errors.Join(failed, to.writeOutput(inv.Out, all, nil, jsonTo(inv.Out)))
 	if to.shows(asText) {
@@ -66,8 +76,10 @@ func (inv *invocation) analyze() (int, error) {
 		known.summary(inv.Err, found.hidden)
 	}
 	failed = errors.Join(failed, to.writeFiles(all, nil))
-	detect.fronts.summary(inv.Err, inv.tool.Name)
-	detect.mcm.summary(inv.Err, inv.tool.Name)
+	if !left {
+		detect.fronts.summary(inv.Err, inv.tool.Name)
+		detect.mcm.summary(inv.Err, inv.tool.Name)
+	}
 	failed = errors.Join(failed, known.writeBaseline(found))
 	switch {
 	case failed != nil:
@@ -79,16 +91,12 @@ func (inv *invocation) analyze() (int, error) {
 }
 
 // analyzeFiles analyzes the files. It continues after a damaged one.
-func (inv *invocation) analyzeFiles(files []string, detect *detection, found *findings) (failed error) {
-	done := inv.progress("analyzing", time.Second)
-	defer done()
-	ctx, stop := inv.interruptible()
-	defer stop()
+func (inv *invocation) analyzeFiles(ctx context.Context, files []string, detect *detection, found *findings) (failed error) {
 	for _, file := range files {
 		if err := inv.prepare(ctx, file, detect); err != nil {
 			return errors.Join(failed, err)
 		}
-		err := inv.withTrace(file, func(r *trace.Reader) error { return analyzeTrace(ctx, r, detect, found) })
+		err := inv.withTrace(file, func(r *trace.Reader) error { return inv.analyzeTrace(ctx, r, detect, found) })
 		failed = errors.Join(failed, err)
 		if ctx.Err() != nil {
 			break
@@ -106,15 +114,15 @@ func (inv *invocation) prepare(ctx context.Context, file string, detect *detecti
 	return err
 }
 
-func analyzeTrace(ctx context.Context, r *trace.Reader, detect *detection, found *findings) error {
+func (inv *invocation) analyzeTrace(ctx context.Context, r *trace.Reader, detect *detection, found *findings) error {
 	from := origin{symbols: r.Symbols(), memory: &allocsite.Tracker{}}
 	collector, done := found.collect(from)
 	defer done()
-	detectors, err := detect.build(from, collector.Add)
+	detectors, err := detect.build(ctx, from, collector.Add)
 	if err != nil {
 		return err
 	}
-	_, err = heisen.Run(ctx, r, append([]heisen.Detector{from.memory, newThreadEnds(r.Symbols(), recorder.ThreadLimits())}, detectors...)...)
+	_, err = heisen.Run(ctx, inv.guard.source(r), append([]heisen.Detector{from.memory, newThreadEnds(r.Symbols(), recorder.ThreadLimits())}, detectors...)...)
 	return err
 }
 
@@ -155,7 +163,7 @@ func (inv *invocation) hasHidden(ctx context.Context, file string) bool {
 	}
 	hides := &opSearch{op: heisen.Hide}
 	err := inv.withTrace(file, func(r *trace.Reader) error {
-		_, err := heisen.Run(ctx, untilOp{r, hides}, newThreadEnds(r.Symbols(), heisen.Limits{EndedThreads: 1}))
+		_, err := heisen.Run(ctx, untilOp{inv.guard.source(r), hides}, newThreadEnds(r.Symbols(), heisen.Limits{EndedThreads: 1}))
 		return err
 	})
 	_ = err // the analysis reports it

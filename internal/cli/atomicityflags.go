@@ -232,7 +232,7 @@ func (inv *invocation) hasMarks(ctx context.Context, file string) (bool, error) 
 	}
 	marks := &opSearch{op: heisen.Enter}
 	err := inv.withTrace(file, func(r *trace.Reader) error {
-		_, err := heisen.Run(ctx, untilOp{r, marks}, newThreadEnds(r.Symbols(), heisen.Limits{EndedThreads: 1}))
+		_, err := heisen.Run(ctx, untilOp{inv.guard.source(r), marks}, newThreadEnds(r.Symbols(), heisen.Limits{EndedThreads: 1}))
 		return err
 	})
 	_ = err // the analysis reports it

@@ -17,6 +17,7 @@
 //	-focus                                      focus.go
 //	-sections, -noise..., -from                 atomraceflags.go
 //	-window, -budget, -j                        mcmflags.go
+//	-max-memory, -max-time                      allowance.go, guard.go
 //
 // The flags and the exit statuses are stable. So is the JSON form of findings, which package report
 // defines.
@@ -103,6 +104,7 @@ type invocation struct {
 	runsGo     bool              // the command that is run is go
 	hidden     *recorder.Hidden  // the hidden packages, after the program was built; nil if there are none
 	signal     atomic.Int32      // that has ended the command; 0 if none
+	guard      *guard            // of the files that the command reads; nil if there is none
 	directives map[string]string // position of the directive that names a variable, by variable
 }
 

@@ -19,8 +19,13 @@ func printTo(safe, raw io.Writer) func(*report.Finding) error {
 
 // inColor reports whether a stream is a terminal on which colors are welcome, see no-color.org.
 func inColor(w io.Writer) bool {
+	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// isTerminal reports whether what is written to w may appear on a terminal.
+func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+	if !ok {
 		return false
 	}
 	info, err := f.Stat()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/heisen-go/heisen/atomicity"
 	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/focus"
+	"github.com/heisen-go/heisen/internal/contain"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/section"
@@ -172,8 +174,9 @@ func (d *detection) needsMarks() bool {
 	})
 }
 
-// build returns new detectors for a stream. They report to sink.
-func (d *detection) build(from origin, sink heisen.Sink) (built []heisen.Detector, err error) {
+// build returns new detectors for a stream. They report to sink. One that panics does not end the
+// others, and one that works for long in one call ends that when ctx ends.
+func (d *detection) build(ctx context.Context, from origin, sink heisen.Sink) (built []heisen.Detector, err error) {
 	symbols := from.symbols
 	var atoms *operations // of programs; sites of text traces say less
 	for _, known := range d.known {
@@ -195,7 +198,7 @@ func (d *detection) build(from origin, sink heisen.Sink) (built []heisen.Detecto
 		case known.live:
 			detector, wrong = newAtomRace(symbols, d.sections, named)
 		case known.Name == mcmName:
-			detector, wrong = d.mcm.build(symbols, d.sections, named)
+			detector, wrong = d.mcm.build(ctx, symbols, d.sections, named)
 		case known.atomic != nil:
 			opts := append(d.transactions.of(d.marked), d.selected(symbols), d.verified(from))
 			if d.standard != "" {
@@ -221,7 +224,7 @@ func (d *detection) build(from origin, sink heisen.Sink) (built []heisen.Detecto
 				detector, wrong = d.fronts.wrap(known, detector)
 				err = errors.Join(err, wrong)
 			}
-			built = append(built, detector)
+			built = append(built, contain.New(known.Name, detector))
 		}
 	}
 	return built, err
@@ -275,7 +278,7 @@ func (c Chosen) Live() *recorder.Live {
 // inside the program.
 func (c Chosen) New(stream *recorder.Stream, sink heisen.Sink) ([]heisen.Detector, error) {
 	stream.OnOverlap(func(o recorder.Overlap) { sink(overlapFinding(o)) })
-	return c.d.build(origin{symbols: stream.Symbols()}, sink)
+	return c.d.build(context.Background(), origin{symbols: stream.Symbols()}, sink)
 }
 
 // detectFlag defines -detect, and -name.flag for each flag of a detector.

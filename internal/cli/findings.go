@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 
@@ -27,6 +26,8 @@ type findings struct {
 	print    func(*report.Finding) error // called when a finding is first seen; may be nil
 	expect   *knownFindings              // findings not to report
 	hidden   map[string]*report.Suppression
+	left     bool   // nothing is added any more
+	full     func() // called when there are more than maxFindings, if it is not nil; the others are not reported
 }
 
 type finding struct {
@@ -34,6 +35,9 @@ type finding struct {
 	reverse bool // fold.Item.Reverse of the order that was seen first
 	hidden  bool // not reported
 }
+
+// maxFindings bounds the findings in traces, so that a report can be written and read.
+const maxFindings = 10_000
 
 // findingKey is what makes two findings the same.
 type findingKey struct{ detector, fingerprint string }
@@ -66,6 +70,9 @@ func (f *findings) collect(from origin) (c *fold.Set, done func() int) {
 	return c, func() (reported int) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
+		if f.left {
+			return 0
+		}
 		for _, item := range c.All() {
 			known := f.known[keyOf(item)]
 			known.Count += item.Count
@@ -98,6 +105,9 @@ func (f *findings) reported(c *fold.Set) (ways int) {
 func (f *findings) see(item fold.Item, from origin) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.left {
+		return
+	}
 	known := f.known[keyOf(item)]
 	if known != nil && (known.reverse == item.Reverse || known.Reverse != nil) {
 		return
@@ -129,6 +139,12 @@ func (f *findings) add(resolved report.Finding) bool {
 // enter adds a finding that is not known.
 func (f *findings) enter(resolved report.Finding, reverse bool) *finding {
 	by, hidden := f.expect.hides(&resolved)
+	if f.full != nil && len(f.order) == maxFindings && !hidden {
+		f.full()
+		known := &finding{report.Finding{}, reverse, true}
+		f.known[findingKey{resolved.Detector, resolved.Fingerprint}] = known
+		return known
+	}
 	known := &finding{resolved, reverse, hidden}
 	f.known[findingKey{resolved.Detector, resolved.Fingerprint}] = known
 	if hidden {
@@ -172,6 +188,16 @@ func (f *findings) all() (reported []report.Finding, hidden map[string]*report.S
 		reported = append(reported, known.Finding)
 	}
 	return reported, f.hidden
+}
+
+// leave ends the collection while a stream is still being analyzed. Each finding counts at least once.
+func (f *findings) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.left = true
+	for _, known := range f.order {
+		known.Count = max(known.Count, 1)
+	}
 }
 
 // hide adds hidden findings to the summary.
@@ -230,8 +256,10 @@ const maxGroups = 10
 // are several.
 func (f *findings) overview(w io.Writer) {
 	var all []report.Finding
+	seen := map[string]bool{}
 	for _, known := range f.order { // a bug that several detectors found is one
-		if !slices.ContainsFunc(all, func(other report.Finding) bool { return other.Fingerprint == known.Fingerprint }) {
+		if !seen[known.Fingerprint] {
+			seen[known.Fingerprint] = true
 			all = append(all, known.Finding)
 		}
 	}

@@ -89,6 +89,7 @@ type fuzzRun struct {
 	usual       map[*confirm.Program]confirm.Outcome // how programs end under the default schedule
 	confirmer   *confirm.Confirmer
 	surveys     *confirm.Survey // also for what the search shows
+	panics      error           // of detectors
 	found       *findings
 
 	// Failures of programs without the suspected bug, and outcomes that a confirmed bug explains.
@@ -177,6 +178,7 @@ func (inv *invocation) fuzz() (int, error) {
 	if interrupted {
 		err = nil // whatever it has ended
 	}
+	err = errors.Join(err, f.panics)
 	all, _ := f.found.all()
 	err = errors.Join(err, f.reports.writeOutput(inv.Out, all, f.isQuiet, jsonTo(inv.Out)), f.reports.writeFiles(all, f.isQuiet))
 	err = errors.Join(err, f.known.writeBaseline(f.found))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -60,7 +61,11 @@ func (f *fuzzRun) runSurvey(ctx context.Context, survey *confirm.Survey, program
 	}, time.Second)
 	defer done()
 	for _, p := range programs {
+		before := len(survey.Panics)
 		found, skipped, runs, err := survey.Run(ctx, p)
+		for _, failed := range survey.Panics[before:] {
+			f.panics = errors.Join(f.panics, fmt.Errorf("%s: %w", p.Package, failed))
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.Package, err)
 		}

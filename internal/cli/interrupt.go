@@ -25,7 +25,19 @@ func endings() (signals []os.Signal) {
 // findings so far and removes temporary files. The second signal ends heisen at once. stop restores the
 // default handling of signals.
 func (inv *invocation) interruptible() (ctx context.Context, stop func()) {
+	ctx, _, stop = inv.interruptibleBy(1)
+	return ctx, stop
+}
+
+// interruptibleTwice is interruptible for commands that report at once when hurry is closed, by the second
+// signal. The third one ends heisen at once.
+func (inv *invocation) interruptibleTwice() (ctx context.Context, hurry <-chan struct{}, stop func()) {
+	return inv.interruptibleBy(2)
+}
+
+func (inv *invocation) interruptibleBy(signalsTaken int) (ctx context.Context, _ <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(inv.ctx)
+	hurry, stopped := make(chan struct{}), make(chan struct{})
 	if _, ok := inv.interrupted(); ok {
 		cancel()
 	}
@@ -34,16 +46,26 @@ func (inv *invocation) interruptible() (ctx context.Context, stop func()) {
 		signal.Notify(signals, all...)
 	}
 	go func() {
-		select {
-		case s := <-signals:
-			signal.Stop(signals)
-			inv.signal.Store(int32(s.(syscall.Signal)))
-			cancel()
-		case <-ctx.Done():
+		for n := 1; n <= signalsTaken; n++ {
+			select {
+			case s := <-signals:
+				if n == signalsTaken {
+					signal.Stop(signals)
+				}
+				if n == 1 {
+					inv.signal.Store(int32(s.(syscall.Signal)))
+					cancel()
+				} else {
+					close(hurry)
+				}
+			case <-stopped:
+				return
+			}
 		}
 	}()
-	return ctx, func() {
+	return ctx, hurry, func() {
 		signal.Stop(signals)
+		close(stopped)
 		cancel()
 	}
 }

@@ -10,12 +10,21 @@ import (
 	"github.com/heisen-go/heisen/internal/cli"
 )
 
+// peakFile is the variable that names a file to which the heisen command writes, at its end, what the
+// kernel says of the process, such as the most memory it has used.
+const peakFile = "HEISEN_TEST_PEAK"
+
 // TestMain makes the test binary the heisen command of tests that start it.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"heisen": func() {
 			streams := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
-			os.Exit(cli.Main(context.Background(), cli.Tool{}, os.Args[1:], streams))
+			status := cli.Main(context.Background(), cli.Tool{}, os.Args[1:], streams)
+			if file := os.Getenv(peakFile); file != "" {
+				text, _ := os.ReadFile("/proc/self/status")
+				os.WriteFile(file, text, 0o666)
+			}
+			os.Exit(status)
 		},
 	})
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -32,8 +33,8 @@ func (inv *invocation) mcmFlags() *mcmFlags {
 
 // build returns a detector, which also predicts violations of the sections. A nil mcmFlags stands
 // for the default values.
-func (m *mcmFlags) build(symbols *heisen.Symbols, sections []section.Section, sink heisen.Sink) (heisen.Detector, error) {
-	options := []mcm.DetectorOption{mcm.WithSymbols(symbols), mcm.WithSink(sink)}
+func (m *mcmFlags) build(ctx context.Context, symbols *heisen.Symbols, sections []section.Section, sink heisen.Sink) (heisen.Detector, error) {
+	options := []mcm.DetectorOption{mcm.WithContext(ctx), mcm.WithSymbols(symbols), mcm.WithSink(sink)}
 	if len(sections) > 0 {
 		here, err := os.Getwd()
 		if err != nil {

@@ -94,7 +94,7 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 			}
 			reported = func() int { return done() + number() }
 		}
-		detectors, err := w.detect.build(from, sink)
+		detectors, err := w.detect.build(inv.ctx, from, sink)
 		if err != nil {
 			return Failed, err
 		}

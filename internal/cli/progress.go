@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"sync"
 	"time"
 )
@@ -15,11 +14,8 @@ func (inv *invocation) progress(what string, delay time.Duration) (done func()) 
 
 // progressOf is progress with a text that changes.
 func (inv *invocation) progressOf(what string, now func() string, delay time.Duration) (done func()) {
-	f, ok := inv.raw.Err.(*os.File)
-	if !ok {
-		return func() {}
-	}
-	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+	f := inv.raw.Err
+	if !isTerminal(f) {
 		return func() {}
 	}
 	stop := make(chan struct{})

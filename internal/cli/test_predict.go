@@ -32,6 +32,7 @@ func (w *observation) confirmPredictions(inv *invocation) error {
 			err = errInterrupted
 		}
 	}
+	err = errors.Join(err, f.panics)
 	var misused *usageError
 	if errors.As(err, &misused) {
 		fmt.Fprintf(inv.Err, "%s: the predictions are not executed: %v\n", inv.tool.Name, err)

@@ -52,23 +52,26 @@ func (inv *invocation) trace() (int, error) {
 		return Misused, misuse("%q is none of stat, validate, convert, print", verb)
 	}
 	inv.args = inv.args[1:]
+	limits := inv.allowanceFlags()
 	files, err := inv.parseFiles()
 	if err != nil {
 		return Misused, err
 	}
-	ctx, stop := inv.interruptible()
+	g, stop := inv.guardFiles(limits, files...)
 	defer stop()
-	var failed error
-	for _, file := range files {
-		if heading && len(files) > 1 {
-			fmt.Fprintf(inv.Out, "%s:\n", file)
+	failed := g.do(func() (failed error) {
+		for _, file := range files {
+			if heading && len(files) > 1 {
+				fmt.Fprintf(inv.Out, "%s:\n", file)
+			}
+			err := inv.withTrace(file, func(r *trace.Reader) error { return work(g.ctx, r, file) })
+			failed = errors.Join(failed, err)
+			if g.ctx.Err() != nil {
+				break
+			}
 		}
-		err := inv.withTrace(file, func(r *trace.Reader) error { return work(ctx, r, file) })
-		failed = errors.Join(failed, err)
-		if ctx.Err() != nil {
-			break
-		}
-	}
+		return failed
+	})
 	if failed != nil {
 		return Failed, failed
 	}
@@ -77,7 +80,7 @@ func (inv *invocation) trace() (int, error) {
 
 func (inv *invocation) stat(ctx context.Context, r *trace.Reader, _ string) error {
 	var stats trace.Stats
-	_, err := heisen.Run(ctx, r, &stats)
+	_, err := heisen.Run(ctx, inv.guard.source(r), &stats)
 	stats.Skipped = r.Skipped()
 	_, werr := stats.WriteTo(inv.Out)
 	return errors.Join(err, werr)
@@ -89,7 +92,7 @@ func (inv *invocation) validate(ctx context.Context, r *trace.Reader, file strin
 	if err != nil {
 		return err
 	}
-	events, err := heisen.Run(ctx, r, v)
+	events, err := heisen.Run(ctx, inv.guard.source(r), v)
 	for _, problem := range v.Problems() {
 		severity := "error"
 		if problem.Warning {
@@ -115,7 +118,7 @@ func (inv *invocation) print(ctx context.Context, r *trace.Reader, _ string) err
 	if err != nil {
 		return err
 	}
-	_, err = heisen.Run(ctx, r, printer)
+	_, err = heisen.Run(ctx, inv.guard.source(r), printer)
 	return err
 }
 
@@ -124,6 +127,7 @@ func (inv *invocation) convert() (int, error) {
 	out := inv.flags.String("o", "", "write to `file`; - is standard output")
 	to := inv.flags.String("to", "", "target `format`: std or binary (default: the other one)")
 	numbers := inv.flags.Bool("numbers", false, "write sites as numbers in a text trace, for analyzers that need it")
+	limits := inv.allowanceFlags()
 	files, err := inv.parseFiles()
 	switch {
 	case err != nil:
@@ -137,20 +141,25 @@ func (inv *invocation) convert() (int, error) {
 	}
 	done := inv.progress("converting", time.Second)
 	defer done()
-	ctx, stop := inv.interruptible()
+	g, stop := inv.guardFiles(limits, files...)
 	defer stop()
-	err = inv.withTrace(files[0], func(r *trace.Reader) error {
-		f, err := inv.create(*out, files[0])
-		if err != nil {
-			return err
-		}
-		err = copyTrace(ctx, f, r, targetFormat(*to, r.Format()), *numbers)
-		return errors.Join(err, f.Close())
-	})
+	err = g.do(func() error { return inv.convertTo(*out, *to, *numbers, files[0]) })
 	if err != nil {
 		return Failed, err
 	}
 	return Clean, nil
+}
+
+// convertTo writes a trace to a file, in a format.
+func (inv *invocation) convertTo(out, to string, numbers bool, file string) error {
+	return inv.withTrace(file, func(r *trace.Reader) error {
+		f, err := inv.create(out, file)
+		if err != nil {
+			return err
+		}
+		err = inv.copyTrace(inv.guard.ctx, f, r, targetFormat(to, r.Format()), numbers)
+		return errors.Join(err, f.Close())
+	})
 }
 
 // targetFormat returns the requested format or, if none is requested, the other one than source.
@@ -166,7 +175,7 @@ func targetFormat(requested string, source trace.Format) trace.Format {
 
 // copyTrace writes a copy of r. The copy of a damaged trace ends before the damage and is itself
 // complete.
-func copyTrace(ctx context.Context, w io.Writer, r *trace.Reader, format trace.Format, numbers bool) error {
+func (inv *invocation) copyTrace(ctx context.Context, w io.Writer, r *trace.Reader, format trace.Format, numbers bool) error {
 	type writer interface {
 		heisen.Detector
 		Close() error
@@ -185,7 +194,7 @@ func copyTrace(ctx context.Context, w io.Writer, r *trace.Reader, format trace.F
 	if err != nil {
 		return err
 	}
-	_, err = heisen.Run(ctx, r, out)
+	_, err = heisen.Run(ctx, inv.guard.source(r), out)
 	if binary, ok := out.(*trace.Writer); ok {
 		binary.AddSkipped(r.Skipped())
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -77,6 +78,7 @@ func (inv *invocation) view() (int, error) {
 	f := inv.viewFlags()
 	o := &atomraceFlags{}
 	o.sectionsFlag(inv)
+	limits := inv.allowanceFlags()
 	files, err := inv.parseFiles()
 	if err != nil {
 		return Misused, err
@@ -106,27 +108,27 @@ func (inv *invocation) view() (int, error) {
 	if *f.out == "" {
 		*f.out = files[0] + ".html"
 	}
-	if err := inv.draw(files[0], detect, f); err != nil {
+	g, stop := inv.guardFiles(limits, files[0])
+	defer stop()
+	done := inv.progress("reading", time.Second)
+	defer done()
+	if err := g.do(func() error { return inv.draw(g.ctx, files[0], detect, f) }); err != nil {
 		return Failed, err
 	}
 	return Clean, nil
 }
 
 // draw draws a part of a trace.
-func (inv *invocation) draw(file string, detect *detection, f *viewFlags) error {
-	done := inv.progress("reading", time.Second)
-	defer done()
-	ctx, stop := inv.interruptible()
-	defer stop()
+func (inv *invocation) draw(ctx context.Context, file string, detect *detection, f *viewFlags) error {
 	if err := inv.prepare(ctx, file, detect); err != nil {
 		return err
 	}
 	q := &f.query
 	q.Goroutines, q.Objects = f.goroutines, f.objects
-	q.Open = func() (tracewindow.Source, error) { return trace.Open(file) }
+	q.Open = func() (tracewindow.Source, error) { return inv.openGuarded(file) }
 	q.Resolver, q.Limits = inv.resolver, recorder.ThreadLimits()
 	q.Detectors = func(symbols *heisen.Symbols, sink heisen.Sink) ([]heisen.Detector, error) {
-		return detect.build(origin{symbols: symbols}, sink)
+		return detect.build(ctx, origin{symbols: symbols}, sink)
 	}
 	w, failed := tracewindow.Select(ctx, q)
 	if w == nil {
@@ -144,7 +146,7 @@ func (inv *invocation) draw(file string, detect *detection, f *viewFlags) error 
 		return htmlreport.WriteTrace(to, page, inv.tool.Name+" "+toolVersion(), repository.Find(folder))
 	}
 	if *f.out == stdStream {
-		return errors.Join(failed, write(inv.raw.Out))
+		return errors.Join(failed, write(inv.dataOut()))
 	}
 	if a, err := os.Stat(*f.out); err == nil {
 		if b, err := os.Stat(file); err == nil && os.SameFile(a, b) {
@@ -156,6 +158,24 @@ func (inv *invocation) draw(file string, detect *detection, f *viewFlags) error 
 	}
 	inv.sayDrawn(*f.out, page)
 	return failed
+}
+
+// guardedTrace is a trace file that is read under the guard of the command.
+type guardedTrace struct {
+	heisen.Source
+	io.Closer
+	reader *trace.Reader
+}
+
+// Symbols returns what has been read of the names.
+func (t guardedTrace) Symbols() *heisen.Symbols { return t.reader.Symbols() }
+
+func (inv *invocation) openGuarded(file string) (tracewindow.Source, error) {
+	r, closer, err := inv.openTrace(file)
+	if err != nil {
+		return nil, err
+	}
+	return guardedTrace{inv.guard.source(r), closer, r}, nil
 }
 
 // rangeOf says which events a window has, and why.

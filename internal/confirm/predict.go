@@ -3,6 +3,7 @@ package confirm
 import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/build"
+	"github.com/heisen-go/heisen/internal/contain"
 	"github.com/heisen-go/heisen/mcm"
 	"github.com/heisen-go/heisen/section"
 )
@@ -20,7 +21,7 @@ func (s *Survey) newPredictor(order *orderRecorder, symbols *heisen.Symbols, sin
 			f.Detector = predictor
 			sink(f)
 		}))
-	return heisen.Tee(order, d), err
+	return heisen.Tee(order, contain.New(predictor, d)), err
 }
 
 // ownEvents passes on the first maxPredicted events to a detector, without the plain accesses that libraries

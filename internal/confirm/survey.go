@@ -11,6 +11,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/build"
+	"github.com/heisen-go/heisen/internal/contain"
 	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/internal/fold"
 	"github.com/heisen-go/heisen/internal/recorder"
@@ -107,6 +108,9 @@ type Survey struct {
 	Budget   *Budget
 	Procs    int
 	Resolver *Resolver
+
+	// Panics are those of detectors in Run. There may be more suspects then.
+	Panics []*contain.PanicError
 }
 
 // Run executes a program with the default schedule, which switches only where a goroutine is
@@ -279,6 +283,8 @@ func (g *gathering) execute(ctx context.Context, u *Unit, schedule *recorder.Sch
 			return detectors(order, symbols, sink)
 		},
 	}, s.Resolver)
+	panics, err := contain.Split(err)
+	s.Panics = append(s.Panics, panics...)
 	if errors.Is(err, lockset.ErrEvicted) || errors.Is(err, vclock.ErrForgotten) { // there may be more suspects
 		if !g.missing {
 			g.skipped, g.missing = append(g.skipped, "suspects may be missing: "+err.Error()), true
@@ -324,26 +330,27 @@ func (s *Survey) detectors(order *orderRecorder, symbols *heisen.Symbols, sink h
 			sink(f)
 		}
 	}
+	add := func(name string, d heisen.Detector) { all = append(all, contain.New(name, d)) }
 	if s.Races {
 		d, err := lockset.NewHybrid(lockset.WithSink(named("hybrid")))
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, d)
+		add("hybrid", d)
 	}
 	if s.Deadlocks {
 		d, err := lockset.NewLockOrder(lockset.WithSink(named("lockorder")))
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, d)
+		add("lockorder", d)
 	}
 	if s.Violations {
 		d, err := newSectionSuspects(s.Sections, symbols, sink)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, d)
+		add("atomrace", d)
 	}
 	if s.Predict {
 		d, err := s.newPredictor(order, symbols, sink)

@@ -8,7 +8,7 @@ import (
 )
 
 // Clear removes the states of size bytes from o. An entry that is only partly in the range keeps
-// its other bytes. Clear takes a step for each existing chunk or for each MiB of the range,
+// its other bytes. Clear takes a step for each existing chunk or for each 64 KiB of the range,
 // whichever are fewer, and a step for each word in the pages that the range has.
 func (m *Memory[T]) Clear(o heisen.Object, size uint64) {
 	if size == 0 {

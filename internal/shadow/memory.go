@@ -18,9 +18,9 @@
 // # Layout and cost
 //
 // A page has the cells of 64 words as a structure of arrays, without pointers if T has none. A
-// chunk has the pages of 1 MiB of address space. A hash table finds chunks, and the latest one is
+// chunk has the pages of 64 KiB of address space. A hash table finds chunks, and the latest one is
 // cached. In a full page a cell takes 5 + sizeof(T) bytes; a page takes 64 times as much, and a
-// chunk 16 KiB. The further entries of a cell take 8 bytes and 1, 3 or 7 times sizeof(T). Memory
+// chunk 1 KiB. The further entries of a cell take 8 bytes and 1, 3 or 7 times sizeof(T). Memory
 // that Clear frees is used again and never returned.
 //
 // # Concurrency
@@ -38,7 +38,7 @@ import (
 const (
 	wordShift  = 3
 	pageShift  = 9
-	chunkShift = 20
+	chunkShift = 16
 
 	wordBytes  = 1 << wordShift
 	pageWords  = 1 << (pageShift - wordShift)
@@ -55,7 +55,7 @@ type page[T any] struct {
 	state [pageWords]T
 }
 
-// chunk has the pages of 1 MiB of address space.
+// chunk has the pages of 64 KiB of address space.
 type chunk[T any] struct {
 	number uint64 // address >> chunkShift
 	used   int    // pages that are not nil

@@ -340,15 +340,17 @@ type Group struct {
 // Groups returns the findings by variable and package, in the order of InOrder. Those about nothing
 // that has a name are in no group.
 func Groups(all []report.Finding) (groups []Group) {
+	known := map[[2]string]int{} // index of the group
 	for _, i := range InOrder(all) {
 		f := &all[i]
 		if f.Variable == "" && len(f.Cycle) == 0 {
 			continue
 		}
 		what, pkg := What(f), Package(f)
-		k := slices.IndexFunc(groups, func(g Group) bool { return g.What == what && g.Package == pkg })
-		if k < 0 {
+		k, ok := known[[2]string{what, pkg}]
+		if !ok {
 			k = len(groups)
+			known[[2]string{what, pkg}] = k
 			groups = append(groups, Group{What: what, Package: pkg})
 		}
 		groups[k].Findings = append(groups[k].Findings, i)
