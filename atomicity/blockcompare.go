@@ -84,7 +84,7 @@ func (d *Blocks) compareTwo(sets lockSets, b *builder, x, y *accessed) {
 	stored := d.blocks.two(x.id, y.id)
 	x.each(func(e *event, eWrites bool) {
 		y.each(func(f *event, fWrites bool) {
-			if b.two++; b.two > maxTwo {
+			if b.two++; b.two > b.bounds.pairs {
 				x.stored.drop(&b.dropped)
 				return
 			}

@@ -108,6 +108,7 @@ type Blocks struct {
 
 	variables *shadow.Memory[uint32] // number of the variable, or 0
 	blocks    blockStore
+	limits    bounds
 	spare     []*builder
 
 	skipped    bool   // lockOrder does not know the positions of events
@@ -160,7 +161,8 @@ func (d *Blocks) init(c config) {
 	d.lockOrder = lockOrder
 	d.threads = shadow.New[*blockThread](nil, nil)
 	d.variables = shadow.New(func(v *uint32) { *v = 0 }, d.blocks.forget)
-	d.blocks.init()
+	d.limits = defaultBounds
+	d.blocks.init(d.limits)
 	d.reported = map[[5]uint64]struct{}{}
 }
 
@@ -381,7 +383,7 @@ func (d *Blocks) builder(t *blockThread) *builder {
 	if n := len(d.spare) - 1; n >= 0 {
 		b, d.spare = d.spare[n], d.spare[:n]
 	} else {
-		b = new(builder)
+		b = &builder{bounds: d.limits}
 	}
 	b.reset()
 	for i := range t.holds {
@@ -411,7 +413,9 @@ func (d *Blocks) finish(t *blockThread, b *builder) {
 		t.recent[t.next] = b.pattern
 		t.next = (t.next + 1) % len(t.recent)
 		b.complete(t.holds)
-		d.compare(t.id, b)
+		if !b.lostHold { // else it would seem to hold fewer locks than it does
+			d.compare(t.id, b)
+		}
 		d.blocks.dropped += b.dropped
 		d.compact()
 	}

@@ -7,14 +7,9 @@ import (
 	"github.com/heisen-go/heisen/internal/locksets"
 )
 
-// Bounds on what is stored of all transactions.
-const (
-	maxOne       = 256 // 1v-blocks of a variable, and accesses that may come between those of one
-	maxTwoStored = 64  // 2v-blocks of two variables
-)
-
 // blockStore has the blocks of all transactions so far.
 type blockStore struct {
+	bounds    bounds
 	variables []*variableBlocks // by number; nil for a free number
 	vacant    []uint32
 	pairs     map[[2]uint32]*twoVariables
@@ -79,7 +74,8 @@ type block struct {
 	pattern    pattern       // of a 1v-block
 }
 
-func (s *blockStore) init() {
+func (s *blockStore) init(limits bounds) {
+	s.bounds = limits
 	s.variables = []*variableBlocks{nil}
 	s.pairs = map[[2]uint32]*twoVariables{}
 }
@@ -186,9 +182,9 @@ func (b *block) last() *event {
 // put stores a block in place of the one at an index, or of the oldest one if there are too many.
 // Of are the variables.
 func (s *blockStore) put(to *[]block, next *int, at int, b *block, of ...*variableBlocks) {
-	limit := maxOne
+	limit := s.bounds.one
 	if len(of) > 1 {
-		limit = maxTwoStored
+		limit = s.bounds.two
 	}
 	switch {
 	case at >= 0:
@@ -215,11 +211,11 @@ func (s *blockStore) putSingle(v *variableBlocks, x *single) {
 			return
 		}
 	}
-	if len(v.singles) < maxOne {
+	if len(v.singles) < s.bounds.one {
 		v.singles = append(v.singles, *x)
 		return
 	}
 	v.drop(&s.dropped)
 	v.singles[v.next[1]] = *x
-	v.next[1] = (v.next[1] + 1) % maxOne
+	v.next[1] = (v.next[1] + 1) % s.bounds.one
 }

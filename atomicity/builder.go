@@ -5,13 +5,17 @@ import (
 	"github.com/heisen-go/heisen/internal/locksets"
 )
 
-// Bounds on what is stored of a transaction.
-const (
-	maxPerVariable = 32 // initial reads, writes and 1v-blocks, each
-	maxVariables   = 256
-	maxHolds       = 256
-	maxTwo         = 1 << 18 // pairs of accesses to different variables
-)
+// bounds limit what is stored.
+type bounds struct {
+	perVariable int // initial reads, writes and 1v-blocks of a transaction, each
+	variables   int // of a transaction
+	holds       int // of locks in a transaction
+	pairs       int // of accesses of a transaction to different variables
+	one         int // 1v-blocks of a variable, and accesses that may come between those of one, of all transactions
+	two         int // 2v-blocks of two variables, of all transactions
+}
+
+var defaultBounds = bounds{perVariable: 32, variables: 256, holds: 256, pairs: 1 << 18, one: 256, two: 64}
 
 // event is an access of a transaction to a variable.
 type event struct {
@@ -31,6 +35,7 @@ type hold struct {
 
 // builder collects what a transaction accesses.
 type builder struct {
+	bounds        bounds
 	time, segment uint32
 	pattern       uint64 // hash of the events
 	holds         []hold
@@ -41,6 +46,7 @@ type builder struct {
 	dropped       uint64
 	two           int                     // pairs of accesses to different variables so far
 	sets          map[[2]uint32]heldTwice // by segments, of lockSets.between
+	lostHold      bool                    // a hold was dropped, so that it is not known which locks protect what
 }
 
 // heldTwice is the locks that are held throughout, and at any time, from one segment to another.
@@ -82,7 +88,7 @@ func (b *builder) reset() {
 	clear(b.sets)
 	b.two = 0
 	b.time, b.segment, b.pattern, b.used, b.dropped = 0, 0, 14695981039346656037, 0, 0
-	b.holds, b.verified = b.holds[:0], false
+	b.holds, b.verified, b.lostHold = b.holds[:0], false, false
 }
 
 // mix adds to the hash.
@@ -113,8 +119,9 @@ func (b *builder) released(h hold) {
 }
 
 func (b *builder) keep(h hold) {
-	if len(b.holds) == maxHolds {
+	if len(b.holds) >= b.bounds.holds {
 		b.dropped++
+		b.lostHold = true
 		return
 	}
 	b.holds = append(b.holds, h)
@@ -143,7 +150,7 @@ func (b *builder) variable(id uint32, stored *variableBlocks) *accessed {
 	if i, ok := b.index[id]; ok && b.variables[i].stored == stored {
 		return &b.variables[i]
 	}
-	if b.used == maxVariables {
+	if b.used >= b.bounds.variables {
 		b.dropped++
 		return nil
 	}
@@ -189,7 +196,7 @@ func (b *builder) read(v *accessed, e event) {
 	switch {
 	case n > 1 && v.initial[n-1].segment == e.segment && v.initial[n-2].segment == e.segment:
 		v.initial[n-1] = e
-	case n < maxPerVariable:
+	case n < b.bounds.perVariable:
 		v.initial = append(v.initial, e)
 	default:
 		v.initial[n-1] = e
@@ -211,7 +218,7 @@ func (b *builder) write(v *accessed, e event) {
 			return
 		}
 	}
-	if len(v.writes) == maxPerVariable {
+	if len(v.writes) >= b.bounds.perVariable {
 		v.stored.drop(&b.dropped)
 		return
 	}
@@ -230,7 +237,7 @@ func (b *builder) pair(v *accessed, p pair) {
 			return
 		}
 	}
-	if len(v.pairs) == maxPerVariable {
+	if len(v.pairs) >= b.bounds.perVariable {
 		v.stored.drop(&b.dropped)
 		return
 	}

@@ -28,6 +28,7 @@ type Tracker struct {
 	ended   func(Execution)
 	threads map[heisen.Thread]*trackedThread
 	depths  map[heisen.Context]int
+	most    int // sections that a thread is in
 }
 
 // trackedThread is the state of a thread.
@@ -37,8 +38,8 @@ type trackedThread struct {
 	deepest int // no active section has a larger home
 }
 
-// maxActive bounds the sections that a thread is in. The bound of internal/core/atomrace is lower.
-const maxActive = 256
+// defaultActive bounds the sections that a thread is in. The bound of internal/core/atomrace is lower.
+const defaultActive = 256
 
 // activeSection is a section that a thread has entered.
 type activeSection struct {
@@ -62,7 +63,7 @@ func NewTracker(sections []Section, locator Locator, ended func(Execution)) (*Tr
 	}
 	return &Tracker{
 		index: *index, ended: ended,
-		threads: map[heisen.Thread]*trackedThread{}, depths: map[heisen.Context]int{},
+		most: defaultActive, threads: map[heisen.Thread]*trackedThread{}, depths: map[heisen.Context]int{},
 	}, nil
 }
 
@@ -144,7 +145,7 @@ func (t *Tracker) enter(th *trackedThread, section int, access heisen.Access, de
 		}
 		break
 	}
-	if len(th.active) < maxActive {
+	if len(th.active) < t.most {
 		home := max(0, depth-s.Above)
 		th.active = append(th.active, activeSection{section: section, entry: access, home: home, nested: 1, fresh: true})
 		th.deepest = max(th.deepest, home)

@@ -5,6 +5,7 @@ import "github.com/heisen-go/heisen"
 // deferredAcquires is the acquisitions that are not forwarded yet, in front of a detector that compares
 // locksets. If the lock is released before the next forwarded event, both operations are dropped.
 type deferredAcquires struct {
+	most int // acquisitions in the list
 	list      []acquisition // in stream order
 	count     int           // number of acquisitions in the list
 	owned     int           // length of the prefix of the list whose records are in copies
@@ -19,12 +20,12 @@ type acquisition struct {
 	record *heisen.Record
 }
 
-// maxDeferred bounds the list.
-const maxDeferred = 1 << 10
+// defaultDeferred bounds the list.
+const defaultDeferred = 1 << 10
 
 // add defers an Acquire. It reports whether there was room.
 func (w *deferredAcquires) add(s *lock, r *heisen.Record) bool {
-	if len(w.list) == maxDeferred {
+	if len(w.list) >= w.most {
 		return false
 	}
 	w.list = append(w.list, acquisition{s, r})
@@ -62,7 +63,7 @@ func (w *deferredAcquires) own() {
 		return
 	}
 	if w.copies == nil {
-		w.copies = make([]heisen.Record, maxDeferred)
+		w.copies = make([]heisen.Record, w.most)
 	}
 	for i := w.owned; i < len(w.list); i++ {
 		if a := &w.list[i]; a.object != nil {

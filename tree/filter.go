@@ -41,6 +41,7 @@ type Filter struct {
 	message     lock // stands for an address that is used for messages, and is no lock
 	free        *lock
 	freePending []*pendingRelease
+	maxReaders  int // of a lock whose releases are pending
 	liveLocks   int
 	epochs      uint64 // allocation epochs of locks so far
 	violations  uint64 // releases that were reacquired and still observed
@@ -70,6 +71,9 @@ func newFilter(constructor string, next heisen.Detector, c config, opts []filter
 		budget:  c.budget,
 		threads: shadow.New[*thread](nil, nil),
 		history: newHistory(),
+
+		maxReaders: defaultReaders,
+		deferred:   deferredAcquires{most: defaultDeferred},
 	}
 	f.locks = shadow.New(nil, f.forget)
 	if s, ok := next.(heisen.Skipper); ok {

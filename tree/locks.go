@@ -27,8 +27,8 @@ type lock struct {
 	next *lock // in the list of free objects
 }
 
-// maxReaders bounds the pending releases by readers.
-const maxReaders = 16
+// defaultReaders bounds the pending releases by readers.
+const defaultReaders = 16
 
 const (
 	recentLockShift = 54
@@ -338,7 +338,7 @@ func (f *Filter) releaseShared(t *thread, o heisen.Object) {
 			return
 		}
 	}
-	if len(s.readers) >= maxReaders && !f.dropReader(s) {
+	if len(s.readers) >= f.maxReaders && !f.dropReader(s) {
 		f.publish(t)
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"github.com/heisen-go/heisen"
@@ -241,5 +242,59 @@ func TestForgotten(t *testing.T) {
 	workload.Connections(0, 1000, d.HandleRecords)
 	if err := d.Flush(); !errors.Is(err, vclock.ErrForgotten) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestTinyLimits: with hardly any slots for what ended threads did, FastTrack reports only pairs that race,
+// and whenever it misses a variable that races, it says that it has forgotten something.
+func TestTinyLimits(t *testing.T) {
+	var forgotten, missed, found atomic.Int64
+	randomtrials.Each(t, 600, func(seed uint64) error {
+		rng := rand.New(rand.NewPCG(seed, 29))
+		small := workload.Small{Threads: 10 + rng.IntN(30), Events: 150, Vars: 1 + rng.IntN(4), Syncs: 1 + rng.IntN(3), Ranges: rng.IntN(3) == 0, LockWords: rng.IntN(2) == 0}
+		joins := rng.IntN(2) == 0
+		trace := workload.ShortLived(rng, small, 2+rng.IntN(4), joins)
+		if joins { // so that compactions expect them
+			trace = append([]heisen.Record{{Op: heisen.Join, Object: 1 << 20, Site: 1}}, trace...)
+		}
+		type pair struct{ first, last heisen.Site }
+		racy, variables := map[pair]bool{}, map[heisen.Object]bool{}
+		all := must.Make(vclock.NewHappensBefore(vclock.WithSink(func(f heisen.Finding) {
+			racy[pair{f.Accesses[0].Site, f.Accesses[1].Site}] = true
+			variables[f.Object] = true
+		})))
+		for i := range trace {
+			all.Handle(trace[i].Event())
+		}
+		if err := all.Flush(); err != nil {
+			return err
+		}
+		sealed, perSlot := rng.IntN(4), rng.IntN(2)
+		seen := map[heisen.Object]bool{}
+		var wrong error
+		d := must.Make(vclock.NewFastTrack(vclock.WithSink(func(f heisen.Finding) {
+			seen[f.Object] = true
+			if !racy[pair{f.Accesses[0].Site, f.Accesses[1].Site}] {
+				wrong = fmt.Errorf("%v does not race\n%s", f, workload.Show(trace))
+			}
+		})))
+		d.Order().SetTinyLimits(sealed, perSlot)
+		d.HandleRecords(trace)
+		err := d.Flush()
+		found.Add(int64(len(seen)))
+		if errors.Is(err, vclock.ErrForgotten) {
+			forgotten.Add(1)
+			if len(seen) < len(variables) {
+				missed.Add(1)
+			}
+		} else if err != nil {
+			return err
+		} else if !small.Ranges && len(seen) < len(variables) {
+			return fmt.Errorf("%d sealed: races in %d of %d variables, and no error\n%s", sealed, len(seen), len(variables), workload.Show(trace))
+		}
+		return wrong
+	})
+	if forgotten.Load() == 0 || found.Load() == 0 {
+		t.Errorf("the limits are not reached: %d runs forget, %d of them miss a variable, %d variables in all", forgotten.Load(), missed.Load(), found.Load())
 	}
 }

@@ -30,5 +30,11 @@ func (f *FastTrack) CompactNow(exactly bool) {
 	f.compact()
 }
 
+// SetTinyLimits makes an order compact as often as it can, with few sealed slots.
+func (o *Order) SetTinyLimits(sealed, perSlot int) {
+	o.threads.limits = compactLimits{slots: 1, any: 1, tenures: 1, visits: 1, sealed: sealed, perSlot: perSlot}
+	o.threads.planCompaction(0)
+}
+
 // SetSealedLimit sets the number of slots that may be sealed.
 func (o *Order) SetSealedLimit(n int) { o.threads.limits.sealed = n }
