@@ -2,7 +2,9 @@ package trace_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -161,4 +163,62 @@ func checkBinary(t *testing.T, data []byte) error {
 		t.Fatalf("%+v becomes %+v, %v", records, again, err)
 	}
 	return nil
+}
+
+// FuzzReader: a reader of any input, compressed or not, that arrives in pieces of any size, delivers what a
+// reader of all of it delivers, and its errors are one line that begins with the name of the input.
+func FuzzReader(f *testing.F) {
+	small, _ := smallBinary(f)
+	for _, data := range [][]byte{small, []byte("T|w(x)|1\nU|w(x)|2\n"), []byte("T|w(x"), nil, []byte("\x1f\x8b"), []byte("\x89hei")} {
+		var zipped bytes.Buffer
+		z := gzip.NewWriter(&zipped)
+		z.Write(data)
+		z.Close()
+		f.Add(data, uint8(1))
+		f.Add(zipped.Bytes(), uint8(3))
+		f.Add(zipped.Bytes()[:zipped.Len()/2], uint8(0))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, piece uint8) {
+		if len(data) > 4<<10 {
+			return // it may unpack to four megabytes
+		}
+		read := func(r io.Reader) ([]heisen.Record, string) {
+			reader, err := trace.NewReader(r, trace.WithName("name"))
+			if err != nil {
+				return nil, err.Error()
+			}
+			records, err := collect(reader, 16)
+			checkDelivered(t, records, reader.Symbols())
+			if position := reader.Position(); !strings.HasPrefix(position, "name:") || strings.Contains(position, "\n") {
+				t.Fatalf("position %q", position)
+			}
+			if err == nil {
+				return records, ""
+			}
+			return records, err.Error()
+		}
+		whole, failed := read(bytes.NewReader(data))
+		pieces, again := read(&inPieces{data, 1 + int(piece)})
+		if !slices.Equal(whole, pieces) || failed != again {
+			t.Fatalf("%d records, then %q; in pieces %d records, then %q", len(whole), failed, len(pieces), again)
+		}
+		if failed != "" && (!strings.HasPrefix(failed, "name:") || strings.Contains(failed, "\n")) {
+			t.Fatalf("error %q", failed)
+		}
+	})
+}
+
+// inPieces is a reader that returns at most so many bytes at a time.
+type inPieces struct {
+	data []byte
+	most int
+}
+
+func (p *inPieces) Read(b []byte) (int, error) {
+	if len(p.data) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b[:min(len(b), p.most)], p.data)
+	p.data = p.data[n:]
+	return n, nil
 }
