@@ -18,6 +18,8 @@ var analyzeCommand = command{
 	short: "report the races in recorded traces",
 	long: `A trace is in heisen's binary format or in the STD text format. The name - is
 standard input. In a damaged trace, $heisen analyzes the part before the damage.
+At a limit of memory or time, $heisen ends with an error and
+reports what was found so far, as after a signal.
 -filter tree keeps redundant accesses from the detectors. That pays for hb, which
 is slow, and for traces that repeat the same races many times.
 ` + baselineHelp,

@@ -29,13 +29,8 @@ func FuzzBounded(f *testing.F) {
 		{"analyze", "-detect", "atomrace,mcm", "-sections", "FILE", "OTHER"},
 		{"fuzz", "-merge", "FILE"},
 	}
-	for _, h := range hostiles() {
-		if data := h.data(); len(data) < 4<<10 { // the larger ones are tried by TestHostileTraces
-			for i := range commands[:8] {
-				f.Add(uint8(i), data)
-			}
-		}
-	}
+	f.Add(uint8(0), bomb202()) // TestHostileTraces tries more of this kind
+	f.Add(uint8(7), bomb202())
 	for i := range commands {
 		f.Add(uint8(i), []byte("T0|w(x\x1b]0;me\x07)|1\nT1|acq(l)|f.go:2\nT1|w(x\x1b]0;me\x07)|\x9b2J\nT1|rel(l)|\nT\u202e|fork(U)\n"))
 		f.Add(uint8(i), []byte("heisen sections 1\n\nsection f.go:1 read\n\tend f.go:2 write {read}\n"))
@@ -56,7 +51,7 @@ func FuzzBounded(f *testing.F) {
 		}
 		args := append([]string(nil), commands[int(command)%len(commands)]...)
 		if last := args[len(args)-1]; args[0] != "fuzz" && (last == "FILE" || last == "OTHER") {
-			args = append(args[:len(args)-1], "-max-time", "2s", "-max-memory", "400M", last) // so that it is fast
+			args = append(args[:len(args)-1], "-max-time", "200ms", "-max-memory", "400M", last) // so that it is fast
 		}
 		for i := range args {
 			args[i] = strings.NewReplacer("FILE", file, "OTHER", other, "OUT", filepath.Join(dir, "out")).Replace(args[i])

@@ -20,7 +20,8 @@ var traceCommand = command{
   convert    write a trace in the other format: -o file [-to std|binary] trace
   print      print the events of traces, one per line
 
-The name - is standard input.
+The name - is standard input. -max-memory and -max-time change the limits, see
+$heisen help analyze.
 `,
 	run: (*invocation).trace,
 }
