@@ -5,7 +5,7 @@ import "github.com/heisen-go/heisen"
 // deferredAcquires is the acquisitions that are not forwarded yet, in front of a detector that compares
 // locksets. If the lock is released before the next forwarded event, both operations are dropped.
 type deferredAcquires struct {
-	most int // acquisitions in the list
+	most      int           // acquisitions in the list
 	list      []acquisition // in stream order
 	count     int           // number of acquisitions in the list
 	owned     int           // length of the prefix of the list whose records are in copies

@@ -60,7 +60,9 @@ func (l *literal) names(at uint32) []string {
 func SetBudget(f *Filter, bytes uint64) { f.budget = bytes }
 
 // SetLockBounds sets how many releases of readers of a lock, and how many acquisitions, f may hold back.
-func SetLockBounds(f *Filter, readers, deferred int) { f.maxReaders, f.deferred.most = readers, deferred }
+func SetLockBounds(f *Filter, readers, deferred int) {
+	f.maxReaders, f.deferred.most = readers, deferred
+}
 
 // Forgets reports whether f has had to forget something for its budget.
 func Forgets(f *Filter) bool { return f.history.old != nil }

@@ -32,8 +32,8 @@ func (w *wild) Handle(e heisen.Event) {
 
 func (w *wild) Flush() error {
 	if w.at == 0 {
-		var none map[string]int
-		none["x"]++
+		var none []int
+		none[w.seen]++
 	}
 	return nil
 }
@@ -54,7 +54,9 @@ func TestDetectorPanics(t *testing.T) {
 		} {
 			tool := cli.Tool{Detectors: []cli.Detector{{
 				Name: "wild", Promise: "nothing",
-				New: func(_ *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error) { return &wild{sink: sink, at: at}, nil },
+				New: func(_ *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error) {
+					return &wild{sink: sink, at: at}, nil
+				},
 			}}}
 			var out, errs bytes.Buffer
 			status := cli.Main(context.Background(), tool, args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
