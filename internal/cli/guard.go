@@ -49,7 +49,7 @@ var errLeft = errors.New("it did not end by itself: detectors may have found mor
 // guardFiles returns a guard for work on files. stop ends it.
 func (inv *invocation) guardFiles(a *allowance, files ...string) (g *guard, stop func()) {
 	ctx, hurry, ignore := inv.interruptibleTwice()
-	g = &guard{allowance: a, hurry: hurry, release: sync.OnceFunc(ignore), start: time.Now()}
+	g = &guard{at: files[0], allowance: a, hurry: hurry, release: sync.OnceFunc(ignore), start: time.Now()}
 	g.ctx, g.cancel = context.WithCancelCause(ctx)
 	for _, file := range files {
 		if info, err := os.Stat(file); file != stdStream && err == nil && info.Mode().IsRegular() {
@@ -102,7 +102,7 @@ func (g *guard) watch(ended <-chan struct{}, before int64) {
 			g.cancel(&limitError{fmt.Sprintf("stopped at the limit of %s of memory, which -max-memory can raise", byteSize(memory))})
 			return
 		case g.spent() > spent:
-			g.cancel(&limitError{fmt.Sprintf("stopped at the limit of %v of time, which -max-time can raise", spent.Round(time.Second))})
+			g.cancel(&limitError{fmt.Sprintf("stopped at the limit of %v of time, which -max-time can raise", spent.Round(time.Millisecond))})
 			return
 		}
 	}
@@ -214,7 +214,7 @@ func (g *guard) source(r *trace.Reader) heisen.Source {
 		return r
 	}
 	g.mu.Lock()
-	g.at, g.events = "", 0
+	g.at, g.events = r.Position(), 0
 	g.mu.Unlock()
 	buf := make([]heisen.Record, 1024)
 	return &guardedEvents{g: g, r: r, buf: buf, most: len(buf), handed: time.Now()}
