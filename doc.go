@@ -140,11 +140,11 @@
 //   - docs: the documents; its tests run their commands and compile their code.
 //   - internal/testaid/must: shortens tests that call constructors.
 //   - internal/testaid/heisentest: runs the command on programs, for tests.
+//   - internal/testaid/adversary: random programs, correct or with a planted bug, under all modes.
 //   - internal/testaid/bugcorpus: programs with concurrency bugs by class, and what is expected of heisen fuzz.
 //   - internal/testaid/bugtests: tries heisen fuzz on these, and compares it with plain runs.
 //   - internal/testaid/goleaktests: runs heisen fuzz on the test data of Go's profile of leaked goroutines.
 //   - internal/testaid/goracetests: runs the test data of Go's race detector.
-//   - internal/testaid/randomprograms: random programs without races, which must get no reports.
 //   - internal/testaid/healedprograms: random programs with locks of heisen heal -enforce, which must keep what they promise.
 //   - internal/testaid/randomtrials: runs random trials of tests on all processors.
 package heisen

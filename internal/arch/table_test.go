@@ -120,6 +120,7 @@ var table = map[string]room{
 	// These may import everything. Only tests import them, and bench imports examples.
 	"bench/...":                       {floor: 6, step: 1},
 	"examples/...":                    {floor: 6},
+	"internal/testaid/adversary":      {floor: 6, step: 1},
 	"internal/testaid/bugcorpus":      {floor: 6},
 	"internal/testaid/bugtests":       {floor: 6, step: 1},
 	"internal/testaid/goleaktests":    {floor: 6, step: 1},
@@ -128,7 +129,6 @@ var table = map[string]room{
 	"internal/testaid/healedprograms": {floor: 6},
 	"internal/testaid/heisentest":     {floor: 6},
 	"internal/testaid/must":           {floor: 0, stdOnly: true, only: []string{}},
-	"internal/testaid/randomprograms": {floor: 6},
 	"internal/testaid/randomtrials":   {floor: 6, stdOnly: true, only: []string{}},
 }
 

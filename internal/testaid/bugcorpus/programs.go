@@ -81,7 +81,18 @@ func readProgram(file string) (p Program, err error) {
 		return p, fmt.Errorf("%s has the tests %q instead of one and its fixed twin", file, tests)
 	}
 	p.Test, p.Fixed = tests[0], tests[1]
-	for _, group := range parsed.Comments {
+	if p.Wants, err = ReadWants(fset, parsed.Comments); err != nil {
+		return p, err
+	}
+	if len(p.Wants) == 0 {
+		return p, fmt.Errorf("%s does not say what is expected", file)
+	}
+	return p, nil
+}
+
+// ReadWants reads what the comments of a file expect.
+func ReadWants(fset *token.FileSet, comments []*ast.CommentGroup) (wants []Want, err error) {
+	for _, group := range comments {
 		for _, c := range group.List {
 			list, is := strings.CutPrefix(c.Text, "// want ")
 			if !is {
@@ -91,16 +102,13 @@ func readProgram(file string) (p Program, err error) {
 			for item := range strings.SplitSeq(list, ", ") {
 				want, err := readWant(item, place.Line)
 				if err != nil {
-					return p, fmt.Errorf("%v: %w", place, err)
+					return nil, fmt.Errorf("%v: %w", place, err)
 				}
-				p.Wants = append(p.Wants, want)
+				wants = append(wants, want)
 			}
 		}
 	}
-	if len(p.Wants) == 0 {
-		return p, fmt.Errorf("%s does not say what is expected", file)
-	}
-	return p, nil
+	return wants, nil
 }
 
 // readWant reads a kind, and for a failure also the text that its message contains, in quotes.

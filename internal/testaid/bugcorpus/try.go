@@ -16,6 +16,7 @@ import (
 
 	"github.com/heisen-go/heisen/internal/cli"
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/processes"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -129,6 +130,7 @@ func (h *Heisen) Run(ctx context.Context, out, messages io.Writer, args ...strin
 	cmd := exec.CommandContext(ctx, h.Command, args...)
 	cmd.Dir = h.Corpus
 	cmd.Stdout, cmd.Stderr = out, messages
+	processes.BindGo(cmd)
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -2,19 +2,8 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 )
-
-// A generator writes one random program: a function that starts goroutines which share variables.
-// Every variable has a discipline, a way of synchronization that orders its accesses. The program
-// has no data race unless the generator breaks a discipline.
-type generator struct {
-	*rand.Rand
-	out     strings.Builder
-	depth   int
-	workers int
-}
 
 // A variable is shared between goroutines and follows a discipline.
 type variable struct {
@@ -66,82 +55,6 @@ var kinds = []*kind{
 	{"string", `"s"`,
 		[]string{"sink(len($))"},
 		[]string{"$ += \"x\"", "$ = \"\""}},
-}
-
-// program returns a program as a function of the given name. If broken is set, some accesses to one
-// of its variables are not synchronized.
-func program(seed uint64, name string, broken bool) string {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x68656973656e))}
-	g.workers = 1 + g.IntN(3)
-	g.block(fmt.Sprintf("func %s() {", name), "}", func() {
-		var shared []*variable
-		for i := range 1 + g.IntN(4) {
-			v := &variable{name: fmt.Sprintf("x%d", i), kind: kinds[g.IntN(len(kinds))]}
-			choice := disciplines
-			if broken && i == 0 {
-				choice, v.broken, v.kind = breakable, true, kinds[g.IntN(harmless)]
-			}
-			choice[g.IntN(len(choice))](g, v)
-			shared = append(shared, v)
-		}
-		g.line("var all sync.WaitGroup")
-		for worker := 1; worker <= g.workers; worker++ {
-			if g.IntN(2) == 0 {
-				g.line("all.Add(1)")
-				g.block("go func() {", "}()", func() {
-					g.line("defer all.Done()")
-					g.body(shared, worker)
-				})
-			} else {
-				g.block("all.Go(func() {", "})", func() { g.body(shared, worker) })
-			}
-		}
-		for _, v := range shared {
-			if v.first != nil {
-				v.first()
-			}
-		}
-		g.body(shared, 0)
-		g.line("all.Wait()")
-		for _, v := range shared {
-			if v.last != nil {
-				v.last()
-			} else {
-				g.access(v)
-			}
-		}
-	})
-	return g.out.String()
-}
-
-// line writes a line.
-func (g *generator) line(format string, args ...any) {
-	g.out.WriteString(strings.Repeat("\t", g.depth))
-	fmt.Fprintf(&g.out, format+"\n", args...)
-}
-
-// block writes two lines and, between them, what inside writes.
-func (g *generator) block(open, end string, inside func()) {
-	g.line("%s", open)
-	g.depth++
-	inside()
-	g.depth--
-	g.line("%s", end)
-}
-
-// body writes the statements of a goroutine.
-func (g *generator) body(shared []*variable, goroutine int) {
-	for range 2 + g.IntN(5) {
-		v := shared[g.IntN(len(shared))]
-		switch g.IntN(6) {
-		case 0:
-			g.block("func() {", "}()", func() { v.use(goroutine) })
-		case 1:
-			g.block("for range 2 {", "}", func() { v.use(goroutine) })
-		default:
-			v.use(goroutine)
-		}
-	}
 }
 
 // expand writes one of the statements for the variable of the given name.

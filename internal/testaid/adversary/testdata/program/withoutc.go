@@ -1,0 +1,9 @@
+//go:build !cgo
+
+package adversary
+
+// Without C, these fragments do nothing.
+
+func callsC(*run) {}
+
+func memoryOfC(*run) {}
