@@ -18,30 +18,30 @@ func bugDoubleClose(r *run) {
 			pad(r, i)
 			if !closed.Load() {
 				closed.Store(true)
-				close(c) // want failure "close of closed channel"
+				close(c) // want race, failure "close of closed channel"
 			}
 		})
 	}
 	all.Wait()
 }
 
-// bugSendClosed sends to a channel that may be closed already.
+// bugSendClosed sends to a channel that may be closed since it looked.
 //
 //adversary:bug misuse
 func bugSendClosed(r *run) {
 	c := make(chan int, 4)
+	var closed atomic.Bool
 	before := r.n(0, 3)
 	var all sync.WaitGroup
-	all.Go(func() { c <- 1 }) // want failure "send on closed channel"
+	all.Go(func() {
+		if !closed.Load() {
+			c <- 1 // want race, failure "send on closed channel"
+		}
+	})
 	all.Go(func() {
 		pad(r, before)
-		select {
-		case <-c:
-			close(c)
-		default:
-			runtime.Gosched()
-			close(c)
-		}
+		closed.Store(true)
+		close(c)
 	})
 	all.Wait()
 }
@@ -110,7 +110,7 @@ func bugLateAdd(r *run) {
 	<-finished
 }
 
-// bugNilMap writes to a map that another goroutine may have made nil.
+// bugNilMap writes to a map that another goroutine may have made nil since it looked.
 //
 //adversary:bug misuse
 func bugNilMap(r *run) {
@@ -120,8 +120,13 @@ func bugNilMap(r *run) {
 	var all sync.WaitGroup
 	all.Go(func() {
 		mu.Lock()
-		defer mu.Unlock()
-		m["a"] = 1 // want failure "assignment to entry in nil map"
+		there := m != nil
+		mu.Unlock()
+		if there {
+			mu.Lock()
+			defer mu.Unlock()
+			m["a"] = 1 // want failure "assignment to entry in nil map"
+		}
 	})
 	all.Go(func() {
 		pad(r, before)
