@@ -39,7 +39,7 @@ var alonePrograms = sync.OnceValues(func() (map[string]string, error) {
 		return nil, err
 	}
 	built := map[string]string{}
-	for _, name := range []string{"left", "report", "ends"} {
+	for _, name := range []string{"left", "report", "ends", "limits", "largedata"} {
 		built[name] = filepath.Join(dir, name)
 		if err := b.Build(ctx, "testdata/alone", built[name], nil, "./"+name); err != nil {
 			return nil, err

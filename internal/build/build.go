@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -54,6 +55,7 @@ func NewWith(ctx context.Context, dir, cacheDir string, flags []string, patterns
 	if err != nil {
 		return nil, err
 	}
+	private.RemoveAbandoned(os.TempDir())
 	if cacheDir == "" {
 		cacheDir, err = private.Cache("heisen")
 	} else {
@@ -62,6 +64,7 @@ func NewWith(ctx context.Context, dir, cacheDir string, flags []string, patterns
 	if err != nil {
 		return nil, fmt.Errorf("cache: %w", err)
 	}
+	t.nameModules(cacheDir)
 	if err := t.leaveModules(cacheDir); err != nil {
 		return nil, fmt.Errorf("toolchain %s: %w", t.Version, err)
 	}

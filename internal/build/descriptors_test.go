@@ -125,7 +125,7 @@ func TestOtherEnds(t *testing.T) {
 // says why it is not recorded, and goes on.
 func TestAddressSpace(t *testing.T) {
 	exe := program(t)
-	for _, kilobytes := range []int{32_000_000, 8_000_000, 4_000_000, 2_000_000, 1_000_000} {
+	for _, kilobytes := range []int{32_000_000, 8_000_000, 4_000_000, 2_000_000, 1_500_000, 1_000_000} {
 		for _, mode := range []recorder.Mode{recorder.Everything, recorder.Races} {
 			t.Run(fmt.Sprint(kilobytes, "/", mode), func(t *testing.T) {
 				t.Parallel()
@@ -137,7 +137,7 @@ func TestAddressSpace(t *testing.T) {
 				case rec.err != nil || !rec.finished || len(rec.races) == 0 || rec.status != 66:
 					t.Errorf("error %v, finished %v, %d races, status %d: %s", rec.err, rec.finished, len(rec.races), rec.status, rec.stderr)
 				}
-				if kilobytes >= 4_000_000 && rec.err != nil {
+				if kilobytes >= 1_500_000 && rec.err != nil {
 					t.Errorf("error %v", rec.err)
 				}
 			})

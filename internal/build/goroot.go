@@ -80,6 +80,15 @@ func (t *Toolchain) InLibrary(file string) bool {
 	return strings.Contains(filepath.ToSlash(file), "/vendor/")
 }
 
+// nameModules names a module cache, in the private folder dir, to a go command that has none, because neither GOPATH nor
+// HOME is set. Without a name, every file is below it to the go command, which accepts no overlay for files there.
+func (t *Toolchain) nameModules(dir string) {
+	if t.modules == "" {
+		t.modules = filepath.Join(dir, "modules")
+		t.env = append(t.env, "GOMODCACHE="+t.modules)
+	}
+}
+
 // leaveModules gives another path, a symbolic link in the private folder dir, to a toolchain that the
 // go command has downloaded to its module cache. The go command accepts no overlay for files there.
 func (t *Toolchain) leaveModules(dir string) error {
@@ -92,7 +101,7 @@ func (t *Toolchain) leaveModules(dir string) error {
 		return err
 	}
 	t.Root, t.Go = link, filepath.Join(link, "bin", "go")
-	t.env = []string{"GOROOT=" + link, "GOTOOLCHAIN=local"}
+	t.env = append(t.env, "GOROOT="+link, "GOTOOLCHAIN=local")
 	return nil
 }
 

@@ -167,8 +167,18 @@ var patches = []struct {
 		atStart("syscall_runtime_BeforeExec", "heisenBeforeExec()"),
 		atStart("syscall_runtime_AfterExec", "heisenAfterExec()"),
 	}},
+	{"runtime/mheap.go", []patch{
+		replaceCalls("mheap.grow", "h.pages.grow(v, nBase-v)", "heisenHeapGrows(h, v, nBase-v)", 1),
+		replaceCalls("mheap.grow", "h.pages.grow(h.curArena.base, size)", "heisenHeapGrows(h, h.curArena.base, size)", 1),
+	}},
+	{"runtime/malloc.go", []patch{
+		replaceStatements(`throw("too many address space collisions for -race mode")`, "return heisenHeapFull(n)", 1),
+		atStart("mallocgcLarge", "heisenBeforeLarge(size)"),
+	}},
 	{"runtime/mgc.go", []patch{
 		atStart("gcSweep", "heisenBarrier()"),
+		atStart("gcTrigger.test", "if heisenPressed(t.kind) { return true }"),
+		atStart("gcStart", "heisenBeforeCollection()"),
 		replaceCalls("gcStart", "Gosched()", "heisenStay()", 1),
 	}},
 	{"runtime/mgcmark.go", []patch{

@@ -88,6 +88,7 @@ func (inv *invocation) goBuild(keep *atomraceFlags) (int, error) {
 	err = cmd.Run()
 	done()
 	inv.Err.Write(printed.Bytes())
+	adviseOnStack(inv.Err, inv.tool.Name+" build", printed.String())
 	var failed *exec.ExitError
 	switch {
 	case ctx.Err() != nil:

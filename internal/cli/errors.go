@@ -28,6 +28,7 @@ func printError(w io.Writer, command string, err error) {
 	var failed *build.Error
 	if errors.As(err, &failed) && strings.Contains(failed.Output, "\n") {
 		fmt.Fprintln(w, failed.Output)
+		adviseOnStack(w, command, failed.Output)
 		err = errors.New("the program does not build")
 	}
 	if errors.Is(err, context.Canceled) {

@@ -116,12 +116,12 @@ func (inv *invocation) programCommand() (cmd *exec.Cmd, remove func(), err error
 	case strings.Contains(packages[0], "@") && !strings.HasPrefix(packages[0], ".") && !filepath.IsAbs(packages[0]):
 		return nil, nil, misuse("%s: %s builds only packages of the main module and its dependencies, which have no version here", packages[0], inv.tool.Name)
 	}
-	dir, err := private.Temp("heisen-run-")
+	folder, err := private.NewTemporary()
 	if err != nil {
 		return nil, nil, err
 	}
-	remove = func() { os.RemoveAll(dir) }
-	program := filepath.Join(dir, programName(packages[0]))
+	remove = func() { folder.Remove() }
+	program := filepath.Join(folder.Path, programName(packages[0]))
 	words, err := inv.buildProgram(program, packages)
 	if err != nil {
 		remove()

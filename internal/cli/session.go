@@ -163,7 +163,7 @@ func (s *session) program(number int, p *recorder.Program) error {
 	}
 	switch lost := stream.RaceLosses(); {
 	case lost.BeyondShadow:
-		err = cmp.Or(err, errors.New("the recording is incomplete: address space is limited (ulimit -v), and races in part of the heap were missed"))
+		err = cmp.Or(err, errors.New("the recording is incomplete: address space is limited (ulimit -v), and races in part of the memory were missed"))
 	case lost.OutOfMemory:
 		err = cmp.Or(err, errors.New("the recording is incomplete: memory for clocks ran out, and later races were missed"))
 	case lost.SharedSlots > 0:

@@ -68,12 +68,15 @@ func (inv *invocation) test() (int, error) {
 	if err != nil {
 		return Failed, err
 	}
+	said := &firstLines{to: inv.raw.Err}
+	cmd.Stderr, cmd.WaitDelay = said, grace
+	defer func() { adviseOnStack(inv.Err, inv.tool.Name+" test", string(said.kept)) }()
 	if inv.events {
 		if err := watch.reports.fitsEvents(); err != nil {
 			return Misused, err
 		}
 		watch.events = &testEvents{name: inv.tool.Name, w: inv.raw.Out}
-		cmd.Stdout, cmd.WaitDelay = watch.events, grace
+		cmd.Stdout = watch.events
 	}
 	return watch.run(inv, cmd)
 }

@@ -49,15 +49,15 @@ func (b *Builds) Build(ctx context.Context, s *Source) (programs []*Program, wit
 		programs, with, err = b.keep(ctx, s)
 		return programs, with, func() {}, err
 	}
-	folder, err := private.Temp("heisen-programs-")
+	folder, err := private.NewTemporary()
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	giveUp = func() {
 		closeAll(programs)
-		os.RemoveAll(folder)
+		folder.Remove()
 	}
-	if programs, with, err = s.Build(ctx, folder); err != nil {
+	if programs, with, err = s.Build(ctx, folder.Path); err != nil {
 		giveUp()
 		return nil, nil, nil, err
 	}

@@ -71,12 +71,8 @@ func Open(path string) error {
 	return err
 }
 
-// Temp makes a new private folder for temporary files. Its name is the prefix and eight more
-// characters.
-func Temp(prefix string) (dir string, err error) { return TempIn(os.TempDir(), prefix) }
-
-// TempIn is Temp in another folder for temporary files than the usual one.
-func TempIn(base, prefix string) (dir string, err error) {
+// numbered makes a new private folder whose name is the prefix and eight hexadecimal digits.
+func numbered(base, prefix string) (dir string, err error) {
 	if err := stays(base); err != nil {
 		return "", fmt.Errorf("folder for temporary files: %w", err)
 	}
@@ -109,7 +105,7 @@ func Cache(name string) (string, error) {
 			return dir, nil
 		}
 	}
-	dir, failed := Temp(prefix)
+	dir, failed := numbered(base, prefix)
 	if failed != nil {
 		return "", errors.Join(failed, err)
 	}

@@ -192,28 +192,29 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-func TestTemp(t *testing.T) {
+func TestNewTemporary(t *testing.T) {
 	tmp := mkdir(t, filepath.Join(t.TempDir(), "tmp"), 0o777|fs.ModeSticky)
 	t.Setenv("TMPDIR", tmp)
 	var made []string
 	for range 3 {
-		dir, err := Temp("x-")
-		if err != nil || filepath.Dir(dir) != tmp || len(filepath.Base(dir)) != 10 || perm(t, dir) != fs.ModeDir|0o700 || slices.Contains(made, dir) {
-			t.Errorf("%q, %v", dir, err)
+		folder, err := NewTemporary()
+		if err != nil || filepath.Dir(folder.Path) != tmp || len(filepath.Base(folder.Path)) != len(TemporaryName) ||
+			perm(t, folder.Path) != fs.ModeDir|0o700 || slices.Contains(made, folder.Path) {
+			t.Fatalf("%v, %v", folder, err)
 		}
-		made = append(made, dir)
+		made = append(made, folder.Path)
 	}
 	chmod(t, tmp, 0o777)
-	if dir, err := Temp("x-"); err == nil || !strings.Contains(err.Error(), "everybody can exchange what is in "+tmp) {
-		t.Errorf("%q, %v", dir, err)
+	if folder, err := NewTemporary(); err == nil || !strings.Contains(err.Error(), "everybody can exchange what is in "+tmp) {
+		t.Errorf("%v, %v", folder, err)
 	}
 	t.Setenv(trustEnv, "1")
-	if dir, err := Temp("x-"); err != nil || perm(t, dir) != fs.ModeDir|0o700 {
-		t.Errorf("trusting everybody: %q, %v", dir, err)
+	if folder, err := NewTemporary(); err != nil || perm(t, folder.Path) != fs.ModeDir|0o700 {
+		t.Errorf("trusting everybody: %v, %v", folder, err)
 	}
 	t.Setenv("TMPDIR", filepath.Join(tmp, "none"))
-	if dir, err := Temp("x-"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%q, %v", dir, err)
+	if folder, err := NewTemporary(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v, %v", folder, err)
 	}
 }
 

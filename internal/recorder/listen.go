@@ -19,7 +19,7 @@ import (
 // Listener accepts the connections of instrumented programs. Close it when no more programs will
 // connect.
 type Listener struct {
-	dir     string
+	folder  *private.Temporary
 	l       *net.UnixListener
 	stopped atomic.Bool // no more programs will connect
 	ended   atomic.Bool // all connected programs were returned
@@ -29,19 +29,19 @@ type Listener struct {
 // keep the name in memory, and addresses in two deterministic runs must not depend on it.
 func Listen() (*Listener, error) {
 	base := os.TempDir()
-	if len(base)+len("/heisen-00000000/events") > maxSocketName {
+	if len(base)+len("/"+private.TemporaryName+"/events") > maxSocketName {
 		base = "/tmp"
 	}
-	dir, err := private.TempIn(base, "heisen-")
+	folder, err := private.NewTemporaryIn(base)
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: filepath.Join(dir, "events")})
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: filepath.Join(folder.Path, "events")})
 	if err != nil {
-		os.RemoveAll(dir)
+		folder.Remove()
 		return nil, fmt.Errorf("socket for events: %w", err)
 	}
-	return &Listener{dir: dir, l: l}, nil
+	return &Listener{folder: folder, l: l}, nil
 }
 
 // maxSocketName is the longest name of a socket.
@@ -93,12 +93,12 @@ func (l *Listener) Stop() error {
 
 // last returns the address from which Stop connects.
 func (l *Listener) last() *net.UnixAddr {
-	return &net.UnixAddr{Net: "unix", Name: filepath.Join(l.dir, "last")}
+	return &net.UnixAddr{Net: "unix", Name: filepath.Join(l.folder.Path, "last")}
 }
 
 // Close removes the socket and its folder. Programs that were accepted stay connected.
 func (l *Listener) Close() error {
-	return errors.Join(l.l.Close(), os.RemoveAll(l.dir))
+	return errors.Join(l.l.Close(), l.folder.Remove())
 }
 
 // Program is a connected program.

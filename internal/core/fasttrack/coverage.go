@@ -27,11 +27,17 @@ type mark struct {
 }
 
 const (
-	firstNodeWeight  = maxVectors
-	firstBlockWeight = maxVectors + maxNodes
-	maxWeights       = maxVectors + maxNodes + maxBlocks
-	maxMarks         = 1 << 27
+	maxWeights = maxVectors + maxNodes + maxBlocks
+	maxMarks   = 1 << 27
 )
+
+// nodeWeight returns the weight of a node.
+func (t *Table) nodeWeight(i uint32) *weight { return weightAt(maxVectors>>t.memory.fewer + i) }
+
+// blockWeight returns the weight of a block.
+func (t *Table) blockWeight(i uint32) *weight {
+	return weightAt((maxVectors+maxNodes)>>t.memory.fewer + i)
+}
 
 // random returns the weight of a clock, given a number of its own.
 func random(n uint64) uint64 {
@@ -68,22 +74,22 @@ func (t *Table) weigh() {
 			continue
 		}
 		if b := vectorAt(i).first; b != 0 {
-			weightAt(firstBlockWeight+b).add(w, 0)
+			t.blockWeight(b).add(w, 0)
 		}
 		for k := range t.usedNodes() {
 			if n := *nodeIndexAt(i, k); n != 0 {
-				weightAt(firstNodeWeight+n).add(w, k)
+				t.nodeWeight(n).add(w, k)
 			}
 		}
 	}
 	for i := uint32(1); i <= t.memory.made[nodes]; i++ {
-		w := weightAt(firstNodeWeight + i)
+		w := t.nodeWeight(i)
 		if w.sum == 0 {
 			continue
 		}
 		for k, b := range nodeAt(i).blocks {
 			if b != 0 {
-				weightAt(firstBlockWeight+b).add(w, 1+w.at*nodeBlocks+uint32(k))
+				t.blockWeight(b).add(w, 1+w.at*nodeBlocks+uint32(k))
 			}
 		}
 	}
@@ -159,7 +165,7 @@ func (t *Table) eachMark() {
 		}
 	}
 	for i := uint32(1); i <= t.memory.made[blocks]; i++ {
-		w := weightAt(firstBlockWeight + i)
+		w := t.blockWeight(i)
 		if w.sum == 0 {
 			continue
 		}

@@ -23,12 +23,16 @@ type freeLists struct {
 	made         [numLists]uint32
 	overflowMade uint32
 	smaller      uint32                     // power of two by which the largest arenas are smaller
+	fewer        uint32                     // power of two by which those of clocks are smaller
 	overflowFree [maxOverflowLog + 1]uint32 // free larger overflow sets, by the logarithm of their size
 }
 
 // LimitMemory makes the largest arenas, extensions, overflow entries and marks, smaller by a power
-// of two, where the host has not the address space for all. It is called before any other method.
-func (t *Table) LimitMemory(power uint32) { t.memory.smaller = power }
+// of two, and those of clocks, vectors, nodes and blocks, by another, where the host has not the
+// address space for all. It is called before any other method.
+func (t *Table) LimitMemory(largest, clocks uint32) {
+	t.memory.smaller, t.memory.fewer = largest, clocks
+}
 
 // freeCache has recently freed elements. Each processor of the program has one, so it needs no
 // lock.
@@ -170,7 +174,7 @@ func (t *Table) free(list, i uint32) {
 //
 //go:nosplit
 func (t *Table) newVector() uint32 {
-	i := t.alloc(vectors, maxVectors)
+	i := t.alloc(vectors, maxVectors>>t.memory.fewer)
 	if i != 0 {
 		storeRelease32(&vectorAt(i).refs, 1)
 	}
@@ -181,7 +185,7 @@ func (t *Table) newVector() uint32 {
 //
 //go:nosplit
 func (t *Table) newBlock() uint32 {
-	i := t.alloc(blocks, maxBlocks)
+	i := t.alloc(blocks, maxBlocks>>t.memory.fewer)
 	if i != 0 {
 		storeRelease32(&blockRefsAt(i).refs, 1)
 	}
@@ -285,7 +289,7 @@ func (t *Table) unshareNode(c, i uint32) uint32 {
 	if n != 0 && nodeAt(n).refs.Load() == 1 {
 		return n
 	}
-	fresh := t.alloc(nodes, maxNodes)
+	fresh := t.alloc(nodes, maxNodes>>t.memory.fewer)
 	if fresh == 0 {
 		return 0
 	}

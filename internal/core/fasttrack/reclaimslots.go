@@ -97,7 +97,7 @@ func (t *Table) clearBlocks() {
 		}
 	}
 	for i := uint32(1); i <= t.memory.made[blocks]; i++ {
-		w := weightAt(firstBlockWeight + i)
+		w := t.blockWeight(i)
 		if w.sum == 0 {
 			continue
 		}
@@ -121,11 +121,11 @@ func (t *Table) clearBlocks() {
 		}
 	}
 	for i := uint32(1); i <= t.memory.made[nodes]; i++ {
-		if weightAt(firstNodeWeight+i).sum == 0 {
+		if t.nodeWeight(i).sum == 0 {
 			continue
 		}
 		for k, b := range nodeAt(i).blocks {
-			if b != 0 && weightAt(firstBlockWeight+b).threads == emptyBlock {
+			if b != 0 && t.blockWeight(b).threads == emptyBlock {
 				nodeAt(i).blocks[k] = 0
 				t.unrefBlock(b)
 			}

@@ -476,7 +476,7 @@ func show(trace []heisen.Record) (s string) {
 func TestLimitMemory(t *testing.T) {
 	ReserveMemory()
 	table := new(Table)
-	table.LimitMemory(16)
+	table.LimitMemory(16, 10)
 	for range maxExtensions>>16 - 1 {
 		if table.newExtension() == 0 {
 			t.Fatal("memory runs out too soon")
@@ -486,12 +486,29 @@ func TestLimitMemory(t *testing.T) {
 		t.Error("an extension beyond the limit")
 	}
 	table = new(Table)
-	table.LimitMemory(16)
+	table.LimitMemory(16, 10)
 	sets := 0
 	for table.newOverflow(4) != 0 {
 		sets++
 	}
 	if most := maxOverflowEntries >> 16 >> 4; sets < most/2 || sets > most || !table.Exhausted() {
 		t.Errorf("%d sets of 16 overflow entries of %d", sets, most)
+	}
+	for name, limit := range map[string]struct {
+		new  func(*Table) uint32
+		most int
+	}{
+		"vectors": {(*Table).newVector, maxVectors >> 10},
+		"blocks":  {(*Table).newBlock, maxBlocks >> 10},
+		"nodes":   {func(t *Table) uint32 { return t.alloc(nodes, maxNodes>>t.memory.fewer) }, maxNodes >> 10},
+	} {
+		table, made := new(Table), 0
+		table.LimitMemory(16, 10)
+		for limit.new(table) != 0 {
+			made++
+		}
+		if made != limit.most-1 || !table.Exhausted() {
+			t.Errorf("%d %s of %d", made, name, limit.most)
+		}
 	}
 }

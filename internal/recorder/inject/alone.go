@@ -16,6 +16,7 @@ var heisenAlone heisenAloneState
 
 type heisenAloneState struct {
 	on     bool   // this program prints its races
+	unable bool   // it has no address space to look for races
 	ended  bool   // it prints no more
 	lock   uint32 // guards all below, and the parts of a report
 	count  uint32 // races printed
@@ -34,6 +35,10 @@ type heisenAloneState struct {
 }
 
 const (
+	// heisenIncompleteStatus is the exit status of a program that ends with status 0 and without a
+	// race, if races may have been missed for want of memory.
+	heisenIncompleteStatus = 1
+
 	heisenMaxKeptRaces  = 1 << 10
 	heisenSeenRacesBits = 12
 )
@@ -48,8 +53,10 @@ type heisenFoundRace struct {
 // heisenStartAlone begins to look for races in a program that has no analyzer. It is called during
 // initialization.
 func heisenStartAlone() {
-	if !heisenInitPlaces() || !heisenInitFastTrack() || !heisenInitOrigins() {
+	if !heisenInitPlaces() || !heisenInitFastTrack() || !heisenInitOrigins() || !heisenLeavesRoom() {
 		print("heisen: no address space for shadow memory; races are not looked for in this run\n")
+		heisenReleaseTables()
+		heisenAlone.unable = true
 		return
 	}
 	heisenAlone.on = true
@@ -137,10 +144,13 @@ func (a *heisenAloneState) print(r *heisenFoundRace) {
 func heisenAloneStatus() int32 {
 	a := &heisenAlone
 	heisenAloneEnd()
+	incomplete := int32(0)
 	if heisenShadow.beyond {
-		print("heisen: address space is limited (ulimit -v), and races in part of the heap were missed\n")
+		incomplete = heisenIncompleteStatus
+		print("heisen: address space is limited (ulimit -v), and races in part of the memory were missed\n")
 	}
 	if heisenFastTrack.Exhausted() {
+		incomplete = heisenIncompleteStatus
 		print("heisen: there was no more memory for clocks; later races were missed\n")
 	} else if n := heisenFastTrack.SlotSharers.Load(); n > 0 {
 		print("heisen: ", n, " goroutines shared clocks with others, since there were not enough clocks for all; races between those may have been missed\n")
@@ -148,7 +158,7 @@ func heisenAloneStatus() int32 {
 		print("heisen: there were so many goroutines that some accesses of ended ones were forgotten; races with those may have been missed\n")
 	}
 	if a.count == 0 {
-		return 0
+		return incomplete
 	}
 	a.out.clear()
 	a.out.add("Found ")

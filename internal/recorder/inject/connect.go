@@ -72,6 +72,7 @@ func init() {
 	}
 	if why := heisenPrepare(uint32(want)); why != "" {
 		heisenRefuse(why)
+		heisenReleaseTables()
 		return
 	}
 	heisen.on, heisen.open = true, true
@@ -112,6 +113,9 @@ func heisenPrepare(want uint32) (why string) {
 	}
 	if heisen.quiet && !heisenInitOrigins() { // last, since it makes do with the address space that is left
 		return "no address space for the origins of goroutines"
+	}
+	if !heisenLeavesRoom() {
+		return "no address space is left beside tables"
 	}
 	heisen.leaks = want&heisenWantLeaks != 0
 	heisen.entries = want&heisenWantCalls != 0

@@ -30,9 +30,6 @@ type heisenHeld struct {
 
 const (
 	heisenMaxHeld = 16 // locks that are named
-	// heisenMaxLocksetPlaces is the number of places from which on sets of locks are no longer
-	// distinguished.
-	heisenMaxLocksetPlaces = heisenMaxPlaces / 2
 	// heisenUnknownLockset is a set of locks that has not been needed yet.
 	heisenUnknownLockset = 1<<32 - 1
 )

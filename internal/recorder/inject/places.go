@@ -20,8 +20,15 @@ const (
 	heisenPlaceBits = 24
 	heisenMaxPlaces = 1 << heisenPlaceBits
 	heisenRoot      = 1 << 31 // stands for the place of a goroutine without a caller
-	// heisenSparePlaces are reserved for places without a path, of which there are few.
-	heisenSparePlaces     = 1 << 20
+	heisenMinPlaces = 1 << 17 // where address space is scarce
+	// heisenPlacesShare is the part of scarce address space that places may take, of so many.
+	heisenPlacesShare = 16
+	// heisenSparePlaces is the part that is reserved for places without a path, of which there are
+	// few, of so many.
+	heisenSparePlaces = 16
+	// heisenLocksetPlaces is the part from which on sets of locks are no longer distinguished, of so
+	// many.
+	heisenLocksetPlaces   = 2
 	heisenCachePlaces     = 1 << heisenCacheBits // of a P
 	heisenCacheBits       = 12
 	heisenLockedPlaceBits = 13 // of the cache of places with locks
@@ -30,6 +37,7 @@ const (
 // heisenPlaces is the tree and the hash table of its nodes.
 var heisenPlaces struct {
 	nodes uintptr // 64 bits each, by number: parent<<32 | pc; the first is not used
+	most  uint32  // number of nodes for which there is memory
 	count uint32  // number of nodes, including the first; all of them are complete
 	table *heisenTable
 	lock  uint32 // for additions
@@ -61,10 +69,16 @@ type heisenCachedPlace struct {
 
 // heisenInitPlaces makes an empty tree.
 func heisenInitPlaces() bool {
-	heisenPlaces.nodes = uintptr(heisenReserve(heisenMaxPlaces * 8))
-	heisenPlaces.count, heisenPlaces.sent = 1, 1
-	heisenPlaces.table = heisenNewTable(12)
-	return heisenPlaces.nodes != 0
+	p := &heisenPlaces
+	p.count, p.sent = 1, 1
+	p.table = heisenNewTable(12)
+	p.most = heisenMaxPlaces
+	if left, limited := heisenLimitedSpace(); limited {
+		p.most >>= heisenPowerFor(heisenMaxPlaces*8, left/heisenPlacesShare, heisenPlaceBits)
+		p.most = max(p.most, heisenMinPlaces)
+	}
+	p.nodes = uintptr(heisenReserve(uintptr(p.most) * 8))
+	return p.nodes != 0
 }
 
 func heisenNewTable(bits uint8) *heisenTable {
@@ -175,13 +189,13 @@ func heisenAddPlace(node uint64) uint32 {
 	id, at := p.table.find(node)
 	switch {
 	case id != 0:
-	case node>>(32+heisenPlaceBits) != 0 && p.count >= heisenMaxLocksetPlaces && uint32(node>>32) != heisenNodeLow:
+	case node>>(32+heisenPlaceBits) != 0 && p.count >= p.most/heisenLocksetPlaces && uint32(node>>32) != heisenNodeLow:
 		// Sets of locks are not distinguished any more; there is a set of many locks.
 		if !p.locksFull {
 			p.locksFull = true
 			print("heisen: too many sets of locks; reports do not name all locks from here on\n")
 		}
-	case p.count >= heisenMaxPlaces-heisenSparePlaces && (node>>32 != 0 || p.count == heisenMaxPlaces):
+	case p.count >= p.most-p.most/heisenSparePlaces && (node>>32 != 0 || p.count == p.most):
 		if !p.full {
 			p.full = true
 			print("heisen: too many call paths; stacks are incomplete from here on\n")
@@ -359,18 +373,4 @@ func heisenEndTask(h *heisenG) {
 		h.top = h.top.below()
 		return
 	}
-}
-
-// heisenNoReserve is MAP_NORESERVE: memory that is never touched costs nothing.
-const heisenNoReserve = 0x4000
-
-// heisenReserve returns zeroed memory that is allocated when it is touched, nil if there is no
-// address space.
-func heisenReserve(n uintptr) unsafe.Pointer {
-	p, err := mmap(nil, n, _PROT_READ|_PROT_WRITE, _MAP_ANON|_MAP_PRIVATE|heisenNoReserve, -1, 0)
-	if err != 0 {
-		return nil
-	}
-	sysNoHugePage(p, n) // the touched parts are scattered
-	return p
 }

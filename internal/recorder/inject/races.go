@@ -32,6 +32,8 @@ func (h *heisenG) raceRange(write bool, addr, size, pc uintptr) uintptr {
 	if c == &heisenNoCell {
 		return 0
 	}
+	all := size
+	size = heisenShadow.within(addr, size)
 	// Most words are accessed as a whole, and the first entry of most makes that redundant.
 	done := uintptr(0)
 	if addr&7 == 0 {
@@ -39,7 +41,7 @@ func (h *heisenG) raceRange(write bool, addr, size, pc uintptr) uintptr {
 			c = heisenFastTrackNextCell(c)
 		}
 		if done == size {
-			return size
+			return all
 		}
 	}
 	b := heisenBufOfP()
@@ -64,7 +66,7 @@ func (h *heisenG) raceRange(write bool, addr, size, pc uintptr) uintptr {
 		}
 		at, c = next, heisenFastTrackNextCell(c)
 	}
-	return size
+	return all
 }
 
 // heisenCellAfter returns the cell of the word n words behind that of c.
@@ -184,6 +186,7 @@ func heisenRaceAccess(h *heisenG, kind uint32, addr, size, pc uintptr) {
 	if c == &heisenNoCell {
 		return
 	}
+	size = heisenShadow.within(addr, size)
 	place := heisenPlaceWithLocks(b, h, pc)
 	for at, end := addr, addr+size; at < end; c = heisenFastTrackNextCell(c) {
 		next := min(at&^7+8, end)

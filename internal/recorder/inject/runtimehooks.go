@@ -87,9 +87,10 @@ func racemapshadow(addr unsafe.Pointer, size uintptr) {
 		racearenastart = uintptr(addr)
 	}
 	racearenaend = max(racearenaend, uintptr(addr)+size)
-	if r := &heisenShadow.heap; heisen.races && (racearenastart < r.lo || racearenaend-r.lo > r.span) {
+	if r := &heisenShadow.heap; heisen.races && (racearenastart < r.lo || !heisenShadow.growing && racearenaend-r.lo > r.span) {
 		heisenShadow.beyond = true
 	}
+	heisenArenaMapped()
 }
 
 // racemalloc begins an allocation epoch of addresses. What the runtime allocates on a system stack

@@ -7,9 +7,8 @@ import (
 	"unsafe"
 )
 
-// Shadow memory: where the shadow cells of package internal/core/fasttrack and its arenas are, and
-// when cells are cleared. Cells are found by arithmetic in reserved address space, which the kernel
-// backs with memory when it is touched. Everything but the initialization runs in hooks, nosplit,
+// Shadow memory: the shadow cells of package internal/core/fasttrack and its arenas, and when cells
+// are cleared. The kernel backs them with memory when they are touched (cellspace.go). Everything but the initialization runs in hooks, nosplit,
 // on the goroutine's stack, with no locks held but cells'.
 
 // heisenRegion is a range of addresses with shadow cells.
@@ -20,16 +19,6 @@ type heisenRegion struct {
 
 var heisenShadow heisenShadowMemory
 
-type heisenShadowMemory struct {
-	heap, data heisenRegion
-	sides      uintptr // where side entries are, less half the address of their cell: they are half as large
-	sideStride uintptr // the distance between the two sides
-	used       uintptr // a byte for each block of the heap: whether a cell in it may not be empty
-	beyond     bool    // the heap has grown beyond the cells
-	racesFirst bool    // races are looked for before anything else
-	racesOnly  bool    // and nothing else is done
-}
-
 // heisenFastHeap is the heap, and heisenFastData the data segments, if races are all that is looked
 // for; otherwise they are empty, so that fasthooks_*.s handles nothing.
 var heisenFastHeap, heisenFastData heisenRegion
@@ -37,13 +26,6 @@ var heisenFastHeap, heisenFastData heisenRegion
 const (
 	heisenCellSize   = unsafe.Sizeof(heisenFastTrackCell{})
 	heisenBlockShift = 8 // 32 words
-	heisenMaxHeap    = 1 << 38
-	heisenMinHeap    = 1 << 26
-	// heisenHeapShare is the part of scarce address space that is the heap's, of so many. Its cells
-	// take four.
-	heisenHeapShare = 6
-
-	heisenMaxArenasPower = 8
 )
 
 // The host of package internal/core/fasttrack; see its host.go.
@@ -124,7 +106,7 @@ func heisenFastTrackOldMovedOwnerAt(i uint32) *heisenFastTrackMovedOwner {
 // heisenFastTrackReleaseScratch makes the memory of a reclamation zero.
 func heisenFastTrackReleaseScratch() {
 	m := &heisenFastTrackMemory
-	madvise(unsafe.Pointer(m.weights), heisenFastTrackMaxWeights*unsafe.Sizeof(heisenFastTrackWeight{}), _MADV_DONTNEED)
+	madvise(unsafe.Pointer(m.weights), heisenFastTrackMaxWeights>>heisenFastTrack.memory.fewer*unsafe.Sizeof(heisenFastTrackWeight{}), _MADV_DONTNEED)
 	madvise(unsafe.Pointer(m.marks), heisenFastTrackMaxMarks>>heisenFastTrack.memory.smaller*unsafe.Sizeof(heisenFastTrackMark{}), _MADV_DONTNEED)
 	madvise(unsafe.Pointer(m.classes), heisenFastTrackMaxClasses*unsafe.Sizeof(heisenFastTrackClass{}), _MADV_DONTNEED)
 	madvise(unsafe.Pointer(m.moved), heisenFastTrackMaxMovedOwners*unsafe.Sizeof(heisenFastTrackMovedOwner{}), _MADV_DONTNEED)
@@ -164,21 +146,37 @@ func heisenFastTrackPauseSpinning(tries uint32) {
 
 // heisenInitFastTrack reserves address space, and reports whether there was some.
 func heisenInitFastTrack() bool {
+	left, ok := heisenShadow.init()
+	return ok && heisenReserveArenas(left)
+}
+
+// heisenReserveArenas reserves the arenas, which are smaller if little address space is left.
+func heisenReserveArenas(left uintptr) bool {
+	const (
+		largest = heisenFastTrackMaxExtensions*unsafe.Sizeof(heisenFastTrackExtension{}) +
+			heisenFastTrackMaxOverflowEntries*unsafe.Sizeof(heisenFastTrackOverflowEntry{}) +
+			heisenFastTrackMaxMarks*unsafe.Sizeof(heisenFastTrackMark{})
+		clocks = heisenFastTrackMaxVectors*(unsafe.Sizeof(heisenFastTrackVector{})+unsafe.Sizeof(heisenFastTrackVectorTail{})) +
+			heisenFastTrackMaxNodes*unsafe.Sizeof(heisenFastTrackNode{}) +
+			heisenFastTrackMaxBlocks*(unsafe.Sizeof(heisenFastTrackBlock{})+unsafe.Sizeof(heisenFastTrackBlockRefs{})) +
+			heisenFastTrackMaxWeights*unsafe.Sizeof(heisenFastTrackWeight{})
+	)
+	smaller := heisenPowerFor(largest, left/heisenArenaShare, heisenMaxSmaller)
+	fewer := heisenPowerFor(clocks, left/heisenArenaShare, heisenMaxFewer)
+	heisenFastTrack.LimitMemory(smaller, fewer)
 	m := &heisenFastTrackMemory
-	smaller := heisenArenasPower()
-	heisenFastTrack.LimitMemory(smaller)
 	for _, arena := range [...]struct {
 		at   *uintptr
 		size uintptr
 	}{
-		{&m.vectors, heisenFastTrackMaxVectors * unsafe.Sizeof(heisenFastTrackVector{})},
-		{&m.tails, heisenFastTrackMaxVectors * unsafe.Sizeof(heisenFastTrackVectorTail{})},
-		{&m.nodes, heisenFastTrackMaxNodes * unsafe.Sizeof(heisenFastTrackNode{})},
-		{&m.blocks, heisenFastTrackMaxBlocks * unsafe.Sizeof(heisenFastTrackBlock{})},
-		{&m.blockRefs, heisenFastTrackMaxBlocks * unsafe.Sizeof(heisenFastTrackBlockRefs{})},
+		{&m.vectors, heisenFastTrackMaxVectors >> fewer * unsafe.Sizeof(heisenFastTrackVector{})},
+		{&m.tails, heisenFastTrackMaxVectors >> fewer * unsafe.Sizeof(heisenFastTrackVectorTail{})},
+		{&m.nodes, heisenFastTrackMaxNodes >> fewer * unsafe.Sizeof(heisenFastTrackNode{})},
+		{&m.blocks, heisenFastTrackMaxBlocks >> fewer * unsafe.Sizeof(heisenFastTrackBlock{})},
+		{&m.blockRefs, heisenFastTrackMaxBlocks >> fewer * unsafe.Sizeof(heisenFastTrackBlockRefs{})},
 		{&m.extensions, heisenFastTrackMaxExtensions >> smaller * unsafe.Sizeof(heisenFastTrackExtension{})},
 		{&m.overflow, heisenFastTrackMaxOverflowEntries >> smaller * unsafe.Sizeof(heisenFastTrackOverflowEntry{})},
-		{&m.weights, heisenFastTrackMaxWeights * unsafe.Sizeof(heisenFastTrackWeight{})},
+		{&m.weights, heisenFastTrackMaxWeights >> fewer * unsafe.Sizeof(heisenFastTrackWeight{})},
 		{&m.marks, heisenFastTrackMaxMarks >> smaller * unsafe.Sizeof(heisenFastTrackMark{})},
 		{&m.classes, heisenFastTrackMaxClasses * unsafe.Sizeof(heisenFastTrackClass{})},
 		{&m.moved, heisenFastTrackMaxMovedOwners * unsafe.Sizeof(heisenFastTrackMovedOwner{})},
@@ -187,58 +185,8 @@ func heisenInitFastTrack() bool {
 			return false
 		}
 	}
-	c := &heisenShadow
-	c.data.lo = racedatastart &^ 7
-	c.data.span = alignUp(racedataend-c.data.lo, 8)
-	c.heap.lo = racearenastart &^ (1<<heisenBlockShift - 1)
-	span := uintptr(heisenMaxHeap)
-	if !c.reserve(span) {
-		span = alignDown(heisenAddressSpace()/heisenHeapShare, heisenMinHeap)
-		if span < heisenMinHeap || !c.reserve(span) {
-			return false
-		}
-	}
-	if c.used = uintptr(heisenReserve(span >> heisenBlockShift)); c.used == 0 {
-		return false
-	}
-	c.heap.span = span
-	c.data.cells = c.heap.cells + span/8*heisenCellSize
-	c.beyond = racearenaend-c.heap.lo > span
 	return true
 }
-
-// heisenArenasPower returns by which power of two the largest arenas are to be smaller, so that
-// they take little of scarce address space.
-func heisenArenasPower() (power uint32) {
-	const largest = heisenFastTrackMaxExtensions*unsafe.Sizeof(heisenFastTrackExtension{}) +
-		heisenFastTrackMaxOverflowEntries*unsafe.Sizeof(heisenFastTrackOverflowEntry{})
-	if p, err := mmap(nil, heisenMaxHeap, _PROT_NONE, _MAP_ANON|_MAP_PRIVATE|heisenNoReserve, -1, 0); err == 0 {
-		munmap(p, heisenMaxHeap)
-		return 0
-	}
-	for space := heisenAddressSpace() / 8; power < heisenMaxArenasPower && largest>>power > space; power++ {
-	}
-	return power
-}
-
-// reserve reserves address space for the cells of a heap of span bytes and of the data segments,
-// and reports whether there is some.
-func (c *heisenShadowMemory) reserve(span uintptr) bool {
-	size := (span + c.data.span) / 8 * heisenCellSize
-	c.heap.cells = uintptr(heisenReserve(2 * size))
-	c.sides, c.sideStride = c.heap.cells+size-c.heap.cells/2, size/2
-	if c.heap.cells == 0 {
-		return false
-	}
-	if 0 < physHugePageSize && physHugePageSize <= heisenLargestPage {
-		sysHugePage(unsafe.Pointer(c.heap.cells), span/8*heisenCellSize)
-	}
-	return true
-}
-
-// heisenLargestPage is the largest size of the huge pages that the heap's cells stand on. The heap is
-// in use from its beginning on, so that at most such a page is wasted for each of its arenas.
-const heisenLargestPage = 4 << 20
 
 // cell returns the cell of the word at addr.
 //
@@ -268,19 +216,6 @@ func heisenCellAt(addr uintptr) *heisenFastTrackCell {
 	return r.cell(addr)
 }
 
-// heisenMarkUsed records that a cell in the block of addr may not be empty.
-//
-//go:nosplit
-func heisenMarkUsed(addr uintptr) {
-	r := &heisenShadow.heap
-	if addr-r.lo < r.span {
-		p := (*uint8)(unsafe.Pointer(heisenShadow.used + (addr-r.lo)>>heisenBlockShift))
-		if *p == 0 {
-			*p = 1
-		}
-	}
-}
-
 // heisenMarkUsedRange is heisenMarkUsed for size bytes.
 //
 //go:nosplit
@@ -296,18 +231,19 @@ func heisenMarkUsedRange(addr, size uintptr) {
 //go:nosplit
 func heisenClearShadow(addr, size uintptr) {
 	r := &heisenShadow.heap
-	if addr-r.lo >= r.span || size > r.span-(addr-r.lo) {
+	if addr-r.lo >= r.span {
 		return
 	}
+	size = heisenShadow.within(addr, size)
 	if size >= 16 {
 		size = alignUp(size, 8) // only smaller objects share words
 	}
 	for size > 0 {
 		n := min(size, 1<<heisenBlockShift-addr&(1<<heisenBlockShift-1))
-		if m := (*uint8)(unsafe.Pointer(heisenShadow.used + (addr-r.lo)>>heisenBlockShift)); *m != 0 {
+		if m := (*uint8)(unsafe.Pointer(heisenShadow.used + (addr-r.lo)>>heisenBlockShift)); *m&heisenBlockUsed != 0 {
 			heisenClearCells(r, addr, n)
 			if n == 1<<heisenBlockShift {
-				*m = 0
+				*m = heisenBlockCounted
 			}
 		}
 		addr, size = addr+n, size-n

@@ -95,11 +95,11 @@ func heisenNextUsed(at uintptr) uintptr {
 	end := min(r.span, alignUp(racearenaend-r.lo, 1<<heisenBlockShift))
 	for at < end {
 		p := unsafe.Pointer(heisenShadow.used + at>>heisenBlockShift)
-		if uintptr(p)&7 == 0 && *(*uint64)(p) == 0 {
+		if uintptr(p)&7 == 0 && *(*uint64)(p)&heisenUsedBlocks == 0 {
 			at += 8 << heisenBlockShift
 			continue
 		}
-		if *(*uint8)(p) != 0 {
+		if *(*uint8)(p)&heisenBlockUsed != 0 {
 			return at
 		}
 		at += 1 << heisenBlockShift

@@ -28,7 +28,11 @@ func heisenSyncOrder(h *heisenG, op uint64, obj, fp uintptr) {
 	switch {
 	case op == heisenOpCollected:
 		heisenSyncCollected(h)
-	case c == &heisenNoCell || op > heisenOpChanceReceive: // the other ops add nothing to happens-before
+	case op > heisenOpChanceReceive: // these ops add nothing to happens-before
+	case c == &heisenNoCell:
+		if heisenShadow.beyond {
+			heisenSyncElsewhere(h, heisenSyncOps[op])
+		}
 	case heisenLockOps>>op&1 == 0:
 		heisenSyncMessage(h, op, obj, c)
 	case heisenAcquireOps>>op&1 != 0 && heisenFastTrack.Reacquire(&h.order, c, uint64(obj), heisenSyncOps[op]):
@@ -66,6 +70,31 @@ func heisenSyncCollected(h *heisenG) {
 	systemstack(func() {
 		heisenFastTrack.BeginEpoch(&h.order, h.id)
 		heisenFastTrack.AcquireCollected(&h.order)
+	})
+}
+
+// heisenElsewhere stands for all objects that have no cell because address space is scarce. Whoever
+// acquires one of them is ordered after everybody who has released any. Races may be missed because
+// of that, and none is made up.
+var heisenElsewhere heisenFastTrackCell
+
+// heisenSyncElsewhere is a synchronization through an object that has no cell.
+//
+//go:nosplit
+//go:noinline
+func heisenSyncElsewhere(h *heisenG, how uint32) {
+	systemstack(func() {
+		t, c := &heisenFastTrack, &heisenElsewhere
+		t.BeginEpoch(&h.order, h.id)
+		head := c.Lock()
+		if how <= heisenFastTrackReceive || how == heisenFastTrackExchange {
+			t.AcquireCollected(&h.order) // after what was released while the object had a cell
+			head = t.Sync(&h.order, head, 0, heisenFastTrackReceive)
+		}
+		if how > heisenFastTrackReceive {
+			head = t.Sync(&h.order, head, 0, heisenFastTrackSend)
+		}
+		c.Unlock(head)
 	})
 }
 
@@ -208,8 +237,15 @@ func heisenAtomicLock(op uint64, addr uintptr) bool {
 		return false
 	}
 	b, c := heisenBufOfG(h), heisenCellAt(addr)
-	if b == nil || c == &heisenNoCell {
+	if b == nil || c == &heisenNoCell && !heisenShadow.beyond {
 		return false
+	}
+	if c == &heisenNoCell {
+		if op != heisenOpAtomicRead { // before others can see what it has done
+			heisenSyncElsewhere(h, heisenFastTrackSend)
+		}
+		b.racing.cell = c
+		return true
 	}
 	head := c.Lock()
 	if i := head >> heisenFastTrackHeadExtension; i != 0 && op != heisenOpAtomicRead {
@@ -226,6 +262,12 @@ func heisenAtomicUnlock(h *heisenG, op uint64, addr, fp uintptr) {
 	b := heisenBufOfP()
 	kind := uint32(op - heisenOpAtomicRead + heisenFastTrackAtomicRead)
 	t, c, head := &heisenFastTrack, b.racing.cell, b.racing.head
+	if c == &heisenNoCell {
+		if op != heisenOpAtomicWrite {
+			heisenSyncElsewhere(h, heisenFastTrackReceive)
+		}
+		return
+	}
 	stale, recorded, place := t.Stale(&h.order), false, uint64(0)
 	if !stale {
 		recorded = c.SameEpochAtomic(&h.order, head, 1<<(addr&7), kind)

@@ -110,39 +110,3 @@ func heisenIdentityOf(fd int32) (id heisenIdentity) {
 	}
 	return stat.id
 }
-
-// heisenAddressSpace returns about how much address space is left to a process for which it is
-// limited. It does not try, for an emulator pays for every page.
-func heisenAddressSpace() uintptr {
-	const limitOfAddressSpace, unlimited = 9, 1<<64 - 1
-	var limit struct{ current, most uint64 }
-	_, _, errno := linux.Syscall6(heisenSysPrlimit, 0, limitOfAddressSpace, 0, uintptr(noescape(unsafe.Pointer(&limit))), 0, 0)
-	if errno == 0 && limit.current != unlimited {
-		used := uint64(heisenPagesUsed()) * uint64(physPageSize)
-		return uintptr(max(limit.current, used) - used)
-	}
-	// Reservations count as memory where the kernel does not overcommit.
-	for n := uintptr(1 << 46); n >= 1<<28; n /= 2 {
-		if p, err := mmap(nil, n, _PROT_READ|_PROT_WRITE, _MAP_ANON|_MAP_PRIVATE|heisenNoReserve, -1, 0); err == 0 {
-			munmap(p, n)
-			return n
-		}
-	}
-	return 0
-}
-
-// heisenPagesUsed returns the pages of the address space that the process has.
-func heisenPagesUsed() (pages uintptr) {
-	path := "/proc/self/statm\x00"
-	fd := open(unsafe.StringData(path), _O_RDONLY|_O_CLOEXEC, 0)
-	if fd < 0 {
-		return 0
-	}
-	var text [32]byte
-	n := read(fd, noescape(unsafe.Pointer(&text)), int32(len(text)))
-	closefd(fd)
-	for i := int32(0); i < n && text[i] >= '0' && text[i] <= '9'; i++ {
-		pages = 10*pages + uintptr(text[i]-'0')
-	}
-	return pages
-}

@@ -158,6 +158,8 @@ func heisenFinish() (status int32) {
 		if heisenAlone.on {
 			heisenPrintKept()
 			status = heisenAloneStatus()
+		} else if heisenAlone.unable {
+			status = heisenIncompleteStatus
 		}
 		if heisenHealing.only {
 			heisenSayUnhealed()
