@@ -125,6 +125,22 @@ func heisenForkEnv(path string, attr *ProcAttr, sys *SysProcAttr) []string {
 	return heisenEnv(path, attr.Env, false)
 }
 
+// heisenKills tells of signals that are sent. It runs in system calls.
+//
+//go:nosplit
+//go:norace
+func heisenKills(trap, a1, a2, a3 uintptr) {
+	const pidfdSendSignal = 424
+	switch trap {
+	case SYS_KILL, SYS_RT_SIGQUEUEINFO:
+		race.Kills(a1, a2)
+	case SYS_TGKILL:
+		race.Kills(a1, a3)
+	case SYS_TKILL, pidfdSendSignal: // a thread, a descriptor
+		race.Kills(0, a2)
+	}
+}
+
 func heisenEnv(path string, env []string, replaced bool) []string {
 	variable := race.ChildEnv(replaced)
 	if variable == "" {
@@ -176,6 +192,7 @@ var patches = []struct {
 		atStart("mallocgcLarge", "heisenBeforeLarge(size)"),
 	}},
 	{"runtime/mgc.go", []patch{
+		atStart("GC", "heisenMeasuring(heisenMeasuresCollection, true)"),
 		atStart("gcSweep", "heisenBarrier()"),
 		atStart("gcTrigger.test", "if heisenPressed(t.kind) { return true }"),
 		atStart("gcStart", "heisenBeforeCollection()"),
@@ -252,7 +269,22 @@ var patches = []struct {
 	{"runtime/runtime.go", []patch{atStart("syscall_Exit", "heisenStop()")}},
 	{"runtime/rand.go", []patch{atStart("rand", "if heisenDraws() { return heisenRandom() }")}},
 	{"runtime/vgetrandom_linux.go", []patch{atStart("vgetrandom", "if heisenDraws() { heisenGetrandom(p); return len(p), true }")}},
+	{"runtime/netpoll_epoll.go", []patch{
+		atStart("netpollopen", "heisenPollOpen(fd, pd)"),
+		atStart("netpollclose", "heisenPollClose(fd)"),
+	}},
+	// What the program measures of the runtime.
+	{"runtime/mstats.go", []patch{
+		atEnd("ReadMemStats", "heisenMeasuredMemory(m)"),
+		atEnd("readGCStats", "heisenMeasuredPauses(*pauses)"),
+	}},
+	{"runtime/metrics.go", []patch{atEnd("readMetrics", "heisenMeasuredMetrics(samplesp, len)")}},
+	{"runtime/mfinal.go", []patch{atStart("SetFinalizer", "heisenMeasuring(heisenMeasuresFreed, true)")}},
+	{"runtime/mcleanup.go", []patch{atStart("AddCleanup", "heisenMeasuring(heisenMeasuresFreed, true)")}},
+	{"runtime/mheap.go", []patch{atStart("internal_weak_runtime_registerWeakPointer", "heisenMeasuring(heisenMeasuresFreed, true)")}},
 	{"runtime/debug.go", []patch{
+		oneOf(replaceCalls("NumGoroutine", "gcount(false)", "heisenMeasuredGoroutines(gcount(false))", 1),
+			replaceCalls("NumGoroutine", "gcount()", "heisenMeasuredGoroutines(gcount())", 1)),
 		atStart("GOMAXPROCS", "if heisenSched.on { return int(heisenSched.procs) }"),
 		atStart("SetDefaultGOMAXPROCS", "if heisenSched.on { return }"),
 		atStart("NumCPU", "if heisenSched.on { return int(heisenSched.procs) }"),
@@ -289,6 +321,12 @@ var patches = []struct {
 		atStart("tRunner", "heisenTask(t.name); heisenBegin(&t.common)"),
 		replaceCalls("common.FailNow", "runtime.Goexit()", "heisenStop(c, false)", 1),
 		replaceCalls("common.SkipNow", "runtime.Goexit()", "heisenStop(c, true)", 1),
+		atStart("common.Fail", "heisenUses(c)"),
+		atStart("common.SkipNow", "heisenUses(c)"),
+		oneOf(atStart("common.log", "heisenUses(c)"), atStart("common.logDepth", "heisenUses(c)")),
+		atStart("common.Cleanup", "heisenUses(c)"),
+		atStart("common.TempDir", "heisenUses(c)"),
+		atStart("T.Run", "heisenUses(&t.common)"),
 		replaceCalls("tRunner", "fn(t)", "fn(t); race.ClearStack()", 1),
 		replaceCalls("tRunner", "t.report()", "race.ClearStack(); heisenEnd(&t.common); t.report()", 1),
 	}},
@@ -329,9 +367,12 @@ var patches = []struct {
 		replaceCalls("Pool.Get", "race.Acquire(poolRaceAddr(x))", "race.AcquireByChance(poolRaceAddr(x))", 1),
 	}},
 	{"syscall/exec_unix.go", []patch{
+		atStart("forkExec", "defer func() { race.Forked(pid) }()"),
+		addImport("internal/race"),
 		replaceCalls("forkExec", "SlicePtrFromStrings(attr.Env)", "SlicePtrFromStrings(heisenForkEnv(argv0, attr, sys))", 1),
 		replaceCalls("Exec", "SlicePtrFromStrings(envv)", `SlicePtrFromStrings(heisenEnv(argv0, envv, true))`, 1),
 	}},
+	{"syscall/syscall_linux.go", []patch{atStart("RawSyscall6", "heisenKills(trap, a1, a2, a3)")}},
 	{"syscall/syscall_unix.go", []patch{
 		replaceCalls("Read", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync), fd)", 1),
 		replaceCalls("Pread", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync), -1)", 1), // at a given offset

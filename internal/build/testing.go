@@ -31,6 +31,7 @@ func heisenStop(c *common, skips bool) {
 // heisenEnd ends a test, all functions of which have returned. Nothing leads to these functions any
 // more, so that they do not hide what they have leaked.
 func heisenEnd(c *common) {
+	defer race.Ends(unsafe.Pointer(c))
 	c.mu.Lock()
 	clear(c.cleanups[:cap(c.cleanups)])
 	c.mu.Unlock()
@@ -46,6 +47,9 @@ func heisenEnd(c *common) {
 		c.Errorf("%d leaked goroutine(s) detected at the end of test", n)
 	}
 }
+
+// heisenUses is called where something is done to a test that has no effect once the test has ended.
+func heisenUses(c *common) { race.Uses(unsafe.Pointer(c)) }
 
 func heisenFailingInput(path string) string {
 	race.FailingInput(path)

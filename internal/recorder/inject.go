@@ -160,4 +160,8 @@ var AddedAnnotations = []string{
 	"FailingInput(name string)",
 	"Runs(test unsafe.Pointer)",
 	"Stops(test unsafe.Pointer, skips bool)",
+	"Ends(test unsafe.Pointer)",
+	"Uses(test unsafe.Pointer)",
+	"Kills(pid, signal uintptr)",
+	"Forked(pid int)",
 }

@@ -41,6 +41,11 @@ type Schedule struct {
 	// MaxTime bounds the real time, with the precision of some thousand choices. A program that
 	// reaches it is ended as by MaxSteps with the number of choices until then. 0 is no bound.
 	MaxTime time.Duration
+	// Measures are values that the program gets where it measures the runtime, in the form of
+	// Execution.Measures. Still gives it the first ones of each kind again and again. By default it
+	// gets its own.
+	Measures []uint64
+	Still    bool
 	// Spin is the number of accesses that a goroutine may make, or of times in a row that it may be
 	// chosen, before it yields; 0 is 10,000.
 	Spin int
@@ -120,6 +125,9 @@ func (s *Schedule) encode() ([]byte, error) {
 	if s.Explore {
 		flags |= 16
 	}
+	if s.Still {
+		flags |= 32
+	}
 	b := append32(nil, uint32(s.Strategy.Strategy), or(s.Procs, defaultProcs), or(s.Spin, defaultSpin), flags)
 	b = append64(b, s.Strategy.Seed, s.MaxSteps, uint64(virtual), uint64(start.UnixNano()), uint64(max(s.MaxTime, 0)))
 	b = append64(b, s.Strategy.PostponeLimit, s.Strategy.WaitLimit, s.Strategy.Depth, s.Strategy.Steps, s.Strategy.Variation,
@@ -139,6 +147,7 @@ func (s *Schedule) encode() ([]byte, error) {
 	for _, x := range s.Strategy.Sleepers {
 		b = append64(append32(b, x.ID), x.Mode, x.Object)
 	}
+	b = append64(append32(b, uint32(len(s.Measures))), s.Measures...)
 	var at locations
 	for _, t := range s.Targets {
 		if t.Mode == 0 || t.Mode > OnRead|OnWrite|OnLock || t.Line <= 0 {
@@ -194,6 +203,11 @@ type Execution struct {
 	Reached bool
 	// Influences are what came from outside, one for each kind.
 	Influences []Influence
+	// Overtaken says what outside of the program could still answer when its clock first went past the
+	// real one nevertheless, and how often it did. The Count is 0 if it never did.
+	Overtaken Influence
+	// Measured says what the program has measured of the runtime.
+	Measured Measured
 	// Explored are the steps, if the Schedule requests them. It is nil if they were too many.
 	Explored *Explored
 	// Stuck is not nil if the program was ended because it could not continue.
@@ -208,10 +222,11 @@ type Execution struct {
 	Misuses []Misuse
 }
 
-// Misuse is a call of FailNow or SkipNow of a test by a goroutine that does not run the test. It ends the
-// goroutine, and not the test.
+// Misuse is a wrong use of a test. A goroutine that does not run the test has called FailNow or SkipNow of it, which
+// ends the goroutine, and not the test. Or one has used the test after its end.
 type Misuse struct {
 	Skips   bool // the call is SkipNow
+	Late    bool // the test has ended
 	Thread  heisen.Thread
 	Site    heisen.Site // the innermost place in the program, in package testing
 	Context heisen.Context
@@ -251,11 +266,13 @@ const (
 	Cgo
 	// Thread: a goroutine requested a thread of its own.
 	Thread
+	// Process: it has started a process.
+	Process
 
 	numInfluences
 )
 
-var influenceNames = [numInfluences]string{"input", "network", "system call", "signal", "cgo", "thread"}
+var influenceNames = [numInfluences]string{"input", "network", "system call", "signal", "cgo", "thread", "child process"}
 
 // String returns the name of the kind.
 func (k InfluenceKind) String() string {
@@ -318,6 +335,12 @@ func (s *Stream) setExecution(words []uint64) error {
 	}
 	e.Ended, e.Steps, e.Hash, e.Virtual, e.Reached, e.Diverged = true, words[0], words[1], time.Duration(words[2]), words[3] != 0, words[4]
 	e.Order, e.Delays, e.Yielded = words[5], words[6], words[7]
+	if count, by, place := words[8], uint32(words[9]), words[9]>>32; count > 0 {
+		if by >= uint32(numInfluences) || place > s.hello.size {
+			return s.corrupt("overtaken by %d at %#x", by, place)
+		}
+		e.Overtaken = Influence{InfluenceKind(by), count, s.site(uint32(place))}
+	}
 	for kind := range numInfluences {
 		count, first := words[executionWords+2*kind], words[executionWords+2*kind+1]
 		if first > s.hello.size {
@@ -377,7 +400,7 @@ func (s *Stream) addMeeting(words []uint64) error {
 
 // addMisuse adds a call to Execution.Misuses.
 func (s *Stream) addMisuse(how uint32, words []uint64) error {
-	if how != misuseFails && how != misuseSkips || len(words) != 2 || words[0] >= unknownG {
+	if how == 0 || how > misuseLate || len(words) != 2 || words[0] >= unknownG {
 		return s.corrupt("misuse %d in %d words", how, len(words))
 	}
 	p, err := s.place(words[1])
@@ -385,7 +408,7 @@ func (s *Stream) addMisuse(how uint32, words []uint64) error {
 		return err
 	}
 	s.execution.Misuses = append(s.execution.Misuses, Misuse{
-		Skips: how == misuseSkips, Thread: heisen.Thread(words[0]),
+		Skips: how == misuseSkips, Late: how == misuseLate, Thread: heisen.Thread(words[0]),
 		Site: p.site, Context: s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks}),
 	})
 	return nil

@@ -23,10 +23,12 @@ func executionMessages() []byte {
 	rec = message(rec, msgChoices, 0, 11, 3<<32|2, 15, 1<<32|4) // the first of them adds the case
 	rec = message(rec, msgMisuse, misuseSkips, 4, 1)
 	rec = message(rec, msgMisuse, misuseFails, 3, 2)
+	rec = message(rec, msgMisuse, misuseLate, 3, 1)
+	rec = message(rec, msgMeasures, 0, 0x200<<32|uint64(MeasuredMemory), 1, 77)
 	rec = message(rec, msgStuck, uint32(Deadlock), slices.Concat(
 		[]uint64{3, lockBase, 2, 12, 1500, 15, 0}, textWords("sync.Mutex.Lock"), []uint64{4, 0, 0, 0, 0, 0, 0})...)
 	rec = message(rec, msgStuck, uint32(Deadlock), slices.Concat([]uint64{5, 8, 1, 0, 0, 8, 2}, textWords("runnable"), []uint64{lockBase, varBase})...)
-	return message(rec, msgExecution, 0, 40, 0xabc, uint64(time.Hour), 1, 2, 0xdef, 6, 4, 3, 0x100, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0)
+	return message(rec, msgExecution, 0, 40, 0xabc, uint64(time.Hour), 1, 2, 0xdef, 6, 4, 5, 0x100<<32|uint64(Process), 3, 0x100, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0)
 }
 
 // TestExecution reads what a program sends about a deterministic run.
@@ -55,8 +57,10 @@ func TestExecution(t *testing.T) {
 	want := &Execution{
 		Ended: true, Steps: 40, Hash: 0xabc, Order: 0xdef, Delays: 6, Yielded: 4, Virtual: time.Hour, Reached: true, Diverged: 2,
 		Choices:    []strategies.Choice{{Step: 5, ID: 3}, {Step: 9, ID: 1}, {Step: 11, ID: 2, Case: 3}, {Step: 15, ID: 4, Case: 1}},
-		Influences: []Influence{{Input, 3, first}, {Syscall, 1, 0}},
-		Misuses:    []Misuse{{true, 4, first, 0}, {false, 3, second, context}},
+		Influences: []Influence{{Input, 3, first}, {Syscall, 1, 0}, {Process, 2, 0}},
+		Overtaken:  Influence{Process, 5, first},
+		Measured:   Measured{MeasuredMemory, second, []uint64{1, 77}},
+		Misuses:    []Misuse{{true, false, 4, first, 0}, {false, false, 3, second, context}, {false, true, 3, first, 0}},
 		Stuck: &Stuck{Deadlock, []Blocked{
 			{Thread: 3, Reason: "sync.Mutex.Lock", Object: lockBase, Step: 12, Clock: 1500, Site: second, Context: context},
 			{Thread: 4}, {Thread: 5, Reason: "runnable", Object: 8, Channels: []heisen.Object{lockBase, varBase}, Site: first},
@@ -89,14 +93,21 @@ func TestCorruptExecution(t *testing.T) {
 	execution := make([]uint64, executionWords+2*int(numInfluences))
 	far := slices.Clone(execution)
 	far[executionWords], far[executionWords+1] = 1, testTextSize+1
+	overtaken := slices.Clone(execution)
+	overtaken[8], overtaken[9] = 1, uint64(numInfluences)
 	for _, test := range []struct {
 		name string
 		rec  []byte
 		want string
 	}{
-		{"short execution", message(known, msgExecution, 0, execution[1:]...), "execution of 19 words"},
+		{"short execution", message(known, msgExecution, 0, execution[1:]...), "execution of 23 words"},
 		{"two executions", message(message(known, msgExecution, 0, execution...), msgExecution, 0, execution...), "ends again"},
 		{"far influence", message(known, msgExecution, 0, far...), "influence at"},
+		{"overtaken by nothing", message(known, msgExecution, 0, overtaken...), "overtaken by 7"},
+		{"no measures", message(known, msgMeasures, 0), "measures in 0 words"},
+		{"unknown measures", message(known, msgMeasures, 0, 1<<20), "measures in 1 words"},
+		{"measures from afar", message(known, msgMeasures, 0, 1|(testTextSize+1)<<32), "measures in 1 words"},
+		{"measures again", message(message(known, msgMeasures, 0, 1), msgMeasures, 0, 1), "measures again"},
 		{"half a choice", message(known, msgChoices, 0, 1), "choices in 1 words"},
 		{"a choice too late", message(known, msgChoices, 0, 4, 1, 4, 2), "choice of goroutine 2 at step 4"},
 		{"a case of no goroutine", message(known, msgChoices, 0, 4, 1<<32|uint64(strategies.NoTask)), "choice of goroutine 4294967295 at step 4"},
@@ -109,7 +120,7 @@ func TestCorruptExecution(t *testing.T) {
 		{"half the channels", message(known, msgStuck, 1, 1, 2, 1, 0, 0, 0, 2, 5), "words of a goroutine"},
 		{"a place", message(known, msgStuck, 1, 1, 2, 3, 0, 0, 0, 0), "unknown place 3"},
 		{"a goroutine", message(known, msgStuck, 1, 1<<40, 2, 1, 0, 0, 0, 0), "goroutine 1099511627776"},
-		{"a misuse", message(known, msgMisuse, 3, 1, 1), "misuse 3"},
+		{"a misuse", message(known, msgMisuse, 4, 1, 1), "misuse 4"},
 		{"half a misuse", message(known, msgMisuse, misuseFails, 1), "misuse 1 in 1 words"},
 		{"a misuse somewhere", message(known, msgMisuse, misuseFails, 1, 2), "unknown place 2"},
 		{"a misuse by nobody", message(known, msgMisuse, misuseFails, 1<<40, 1), "misuse 1 in 2 words"},

@@ -280,6 +280,8 @@ func (s *Stream) read() error {
 		return s.addMeeting(m.words)
 	case msgMisuse:
 		return s.addMisuse(m.id, m.words)
+	case msgMeasures:
+		return s.setMeasures(m.words)
 	case msgBehaviors:
 		return s.addBehaviors(m.words)
 	case msgChoices:

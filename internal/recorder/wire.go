@@ -79,6 +79,9 @@ const (
 	msgMisuse   = 22
 	misuseFails = 1
 	misuseSkips = 2
+	misuseLate  = 3
+
+	msgMeasures = 23
 
 	exploreEnabled = 1 << 60
 	exploreChosen  = 2 << 60
@@ -99,7 +102,7 @@ const (
 	byOrder  = 1 << 63
 	unknownG = 1<<32 - 1
 
-	executionWords = 8
+	executionWords = 10
 
 	stuckWords    = 7
 	stuckChannels = 8
@@ -131,7 +134,7 @@ const (
 	graphUntil = ^uint64(0)
 	follow     = 1<<32 - 1 // instead of the number of a set
 
-	version      = 14
+	version      = 15
 	wantFilter   = 1
 	wantMarks    = 2
 	wantRaces    = 4

@@ -37,6 +37,29 @@ func heisenCaller(fp uintptr) uintptr {
 	return heisenCallerOn(gp, fp)
 }
 
+// heisenProgramCaller walks up from a frame pointer into the stack of gp to the first return address outside of
+// the standard library. If direct is set, only the runtime may be below it. It returns 0 if there is none.
+//
+//go:nosplit
+func heisenProgramCaller(gp *g, fp uintptr, direct bool) uintptr {
+	for i := 0; i < 32 && fp-gp.stack.lo < gp.stack.hi-gp.stack.lo-16; i++ {
+		pc := *(*uintptr)(unsafe.Pointer(fp + goarch.PtrSize))
+		if pc == 0 {
+			break
+		}
+		switch heisenLayer(pc) {
+		case heisenProgram:
+			return pc
+		case heisenLibrary:
+			if direct {
+				return 0
+			}
+		}
+		fp = *(*uintptr)(unsafe.Pointer(fp))
+	}
+	return 0
+}
+
 // heisenCallerOn is heisenCaller for a frame pointer into the stack of gp.
 //
 //go:nosplit

@@ -6,7 +6,8 @@ import _ "unsafe"
 
 // The clock of deterministic runs. It advances a little with each choice, with the accesses of a
 // goroutine that does nothing else, and whenever the program reads it, so that waiting for it ends.
-// If no goroutine can continue, it advances to the next timer. A tick is short at first, so that the
+// If no goroutine can continue, it advances to the next timer, but not past the real clock while something
+// outside of the program can still answer (outside.go). A tick is short at first, so that the
 // program's work takes no more time than in an ordinary run. After many ticks without a jump to a timer,
 // the program seems to wait for the clock, and a tick is longer. idle runs in the scheduler, on the
 // system stack, with a P and no locks; heisenNow and heisenNano run anywhere.
@@ -72,38 +73,34 @@ func (s *heisenScheduler) idle(pp *p) {
 	}
 	network := netpollAnyWaiters()
 	calls, waits := s.outsideWaits()
+	by, place := heisenNothing, uint32(0)
+	if when == 0 || when > s.clock {
+		by, place = s.answering()
+	}
+	if calls && by == heisenNothing {
+		by = heisenBySyscall
+	}
 	switch {
 	case when != 0 && when <= s.clock:
-	case network || calls || waits:
-		// Events from outside have their own time. An answer from the network may take longer than
-		// the next timer. But usually the program itself would have to answer, and it has not.
-		wait := int64(heisenIdleWait)
-		if when != 0 {
-			wait = min(wait, when-s.clock)
+	case s.count > 0: // goroutines are held back until then, whatever answers
+		if s.clock = when; by != heisenNothing {
+			s.outside.overtake(by, place)
 		}
-		start := nanotime1()
-		if network {
-			s.pollNetwork(wait)
-		} else {
-			usleep(uint32(min(wait, 100*1000) / 1000))
-		}
-		s.waited += nanotime1() - start
-		if s.ending.waiting != 0 {
-			s.ending.outside += nanotime1() - start
-		}
-		if s.anyRunnable() {
-			s.waited = 0
+	case network || calls || waits || when != 0 && by != heisenNothing:
+		took, woken := s.waitOutside(network, when)
+		if woken {
 			return
 		}
-		if when == 0 {
+		switch {
+		case when == 0:
 			if !network && !calls && !sig.inuse && s.waited >= heisenDeadlockPatience {
 				s.cannotGoOn(heisenDeadlock, heisenDeadlockMessage)
 			}
 			return
-		}
-		if calls {
-			s.clock = min(s.clock+nanotime1()-start, when)
-		} else if s.waited >= heisenNetworkPatience {
+		case calls || by != heisenNothing && s.outside.wait(by, place, took): // calls end
+			s.clock = min(s.clock+took, when)
+		case by != heisenNothing || s.waited >= heisenNetworkPatience:
+			// Usually the program itself would have to answer, and it has not.
 			s.clock = when
 		}
 	case when != 0:
@@ -117,9 +114,34 @@ func (s *heisenScheduler) idle(pp *p) {
 		s.cannotGoOn(heisenStuckClock, "heisen: the program has reached the bound on its time")
 	}
 	if when != 0 && when <= s.clock {
-		s.waited, s.ticks = 0, 0
+		s.waited, s.ticks, s.outside.pacedReal = 0, 0, 0
 		timers.check(s.clock, nil)
 	}
+}
+
+// waitOutside waits for events from outside, which have their own time, and not longer than to the next
+// timer. It returns how long that took, and whether a goroutine can go on.
+func (s *heisenScheduler) waitOutside(network bool, when int64) (took int64, woken bool) {
+	wait := int64(heisenIdleWait)
+	if when != 0 {
+		wait = min(wait, when-s.clock)
+	}
+	start := nanotime1()
+	if network {
+		s.pollNetwork(wait)
+	} else {
+		usleep(uint32(min(wait, 100*1000) / 1000))
+	}
+	took = nanotime1() - start
+	s.waited += took
+	if s.ending.waiting != 0 {
+		s.ending.outside += took
+	}
+	if woken = !runqempty(getg().m.p.ptr()) || !sched.runq.empty(); woken {
+		s.waited = 0
+		s.outside.answered()
+	}
+	return took, woken
 }
 
 const (

@@ -20,7 +20,8 @@ const (
 	heisenBySyscall        // a system call took long and others continued
 	heisenBySignal
 	heisenByCgo
-	heisenByThread // the program wants threads of its own
+	heisenByThread  // the program wants threads of its own
+	heisenByProcess // it has started a process
 	heisenInfluences
 )
 
@@ -57,6 +58,9 @@ func heisenOutside(kind int) {
 //
 //go:nosplit
 func heisenSignalled(s uint32) {
+	if heisenSched.on && s < uint32(32*len(sig.wanted)) {
+		heisenSched.outside.received(s)
+	}
 	if heisenSched.on && s < uint32(32*len(sig.wanted)) && atomic.Load(&sig.wanted[s/32])&(1<<(s&31)) != 0 {
 		heisenInfluenced(heisenBySignal, 0)
 	}
@@ -105,18 +109,14 @@ func (s *heisenScheduler) pollNetwork(wait int64) bool {
 	}
 	injectglist(&ready)
 	netpollAdjustWaiters(delta)
+	s.outside.answered()
 	return true
 }
 
-// anyRunnable reports whether any goroutine can continue.
-func (s *heisenScheduler) anyRunnable() bool {
-	return s.count > 0 || !runqempty(getg().m.p.ptr()) || !sched.runq.empty()
-}
-
 // outsideWaits reports two things: calls, whether goroutines of the program are in system calls or
-// in C; and waits, whether others wait in the runtime for a signal, for data of a profile or for
-// something else that is no goroutine. The goroutine that waits for signals does not count unless
-// it is about to return.
+// in C, or about to return from there; and waits, whether others wait in the runtime for data of a
+// profile or for something else that is no goroutine. The goroutine that waits for signals does not
+// count unless one has arrived.
 func (s *heisenScheduler) outsideWaits() (calls, waits bool) {
 	// As in checkdead: most of the other threads that are not idle are in calls.
 	lock(&sched.lock)
@@ -125,7 +125,7 @@ func (s *heisenScheduler) outsideWaits() (calls, waits bool) {
 	if run <= 1 {
 		return false, false
 	}
-	sleeping, runnable := uint32(0), 0
+	runnable := 0
 	forEachGRace(func(gp *g) {
 		h := (*heisenG)(unsafe.Pointer(gp.racectx))
 		if h == nil || !heisenInProgram(gp, h) {
@@ -133,20 +133,20 @@ func (s *heisenScheduler) outsideWaits() (calls, waits bool) {
 		}
 		switch readgstatus(gp) &^ _Gscan {
 		case _Gsyscall:
-			if f := findfunc(gp.syscallpc); f.valid() && f.entry() == abi.FuncPCABIInternal(notetsleepg) {
-				sleeping++
-			} else {
+			switch f := findfunc(gp.syscallpc); {
+			case !f.valid() || f.entry() != abi.FuncPCABIInternal(notetsleepg):
 				calls = true
+			case !heisenAwaitsSignals(gp):
+				waits = true
+			case sig.state.Load() != sigReceiving:
+				calls = true // it has been woken
 			}
 		case _Grunnable, _Grunning:
 			runnable++
 		}
 	})
-	if sig.state.Load() == sigReceiving && sleeping > 0 {
-		sleeping--
-	}
 	// Runnable goroutines outside of the pool are just returning.
-	return calls || runnable > s.count, sleeping > 0
+	return calls || runnable > s.count, waits
 }
 
 // heisenRetaking is the state of the monitor thread: what it knows of the P.

@@ -58,10 +58,12 @@ type heisenScheduler struct {
 	turn    uint32 // how often in a row
 	yielded uint64 // how often a goroutine had to yield because of spin
 
-	waited int64 // ns of waiting for the outside, in a row
-	retake heisenRetaking
-	ending heisenEnding
-	ended  bool // the results were sent
+	waited   int64 // ns of waiting for the outside, in a row
+	outside  heisenOutsideWorld
+	measures heisenMeasures
+	retake   heisenRetaking
+	ending   heisenEnding
+	ended    bool // the results were sent
 
 	exploring heisenExploring
 	decidedAt uint64 // the number of choices when the ready cases of a select statement were last looked at
@@ -390,6 +392,9 @@ const heisenTimeCheck = 1 << 10
 // afterChoice is called after each choice.
 func (s *heisenScheduler) afterChoice() {
 	s.tick()
+	if s.ticks >= heisenShortTicks && s.picker.Steps()%heisenTimeCheck == 0 {
+		s.pace()
+	}
 	if s.picker.NumMeetings > 0 {
 		s.sendMeetings()
 	}
@@ -440,8 +445,10 @@ func heisenSendExecution() {
 	s.sendLog()
 	s.behaviors.send()
 	s.sendSteps()
+	s.measures.send()
 	words := [heisenExecutionWords + 2*heisenInfluences]uint64{s.picker.Steps(), s.picker.Hash,
-		uint64(s.clock - heisenClockStart), uint64(s.locations.met), s.picker.Diverged + s.picker.TurnsLeft(), s.picker.Order, s.picker.Delays, s.yielded}
+		uint64(s.clock - heisenClockStart), uint64(s.locations.met), s.picker.Diverged + s.picker.TurnsLeft(), s.picker.Order, s.picker.Delays, s.yielded,
+		s.outside.overtaken, s.outside.first}
 	for i := range s.influences {
 		at := heisenExecutionWords + 2*i
 		words[at], words[at+1] = atomic.Load64(&s.influences[i].count), uint64(s.influences[i].first)

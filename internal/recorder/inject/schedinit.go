@@ -32,6 +32,7 @@ func heisenInitSched() bool {
 	if flags&16 != 0 {
 		s.exploring.init()
 	}
+	s.measures.init(&m, flags&32 != 0)
 	if s.logging {
 		c.Log = heisenChoices(heisenLogged)
 	}

@@ -65,6 +65,7 @@ func heisenSendto(fd int32, p unsafe.Pointer, n uintptr) int {
 	return int(k)
 }
 
+//go:nosplit
 func heisenGetpid() uintptr {
 	pid, _, _ := linux.Syscall6(heisenSysGetpid, 0, 0, 0, 0, 0, 0)
 	return pid
@@ -100,13 +101,19 @@ func heisenTakeDescriptors(fd int32) bool {
 type heisenIdentity struct{ device, inode uint64 }
 
 // heisenIdentityOf returns the identity of what is open as fd; zero if nothing is.
-func heisenIdentityOf(fd int32) (id heisenIdentity) {
+func heisenIdentityOf(fd int32) heisenIdentity {
+	id, _ := heisenFileOf(fd)
+	return id
+}
+
+// heisenFileOf returns the identity and the mode of what is open as fd; zero if nothing is.
+func heisenFileOf(fd int32) (id heisenIdentity, mode uint32) {
 	var stat struct {
 		id   heisenIdentity // struct stat begins with these on all supported platforms
 		rest [128]byte
 	}
 	if _, _, errno := linux.Syscall6(heisenSysFstat, uintptr(fd), uintptr(noescape(unsafe.Pointer(&stat))), 0, 0, 0, 0); errno != 0 {
-		return heisenIdentity{}
+		return heisenIdentity{}, 0
 	}
-	return stat.id
+	return stat.id, *(*uint32)(add(noescape(unsafe.Pointer(&stat)), heisenModeAt))
 }

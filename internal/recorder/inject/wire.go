@@ -76,7 +76,7 @@ const (
 	heisenMsgTask         = 6 // buffer: its number; payload: its name, with zero bytes up to a whole word
 	heisenMsgOverlapStats = 7 // before the last: statistics of heisenWantOverlaps; buffer: number of ends; payload: five kinds of losses, whether a location was reached, a bit for each end that was seen
 	// Of deterministic runs, see sched.go.
-	heisenMsgExecution = 8  // before the last: steps, hash of the choices, time passed, 1 if a target was reached, choices that could not be followed, hash of the order of operations, delays, and for each influence the count and the first one's text offset
+	heisenMsgExecution = 8  // before the last: steps, hash of the choices, time passed, 1 if a target was reached, choices that could not be followed, hash of the order of operations, delays, goroutines that had to yield, how often the clock has gone past the real one, the influence that could still answer the first time, with the text offset of a place, shifted by 32, and for each influence the count and the first one's text offset
 	heisenMsgStuck     = 9  // of other runs, too, if goroutines wait for ever; buffer: why; payload: for each goroutine its number, what it waits for, place, choices and ns of virtual time when it ran last, length of the reason, number of channels of its select statement, the reason, padded with zeros to words, and these channels
 	heisenMsgMeeting   = 10 // payload: kind, step, and for both sides goroutine, op and place (as for an overlap), address and size
 	heisenMsgChoices   = 11 // payload: step and goroutine of each
@@ -116,8 +116,13 @@ const (
 
 	heisenMsgMisuse = 22 // buffer: one of the next two; payload: goroutine and place
 
+	// Of deterministic runs. Payload: the values that the program has measured of the runtime, see
+	// measures.go.
+	heisenMsgMeasures = 23
+
 	heisenMisuseFails = 1 // FailNow of a test is called by a goroutine that does not run the test
 	heisenMisuseSkips = 2 // SkipNow is
+	heisenMisuseLate  = 3 // a test is used after its end
 
 	// The reasons why other executions may be possible than those that steps lead to.
 	heisenUnsureTime      = 1  // the program has read the clock or slept
@@ -133,7 +138,7 @@ const (
 	heisenByOrder  = 1 << 63   // in an overlap's last word
 	heisenUnknownG = 1<<32 - 1 // stands for a goroutine that is no longer known
 
-	heisenExecutionWords = 8
+	heisenExecutionWords = 10
 	heisenStuckWords     = 7 // of a goroutine, without the reason and the channels
 	heisenStuckChannels  = 8 // at most
 	heisenOverlapWords   = 8
@@ -154,7 +159,7 @@ const (
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	heisenVersion = 14
+	heisenVersion = 15
 
 	heisenHealPlaces   = 1 // goroutines are kept apart at the places with heisenLocationHeal
 	heisenHealFindings = 2 // and at what findings name, from then on
