@@ -243,6 +243,8 @@ type Trials struct {
 	Follow string `json:"follow,omitempty"`
 	// Replayed is set if repeating the schedule gave the same execution.
 	Replayed bool `json:"replayed,omitempty"`
+	// Again is set if repeating the schedule showed the bug in another execution.
+	Again bool `json:"again,omitempty"`
 	// Choices counts the deviations of that schedule from the default, which switches goroutines
 	// only where it must: preemptions, and choices among several waiting goroutines.
 	Choices int `json:"choices,omitempty"`

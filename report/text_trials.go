@@ -49,6 +49,8 @@ func writeTrials(b *strings.Builder, f *Finding) {
 		fmt.Fprintf(b, ", seed %d\n", e.Seed)
 	}
 	switch {
+	case t.Harmful && f.Replay != "" && !t.Replayed && !t.Again:
+		b.WriteString("The program failed, but not when the schedule was repeated\n")
 	case t.Harmful && f.Kind == heisen.Deadlock && len(t.Endings) > 0 && t.Endings[0].Outcome == "passed":
 		b.WriteString("Harmful: these goroutines wait for ever\n")
 	case t.Harmful && t.onlyLate():
@@ -60,6 +62,8 @@ func writeTrials(b *strings.Builder, f *Finding) {
 	}
 	if t.Confirmed > 0 && f.Replay != "" {
 		switch {
+		case t.Again:
+			b.WriteString("Repeating the schedule showed it again, in another execution\n")
 		case !t.Replayed:
 			b.WriteString("Repeating the schedule gave another execution\n")
 		default:

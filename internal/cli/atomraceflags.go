@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/internal/infer"
 	"github.com/heisen-go/heisen/internal/overlap"
 	"github.com/heisen-go/heisen/internal/races"
@@ -298,7 +299,7 @@ func (o *atomraceFlags) observe(stream *recorder.Stream, found *findings, report
 	known := map[key]bool{}
 	locator := section.LocateIn(stream.Symbols(), string(filepath.Separator))
 	stream.OnOverlap(func(overlap recorder.Overlap) {
-		f := overlapFinding(overlap)
+		f := confirm.Attributed(overlapFinding(overlap), stream.Symbols())
 		if overlap.Section >= len(o.read) {
 			return
 		}

@@ -25,6 +25,8 @@ type findings struct {
 	known    map[findingKey]*finding
 	print    func(*report.Finding) error // called when a finding is first seen; may be nil
 	expect   *knownFindings              // findings not to report
+	standard string                      // folder of the standard library's source; empty if it is not known
+	mistakes map[string]*finding         // the first of the races inside the standard library with the same calls
 	hidden   map[string]*report.Suppression
 	left     bool   // nothing is added any more
 	full     func() // called when there are more than maxFindings, if it is not nil; the others are not reported
@@ -53,6 +55,7 @@ func newFindings(resolver *report.Resolver, print func(*report.Finding) error, e
 		print:    print,
 		expect:   expect,
 		hidden:   map[string]*report.Suppression{},
+		mistakes: map[string]*finding{},
 	}
 }
 
@@ -76,7 +79,7 @@ func (f *findings) collect(from origin) (c *fold.Set, done func() int) {
 		for _, item := range c.All() {
 			known := f.known[keyOf(item)]
 			known.Count += item.Count
-			if item.Reverse != known.reverse {
+			if item.Reverse != known.reverse && known.Reverse != nil {
 				known.Reverse.Count += item.Count
 			}
 			if !known.hidden {
@@ -109,7 +112,7 @@ func (f *findings) see(item fold.Item, from origin) {
 		return
 	}
 	known := f.known[keyOf(item)]
-	if known != nil && (known.reverse == item.Reverse || known.Reverse != nil) {
+	if known != nil && (known.reverse == item.Reverse || known.Reverse != nil || known.Fingerprint != item.Fingerprint) {
 		return
 	}
 	resolved := f.resolver.Resolve(item.Finding, from.symbols)
@@ -121,8 +124,16 @@ func (f *findings) see(item fold.Item, from origin) {
 		return
 	}
 	resolved.Package = from.pkg
+	mistake := atCalls(&resolved, f.standard)
+	if same := f.mistakes[mistake]; mistake != "" && same != nil {
+		f.known[keyOf(item)] = same
+		return
+	}
 	known = f.enter(resolved, item.Reverse)
 	known.Count = 0
+	if mistake != "" {
+		f.mistakes[mistake] = known
+	}
 }
 
 // add takes a resolved finding with its count. It returns whether the finding is reported.

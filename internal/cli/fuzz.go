@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -52,7 +53,8 @@ chosen, and locks for which no goroutine had to wait. -uncovered lists them.
 A reported bug has happened. The report says how the program ended, and names a
 schedule for $heisen replay. The seed also decides select, the order of maps and
 random numbers. Time is virtual: it jumps to the next timer when all goroutines
-wait. Goroutines that are left when main or the tests have returned go on. $heisen
+wait, but not while a child process, a signal or a descriptor can still answer. Each
+execution has a folder for temporary files of its own. Goroutines that are left when main or the tests have returned go on. $heisen
 also reports those that wait for ever, whether or not a test fails.
 
 Several machines can share the work with -shard and -seeds. The suspects are the
@@ -96,8 +98,10 @@ type fuzzRun struct {
 	unexplained []*confirm.Result
 	explained   map[*confirm.Program][]confirm.Outcome
 	bugs        []confirmedBug
-	failures    int // failures and observed bugs that were reported
-	predicted   int // predicted suspects that were not confirmed
+	assumed     assumptions
+	lateUse     map[*confirm.Program]bool // a test was used after its end
+	failures    int                       // failures and observed bugs that were reported
+	predicted   int                       // predicted suspects that were not confirmed
 	observed    confirm.Observations
 	positions   map[*confirm.Suspect]int // in the order in which they are tried
 	reported    map[string]bool          // fingerprints of the reported suspects
@@ -141,7 +145,7 @@ func (inv *invocation) fuzz() (int, error) {
 	fs.StringVar(&f.folder, "schedules", f.folder, "write schedules to `folder`")
 	f.reports = inv.reportFlag(reportUsage + ". Reports in json have all suspects,\nconfirmed or not")
 	fs.BoolVar(&f.unconfirmed, "unconfirmed", false, "also report suspects that were not confirmed, and failures that did\nnot happen again when their schedules were repeated")
-	fs.BoolVar(&f.timing, "timing", false, "also report failures that only executions show in which a goroutine was\nheld back while a timer fired")
+	fs.BoolVar(&f.timing, "timing", false, "also report failures that may only be assumptions: about time, if a goroutine\nwas held back while a timer fired, or about what the runtime measures")
 	fs.BoolVar(&f.predict, "predict", false, "suspect what mcm predicts from the first executions, try that first, and report it\nin any case")
 	fs.BoolVar(&f.uncovered, "uncovered", false, "also list the go statements, cases of select and locks that no execution\nhas covered")
 	merge := fs.Bool("merge", false, "run nothing, but combine files that -report json has written for other seeds or shards")
@@ -255,6 +259,7 @@ func (f *fuzzRun) build(ctx context.Context) (programs []*confirm.Program, remov
 		err = fmt.Errorf("no tests in %s", strings.Join(f.origin.Packages, " "))
 	} else {
 		f.resolver = confirm.NewResolver(f.invocation.resolver, with)
+		f.standard = filepath.Join(with.Root, "src")
 		f.origin.Version, f.origin.Platform = with.Version, with.GOOS+"/"+with.GOARCH
 		f.origin.Folder, err = os.Getwd()
 	}

@@ -29,7 +29,8 @@ func (f *fuzzRun) printText() func(*report.Finding) error {
 }
 
 // reportUnexplained reports the failures of programs that no confirmed bug explains, each once. Those
-// that may only show an assumption about time come last, and are mentioned unless -timing asks for more.
+// that may only show an assumption, about time or the runtime, come last, and are mentioned unless -timing
+// asks for more.
 func (f *fuzzRun) reportUnexplained(ctx context.Context) {
 	slices.SortStableFunc(f.unexplained, func(a, b *confirm.Result) int {
 		switch {
@@ -40,50 +41,38 @@ func (f *fuzzRun) reportUnexplained(ctx context.Context) {
 		}
 		return -1
 	})
-	var packages []string
-	assumptions := map[string][]string{}
 	for _, v := range f.unexplained {
 		p, outcome := v.Suspect.Program, v.Endings[0].Outcome
 		explained := slices.ContainsFunc(f.explained[p], func(o confirm.Outcome) bool { return o.Same(outcome) })
-		if explained {
+		if explained || f.lateUse[p] && confirm.OfLateUse(outcome) {
 			continue
 		}
 		f.explained[p] = append(f.explained[p], outcome)
-		if v.Timing && !f.timing {
-			if assumptions[p.Package] == nil {
-				packages = append(packages, p.Package)
+		if !f.timing {
+			if kind, because := f.assumption(ctx, v); kind != "" {
+				f.assumed.add(p.Package, kind, because, outcome.String())
+				continue
 			}
-			assumptions[p.Package] = append(assumptions[p.Package], outcome.String())
-			continue
 		}
 		finding := v.Report(confirm.Outcome{Class: confirm.Passed})
 		if repro := f.reproduce(ctx, v, &finding); repro != nil && repro.Chance && !f.unconfirmed {
-			fmt.Fprintf(f.Err, "%s: %s: an execution failed (%s), but not when its schedule was repeated: it depends on %s; -unconfirmed reports it\n",
-				f.tool.Name, p.Package, outcome, strings.Join(repro.Outside(), ", "))
+			f.mentionChance(v, "an execution failed ("+outcome.String()+")", repro)
 			continue
 		}
 		f.found.add(finding)
 		f.failures++
 	}
-	for _, name := range packages {
-		f.mentionTiming(name, assumptions[name])
-	}
+	f.assumed.mention(f)
 }
 
-// maxMentioned bounds the timing assumptions of a package that are mentioned with their outcomes.
-const maxMentioned = 3
-
-// mentionTiming prints a line about failures of a package that may be timing assumptions.
-func (f *fuzzRun) mentionTiming(name string, outcomes []string) {
-	what := "a timing assumption"
-	if n := len(outcomes); n > 1 {
-		what = fmt.Sprintf("%d timing assumptions", n)
+// mentionChance prints a line about something that an execution has shown, and no repetition of its schedule.
+func (f *fuzzRun) mentionChance(v *confirm.Result, what string, repro *confirm.Reproduction) {
+	cause := "what decides it is not known, such as files, sockets or other processes"
+	if outside := repro.Outside(); len(outside) > 0 {
+		cause = "it depends on " + strings.Join(outside, ", ")
 	}
-	if over := len(outcomes) - maxMentioned; over > 0 {
-		outcomes = append(outcomes[:maxMentioned:maxMentioned], fmt.Sprintf("%d more", over))
-	}
-	fmt.Fprintf(f.Err, "%s: %s: %s (%s): it fails if a goroutine goes on only after a timer has fired; -timing reports it\n",
-		f.tool.Name, name, what, strings.Join(outcomes, "; "))
+	fmt.Fprintf(f.Err, "%s: %s: %s, but not when its schedule was repeated: %s; -unconfirmed reports it\n",
+		f.tool.Name, v.Suspect.Program.Package, what, cause)
 }
 
 // reproduce adds to the finding of a confirmed suspect how to repeat it, and writes the schedule. It returns nil if it could
@@ -111,7 +100,7 @@ func (f *fuzzRun) reproduce(ctx context.Context, v *confirm.Result, finding *rep
 	finding.Witness = repro.Steps
 	confirm.AddBlocked(finding, repro.Execution.Blocked)
 	t := finding.Trials
-	t.Replayed, t.Choices = repro.Replayed, len(repro.Execution.Choices)
+	t.Replayed, t.Again, t.Choices = repro.Replayed, repro.Again, len(repro.Execution.Choices)
 	text, err := f.origin.Schedule(v.Suspect.Program, repro.Tests, repro.Schedule, repro.Execution).MarshalText()
 	if err == nil {
 		err = private.Open(f.folder)

@@ -71,6 +71,7 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		live = nil
 	}
 	w.found = newFindings(inv.resolver, live, w.known)
+	w.found.standard = inv.standard
 	mode := w.filter.mode(w.detect)
 	if inv.hidden != nil {
 		w.detect.hidden, mode = true, recorder.Everything
@@ -105,6 +106,9 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 			detectors = append(detectors, leaks)
 		}
 		_, err = heisen.Run(inv.ctx, stream, append([]heisen.Detector{from.memory}, detectors...)...)
+		for _, m := range stream.Execution().Misuses {
+			collector.Add(confirm.MisuseOf(m, stream.Symbols()))
+		}
 		w.noteInputs(from.pkg, inv.tool.Name, stream.FailingInputs())
 		if reported()+leaked() > 0 {
 			return Findings, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,6 +71,7 @@ func (inv *invocation) replay() (int, error) {
 	if schedule.Go != "" && schedule.Go != with.Version {
 		fmt.Fprintf(inv.Err, "%s: the schedule was made with%s, and this is %s: the execution may differ\n", inv.tool.Name, quoted([]string{schedule.Go}), with.Version)
 	}
+	inv.standard = filepath.Join(with.Root, "src")
 	return inv.repeat(ctx, programs[0], confirm.NewResolver(inv.resolver, with), plan, schedule, *limit, to)
 }
 
@@ -82,7 +84,13 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver 
 		return Failed, err
 	}
 	var found []report.Finding
+	mistakes := map[string]bool{"": false}
 	for _, f := range e.Findings() {
+		mistake := atCalls(&f, inv.standard)
+		if mistakes[mistake] {
+			continue
+		}
+		mistakes[mistake] = mistake != ""
 		if slices.ContainsFunc(found, func(known report.Finding) bool { return known.Fingerprint == f.Fingerprint }) {
 			continue
 		}
@@ -105,6 +113,10 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver 
 		fmt.Fprintf(inv.Err, "%s: the execution differs from that of the schedule: the program, or its input, has changed\n", inv.tool.Name)
 	case schedule.Hash != 0:
 		fmt.Fprintf(inv.Err, "%s: the execution is that of the schedule\n", inv.tool.Name)
+	}
+	if e.Awaited != "" {
+		fmt.Fprintf(inv.Err, "%s: virtual time went past the real one while something could still answer (%s): what happened then may only be an assumption about time\n",
+			inv.tool.Name, e.Awaited)
 	}
 	for _, from := range e.Outside {
 		fmt.Fprintf(inv.Err, "%s: it also depends on %s\n", inv.tool.Name, from)

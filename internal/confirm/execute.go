@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -46,7 +47,12 @@ type Execution struct {
 	Blocked  []report.Blocked // the goroutines that had not ended, if the program got stuck, or that wait for ever
 	Observed []report.Finding // bugs that it has shown by itself, each once
 	Outside  []string         // inputs besides the schedule, with places
-	Output   []byte           // what the program printed; only start and end if it is long
+	// Awaited is what outside of the program could still answer when virtual time first went past the
+	// real one nevertheless, with a place; empty if it never did.
+	Awaited string
+	// Measured is what the program has measured of the runtime, with the first place; empty if nothing.
+	Measured string
+	Output   []byte // what the program printed; only start and end if it is long
 	Meetings []Meeting
 	Took     time.Duration
 }
@@ -67,6 +73,13 @@ func (e *Execution) Findings() (all []report.Finding) {
 
 // longExecution is a number of steps that take about a second.
 const longExecution = 1 << 20
+
+// late reports whether what the execution shows may be an assumption about time: a goroutine was held back
+// while time passed, or time has passed while something outside of the program could still answer.
+func (e *Execution) late() bool { return e.Delays > 0 || e.overtook() }
+
+// overtook reports whether virtual time went past the real one while something could still answer.
+func (e *Execution) overtook() bool { return e.Overtaken.Count > 0 }
 
 // long reports whether there can only be few executions like this one.
 func (e *Execution) long() bool {
@@ -101,9 +114,15 @@ func (p *Program) Execute(ctx context.Context, plan Plan, resolver *Resolver) (*
 	if err != nil {
 		return nil, err
 	}
+	temporary, err := takeFolder()
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	defer temporary.release()
 	var printed output
 	cmd := p.command(ctx, &plan, &printed)
-	cmd.Env = append(recorder.Environ(cmd.Environ()), l.Env())
+	cmd.Env = append(recorder.Environ(cmd.Environ()), temporary.env(), l.Env())
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
 		l.Close()
@@ -143,7 +162,7 @@ func (p *Program) Execute(ctx context.Context, plan Plan, resolver *Resolver) (*
 	}
 	e := &r.execution
 	e.Took = time.Since(start)
-	e.Output = printed.text()
+	e.Output = temporary.hide(printed.text())
 	mu.Lock()
 	defer mu.Unlock()
 	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
@@ -269,6 +288,7 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	var found racesFound
 	stream.OnOverlap(func(o recorder.Overlap) {
 		if f, isRace := found.add(o); isRace && r.plan.OnRace != nil {
+			f = Attributed(f, stream.Symbols())
 			r.plan.OnRace(&f, stream.Symbols())
 		}
 	})
@@ -299,10 +319,19 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 		leaks[i].Count = 1 // executions count, not goroutines
 	}
 	r.execution.Observed = append(found.resolved(r.resolver, stream.Symbols()), leaks...)
-	r.execution.Observed = append(r.execution.Observed, misuses(r.execution.Misuses, r.resolver, stream.Symbols())...)
+	for _, m := range r.execution.Misuses {
+		r.execution.Observed = addMisuse(r.execution.Observed, r.resolver.resolve(MisuseOf(m, stream.Symbols()), stream.Symbols()))
+	}
 	for _, in := range r.execution.Influences {
 		r.execution.Outside = append(r.execution.Outside, r.resolver.influence(in, stream.Symbols()))
 	}
+	if in := r.execution.Overtaken; in.Count > 0 {
+		r.execution.Awaited = r.resolver.influence(in, stream.Symbols())
+		if !slices.Contains(r.execution.Outside, r.execution.Awaited) {
+			r.execution.Outside = append(r.execution.Outside, r.execution.Awaited)
+		}
+	}
+	r.execution.Measured = r.resolver.measured(r.execution.Execution.Measured, stream.Symbols())
 	if r.plan.Finish != nil {
 		r.plan.Finish(stream.Symbols())
 	}

@@ -1,9 +1,7 @@
 package confirm
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/recorder"
@@ -13,28 +11,36 @@ import (
 // misuseDetector is the Detector of calls that package testing forbids.
 const misuseDetector = "misuse"
 
-// misuses returns a finding for each place in the program from which calls were made.
-func misuses(calls []recorder.Misuse, resolver *Resolver, symbols *heisen.Symbols) (all []report.Finding) {
-	for _, call := range calls {
-		name := "FailNow"
-		if call.Skips {
-			name = "SkipNow"
-		}
-		f := resolver.resolve(heisen.Finding{
-			Detector: misuseDetector, Kind: heisen.Misuse,
-			Message:  name + " of a test is called by a goroutine that does not run the test, and ends only this goroutine",
-			Accesses: []heisen.Access{{Op: heisen.Call, Thread: call.Thread, Site: call.Site, Context: call.Context}},
-		}, symbols)
-		if slices.ContainsFunc(all, func(known report.Finding) bool { return known.Fingerprint == f.Fingerprint }) {
-			continue
-		}
-		a := &f.Accesses[0]
-		a.LocksUnknown = true
-		if inside := slices.IndexFunc(a.Stack, func(f report.Frame) bool { return !strings.HasPrefix(f.Func, "testing.") }); inside > 0 {
-			a.Stack = a.Stack[inside:]
-			a.Site, a.Source, a.Variable = fmt.Sprintf("%s:%d", a.Stack[0].File, a.Stack[0].Line), "", ""
-		}
-		all = append(all, f)
+// MisuseOf returns a call that package testing forbids as a finding, at the line of the program.
+func MisuseOf(m recorder.Misuse, symbols *heisen.Symbols) heisen.Finding {
+	a := heisen.Access{Op: heisen.Call, Thread: m.Thread, Site: m.Site, Context: m.Context}
+	call, name := callInProgram(a, symbols)
+	f := heisen.Finding{Detector: misuseDetector, Kind: heisen.Misuse, Accesses: []heisen.Access{call}}
+	switch {
+	case m.Late && name == "":
+		name = "A method"
+		fallthrough
+	case m.Late:
+		f.Message = name + lateUse
+	case m.Skips:
+		f.Message = "SkipNow of a test is called by a goroutine that does not run the test, and ends only this goroutine"
+	default:
+		f.Message = "FailNow of a test is called by a goroutine that does not run the test, and ends only this goroutine"
+	}
+	return f
+}
+
+// addMisuse adds a finding unless there is one for the call. A use after the end of a test says more than one that was in time.
+func addMisuse(all []report.Finding, f report.Finding) []report.Finding {
+	for i := range f.Accesses {
+		f.Accesses[i].LocksUnknown = true
+	}
+	at := slices.IndexFunc(all, func(known report.Finding) bool { return known.Fingerprint == f.Fingerprint })
+	if at < 0 {
+		return append(all, f)
+	}
+	if inTime(&all[at]) {
+		all[at] = f
 	}
 	return all
 }

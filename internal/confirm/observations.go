@@ -34,7 +34,8 @@ type observedEnding struct {
 	trial    *Trial
 	position int // of the suspect; negative for runs of a survey
 	count    int // executions with the bug and the outcome
-	delayed  int // those of them in which a goroutine was held back while time passed
+	delayed  int // those of them with a delay, as in Ending
+	assumed  int // those of them that show nothing but an assumption about time, whatever the outcome
 }
 
 // AddSurvey adds the runs of a survey.
@@ -61,13 +62,17 @@ func (o *Observations) Add(position int, s *Suspect, t *Trial) {
 		suspect := *s
 		suspect.Finding, suspect.observed = *f, true
 		suspect.Finding.Package = s.Program.Package
-		next := &observedEnding{&suspect, t, position, 1, 0}
-		if t.Execution.Delays > 0 {
+		next := &observedEnding{suspect: &suspect, trial: t, position: position, count: 1}
+		if t.Execution.late() {
 			next.delayed = 1
+		}
+		if t.Execution.overtook() || inTime(f) || IsLateUse(f) && t.Execution.late() {
+			next.assumed = 1
 		}
 		if same := o.known[key].endings[outcome]; same != nil {
 			next.count += same.count
 			next.delayed += same.delayed
+			next.assumed += same.assumed
 			if !next.before(same) {
 				next.suspect, next.trial, next.position = same.suspect, same.trial, same.position
 			}
@@ -83,14 +88,17 @@ func (o *Observations) Count() int { return len(o.known) }
 func (e *observedEnding) before(other *observedEnding) bool { return e.compare(other) < 0 }
 
 func (e *observedEnding) compare(other *observedEnding) int {
-	return cmp.Or(cmp.Compare(e.position, other.position),
+	return cmp.Or(boolOrder(e.trial.Execution.overtook())-boolOrder(other.trial.Execution.overtook()),
+		cmp.Compare(e.position, other.position),
 		boolOrder(other.trial.follows())-boolOrder(e.trial.follows()),
 		cmp.Compare(e.trial.number, other.trial.number))
 }
 
-// late reports whether executions fail, and may do so only because a goroutine was held back while time passed.
+// late reports whether what executions show, beside a race, may only be an assumption about time: all fail, after
+// a delay, or in all of them time has passed while something outside could still answer, or a goroutine has used a
+// test before its end.
 func (e *observedEnding) late() bool {
-	return e.delayed == e.count && e.trial.Execution.Outcome.Class.Failed()
+	return e.assumed == e.count || e.delayed == e.count && e.trial.Execution.Outcome.Class.Failed()
 }
 
 // result returns the bug with its endings, the worst first.

@@ -33,11 +33,16 @@ func (r *racesFound) add(o recorder.Overlap) (f heisen.Finding, isRace bool) {
 	return f, true
 }
 
-// resolved returns each race once. At the end of an execution all its goroutines have names.
+// resolved returns each race once, and each misuse of package testing that it is. At the end of an execution all its goroutines have names.
 func (r *racesFound) resolved(resolver *Resolver, symbols *heisen.Symbols) (all []report.Finding) {
 	known := map[string]bool{}
 	for _, f := range r.all {
+		f = Attributed(f, symbols)
 		fingerprint := f.Fingerprint(symbols)
+		if f.Kind == heisen.Misuse {
+			all = addMisuse(all, resolver.resolve(f, symbols))
+			continue
+		}
 		if !known[fingerprint] {
 			known[fingerprint] = true
 			all = append(all, resolver.resolve(f, symbols))

@@ -28,9 +28,11 @@ type Reproduction struct {
 	// Replayed is set if repeating the schedule gave the same execution. Otherwise the schedule
 	// is not shrunk.
 	Replayed bool
-	// Chance is set for a failure that none of a few repetitions of its schedule has shown, in a program that depends on
-	// something outside. There is no reason to think that the program is to blame: another program may have had the
-	// network port that it wanted.
+	// Again is set if it was not, and one of a few repetitions has shown the bug nevertheless.
+	Again bool
+	// Chance is set for a failure, or a goroutine that waits for ever, that none of them has shown. It has come from
+	// outside. There is no reason to think that the program is to blame: another program may have had the network
+	// port that it wanted. Other bugs are ones whatever has led to them.
 	Chance bool
 	// Shrunk is set if Schedule was shrunk, in Attempts executions. Minimal is set if no choice of
 	// it can be left out.
@@ -45,10 +47,7 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 		return nil, fmt.Errorf("%s was not confirmed", v.Finding.Fingerprint)
 	}
 	ending := v.Endings[0]
-	schedule := *c.directedSchedule(v.Suspect, ending.Trial.Seed)
-	if of := ending.Trial.Schedule; of != nil {
-		schedule = *of
-	}
+	schedule := c.scheduleOf(v.Suspect, ending.Trial)
 	shrink := c.newShrinking(v.Suspect)
 	if err := shrink.shorten(ctx, &ending, &schedule); err != nil {
 		return nil, err
@@ -62,7 +61,9 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 	proof.Execution, proof.Steps, proof.Finding = again, steps, v.Suspect.asHappened(again)
 	proof.Replayed = again.Hash == ending.Trial.Execution.Hash && v.Suspect.repeats(&ending, again)
 	if !proof.Replayed {
-		proof.Chance, err = c.byChance(ctx, v.Suspect, &ending, again, proof.Schedule)
+		proof.Again, err = c.again(ctx, v.Suspect, &ending, again, proof.Schedule)
+		kind := v.Suspect.Finding.Kind
+		proof.Chance = err == nil && !proof.Again && (kind == heisen.Failure || kind == heisen.Leak)
 		return proof, err
 	}
 	if attempts == 0 || schedule.Strategy.Strategy == strategies.Follow { // such a schedule stops where no choice can be
@@ -119,6 +120,14 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 	return proof, nil
 }
 
+// scheduleOf returns the schedule of a trial.
+func (c *Confirmer) scheduleOf(s *Suspect, t *Trial) recorder.Schedule {
+	if t.Schedule != nil {
+		return *t.Schedule
+	}
+	return *c.directedSchedule(s, t.Seed)
+}
+
 // Outside returns what the execution and its repetition depended on besides the schedule, with places.
 func (r *Reproduction) Outside() []string {
 	all := slices.Concat(r.Ending.Trial.Execution.Outside, r.Execution.Outside)
@@ -126,27 +135,26 @@ func (r *Reproduction) Outside() []string {
 	return slices.Compact(all)
 }
 
-// repetitions is how often the schedule of a failure is repeated before it counts as chance.
+// repetitions is how often a schedule is repeated before a failure counts as chance.
 const repetitions = 3
 
-// byChance reports whether a failure has come from outside: its program depends on something outside, and neither again,
-// which is a repetition of its schedule, nor further repetitions have failed in the same way.
-func (c *Confirmer) byChance(ctx context.Context, s *Suspect, ending *Ending, again *Execution, schedule *recorder.Schedule) (bool, error) {
-	first := ending.Trial.Execution
-	if s.Finding.Kind != heisen.Failure || len(first.Outside) == 0 && len(again.Outside) == 0 {
-		return false, nil
-	}
-	for n := 1; !s.repeats(ending, again); n++ {
+// again reports whether the suspect happens in one of a few repetitions of a schedule, of which first is one.
+func (c *Confirmer) again(ctx context.Context, s *Suspect, ending *Ending, first *Execution, schedule *recorder.Schedule) (bool, error) {
+	for n := 1; !s.repeats(ending, first); n++ {
 		if n == repetitions {
-			return true, nil
+			return false, nil
 		}
 		var err error
-		again, err = s.Program.Execute(ctx, Plan{Schedule: schedule, Mode: recorder.FindingsOnly, Tests: s.tests(schedule), Limit: c.Limit}, c.Resolver)
-		if err != nil {
+		if first, err = c.repeat(ctx, s, schedule); err != nil {
 			return false, err
 		}
 	}
-	return false, nil
+	return true, nil
+}
+
+// repeat executes a suspect's program once more with a schedule.
+func (c *Confirmer) repeat(ctx context.Context, s *Suspect, schedule *recorder.Schedule) (*Execution, error) {
+	return s.Program.Execute(ctx, Plan{Schedule: schedule, Mode: recorder.FindingsOnly, Tests: s.tests(schedule), Limit: c.Limit}, c.Resolver)
 }
 
 // shrinking makes the executions that shrink the schedule of a suspect, while there is time.

@@ -47,8 +47,8 @@ type Result struct {
 	// Incomplete is set if Run ended before all executions were made.
 	Incomplete bool
 	// Timing is set for a failure if in each execution with it a goroutine was held back while time
-	// passed. So it may only show that a timer was to be later than what the goroutine did. It is also
-	// set for goroutines that wait for ever only where the program has failed in such a way: a failed
+	// passed, or time has passed while something outside of the program could still answer. So it may only
+	// show that a timer was to be later than what the goroutine did. It is also set for goroutines that wait for ever only where the program has failed in such a way: a failed
 	// test does not clean up.
 	Timing bool
 }
@@ -73,15 +73,15 @@ type Ending struct {
 	Confirmed bool
 	Count     int
 	Trial     *Trial // the first of them, of those without a delay if there are some
-	delayed   int    // executions with a delay: a goroutine was held back while time passed
+	delayed   int    // executions with a delay: a goroutine was held back while time passed, or the outside was
 }
 
-// timing reports whether a goroutine was held back while time passed in all executions with the ending.
+// timing reports whether there was a delay in all executions with the ending.
 func (e *Ending) timing() bool { return e.delayed == e.Count }
 
 // count adds a trial with the ending.
 func (e *Ending) count(t *Trial) {
-	if t.Execution.Delays > 0 {
+	if t.Execution.late() {
 		e.delayed++
 	} else if e.delayed == e.Count { // the first one without
 		e.Trial = t

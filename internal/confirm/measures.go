@@ -1,0 +1,144 @@
+package confirm
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/recorder"
+)
+
+// A test that measures the runtime, for example how often it allocates, may fail for that alone: the hooks of an
+// instrumented program, goroutines that run in between and heisen itself change the numbers. So a failure after a
+// measurement is tried once more, with the same schedule and other numbers. If the program passes then, it has failed
+// because of them. A failure that has another cause remains one.
+
+// measuredNames has what programs measure, by the bits of recorder.MeasuredKinds.
+var measuredNames = []struct {
+	kind recorder.MeasuredKinds
+	name string
+}{
+	{recorder.MeasuredMemory, "memory"},
+	{recorder.MeasuredGoroutines, "the number of goroutines"},
+	{recorder.MeasuredMetrics, "metrics"},
+	{recorder.MeasuredPauses, "collections"},
+	{recorder.MeasuredFreed, "what a collection frees"},
+}
+
+// measured says what a program has measured, and where first.
+func (r *Resolver) measured(m recorder.Measured, symbols *heisen.Symbols) string {
+	var names []string
+	for _, n := range measuredNames {
+		if m.Kinds&n.kind != 0 && (n.kind != recorder.MeasuredPauses || m.Kinds&recorder.MeasuredMemory == 0) {
+			names = append(names, n.name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	text := strings.Join(names, ", ")
+	if m.Site == 0 {
+		return text
+	}
+	f := r.resolve(heisen.Finding{Accesses: []heisen.Access{{Site: m.Site}}}, symbols)
+	place := f.Accesses[0].Site
+	for _, frame := range f.Accesses[0].Stack {
+		if frame.File != "" && !r.with.InLibrary(frame.File) { // the compiler may have inlined others into it
+			place = fmt.Sprintf("%s:%d", frame.File, frame.Line)
+			break
+		}
+	}
+	return text + " at " + place
+}
+
+// ByMeasuring returns what a program has measured of the runtime if a failure is due to that: with the same schedule
+// and other numbers the program does not fail. A test that asks for a collection, and is told what that frees, is
+// believed without that: nothing decides when memory is free. The text is empty for other failures.
+func (c *Confirmer) ByMeasuring(ctx context.Context, v *Result) (what string, err error) {
+	m := &measuring{Confirmer: c, suspect: v.Suspect, outcome: v.Endings[0].Outcome, schedule: c.scheduleOf(v.Suspect, v.Endings[0].Trial)}
+	e := v.Endings[0].Trial.Execution
+	if class := m.outcome.Class; e.Measured == "" || class != TestFailed && class != Panicked && class != Exited {
+		return "", nil
+	}
+	if e, err = m.alone(ctx, e); err != nil || e.Measured == "" {
+		return "", err
+	}
+	const freed = recorder.MeasuredCollection | recorder.MeasuredFreed
+	if m.outcome.Class == TestFailed && e.Execution.Measured.Kinds&freed == freed {
+		return e.Measured, nil
+	}
+	again, err := m.repeat(ctx, func(*recorder.Schedule) {})
+	if err != nil || !m.fails(again) || len(again.Execution.Measured.Values) == 0 {
+		return "", err // it does not depend on the schedule and the numbers alone
+	}
+	still, err := m.repeat(ctx, func(s *recorder.Schedule) { s.Still = true })
+	if err != nil || m.passes(still) {
+		return e.Measured, err
+	}
+	usual, err := m.repeat(ctx, func(s *recorder.Schedule) {
+		s.Strategy = strategies.Config{Strategy: strategies.Replay, Seed: s.Strategy.Seed}
+	})
+	if err != nil || !m.passes(usual) || len(usual.Execution.Measured.Values) == 0 {
+		return "", err
+	}
+	given, err := m.repeat(ctx, func(s *recorder.Schedule) { s.Measures = usual.Execution.Measured.Values })
+	if err != nil || m.passes(given) {
+		return e.Measured, err
+	}
+	return "", nil
+}
+
+// measuring tries whether an outcome is due to what a program measures.
+type measuring struct {
+	*Confirmer
+	suspect  *Suspect
+	outcome  Outcome
+	schedule recorder.Schedule
+}
+
+// alone returns an execution of the failed test by itself, if others have run in e, too. What it measures counts.
+func (m *measuring) alone(ctx context.Context, e *Execution) (*Execution, error) {
+	if m.outcome.Class != TestFailed || m.suspect.Tests != "" {
+		return e, nil
+	}
+	name, _, _ := strings.Cut(m.outcome.Message, "/")
+	one := *m.suspect
+	one.Tests = "^" + regexp.QuoteMeta(name) + "$"
+	schedule := m.schedule
+	schedule.Strategy = strategies.Config{Strategy: strategies.Replay, Seed: m.schedule.Strategy.Seed}
+	return m.Confirmer.repeat(ctx, &one, &schedule)
+}
+
+// repeat repeats the schedule with a change.
+func (m *measuring) repeat(ctx context.Context, change func(*recorder.Schedule)) (*Execution, error) {
+	changed := m.schedule
+	change(&changed)
+	return m.Confirmer.repeat(ctx, m.suspect, &changed)
+}
+
+// fails reports whether an execution has the outcome. Other tests may fail in it, too.
+func (m *measuring) fails(e *Execution) bool {
+	if m.outcome.Class == TestFailed {
+		return failedTest(e.Output, m.outcome.Message)
+	}
+	return e.Outcome.Same(m.outcome)
+}
+
+// passes reports whether an execution has come to its end without the outcome.
+func (m *measuring) passes(e *Execution) bool {
+	return e.Outcome.Class == Passed || m.outcome.Class == TestFailed && e.Outcome.Class == TestFailed && !m.fails(e)
+}
+
+// failedTest reports whether package testing has printed that a test failed.
+func failedTest(printed []byte, name string) bool {
+	for line := range bytes.Lines(printed) {
+		if got, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "--- FAIL: "); ok && strings.HasPrefix(got, name+" ") {
+			return true
+		}
+	}
+	return false
+}
