@@ -267,9 +267,7 @@ func (r *STDReader) step(t *stdThread, rec *heisen.Record) (reason string) {
 		t.held = append(t.held, heldLock{lock, t.cursor.Locks})
 		t.cursor = r.symbols.Acquire(t.cursor, lock)
 	case heisen.Release, heisen.ReleaseShared:
-		if reason = r.release(t, rec.Object, rec.Op == heisen.ReleaseShared); reason != "" {
-			return reason
-		}
+		return r.released(t, rec.Object, rec.Op == heisen.ReleaseShared)
 	case heisen.Call:
 		t.cursor = r.symbols.Call(t.cursor, rec.Site)
 	case heisen.Return:
@@ -290,9 +288,27 @@ func (r *STDReader) step(t *stdThread, rec *heisen.Record) (reason string) {
 	return ""
 }
 
-// release ends t's latest hold of lock. The release of a lock that t does not hold changes nothing;
-// the Validator reports it.
-func (r *STDReader) release(t *stdThread, lock heisen.Object, shared bool) (reason string) {
+// released ends t's latest hold of lock, or, since any goroutine may unlock a Go mutex, that of the first
+// thread that holds it. The release of a lock that nobody holds changes nothing; the Validator reports it.
+func (r *STDReader) released(t *stdThread, lock heisen.Object, shared bool) (reason string) {
+	held, reason := r.release(t, lock, shared)
+	if held || reason != "" {
+		return reason
+	}
+	if r.steps+uint64(len(r.threads)) > freeSteps+stepsPerEvent*r.events {
+		return "" // there are hundreds of threads, and most events are such releases
+	}
+	r.steps += uint64(len(r.threads))
+	for i := range r.threads {
+		if held, reason = r.release(&r.threads[i], lock, shared); held || reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
+
+// release ends t's latest hold of lock. It reports whether there was one.
+func (r *STDReader) release(t *stdThread, lock heisen.Object, shared bool) (held bool, reason string) {
 	last := len(t.held) - 1
 	at := last
 	for at >= 0 && (t.held[at].Lock != lock || t.held[at].Shared != shared) {
@@ -300,11 +316,11 @@ func (r *STDReader) release(t *stdThread, lock heisen.Object, shared bool) (reas
 	}
 	if at < last {
 		if r.steps += uint64(len(t.held)); r.steps > freeSteps+stepsPerEvent*r.events {
-			return "too many locks are held and released out of order"
+			return false, "too many locks are held and released out of order"
 		}
 	}
 	if at < 0 {
-		return ""
+		return false, ""
 	}
 	t.cursor.Locks = t.held[at].below
 	t.held = slices.Delete(t.held, at, at+1)
@@ -312,7 +328,8 @@ func (r *STDReader) release(t *stdThread, lock heisen.Object, shared bool) (reas
 		t.held[i].below = t.cursor.Locks
 		t.cursor = r.symbols.Acquire(t.cursor, t.held[i].HeldLock)
 	}
-	return ""
+	t.ctx = r.symbols.Context(t.cursor)
+	return true, ""
 }
 
 // readSome returns either at least one byte or an error. A reader that repeatedly returns neither

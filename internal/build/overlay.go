@@ -63,6 +63,9 @@ func newOverlay(t *Toolchain) (overlay, error) {
 		}
 	}
 
+	if err := o.addMapKeys(src, read); err != nil {
+		return nil, err
+	}
 	if err := o.addClock(read); err != nil {
 		return nil, err
 	}

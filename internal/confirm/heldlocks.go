@@ -1,6 +1,8 @@
 package confirm
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/heisen-go/heisen"
@@ -45,13 +47,28 @@ func (h *heldLocks) handle(r *heisen.Record) {
 		lock := heisen.HeldLock{Lock: r.Object, Shared: r.Op == heisen.AcquireShared, Site: r.Site}
 		h.locks[r.Thread], h.by = h.symbols.Acquire(h.locks[r.Thread], lock), nil
 	case heisen.Release, heisen.ReleaseShared:
-		if c, held := h.symbols.Release(h.locks[r.Thread], r.Object, r.Op == heisen.ReleaseShared); held {
-			h.locks[r.Thread], h.by = c, nil
-			if c.Locks == 0 {
-				delete(h.locks, r.Thread)
+		shared := r.Op == heisen.ReleaseShared
+		if h.releasedBy(r.Thread, r.Object, shared) {
+			return
+		}
+		for _, thread := range slices.Sorted(maps.Keys(h.locks)) { // another one has acquired it
+			if h.releasedBy(thread, r.Object, shared) {
+				return
 			}
 		}
 	}
+}
+
+// releasedBy ends a thread's hold of a lock. It reports whether there was one.
+func (h *heldLocks) releasedBy(thread heisen.Thread, lock heisen.Object, shared bool) bool {
+	c, held := h.symbols.Release(h.locks[thread], lock, shared)
+	if held {
+		h.locks[thread], h.by = c, nil
+		if c.Locks == 0 {
+			delete(h.locks, thread)
+		}
+	}
+	return held
 }
 
 // Flush implements heisen.Detector.

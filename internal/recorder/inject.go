@@ -156,6 +156,7 @@ var AddedAnnotations = []string{
 	"FuzzWorker()",
 	"TestBegins()",
 	"ClearStack()",
+	"MapKey(m unsafe.Pointer, hasher func(unsafe.Pointer, uintptr) uintptr, key unsafe.Pointer)",
 	"TestLeaks() int",
 	"FailingInput(name string)",
 	"Runs(test unsafe.Pointer)",

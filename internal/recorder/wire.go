@@ -82,6 +82,7 @@ const (
 	misuseLate  = 3
 
 	msgMeasures = 23
+	msgUnseen   = 24
 
 	exploreEnabled = 1 << 60
 	exploreChosen  = 2 << 60

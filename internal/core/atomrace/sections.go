@@ -101,6 +101,7 @@ type activeBucket struct {
 // an entry of the table.
 type activeSection struct {
 	addr     uint64
+	key      uint64 // Access.Key
 	slot     uint32 // as activate has returned it; 0 since Forget
 	section  uint32
 	minDepth uint32 // the section is given up when the thread has fewer calls on its stack
@@ -228,7 +229,11 @@ func (t *Table) follow(th *Thread, a *Access, first, last uint64, hits *Hits) {
 		}
 		words++
 	}
-	th.loc, th.addr = a.Loc, a.Addr
+	if a.Key != 0 {
+		at, _ := a.variable(0)
+		t.recordRemote(a, at, at)
+	}
+	th.loc, th.addr, th.key = a.Loc, a.Addr, a.Key
 	if a.Loc != 0 && a.Loc <= MaxLocations {
 		t.enter(th, a, min(first|7, last))
 	}
@@ -251,7 +256,7 @@ func (t *Table) endSections(th *Thread, hits *Hits) {
 	for i := uint32(0); i < th.numActive && i < maxActive; {
 		r := &th.active[i]
 		e := uint32(0)
-		if r.addr == th.addr {
+		if r.addr == th.addr && (r.key == 0 || r.key == th.key) {
 			e = t.endAt(r, loc)
 		}
 		r.fresh = false
@@ -379,7 +384,7 @@ func (t *Table) enter(th *Thread, a *Access, to uint64) {
 	for e := t.roles[(a.Loc-1)%MaxLocations].entry; e != 0 && e <= MaxEntries; e = t.entryRules[e-1].next {
 		s := t.entryRules[e-1].section
 		rule := &t.rules[(s-1)%MaxSections]
-		stays, over := t.reenter(th, s, a.Addr, rule)
+		stays, over := t.reenter(th, s, a, rule)
 		if stays {
 			continue
 		}
@@ -395,7 +400,7 @@ func (t *Table) enter(th *Thread, a *Access, to uint64) {
 			continue
 		}
 		r := &th.active[n]
-		r.addr, r.slot, r.section, r.nested, r.fresh = a.Addr, slot, s, 1, true
+		r.addr, r.key, r.slot, r.section, r.nested, r.fresh = a.Addr, a.Key, slot, s, 1, true
 		r.minDepth = a.Depth - min(rule.above, a.Depth)
 		th.numActive = n + 1
 	}
@@ -405,7 +410,7 @@ func (t *Table) enter(th *Thread, a *Access, to uint64) {
 //
 //go:nosplit
 func (t *Table) followed(a *Access, to uint64) bool {
-	b, key := t.locateActive(a.Addr, to)
+	b, key := t.locateActive(a.variable(to))
 	for i := range uint32(activeWays) {
 		k := b.keys[i].Load()
 		if (k^key)>>activeTagShift == 0 && k&key&activeBytes != 0 && b.owners[i].Load()>>32 != a.ID>>32 {
@@ -415,29 +420,43 @@ func (t *Table) followed(a *Access, to uint64) bool {
 	return false
 }
 
-// reenter handles an access at the entry of section s if the thread is in s on the variable
+// reenter handles an access at the entry of section s if the thread is in s on the object
 // already. It reports whether the thread stays in s, and returns one more than the index of an active
 // section that must be given up, or 0. A circular section ends when the access is over; the access also
-// begins the next.
+// begins the next. A recursive section nests on each part of the object by itself. Of other sections,
+// the thread is in one on an object, whatever the part.
 //
 //go:nosplit
-func (t *Table) reenter(th *Thread, s uint32, addr uint64, rule *sectionRule) (stays bool, over uint32) {
+func (t *Table) reenter(th *Thread, s uint32, a *Access, rule *sectionRule) (stays bool, over uint32) {
 	for i := uint32(0); i < th.numActive && i < maxActive; i++ {
 		r := &th.active[i]
-		if r.section != s || r.addr != addr {
+		if r.section != s || r.addr != a.Addr {
 			continue
 		}
+		same := r.key == a.Key
 		switch {
-		case rule.circular:
-		case rule.recursive:
+		case rule.circular && same:
+			return false, 0
+		case rule.circular || !rule.recursive:
+			return false, i + 1
+		case same:
 			r.nested++
 			return true, 0
-		default:
-			return false, i + 1
 		}
-		return false, 0
 	}
 	return false, 0
+}
+
+// variable returns the first and the last byte of what sections are on that begin at a, which extends
+// to the byte to of its first word. Parts of an object have words of their own, behind all addresses.
+//
+//go:nosplit
+func (a *Access) variable(to uint64) (first, last uint64) {
+	if a.Key == 0 {
+		return a.Addr, to
+	}
+	at := (a.Addr*hashFactor^a.Key)*hashFactor&^7 | 1<<63
+	return at, at
 }
 
 // activate claims an entry for the variable of a and returns one more than its number,
@@ -445,12 +464,13 @@ func (t *Table) reenter(th *Thread, s uint32, addr uint64, rule *sectionRule) (s
 //
 //go:nosplit
 func (t *Table) activate(a *Access, to uint64) uint32 {
-	b, key := t.locateActive(a.Addr, to)
+	at, to := a.variable(to)
+	b, key := t.locateActive(at, to)
 	for i := range uint32(activeWays) {
 		if b.keys[i].Load() == 0 && b.keys[i].CompareAndSwap(0, key|activeLocked) {
 			storeRelease(&b.owners[i], a.ID)
 			storeRelease(&b.keys[i], key)
-			return (activeIndex(a.Addr)<<activeWayBits | i) + 1
+			return (activeIndex(at)<<activeWayBits | i) + 1
 		}
 	}
 	return 0

@@ -35,9 +35,13 @@ type Access struct {
 	Size uint64 // in bytes; 0 counts as 1
 	// ID identifies the access to threads that find it. The high 32 bits are the thread's number.
 	// The low bits belong to the host; hosts store the place there.
-	ID     uint64
-	Loc    uint32 // number of the location for sections, 0 if no section knows it
-	Depth  uint32 // number of calls on the thread's stack
+	ID    uint64
+	Loc   uint32 // number of the location for sections, 0 if no section knows it
+	Depth uint32 // number of calls on the thread's stack
+	// Key tells parts of an object apart, of which an access concerns one: those of a map that have
+	// different keys. Sections are on one part if their entry is. 0 is the whole object. Races do not
+	// depend on it.
+	Key    uint64
 	Write  bool
 	Atomic bool // an operation of sync/atomic
 }
@@ -116,7 +120,7 @@ type Thread struct {
 	loc       uint32
 	numActive uint32
 	id        uint64 // of the latest access
-	addr      uint64
+	addr, key uint64 // likewise
 
 	held   [maxHeld]heldEntry
 	active [maxActive]activeSection

@@ -59,6 +59,7 @@ func heisenStartAlone() {
 		heisenAlone.unable = true
 		return
 	}
+	heisenFindUnseen()
 	heisenAlone.on = true
 	heisen.quiet, heisen.races = true, true
 	heisenShadow.racesFirst, heisenShadow.racesOnly = true, true

@@ -76,6 +76,19 @@ func race_WriteObjectPC(t *abi.Type, addr unsafe.Pointer, callerpc, pc uintptr) 
 	raceWriteObjectPC(t, addr, callerpc, pc)
 }
 
+// race_MapKey is called before an access to a map that concerns one key. Sections are on the part of
+// the map with this key.
+//
+//go:linkname race_MapKey internal/race.MapKey
+func race_MapKey(m unsafe.Pointer, hasher func(unsafe.Pointer, uintptr) uintptr, key unsafe.Pointer) {
+	if !heisenOverlaps.sections {
+		return
+	}
+	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); h != nil {
+		h.keyed, h.key = uintptr(m), uint64(hasher(key, 0))|1
+	}
+}
+
 //go:linkname race_Acquire internal/race.Acquire
 //go:nosplit
 func race_Acquire(addr unsafe.Pointer) { raceacquire(addr) }

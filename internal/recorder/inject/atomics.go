@@ -48,7 +48,7 @@ func heisenAtomicBegin(op uint64, addr unsafe.Pointer) *heisenStripe {
 		}
 	}
 	if !heisen.on || heisen.quiet && !heisenOverlaps.sections && !heisen.races || gp.racectx == 0 || (*heisenG)(unsafe.Pointer(gp.racectx)).mute || gp.raceignore != 0 || gp.m.p == 0 ||
-		heisenOnStack(uintptr(addr)) || !heisenShared(uintptr(addr)) {
+		heisenOnStack(uintptr(addr)) {
 		return nil
 	}
 	if heisen.races {

@@ -40,6 +40,7 @@ type heisenBuf struct {
 	races     heisenFastTrackRaces
 	freeCache heisenFastTrackFreeCache
 	past      heisenPast // of the access of a race; see lockhistory.go
+	earlier   heisenPast // see heldlocks.go
 }
 
 // heisenNewBuf returns an empty buffer for a P.

@@ -23,6 +23,11 @@ func heisenPC(pc uintptr) uint64 {
 	return uint64(off)
 }
 
+// heisenTextPC returns the address of an offset into the program's text.
+//
+//go:nosplit
+func heisenTextPC(offset uint64) uintptr { return firstmoduledata.text + uintptr(offset) }
+
 // heisenCaller walks up from frame pointer fp to the place that asked for a synchronization: the
 // first return address that is in a recorded function, or outside of the standard library. If there
 // is none on the stack, it returns the first that is outside of the packages that implement

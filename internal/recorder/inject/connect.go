@@ -87,6 +87,7 @@ func heisenPrepare(want uint32) (why string) {
 	heisen.marks = want&heisenWantMarks != 0
 	heisen.quiet = want&heisenWantNothing != 0
 	heisen.overlaps = want&heisenWantOverlaps != 0
+	heisenFindUnseen()
 	if heisen.overlaps {
 		if m, ok := heisenReceive(); !ok || !heisenInitOverlaps(m) {
 			return "no memory for what to look for, or it cannot be read"
@@ -111,6 +112,7 @@ func heisenPrepare(want uint32) (why string) {
 	if !heisenStartSender() {
 		return "no memory for messages"
 	}
+	heisenSendUnseen()
 	if heisen.quiet && !heisenInitOrigins() { // last, since it makes do with the address space that is left
 		return "no address space for the origins of goroutines"
 	}
@@ -121,8 +123,8 @@ func heisenPrepare(want uint32) (why string) {
 	heisen.entries = want&heisenWantCalls != 0
 	heisen.detour = heisenSched.on || heisen.hides
 	heisen.calls = heisen.hides || heisen.overlaps && heisenOverlaps.sections || heisenSched.on
-	heisen.overlapsOnly = heisen.overlaps && !heisen.races && heisen.quiet && !heisen.noisy && !heisenOverlaps.sections && !heisenOverlaps.brief && !heisenHealing.on &&
-		!heisen.detour
+	heisen.overlapsOnly = heisen.overlaps && !heisen.races && heisen.quiet && !heisen.noisy && !heisenOverlaps.sections && !heisenOverlaps.brief && !heisenOverlaps.held &&
+		!heisenHealing.on && !heisen.detour
 	heisenShadow.racesFirst = heisen.races && !heisen.overlaps && !heisen.detour
 	heisenShadow.racesOnly = heisenShadow.racesFirst && heisen.quiet
 	if heisenShadow.racesOnly {

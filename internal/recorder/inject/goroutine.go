@@ -4,6 +4,7 @@ package runtime
 
 import (
 	"internal/goarch"
+	"internal/runtime/atomic"
 	"internal/runtime/sys"
 	"unsafe"
 )
@@ -22,6 +23,7 @@ type heisenG struct {
 	hidden  bool                  // it is in hidden code
 	mute    bool                  // nothing is recorded of it at the moment
 	lockset uint32                // where it acquired the locks it holds, as a place; see locksets.go
+	handed  atomic.Uint32         // locks that it has acquired and others have released since; see handover.go
 	origin  heisenOrigin          // in quiet programs; see origins.go
 
 	// The shadow stack. The frames above bottom, up to top, are the calls of instrumented
@@ -39,6 +41,9 @@ type heisenG struct {
 	locksHeld *heisenLocksHeld // nil if this state never had a lock; see lockhistory.go
 
 	pending heisenAtomRaceThread // its pending accesses; see overlaps.go
+	// The next access to the map at keyed concerns one key, of which key is a hash; see race_MapKey.
+	keyed uintptr
+	key   uint64
 
 	healed    [heisenMaxHeals]heisenHealed // the first of them are healing locks; see heal.go
 	numHealed uint32

@@ -28,8 +28,9 @@ type heisenLocksHeld struct {
 	changes uint32                    // odd while held, count, ops or size change
 	count   uint32                    // of locks that it holds, at most heisenMaxHeld
 	held    [heisenMaxHeld]heisenHeld // the locks
-	size    uint32                    // of ops, a power of two
-	noted   uint32                    // operations so far; the last ones are in ops
+	handed  [heisenMaxHanded]heisenHanded
+	size    uint32 // of ops, a power of two
+	noted   uint32 // operations so far; the last ones are in ops
 	ops     uintptr
 }
 
@@ -112,8 +113,14 @@ func (k *heisenLocksHeld) note(h *heisenG, l *heisenHeld, acquired bool) {
 
 // forgetLocks releases all locks of h, which has ended.
 func (h *heisenG) forgetLocks() {
-	for h.locksHeld != nil && h.locksHeld.count > 0 {
+	if h.locksHeld == nil {
+		return
+	}
+	for h.locksHeld.count > 0 {
 		h.popLock(h.locksHeld.count)
+	}
+	for i := range h.locksHeld.handed {
+		h.locksHeld.handed[i].lock.Store(0)
 	}
 }
 
@@ -232,6 +239,12 @@ func heisenNameLocks(b *heisenBuf, id uint32, entry uint64) uint64 {
 	if uint32(node>>32)&^(heisenMaxPlaces-1) != heisenNodeAccess || !heisenLocksAt(id, entry>>heisenFastTrackPlaceBits, uint32(node), past) {
 		return place
 	}
+	return heisenNameAs(b, place, past)
+}
+
+// heisenNameAs returns a place with locks, which are given.
+func heisenNameAs(b *heisenBuf, place uint64, past *heisenPast) uint64 {
+	node := *heisenNode(uint32(place))
 	set := uint32(0)
 	for i := range past.count {
 		l := &past.held[i]

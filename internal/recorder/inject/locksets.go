@@ -38,6 +38,9 @@ const (
 //
 //go:nosplit
 func (h *heisenG) pushLock(lock uintptr, shared bool, pc uint64) {
+	if h.handed.Load() != 0 {
+		heisenForgetHanded(h)
+	}
 	k := h.locksHeld
 	if k == nil {
 		k = heisenNewLocksHeld(h)
@@ -64,6 +67,9 @@ func (h *heisenG) pushLock(lock uintptr, shared bool, pc uint64) {
 //
 //go:nosplit
 func (h *heisenG) findLock(lock uintptr, shared bool) uint32 {
+	if h.handed.Load() != 0 {
+		heisenForgetHanded(h)
+	}
 	k := h.locksHeld
 	if k == nil {
 		return 0
@@ -95,6 +101,21 @@ func (h *heisenG) popLock(i uint32) {
 		}
 	}
 	k.end()
+}
+
+// heisenFollowLock records an operation of h on a lock, and nothing else.
+//
+//go:nosplit
+//go:noinline
+func heisenFollowLock(h *heisenG, op uint64, lock, fp uintptr) {
+	shared := op == heisenOpReleaseShared || op == heisenOpAcquireShared || op == heisenOpTryAcquireShared
+	if heisenAcquireOps>>op&1 != 0 {
+		h.pushLock(lock, shared, heisenPC(heisenCaller(fp)))
+	} else if held := h.findLock(lock, shared); held != 0 {
+		h.popLock(held)
+	} else {
+		heisenHandOver(h, lock, shared)
+	}
 }
 
 // currentLockset returns the set of the sites of the locks that h holds.
@@ -133,6 +154,9 @@ func (h *heisenG) currentLockset(b *heisenBuf) (set uint32) {
 //
 //go:nosplit
 func heisenPlaceWithLocks(b *heisenBuf, h *heisenG, pc uintptr) uint64 {
+	if h.handed.Load() != 0 {
+		heisenForgetHanded(h)
+	}
 	key := heisenLockedPlaceKey(h.top, pc, h.lockset)
 	if u := b.lockedPlace(key); u.key == key {
 		return u.use(h)

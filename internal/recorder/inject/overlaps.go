@@ -14,6 +14,9 @@ import (
 // reported before it takes effect, and ends the pending accesses of its goroutine, so two accesses
 // that are pending at the same time are not ordered. See package atomrace.
 //
+// Assembly of the program may release something without a report (unseen.go). Where it is linked in, an
+// access is pending only while its goroutine is in its hook, and the ends of sections are over with it.
+//
 // The functions run in hooks, on the goroutine's stack, nosplit, and hold no locks but those of the
 // table. When the garbage collector is about to free memory, pending accesses are forgotten, since
 // the addresses may be reused.
@@ -29,6 +32,7 @@ type heisenOverlapState struct {
 	everywhere bool   // noise is at any access
 	sections   bool
 	brief      bool // an access ends with the goroutine's next hook
+	held       bool // an access ends with its own hook
 	ends       uint32
 	wait       int64 // ns; 0 only yields
 	seed       uint64
@@ -98,7 +102,8 @@ func heisenInitOverlaps(m heisenMessage) bool {
 	if heisenHealing.on {
 		heisenInitHooks()
 	}
-	w.table.Keep = !w.brief
+	w.held = heisenUnseen.count != 0
+	w.table.Keep = !w.brief && !w.held
 	sections := m.next()
 	for range sections {
 		entry, kind, above, ends := m.next(), m.next(), m.next(), m.next()
@@ -136,7 +141,7 @@ func heisenTrackByte(h *heisenG, write bool, addr, pc uintptr) {
 	if write {
 		op = heisenWrite
 	}
-	accessID := uint64(h.id)<<32 | op<<heisenPlaceBits | heisenPlace(b, h, heisenPC(pc))
+	accessID := uint64(h.id)<<32 | op<<heisenPlaceBits | heisenPlaceWithLocks(b, h, pc)
 	pending, alone := heisenOverlaps.table.Touch(&h.pending, uint64(addr), accessID, write)
 	if alone {
 		return
@@ -215,8 +220,8 @@ func heisenTrackAccess(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 		op = heisenWrite
 	}
 	a := &b.access
-	a.Addr, a.Size, a.ID = uint64(addr), uint64(size), uint64(h.id)<<32|op<<heisenPlaceBits|heisenPlace(b, h, pc)
-	a.Loc, a.Depth, a.Write, a.Atomic = number, h.depth()+inlined, write, false
+	a.Addr, a.Size, a.ID = uint64(addr), uint64(size), uint64(h.id)<<32|op<<heisenPlaceBits|heisenPlaceWithLocks(b, h, heisenTextPC(pc))
+	a.Loc, a.Depth, a.Key, a.Write, a.Atomic = number, h.depth()+inlined, h.takeKey(addr), write, false
 	w.table.Before(&h.pending, a, &b.hits)
 	b.report(h)
 	if w.strength > 0 && (w.everywhere && !heisenIsFresh(h, addr) || number > 0 && w.locations.at(number).flags&heisenLocationNoise != 0) {
@@ -225,6 +230,20 @@ func heisenTrackAccess(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 			heisenNoise(h)
 		}
 	}
+	if w.held {
+		w.end(h)
+	}
+}
+
+// takeKey returns the key that an access to addr concerns, 0 if it is not one of those to a map.
+//
+//go:nosplit
+func (h *heisenG) takeKey(addr uintptr) (key uint64) {
+	if h.keyed == addr {
+		key = h.key
+	}
+	h.keyed = 0
+	return key
 }
 
 // heisenTrackAtomic makes an atomic operation that has just been done take part in sections. No
@@ -243,9 +262,9 @@ func heisenTrackAtomic(h *heisenG, write bool, addr uintptr, pc uint64) {
 		op = heisenAtomicWrite
 	}
 	a := &b.access
-	a.Addr, a.Size, a.ID = uint64(addr), 1, uint64(h.id)<<32|op<<heisenPlaceBits|heisenPlace(b, h, pc)
+	a.Addr, a.Size, a.ID = uint64(addr), 1, uint64(h.id)<<32|op<<heisenPlaceBits|heisenPlaceWithLocks(b, h, heisenTextPC(pc))
 	depth := h.depthAt(pc)
-	a.Loc, a.Depth, a.Write, a.Atomic = number, depth+inlined, write, true
+	a.Loc, a.Depth, a.Key, a.Write, a.Atomic = number, depth+inlined, 0, write, true
 	w.table.Before(&h.pending, a, &b.hits)
 	b.report(h)
 	w.table.After(&h.pending, &b.hits)
@@ -304,7 +323,7 @@ func (w *heisenOverlapState) drawNoise(h *heisenG, pc uint64) {
 	x ^= x >> 7
 	x ^= x << 17
 	h.noise = x
-	h.noiseDue = uint32((x>>32)*1000>>32) < w.strength && heisenLayer(firstmoduledata.text+uintptr(pc)) == heisenProgram
+	h.noiseDue = uint32((x>>32)*1000>>32) < w.strength && heisenLayer(heisenTextPC(pc)) == heisenProgram
 }
 
 // heisenNoise makes the current goroutine wait while its access is pending. The compiler has put
@@ -381,6 +400,13 @@ func heisenReportOverlaps(b *heisenBuf, h *heisenG) {
 
 // heisenPutOverlap writes a record of an overlap, whose words are the arguments.
 func heisenPutOverlap(b *heisenBuf, h *heisenG, addr, accessID, other, where, section uint64) {
+	if section != heisenByOrder { // else they have names already
+		accessID, other = heisenNameHeld(b, accessID), heisenNameHeld(b, other)
+		if section != 0 {
+			entry := heisenNameHeld(b, uint64(h.id)<<32|section>>32)
+			section = entry<<32 | section&(1<<32-1)
+		}
+	}
 	heisenSendAncestry(h.id)
 	heisenSendAncestry(uint32(accessID >> 32))
 	heisenSendAncestry(uint32(other >> 32))

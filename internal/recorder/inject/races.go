@@ -124,6 +124,9 @@ func heisenRaceByte(h *heisenG, c *heisenFastTrackCell, write bool, addr, pc uin
 	if b == nil || !h.started {
 		return false
 	}
+	if h.handed.Load() != 0 {
+		heisenForgetHanded(h)
+	}
 	var place uint64
 	key := heisenLockedPlaceKey(h.top, pc, h.lockset)
 	if u := b.lockedPlace(key); u.key == key {

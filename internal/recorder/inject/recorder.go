@@ -193,6 +193,8 @@ func heisenShared(addr uintptr) bool {
 func heisenSync(h *heisenG, op uint64, obj uintptr, fp uintptr) {
 	if heisen.races {
 		heisenSyncOrder(h, op, obj, fp)
+	} else if heisen.overlaps && heisenLockOps>>op&1 != 0 {
+		heisenFollowLock(h, op, obj, fp)
 	}
 	if heisen.quiet {
 		return
@@ -249,7 +251,7 @@ func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
 	if h != nil && h.numHealed != 0 {
 		h.endHealing(true)
 	}
-	if !heisen.on || h == nil || h.mute || self.raceignore != 0 || !heisenShared(obj) ||
+	if !heisen.on || h == nil || h.mute || self.raceignore != 0 ||
 		obj-self.stack.lo < self.stack.hi-self.stack.lo {
 		return
 	}

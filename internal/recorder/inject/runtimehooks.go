@@ -257,7 +257,7 @@ func raceacquireg(gp *g, addr unsafe.Pointer) {
 //go:nosplit
 func raceacquirectx(racectx uintptr, addr unsafe.Pointer) {
 	h := (*heisenG)(unsafe.Pointer(racectx))
-	if heisen.on && h != nil && !h.mute && heisenShared(uintptr(addr)) {
+	if heisen.on && h != nil && !h.mute {
 		heisenSync(h, heisenOpReceive, uintptr(addr), 0)
 	}
 }

@@ -30,9 +30,7 @@ func heisenSyncOrder(h *heisenG, op uint64, obj, fp uintptr) {
 		heisenSyncCollected(h)
 	case op > heisenOpChanceReceive: // these ops add nothing to happens-before
 	case c == &heisenNoCell:
-		if heisenShadow.beyond {
-			heisenSyncElsewhere(h, heisenSyncOps[op])
-		}
+		heisenSyncElsewhere(h, op, obj, fp)
 	case heisenLockOps>>op&1 == 0:
 		heisenSyncMessage(h, op, obj, c)
 	case heisenAcquireOps>>op&1 != 0 && heisenFastTrack.Reacquire(&h.order, c, uint64(obj), heisenSyncOps[op]):
@@ -73,31 +71,6 @@ func heisenSyncCollected(h *heisenG) {
 	})
 }
 
-// heisenElsewhere stands for all objects that have no cell because address space is scarce. Whoever
-// acquires one of them is ordered after everybody who has released any. Races may be missed because
-// of that, and none is made up.
-var heisenElsewhere heisenFastTrackCell
-
-// heisenSyncElsewhere is a synchronization through an object that has no cell.
-//
-//go:nosplit
-//go:noinline
-func heisenSyncElsewhere(h *heisenG, how uint32) {
-	systemstack(func() {
-		t, c := &heisenFastTrack, &heisenElsewhere
-		t.BeginEpoch(&h.order, h.id)
-		head := c.Lock()
-		if how <= heisenFastTrackReceive || how == heisenFastTrackExchange {
-			t.AcquireCollected(&h.order) // after what was released while the object had a cell
-			head = t.Sync(&h.order, head, 0, heisenFastTrackReceive)
-		}
-		if how > heisenFastTrackReceive {
-			head = t.Sync(&h.order, head, 0, heisenFastTrackSend)
-		}
-		c.Unlock(head)
-	})
-}
-
 // heisenSyncMessage is a synchronization through something other than a lock.
 //
 //go:nosplit
@@ -128,7 +101,7 @@ func heisenSyncLock(b *heisenBuf, h *heisenG, op uint64, addr, fp uintptr, c *he
 	held := uint32(0)
 	if op == heisenOpRelease || op == heisenOpReleaseShared {
 		if held = h.findLock(addr, op == heisenOpReleaseShared); held == 0 {
-			heisenFastTrack.UnownedRelease()
+			heisenHandOver(h, addr, op == heisenOpReleaseShared)
 		}
 	}
 	var pc uintptr
@@ -237,15 +210,11 @@ func heisenAtomicLock(op uint64, addr uintptr) bool {
 		return false
 	}
 	b, c := heisenBufOfG(h), heisenCellAt(addr)
-	if b == nil || c == &heisenNoCell && !heisenShadow.beyond {
+	if b == nil {
 		return false
 	}
 	if c == &heisenNoCell {
-		if op != heisenOpAtomicRead { // before others can see what it has done
-			heisenSyncElsewhere(h, heisenFastTrackSend)
-		}
-		b.racing.cell = c
-		return true
+		c = heisenElsewhereCell(addr)
 	}
 	head := c.Lock()
 	if i := head >> heisenFastTrackHeadExtension; i != 0 && op != heisenOpAtomicRead {
@@ -262,10 +231,8 @@ func heisenAtomicUnlock(h *heisenG, op uint64, addr, fp uintptr) {
 	b := heisenBufOfP()
 	kind := uint32(op - heisenOpAtomicRead + heisenFastTrackAtomicRead)
 	t, c, head := &heisenFastTrack, b.racing.cell, b.racing.head
-	if c == &heisenNoCell {
-		if op != heisenOpAtomicWrite {
-			heisenSyncElsewhere(h, heisenFastTrackReceive)
-		}
+	if heisenCellAt(addr) == &heisenNoCell {
+		heisenSyncInElsewhere(h, op, addr, c, head)
 		return
 	}
 	stale, recorded, place := t.Stale(&h.order), false, uint64(0)

@@ -120,6 +120,10 @@ const (
 	// measures.go.
 	heisenMsgMeasures = 23
 
+	// Before all findings: packages whose assembly may synchronize, see unseen.go. Payload: a name, with zero
+	// bytes up to a whole word.
+	heisenMsgUnseen = 24
+
 	heisenMisuseFails = 1 // FailNow of a test is called by a goroutine that does not run the test
 	heisenMisuseSkips = 2 // SkipNow is
 	heisenMisuseLate  = 3 // a test is used after its end
