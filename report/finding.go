@@ -49,6 +49,11 @@ type Finding struct {
 	// Reverse is set for a race that was also seen in the other order.
 	Reverse *Order `json:"reverse,omitempty"`
 
+	// Unseen is what may order the accesses without being seen, such as "assembly in package p". It is empty
+	// if all synchronization of the program is known, or the finding does not depend on that. The heisen
+	// command sets it.
+	Unseen []string `json:"unseen,omitempty"`
+
 	// Wait says more about the goroutine of a leak, if the execution had a schedule.
 	Wait *Wait `json:"wait,omitempty"`
 	// Blocked lists the goroutines that had not ended when the program stopped making progress.
@@ -84,6 +89,21 @@ func (f *Finding) headline() string {
 		return f.Variable + ": " + f.Message
 	}
 	return f.Message
+}
+
+// Reservation says why what happened, or can happen, may be no bug: what may order the accesses without
+// being seen. It returns the empty string if there is nothing of the kind.
+func (f *Finding) Reservation() string {
+	if f == nil || len(f.Unseen) == 0 {
+		return ""
+	}
+	return strings.Join(f.Unseen, ", ") + " may order the accesses, which is not seen"
+}
+
+// Supposed reports whether the finding is a prediction that supposes that all synchronization is known,
+// while it is not. Then it is only suspected, unless executions have confirmed it.
+func (f *Finding) Supposed() bool {
+	return f != nil && len(f.Unseen) > 0 && len(f.Witness) > 0 && (f.Trials == nil || f.Trials.Confirmed == 0)
 }
 
 // Times says how often the finding was found, such as "5 times, 2 of them in the other order". It

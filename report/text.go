@@ -66,6 +66,9 @@ func writeText(w io.Writer, f *Finding, marks *strings.Replacer) error {
 		fmt.Fprintf(&b, " %s", times)
 	}
 	fmt.Fprintf(&b, ", fingerprint %s\n", f.Fingerprint)
+	if why := f.Reservation(); why != "" {
+		fmt.Fprintf(&b, "Not certain: %s\n", why)
+	}
 	if len(f.Locks) > 0 {
 		fmt.Fprintf(&b, "Held until then: %s\n", held(f.Locks))
 	}
@@ -98,6 +101,13 @@ func writeText(w io.Writer, f *Finding, marks *strings.Replacer) error {
 }
 
 func title(f *Finding) string {
+	if f.Supposed() && f.Kind != heisen.Deadlock {
+		return "POTENTIAL " + titleOf(f)
+	}
+	return titleOf(f)
+}
+
+func titleOf(f *Finding) string {
 	switch f.Kind {
 	case heisen.Race:
 		return "DATA RACE"

@@ -41,6 +41,9 @@ type finding struct {
 // maxFindings bounds the findings in traces, so that a report can be written and read.
 const maxFindings = 10_000
 
+// counts reports whether the finding decides the exit status and fails tests.
+func (f *finding) counts() bool { return !f.hidden && !f.Supposed() }
+
 // findingKey is what makes two findings the same.
 type findingKey struct{ detector, fingerprint string }
 
@@ -62,8 +65,9 @@ func newFindings(resolver *report.Resolver, print func(*report.Finding) error, e
 // origin describes a stream.
 type origin struct {
 	symbols *heisen.Symbols
-	pkg     string             // import path of the tested package, or empty
-	memory  *allocsite.Tracker // handles the events before the detectors
+	pkg     string                         // import path of the tested package, or empty
+	memory  *allocsite.Tracker             // handles the events before the detectors
+	doubts  func(detector string) []string // report.Finding.Unseen of its findings; may be nil
 }
 
 // collect returns a set for the findings of one stream. The function done must be called when the
@@ -82,7 +86,7 @@ func (f *findings) collect(from origin) (c *fold.Set, done func() int) {
 			if item.Reverse != known.reverse && known.Reverse != nil {
 				known.Reverse.Count += item.Count
 			}
-			if !known.hidden {
+			if known.counts() {
 				reported++
 			}
 		}
@@ -97,7 +101,7 @@ func (f *findings) reported(c *fold.Set) (ways int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, item := range c.All() {
-		if !f.known[keyOf(item)].hidden {
+		if f.known[keyOf(item)].counts() {
 			ways += item.Paths
 		}
 	}
@@ -124,6 +128,9 @@ func (f *findings) see(item fold.Item, from origin) {
 		return
 	}
 	resolved.Package = from.pkg
+	if from.doubts != nil {
+		resolved.Unseen = from.doubts(resolved.Detector)
+	}
 	mistake := atCalls(&resolved, f.standard)
 	if same := f.mistakes[mistake]; mistake != "" && same != nil {
 		f.known[keyOf(item)] = same
@@ -136,15 +143,15 @@ func (f *findings) see(item fold.Item, from origin) {
 	}
 }
 
-// add takes a resolved finding with its count. It returns whether the finding is reported.
+// add takes a resolved finding with its count. It returns whether the finding is reported, and counts.
 func (f *findings) add(resolved report.Finding) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if known := f.known[findingKey{resolved.Detector, resolved.Fingerprint}]; known != nil {
 		known.Count += resolved.Count
-		return !known.hidden
+		return known.counts()
 	}
-	return !f.enter(resolved, false).hidden
+	return f.enter(resolved, false).counts()
 }
 
 // enter adds a finding that is not known.
@@ -184,11 +191,16 @@ func (f *findings) isAbout(finding heisen.Finding, symbols *heisen.Symbols, sect
 	return false
 }
 
-// count returns the number of reported findings.
-func (f *findings) count() int {
+// count returns the number of reported findings that count.
+func (f *findings) count() (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.order)
+	for _, known := range f.order {
+		if known.counts() {
+			n++
+		}
+	}
+	return n
 }
 
 // all returns the reported findings, and the suppressions of the hidden ones by fingerprint.
@@ -300,8 +312,14 @@ func (f *findings) overview(w io.Writer) {
 func plural(f *report.Finding) string {
 	switch f.Kind {
 	case heisen.Race:
+		if f.Supposed() {
+			return "potential data race(s)"
+		}
 		return "data race(s)"
 	case heisen.Atomicity:
+		if f.Supposed() {
+			return "potential atomicity violation(s)"
+		}
 		return "atomicity violation(s)"
 	case heisen.Deadlock:
 		if f.Trials != nil && f.Trials.Confirmed > 0 {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/recorder"
 )
 
 var fuzzCommand = command{
@@ -110,6 +111,7 @@ type fuzzRun struct {
 	mu sync.Mutex // guards the rest
 
 	stopped  int             // executions that reached a limit
+	unseen   recorder.Unseen // what synchronizes in programs besides
 	late     int             // runs that look for suspects, and took too long
 	units    []*confirm.Unit // what is searched
 	coverage confirm.Coverage

@@ -25,6 +25,9 @@ func (f *fuzzRun) summary() {
 	} else {
 		fmt.Fprintf(f.Err, "%s: %d executions\n", f.tool.Name, f.tried)
 	}
+	if f.unseen.Any() {
+		fmt.Fprintf(f.Err, "%s: %s may synchronize, which is not seen: of races, only those are confirmed whose accesses met\n", f.tool.Name, strings.Join(f.unseen.Reasons(), ", "))
+	}
 	if f.late > 0 {
 		fmt.Fprintf(f.Err, "%s: %d executions were stopped because they took too much of the time (-time)\n", f.tool.Name, f.late)
 	}
@@ -35,8 +38,11 @@ func (f *fuzzRun) summary() {
 }
 
 // noteStopped counts an execution that was stopped at a limit, or because there was no time left. That
-// is no bug.
+// is no bug. It also notes what may have synchronized unseen.
 func (f *fuzzRun) noteStopped(t *confirm.Trial) {
+	if t.Execution.Unseen.Any() {
+		f.unseen = t.Execution.Unseen
+	}
 	switch e := t.Execution; {
 	case e.Outcome.Class != confirm.Hung:
 	case (e.Stuck == nil || e.Stuck.Why == recorder.OutOfSteps) && e.Took < f.limit:

@@ -181,7 +181,10 @@ func (f *fuzzRun) reportSuspect(ctx context.Context, v *confirm.Result) {
 		}
 		f.mu.Unlock()
 	}
-	if v.Confirmed == 0 && v.Suspect.Predicted { // the prediction is reported nevertheless
+	if v.Confirmed == 0 && len(v.Endings) > 0 {
+		finding.Unseen = v.Endings[0].Trial.Execution.Unseen.Reasons()
+	}
+	if v.Confirmed == 0 && v.Suspect.Predicted && !finding.Supposed() { // the prediction is reported nevertheless
 		f.predicted++
 	}
 	wanted := v.Confirmed > 0 || v.Suspect.Predicted || f.unconfirmed

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -79,7 +80,7 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	w.detect.races, w.detect.proved, w.detect.standard = mode == recorder.Races, inv.proved, inv.standard
 	w.detect.module = inv.module
 	s, err := newSession(inv, mode, w.live, func(_ int, p *recorder.Program, stream *recorder.Stream) (int32, error) {
-		from := origin{symbols: stream.Symbols(), pkg: testedPackage(p), memory: &allocsite.Tracker{}}
+		from := origin{symbols: stream.Symbols(), pkg: testedPackage(p), memory: &allocsite.Tracker{}, doubts: w.doubts(inv, stream)}
 		collector, done := w.found.collect(from)
 		w.overlaps.observe(stream, w.found, func(_ recorder.Overlap, f heisen.Finding) { collector.Add(f) })
 		stream.OnCount(func() int { return w.found.reported(collector) })
@@ -152,6 +153,21 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		status = Findings // go test has only one status for all that fails
 	}
 	return status, err
+}
+
+// doubts returns origin.doubts. What atomrace reports has happened whatever else synchronizes, and leak does
+// not judge an order. A prediction also depends on what the packages do that are not recorded.
+func (w *observation) doubts(inv *invocation, stream *recorder.Stream) func(string) []string {
+	return func(detector string) []string {
+		if detector == atomraceName || detector == leakName {
+			return nil
+		}
+		all := stream.Unseen().Reasons()
+		if detector == mcmName && len(inv.pkgs) > 0 && !slices.Contains(inv.pkgs, "all") {
+			all = append(all, "what -pkgs leaves out")
+		}
+		return all
+	}
 }
 
 // noteInputs notes how to repeat the failing inputs that the fuzz tests of a package have saved.

@@ -91,6 +91,9 @@ func (inv *invocation) writeTrace(name string, stream *recorder.Stream) error {
 	}
 	events, err := heisen.Run(inv.ctx, stream, &growing{Writer: w})
 	w.AddSkipped(stream.Skipped())
+	if unseen := stream.Unseen(); unseen.Any() {
+		fmt.Fprintf(inv.Err, "%s: %s may synchronize, which is not recorded: what seems unordered in the trace may be ordered\n", inv.tool.Name, strings.Join(unseen.Reasons(), ", "))
+	}
 	err = errors.Join(err, w.Close(), f.Close())
 	fmt.Fprintf(inv.Err, "%s: %s: %d events\n", inv.tool.Name, name, events)
 	return err

@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -40,6 +42,7 @@ type session struct {
 	programs sync.WaitGroup
 	mu       sync.Mutex
 	seen     int                       // programs that connected
+	noted    []string                  // what noteUnseen has said
 	killed   map[string]int            // child processes that were killed, by the name of the program
 	guessed  bool                      // nobody named the places of live: it is no wonder if none is reached
 	met      bool                      // a program reached a place that live names, or did not report whether it did
@@ -171,6 +174,9 @@ func (s *session) program(number int, p *recorder.Program) error {
 	case lost.ForgottenEpochs > 0:
 		fmt.Fprintf(s.errors, "%s: process %d had so many goroutines that some accesses of ended ones were forgotten; races with those may be missed\n", s.name, stream.PID())
 	}
+	if s.live != nil {
+		s.noteUnseen(stream.Unseen(), "of accesses that overlap, only those count that begin while another goroutine waits at its own (-noise)")
+	}
 	watched := stream.LiveResult()
 	if n := watched.Lost; n > 0 {
 		fmt.Fprintf(s.errors, "%s: process %d had so many accesses at a time that %d overlaps or sections were not checked\n", s.name, stream.PID(), n)
@@ -186,6 +192,20 @@ func (s *session) program(number int, p *recorder.Program) error {
 	}
 	p.Close(status) // an error means that the program has ended
 	return err
+}
+
+// noteUnseen says once what may synchronize in programs without being seen, and what follows from that.
+func (s *session) noteUnseen(unseen recorder.Unseen, so string) {
+	if !unseen.Any() {
+		return
+	}
+	note := fmt.Sprintf("%s: %s may synchronize, which is not seen: %s\n", s.name, strings.Join(unseen.Reasons(), ", "), so)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.noted, note) {
+		s.noted = append(s.noted, note)
+		fmt.Fprint(s.errors, note)
+	}
 }
 
 // complete judges a recording that has ended without the program saying so. That is an error unless heisen

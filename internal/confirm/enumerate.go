@@ -87,8 +87,8 @@ func (m *enumeration) add(e *Execution, testBinary bool) {
 }
 
 // enumerable reports whether the steps of an execution are all that other executions can differ in:
-// nothing from outside and no clock or random number has decided anything, the program was not
-// stopped, and there was no data race, by which the order of plain accesses would matter.
+// nothing from outside and no clock or random number has decided anything, nothing synchronizes
+// unseen, the program was not stopped, and there was no data race, by which the order of plain accesses would matter.
 func enumerable(e *Execution) bool {
 	switch e.Outcome.Class {
 	case Passed, TestFailed, Deadlocked:
@@ -97,7 +97,7 @@ func enumerable(e *Execution) bool {
 	}
 	x := e.Explored
 	return x != nil && x.Complete() && x.Doubts == 0 && len(x.Steps) <= maxEnumerated && uint64(len(x.Steps)) == e.Steps &&
-		e.Diverged == 0 && e.Lost == 0 && len(e.Influences) == 0 &&
+		e.Diverged == 0 && e.Lost == 0 && len(e.Influences) == 0 && !e.Unseen.Any() &&
 		!slices.ContainsFunc(e.Observed, func(f report.Finding) bool { return f.Kind == heisen.Race })
 }
 

@@ -46,6 +46,7 @@ type Execution struct {
 	Outcome  Outcome
 	Blocked  []report.Blocked // the goroutines that had not ended, if the program got stuck, or that wait for ever
 	Observed []report.Finding // bugs that it has shown by itself, each once
+	Unseen   recorder.Unseen  // what may synchronize besides
 	Outside  []string         // inputs besides the schedule, with places
 	// Awaited is what outside of the program could still answer when virtual time first went past the
 	// real one nevertheless, with a place; empty if it never did.
@@ -318,7 +319,12 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 		r.knowLocks(&leaks[i])
 		leaks[i].Count = 1 // executions count, not goroutines
 	}
-	r.execution.Observed = append(found.resolved(r.resolver, stream.Symbols()), leaks...)
+	// What the happens-before order leaves unordered is a race only if that order is complete. Then accesses
+	// can still meet.
+	if r.execution.Unseen = stream.Unseen(); !r.execution.Unseen.Any() {
+		r.execution.Observed = found.resolved(r.resolver, stream.Symbols())
+	}
+	r.execution.Observed = append(r.execution.Observed, leaks...)
 	for _, m := range r.execution.Misuses {
 		r.execution.Observed = addMisuse(r.execution.Observed, r.resolver.resolve(MisuseOf(m, stream.Symbols()), stream.Symbols()))
 	}

@@ -56,7 +56,7 @@ type Stream struct {
 	leaks      func([]Blocked) int
 	answer     io.Writer // to the program; may be nil
 	failing    []string  // files with failing inputs
-	unseen     []string  // packages
+	unseen     Unseen
 
 	meeting   func(Meeting)
 	meetings  []Meeting // that were not delivered
@@ -166,11 +166,6 @@ func (s *Stream) Finished() bool { return s.bye }
 
 // FailingInputs returns the files in which a fuzz test has saved the inputs that make it fail.
 func (s *Stream) FailingInputs() []string { return s.failing }
-
-// Unseen returns the packages of the program that may synchronize without being seen: assembly outside of
-// the standard library has no hooks, nor has what a package calls of the standard library past its API. If
-// there are very many, it returns some. It is complete before the first finding is delivered.
-func (s *Stream) Unseen() []string { return s.unseen }
 
 // Coarse reports whether the program has acquired so many different locks, or made calls in so many
 // ways, that some contexts lack locks or innermost calls. Events are not affected.
@@ -304,8 +299,7 @@ func (s *Stream) read() error {
 		s.failing = append(s.failing, textOf(m.words))
 		return nil
 	case msgUnseen:
-		s.unseen = append(s.unseen, textOf(m.words))
-		return nil
+		return s.unseen.add(s, m.id, textOf(m.words))
 	case msgReplaced:
 		s.replaced = m.id != 0
 		return nil

@@ -82,7 +82,10 @@ const (
 	misuseLate  = 3
 
 	msgMeasures = 23
-	msgUnseen   = 24
+
+	msgUnseen      = 24
+	unseenAssembly = 0
+	unseenLinked   = 1
 
 	exploreEnabled = 1 << 60
 	exploreChosen  = 2 << 60

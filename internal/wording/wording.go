@@ -21,7 +21,9 @@ func Title(f *report.Finding) string {
 	switch {
 	case f.Kind == heisen.Deadlock && !confirmed(f):
 		return "Potential deadlock"
-	case f.Kind == heisen.Atomicity && !Certain(f):
+	case f.Kind == heisen.Race && f.Supposed():
+		return KindTitle(heisen.PotentialRace)
+	case f.Kind == heisen.Atomicity && (f.Supposed() || !Certain(f) && len(f.Unseen) == 0):
 		return "Potential atomicity violation"
 	}
 	return KindTitle(f.Kind)
@@ -55,6 +57,9 @@ func KindTitle(kind heisen.Kind) string {
 // Certain reports whether a finding is a bug that has happened, or one that certainly can happen: a
 // race, a violation of a section. Others are suspicions.
 func Certain(f *report.Finding) bool {
+	if len(f.Unseen) > 0 && !confirmed(f) {
+		return false
+	}
 	switch f.Kind {
 	case heisen.PotentialRace, heisen.Discipline:
 		return confirmed(f)
@@ -136,8 +141,17 @@ func Op(op string) string {
 	return strings.ReplaceAll(op, "-", " ")
 }
 
-// Sentence returns what a finding means, in one or two sentences.
+// Sentence returns what a finding means, in a few sentences.
 func Sentence(f *report.Finding) string {
+	text := meaning(f)
+	if why := f.Reservation(); why != "" {
+		text = strings.TrimSuffix(text, ".") + ". Not certain: " + why + "."
+	}
+	return text
+}
+
+// meaning is Sentence without the reservation.
+func meaning(f *report.Finding) string {
 	n := len(f.Accesses)
 	switch {
 	case (f.Kind == heisen.Race || f.Kind == heisen.PotentialRace) && n == 2:

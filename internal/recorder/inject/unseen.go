@@ -20,6 +20,7 @@ type heisenUnseenPackages struct {
 	searched bool
 	count    uint32
 	packages [heisenMaxUnseen]string
+	why      [heisenMaxUnseen]uint32
 }
 
 // heisenMaxUnseen is the number of packages that are named.
@@ -49,7 +50,7 @@ func heisenFindUnseen() {
 	for at, from := 0, 0; at <= len(heisenLinked); at++ {
 		if at == len(heisenLinked) || heisenLinked[at] == ',' {
 			if from < at {
-				u.add(heisenLinked[from:at])
+				u.add(heisenLinked[from:at], heisenUnseenLinked)
 			}
 			from = at + 1
 		}
@@ -76,17 +77,17 @@ func heisenAddUnseen(name string) {
 			return
 		}
 	}
-	heisenUnseen.add(name[:end])
+	heisenUnseen.add(name[:end], heisenUnseenAssembly)
 }
 
-func (u *heisenUnseenPackages) add(pkg string) {
+func (u *heisenUnseenPackages) add(pkg string, why uint32) {
 	for i := range min(u.count, heisenMaxUnseen) {
 		if u.packages[i] == pkg {
 			return
 		}
 	}
 	if u.count < heisenMaxUnseen {
-		u.packages[u.count] = pkg
+		u.packages[u.count], u.why[u.count] = pkg, why
 	}
 	u.count++
 }
@@ -97,6 +98,6 @@ func heisenSendUnseen() {
 	for i := range min(u.count, heisenMaxUnseen) {
 		var text [32]uint64
 		n := copy((*[unsafe.Sizeof(text)]byte)(unsafe.Pointer(&text))[:], u.packages[i])
-		heisenSend(heisenMsgUnseen, 0, 0, unsafe.Pointer(&text), alignUp(uintptr(n), 8))
+		heisenSend(heisenMsgUnseen, u.why[i], 0, unsafe.Pointer(&text), alignUp(uintptr(n), 8))
 	}
 }

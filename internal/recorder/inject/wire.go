@@ -120,9 +120,11 @@ const (
 	// measures.go.
 	heisenMsgMeasures = 23
 
-	// Before all findings: packages whose assembly may synchronize, see unseen.go. Payload: a name, with zero
-	// bytes up to a whole word.
-	heisenMsgUnseen = 24
+	// Before all findings: a package that may synchronize unseen, see unseen.go. Buffer: one of the next two;
+	// payload: its name, with zero bytes up to a whole word.
+	heisenMsgUnseen      = 24
+	heisenUnseenAssembly = 0
+	heisenUnseenLinked   = 1
 
 	heisenMisuseFails = 1 // FailNow of a test is called by a goroutine that does not run the test
 	heisenMisuseSkips = 2 // SkipNow is
