@@ -40,6 +40,9 @@ func (inv *invocation) newBuilder(ctx context.Context) (*build.Builder, error) {
 		err = b.CheckFolders(ctx, "", inv.line.packages()...)
 	}
 	if err == nil {
+		b.NameLinked(ctx, "", inv.line.verb == "test", inv.line.packages()...)
+	}
+	if err == nil {
 		err = inv.hidePackages(ctx, b)
 	}
 	if err == nil && inv.calls && inv.hidden != nil {

@@ -82,6 +82,7 @@ func (s *Source) Build(ctx context.Context, folder string) (programs []*Program,
 	if err != nil {
 		return nil, nil, err
 	}
+	b.NameLinked(ctx, "", s.Verb == "test", s.Packages...)
 	programs, err = s.build(ctx, b, folder)
 	for _, p := range programs {
 		if p.symbols, err = recorder.OpenSymbolCache(p.Path); err != nil {

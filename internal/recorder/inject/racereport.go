@@ -47,6 +47,7 @@ func heisenComposeRace(fingerprint uint64, r *heisenFoundRace) {
 	t.add(heisenOpNames[earlierOp][0])
 	t.add("\nFound by fasttrack, fingerprint ")
 	t.hex(fingerprint, 16)
+	t.unseen()
 	t.add("\n\n")
 	t.add(heisenOpNames[op][1])
 	t.access(id, place, locks, r.laterAddr)
@@ -58,6 +59,28 @@ func heisenComposeRace(fingerprint uint64, r *heisenFoundRace) {
 	t.origins(id)
 	t.origins(earlierID)
 	t.add(heisenReportLine)
+}
+
+// unseen appends what may order the accesses without being seen.
+func (t *heisenText) unseen() {
+	u := &heisenUnseen
+	for i := range min(u.count, heisenMaxUnseen) {
+		switch {
+		case i > 0:
+			t.add(", ")
+		default:
+			t.add("\nNot certain: ")
+		}
+		if u.why[i] == heisenUnseenLinked {
+			t.add("go:linkname in package ")
+		} else {
+			t.add("assembly in package ")
+		}
+		t.add(u.packages[i])
+	}
+	if u.count > 0 {
+		t.add(" may order the accesses, which is not seen")
+	}
 }
 
 // access appends the rest of the heading of an access, its stack and the locks held.
