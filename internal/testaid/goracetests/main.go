@@ -85,6 +85,7 @@ func parse(args []string) (s *suite, p plan, verbose bool, err error) {
 	flags.IntVar(&p.parallel, "parallel", runtime.NumCPU(), "run `n` processes at a time")
 	flags.StringVar(&s.tool, "tool", toolHeisen, "`name` of the tool to check: heisen, or race for the race detector of go test -race")
 	flags.StringVar(&s.detector, "detect", "fasttrack", "`name` of heisen's detector: fasttrack, hb, mcm or atomrace; atomrace may miss races, but must not report a false one")
+	flags.BoolVar(&s.unseen, "unseen", false, "treat the functions as programs in which something may synchronize that heisen does not see")
 	noise := flags.Int("noise", 200, "number of accesses in a thousand that wait, with -detect atomrace")
 	flags.StringVar(&s.data, "testdata", "", "`folder` of the test data (default: that of the Go installation)")
 	flags.StringVar(&s.pkg, "package", "", "`package` of the working directory's module to use as the test data")

@@ -30,6 +30,7 @@ type suite struct {
 	detector string         // heisen's detector
 	mode     recorder.Mode  // what heisen's recorder sends
 	live     *recorder.Live // which overlaps the program itself looks for, or nil
+	unseen   bool           // something may synchronize that heisen does not see
 
 	toolchain *build.Toolchain
 	pkg       string // package of the data, or empty if it is that of the Go installation
@@ -107,6 +108,9 @@ func (s *suite) buildPackage(ctx context.Context, work string) error {
 
 // compile runs go test for the tool, with arguments that build the executable.
 func (s *suite) compile(ctx context.Context, b *build.Builder, dir string, args []string) error {
+	if s.unseen {
+		b.AddLinkerFlags("-X=runtime.heisenLinked=" + suitePackage)
+	}
 	cmd := b.Command(ctx, "test", args...)
 	if s.tool == toolRace {
 		cmd = exec.CommandContext(ctx, b.Toolchain.Go, append([]string{"test", "-race"}, args...)...)
