@@ -102,7 +102,9 @@ func heisenInitOverlaps(m heisenMessage) bool {
 	if heisenHealing.on {
 		heisenInitHooks()
 	}
-	w.held = heisenUnseen.count != 0
+	if w.held = heisenUnseen.count != 0; w.held {
+		heisenInitHooks()
+	}
 	w.table.Keep = !w.brief && !w.held
 	sections := m.next()
 	for range sections {
@@ -226,7 +228,11 @@ func heisenTrackAccess(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 	b.report(h)
 	if w.strength > 0 && (w.everywhere && !heisenIsFresh(h, addr) || number > 0 && w.locations.at(number).flags&heisenLocationNoise != 0) {
 		w.drawNoise(h, pc)
-		if h.noiseDue {
+		switch {
+		case !h.noiseDue:
+		case w.held:
+			heisenHoldAccess(h)
+		default:
 			heisenNoise(h)
 		}
 	}
@@ -348,6 +354,32 @@ func heisenNoise(h *heisenG) {
 	}
 	gp.preempt = true
 	gp.stackguard0 = stackPreempt
+}
+
+// heisenHoldAccess is heisenNoise where an access is over with its hook: the goroutine is stopped in the
+// hook, as at a point of a deterministic run (see heisenPointAccess), so that others can run meanwhile.
+//
+//go:nosplit
+func heisenHoldAccess(h *heisenG) {
+	gp := getg()
+	h.noiseDue = false
+	w := &heisenOverlaps
+	if !heisenStoppable(gp) || atomic.Loadint64(&w.budget) <= 0 {
+		return
+	}
+	start, us := nanotime(), min(w.wait/1000, heisenMaxWait)
+	for spins := 1; ; spins++ {
+		gp.asyncSafePoint = true
+		mcall(gosched_m)
+		gp.asyncSafePoint = false
+		if (nanotime()-start)/1000 >= us {
+			break
+		}
+		if spins%16 == 0 {
+			usleep(20) // others may be waiting for the processor
+		}
+	}
+	atomic.Xaddint64(&w.budget, start-nanotime())
 }
 
 // heisenMaxWait bounds a wait that keeps the processor, in microseconds.

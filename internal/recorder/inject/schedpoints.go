@@ -187,7 +187,7 @@ func heisenInitHooks() {
 // heisenStandsIn reports whether goroutines are stopped at accesses in a function. The collector
 // calls it.
 func heisenStandsIn(f funcInfo) bool {
-	if !heisenSched.on && !heisenHealing.on || !f.valid() {
+	if !heisenSched.on && !heisenHealing.on && !heisenOverlaps.held || !f.valid() {
 		return false
 	}
 	entry := f.entry()
