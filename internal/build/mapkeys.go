@@ -3,54 +3,43 @@ package build
 import (
 	"fmt"
 	"go/ast"
-	"os"
-	"path"
-	"path/filepath"
 	"strings"
 )
 
-// addMapKeys makes the functions that access one key of a map tell the recorder the key, just before they
-// report the access to the map as a whole. They have parameters for the type, the map and the key, in
-// this order. Their files are named otherwise in each release.
-func (o overlay) addMapKeys(src string, read func(string) ([]byte, error)) error {
-	found := 0
-	for dir, prefix := range map[string]string{"internal/runtime/maps": "runtime", "runtime": "map"} {
-		entries, err := os.ReadDir(filepath.Join(src, filepath.FromSlash(dir)))
+// mapFiles are the files with functions that access one key of a map, without the end of their names.
+var mapFiles = []string{
+	"internal/runtime/maps/runtime", "internal/runtime/maps/runtime_fast32", "internal/runtime/maps/runtime_fast64",
+	"internal/runtime/maps/runtime_faststr", "runtime/map",
+}
+
+// addMapKeys makes these functions tell the recorder the key, just before they report the access to the map
+// as a whole. They have parameters for the type, the map and the key, in this order.
+func (o overlay) addMapKeys(read func(string) ([]byte, error)) error {
+	for _, name := range mapFiles {
+		path := name + "_swiss.go" // in Go 1.25
+		text, err := read(path)
 		if err != nil {
-			return fmt.Errorf("%w GOROOT: %w", ErrUnsupported, err)
+			path = name + ".go"
+			text, err = read(path)
 		}
-		for _, e := range entries {
-			name := path.Join(dir, e.Name())
-			if !strings.HasPrefix(e.Name(), prefix) || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-				continue
-			}
-			text, err := read(name)
-			if err != nil {
-				return err
-			}
-			s, err := parseSource(name, text)
-			if err != nil {
-				return err
-			}
-			for _, d := range s.file.Decls {
-				if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
-					s.reportKey(f)
-				}
-			}
-			if len(s.edits) == 0 {
-				continue
-			}
-			found += len(s.edits)
-			if o[name] != nil {
-				return fmt.Errorf("%s is patched twice", name)
-			}
-			if o[name], err = s.result(); err != nil {
-				return err
+		if err != nil {
+			return err
+		}
+		s, err := parseSource(path, text)
+		if err != nil {
+			return err
+		}
+		for _, d := range s.file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
+				s.reportKey(f)
 			}
 		}
-	}
-	if found == 0 {
-		return fmt.Errorf("%w GOROOT: no access to a map is reported", ErrUnsupported)
+		if len(s.edits) == 0 {
+			return fmt.Errorf("%w GOROOT: %s: no access to a map is reported", ErrUnsupported, path)
+		}
+		if o[path], err = s.result(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

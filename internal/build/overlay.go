@@ -63,7 +63,7 @@ func newOverlay(t *Toolchain) (overlay, error) {
 		}
 	}
 
-	if err := o.addMapKeys(src, read); err != nil {
+	if err := o.addMapKeys(read); err != nil {
 		return nil, err
 	}
 	if err := o.addClock(read); err != nil {
