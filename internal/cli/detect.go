@@ -33,7 +33,7 @@ var detectors = []struct {
 	hidden  func(heisen.Sink, vclock.DetectorOption) (heisen.Detector, error) // for streams with hidden calls; nil if they make no difference
 	atomic  func(heisen.Sink, ...atomicity.Option) (heisen.Detector, error)   // for detectors of transactions, instead of make
 }{
-	{fasttrackName, "at least the first race of every variable that races in the observed order; no false alarm", RecorderFiltered, treeFilter(tree.WithDetectorCost(14 * time.Nanosecond)),
+	{fasttrackName, "at least the first race of every variable that races in the observed order; no false alarm if all synchronization is seen", RecorderFiltered, treeFilter(tree.WithDetectorCost(14 * time.Nanosecond)),
 		func(sink heisen.Sink) (heisen.Detector, error) {
 			return vclock.NewFastTrack(vclock.WithSink(sink))
 		},
@@ -55,7 +55,7 @@ var detectors = []struct {
 		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewHybrid(lockset.WithSink(sink)) }, nil, nil},
 	{lockorderName, "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes, except within calls of the standard library; claims no deadlock", RecorderFiltered, treeFilter(tree.WithoutBypass()),
 		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewLockOrder(lockset.WithSink(sink)) }, nil, nil},
-	{serialName, "transactions that were not serializable in the observed order; no false alarm; see -transactions", Unfiltered, nil, nil, nil, // which thread came between depends on all accesses
+	{serialName, "transactions that were not serializable in the observed order; no false alarm if all synchronization is seen; see -transactions", Unfiltered, nil, nil, nil, // which thread came between depends on all accesses
 		func(sink heisen.Sink, opts ...atomicity.Option) (heisen.Detector, error) {
 			return atomicity.NewSerial(append(opts, atomicity.WithSink(sink))...)
 		}},
