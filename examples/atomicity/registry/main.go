@@ -96,8 +96,8 @@ func run(w io.Writer, fixed bool) {
 		working.Go(func() {
 			team := fmt.Sprintf("team %d", t)
 			for i := range hosts {
-				// Each team begins with another name, so they seldom claim the same one at once.
-				name := fmt.Sprintf("host%02d", (i+t*hosts/teams)%hosts)
+				// Each team is one name ahead of the next, so they seldom claim the same one at once.
+				name := fmt.Sprintf("host%02d", (i+t)%hosts)
 				effort(name)
 				if claim(name, team) {
 					granted[t]++
