@@ -12,6 +12,7 @@ type section struct {
 	id         uint32
 	depth      uint32
 	addr, size uint64 // accessed at Entry
+	key        uint64 // likewise; see Task.Key
 	step       uint64 // at which the section was violated
 	remote     Side   // the access that violated it
 }
@@ -55,7 +56,12 @@ func remote(t *Task) bool { return t.Kind == Access && t.Roles&Remote != 0 }
 
 // violatedBy reports whether t, which is at Remote, violates the section when it continues.
 func (x *section) violatedBy(t *Task) bool {
-	return x.open && !x.violated && x.id != t.ID && overlaps(t, x.addr, x.size)
+	return x.open && !x.violated && x.id != t.ID && x.isOn(t)
+}
+
+// isOn reports whether the section is on what t is about to access.
+func (x *section) isOn(t *Task) bool {
+	return overlaps(t, x.addr, x.size) && (x.key == 0 || x.key == t.Key)
 }
 
 // violates reports whether t, which is at Remote, violates a section when it continues.
@@ -115,7 +121,7 @@ func (s *Scheduler) hurryViolated(tasks []Task, t *Task) {
 // sectionAt returns the section of the task whose memory it is about to access, or nil.
 func (s *Scheduler) sectionAt(t *Task) *section {
 	for i := range s.sections {
-		if x := &s.sections[i]; x.open && x.id == t.ID && overlaps(t, x.addr, x.size) {
+		if x := &s.sections[i]; x.open && x.id == t.ID && x.isOn(t) {
 			return x
 		}
 	}
@@ -182,5 +188,5 @@ func (s *Scheduler) enter(t *Task) {
 		s.evict = (s.evict + 1) % MaxSections
 	}
 	x.open, x.violated, x.id = true, false, t.ID
-	x.depth, x.addr, x.size = t.Depth, t.Addr, max(t.Size, 1)
+	x.depth, x.addr, x.size, x.key = t.Depth, t.Addr, max(t.Size, 1), t.Key
 }

@@ -47,6 +47,9 @@ type Task struct {
 	// Addr and Size are the bytes that an Access touches; a Size of 0 counts as 1. For a Lock, Addr
 	// identifies the lock.
 	Addr, Size uint64
+	// Key tells parts of an object apart, of which an Access concerns one, as the keys of a map do. 0 is
+	// the whole object. A section is on the part that the access at its entry concerns.
+	Key uint64
 	// Depth is the call depth of the task; see LeaveCalls.
 	Depth uint32
 	// Seq is the sequence number of the next operation: higher than that of every operation that

@@ -81,7 +81,7 @@ func race_WriteObjectPC(t *abi.Type, addr unsafe.Pointer, callerpc, pc uintptr) 
 //
 //go:linkname race_MapKey internal/race.MapKey
 func race_MapKey(m unsafe.Pointer, hasher func(unsafe.Pointer, uintptr) uintptr, key unsafe.Pointer) {
-	if !heisenOverlaps.sections {
+	if !heisenOverlaps.sections && (!heisenSched.on || heisenSched.locations.count == 0) {
 		return
 	}
 	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); h != nil {

@@ -328,7 +328,7 @@ func (s *heisenScheduler) choose(pp *p) *g {
 	if t.Roles&heisenStrategiesEntry != 0 {
 		h.task.deepest = max(h.task.deepest, t.Depth)
 	}
-	t.Kind, t.Write, t.Atomic, t.Roles, t.Place, t.Addr, t.Size, t.OpState = heisenStrategiesResume, false, false, 0, 0, 0, 0, 0
+	t.Kind, t.Write, t.Atomic, t.Roles, t.Place, t.Addr, t.Size, t.Key, t.OpState = heisenStrategiesResume, false, false, 0, 0, 0, 0, 0, 0
 	s.count--
 	*s.task(i), *s.g(i) = *s.task(s.count), *s.g(s.count)
 	s.older = s.count

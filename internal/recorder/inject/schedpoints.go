@@ -121,6 +121,7 @@ func heisenPointAccess(write bool, addr, size, pc uintptr) {
 		return
 	}
 	s := &heisenSched
+	key := h.takeKey(addr)
 	h.task.hooks++
 	h.task.at++
 	if s.placing {
@@ -142,7 +143,7 @@ func heisenPointAccess(write bool, addr, size, pc uintptr) {
 		s.clock += int64(s.spin) * heisenHookTime
 		s.yielded++
 	} else {
-		t.Kind, t.Write, t.Addr, t.Size, t.Op, t.Depth = heisenStrategiesAccess, write, uint64(addr), uint64(size), heisenRead, s.locations.at(number).below(h.depth())
+		t.Kind, t.Write, t.Addr, t.Size, t.Key, t.Op, t.Depth = heisenStrategiesAccess, write, uint64(addr), uint64(size), key, heisenRead, s.locations.at(number).below(h.depth())
 		if write {
 			t.Op = heisenWrite
 		}
