@@ -145,6 +145,7 @@
 //   - internal/testaid/bugtests: tries heisen fuzz on these, and compares it with plain runs.
 //   - internal/testaid/goleaktests: runs heisen fuzz on the test data of Go's profile of leaked goroutines.
 //   - internal/testaid/goracetests: runs the test data of Go's race detector.
+//   - internal/testaid/gosuites: runs tests of the Go distribution, and compares them with go test -race.
 //   - internal/testaid/healedprograms: random programs with locks of heisen heal -enforce, which must keep what they promise.
 //   - internal/testaid/randomtrials: runs random trials of tests on all processors.
 package heisen
