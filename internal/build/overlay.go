@@ -189,6 +189,7 @@ var patches = []struct {
 	{"runtime/mheap.go", []patch{
 		replaceCalls("mheap.grow", "h.pages.grow(v, nBase-v)", "heisenHeapGrows(h, v, nBase-v)", 1),
 		replaceCalls("mheap.grow", "h.pages.grow(h.curArena.base, size)", "heisenHeapGrows(h, h.curArena.base, size)", 1),
+		atStart("internal_weak_runtime_registerWeakPointer", "heisenMeasuring(heisenMeasuresFreed, true)"),
 	}},
 	{"runtime/malloc.go", []patch{
 		replaceStatements(`throw("too many address space collisions for -race mode")`, "return heisenHeapFull(n)", 1),
@@ -284,7 +285,6 @@ var patches = []struct {
 	{"runtime/metrics.go", []patch{atEnd("readMetrics", "heisenMeasuredMetrics(samplesp, len)")}},
 	{"runtime/mfinal.go", []patch{atStart("SetFinalizer", "heisenMeasuring(heisenMeasuresFreed, true)")}},
 	{"runtime/mcleanup.go", []patch{atStart("AddCleanup", "heisenMeasuring(heisenMeasuresFreed, true)")}},
-	{"runtime/mheap.go", []patch{atStart("internal_weak_runtime_registerWeakPointer", "heisenMeasuring(heisenMeasuresFreed, true)")}},
 	{"runtime/debug.go", []patch{
 		oneOf(replaceCalls("NumGoroutine", "gcount(false)", "heisenMeasuredGoroutines(gcount(false))", 1),
 			replaceCalls("NumGoroutine", "gcount()", "heisenMeasuredGoroutines(gcount())", 1)),

@@ -15,6 +15,7 @@ const goroutines, rounds, locks, depth = 4, 3, 20_000, 14
 //go:linkname places runtime.heisenPlaces
 var places struct {
 	nodes *[1 << 24]uint64
+	most  uint32
 	count uint32
 }
 
