@@ -222,7 +222,7 @@ func (p *pair) read(i int) {
 		p.rw.RUnlock()
 	}
 	get(1)
-	p.once.Do(func() { panic("not once") })
+	p.once.Do(func() { p.data[2], outside[i][2] = i, i }) // the writer may not be there yet
 	get(2)
 	for p.flag.Load() == 0 {
 	}
