@@ -215,6 +215,9 @@ func TestHostileTraces(t *testing.T) {
 // TestDefaultLimits: without flags, a file of 202 bytes that describes writes of 1.3 GB ends at the limit of
 // memory, and what was found before is reported.
 func TestDefaultLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it fills the memory that heisen may use, and the race detector needs more")
+	}
 	file := filepath.Join(t.TempDir(), "bomb.std")
 	text := "T0|w(x)|first\nT1|w(x)|second\n"
 	for i := range 20_000 {
