@@ -59,6 +59,8 @@ func (inv *invocation) analyze() (int, error) {
 		detect.fronts = &traceFilters{}
 	}
 	found := newFindings(inv.resolver, nil, known) // printed at the end, because a trace may define names at its end
+	// A second signal may come while the report is written.
+	defer inv.holdSignals()()
 	g, stop := inv.guardFiles(limits, files...)
 	defer stop()
 	found.full = g.tooMany
