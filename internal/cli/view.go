@@ -124,6 +124,7 @@ func (inv *invocation) draw(ctx context.Context, file string, detect *detection,
 		return err
 	}
 	q := &f.query
+	q.Name = file
 	q.Goroutines, q.Objects = f.goroutines, f.objects
 	q.Open = func() (tracewindow.Source, error) { return inv.openGuarded(file) }
 	q.Resolver, q.Limits = inv.resolver, recorder.ThreadLimits()

@@ -47,6 +47,7 @@ type Source interface {
 
 // Query says what to select. All numbers of events count from 1.
 type Query struct {
+	Name string // of the trace, for errors
 	// Open opens the trace. All sources that it returns deliver the same events.
 	Open func() (Source, error)
 	// Detectors returns the detectors that look for findings.
@@ -110,11 +111,11 @@ func Select(ctx context.Context, q *Query) (*Window, error) {
 		return nil, err
 	}
 	if s.w.Total == 0 {
-		return nil, errors.Join(damage, fmt.Errorf("%w: the trace has none", ErrNoEvents))
+		return nil, errors.Join(damage, q.named(fmt.Errorf("%w: the trace has none", ErrNoEvents)))
 	}
 	for _, step := range []func() error{s.choose, s.locate, s.pick, s.order} {
 		if err := step(); err != nil {
-			return nil, errors.Join(damage, err)
+			return nil, errors.Join(damage, q.named(err))
 		}
 	}
 	return s.w, damage
@@ -130,6 +131,16 @@ func (q *Query) check() error {
 		return option.Errorf("tracewindow.Select: the last event, %d, is before the first one, %d", q.Last, q.First)
 	}
 	return nil
+}
+
+// named puts the name of the trace before an error of Select's own. Other errors name what they are about.
+func (q *Query) named(err error) error {
+	for _, own := range []error{ErrNoFinding, ErrNoEvents, ErrChanged} {
+		if errors.Is(err, own) {
+			return fmt.Errorf("%s: %w", q.Name, err)
+		}
+	}
+	return err
 }
 
 // selection is the state of Select.

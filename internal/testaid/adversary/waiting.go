@@ -13,28 +13,7 @@ type wait struct {
 	reason string
 }
 
-var waiting = []wait{
-	{
-		names:  regexp.MustCompile(`^(child.*|signal.*|sockets|clientTimeouts|systemCalls)$`),
-		modes:  []string{"fuzz"},
-		reason: "virtual time runs ahead of signals, child processes, sockets and system calls, so that timeouts pass",
-	},
-	{
-		names:  regexp.MustCompile(`^files$`),
-		modes:  []string{"fuzz"},
-		reason: "executions side by side share TMPDIR and have the same random names",
-	},
-	{
-		names:  regexp.MustCompile(`^bugReadUnlocked$`),
-		modes:  []string{"planted"},
-		reason: "TryLock never fails in executions of heisen fuzz",
-	},
-	{
-		names:  regexp.MustCompile(`^(pools|reflection)$`),
-		modes:  []string{"planted"},
-		reason: "replays of programs that use sync.Pool, as calls by reflection do, may differ from what was found",
-	},
-}
+var waiting = []wait{}
 
 // waits reports whether a fragment or a bug is left out for a mode.
 func waits(name, mode string) bool {
