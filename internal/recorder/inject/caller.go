@@ -82,7 +82,7 @@ func heisenCallerOn(gp *g, fp uintptr) (best uintptr) {
 			break
 		}
 		if f != nil && pc == f.pc && inner != 0 {
-			if heisenLayer(inner) != heisenCore {
+			if heisenLayer(inner) < heisenCore {
 				return inner
 			}
 			f = f.below().function()
@@ -106,6 +106,7 @@ const (
 	heisenProgram = iota // packages outside of the standard library
 	heisenLibrary        // the standard library
 	heisenCore           // the part of it that implements synchronization
+	heisenRuntime        // package runtime, which is part of heisenCore
 )
 
 // heisenLayers caches the layers of return addresses: the address, shifted left by two, and the
@@ -151,7 +152,12 @@ func heisenNameLayer(name string) uintptr {
 		end++
 	}
 	switch root := name[:end]; root {
-	case "", "runtime", "sync", "internal":
+	case "runtime":
+		if end < len(name) && name[end] == '.' {
+			return heisenRuntime
+		}
+		return heisenCore
+	case "", "sync", "internal":
 		return heisenCore
 	default:
 		for _, std := range heisenStdRoots {

@@ -25,6 +25,10 @@ func raceinit() (gctx, pctx uintptr) {
 		racedataend = m.covctrs
 	}
 	heisenUnchecked = heisenGrowslice
+	heisenStatements = [...]uintptr{
+		abi.FuncPCABIInternal(growslice), abi.FuncPCABIInternal(slicecopy), abi.FuncPCABIInternal(makeslicecopy),
+		abi.FuncPCABIInternal(slicebytetostring), abi.FuncPCABIInternal(slicerunetostring),
+	}
 	return 0, raceproccreate() // for the first P
 }
 
@@ -145,7 +149,7 @@ func racegostart(pc uintptr) uintptr {
 	if parent == nil {
 		return heisenStart(pc, gp.racectx)
 	}
-	if heisenLayer(pc) == heisenCore { // WaitGroup.Go and similar functions start it for their caller
+	if heisenLayer(pc) >= heisenCore { // WaitGroup.Go and similar functions start it for their caller
 		if user := heisenCallerOn(parent, parent.sched.bp); user != 0 {
 			pc = user
 		}
@@ -352,12 +356,15 @@ func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 	if gp != gp.m.curg || h == nil {
 		return // runtime code on a system stack acts for no goroutine
 	}
-	if gp.raceignore != 0 && heisenLayer(callerpc) == heisenCore {
+	if gp.raceignore != 0 && heisenLayer(callerpc) >= heisenCore {
 		return // what orders it, such as the lock of the list of all pools, is ignored as well
 	}
 	if h.grows {
 		h.grows = false
 		return
+	}
+	if heisenForStatement(pc) && heisenLayer(callerpc) == heisenRuntime {
+		return // a statement of the runtime, about memory of its own; see racemalloc
 	}
 	if sz == 0 {
 		return
@@ -391,6 +398,22 @@ func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 		heisenAccess(op, uintptr(addr)+n, sz-n, callerpc)
 		KeepAlive(addr)
 	}
+}
+
+// heisenStatements are functions that compilers call for statements, such as append. What calls one by another name,
+// as package reflect does, has that name.
+var heisenStatements [5]uintptr
+
+// heisenForStatement reports whether a function of the runtime is one of heisenStatements.
+//
+//go:nosplit
+func heisenForStatement(pc uintptr) bool {
+	for _, f := range heisenStatements {
+		if pc == f {
+			return true
+		}
+	}
+	return false
 }
 
 // heisenAccessFrom is an access that the standard library reports, where frame pointer fp leads to

@@ -10,6 +10,8 @@ import (
 	"unique"
 )
 
+var zero int
+
 // runtimeNoRaces are about memory, stacks and coroutines of the runtime.
 func runtimeNoRaces() map[string]func() {
 	return map[string]func(){
@@ -55,6 +57,32 @@ func runtimeNoRaces() map[string]func() {
 				})
 				stop.Store(true)
 			})
+		},
+		"reused-by-timers": func() {
+			// The heap of the timers grows on a system stack when goroutines sleep, and reads the
+			// memory that it got there when it grows for a goroutine that starts a timer.
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+			for size := 4; size <= 256; size *= 8 {
+				for range 2 { // nothing orders these before what follows
+					go func() {
+						for range 100_000 / size {
+							p := make([]*int, 4*size) // as large as a heap of 2*size timers
+							p[0] = &zero
+						}
+					}()
+				}
+				time.Sleep(50 * time.Millisecond)
+				gc()
+				var all sync.WaitGroup
+				for range size {
+					all.Go(func() { time.Sleep(10 * time.Millisecond) })
+				}
+				time.Sleep(time.Millisecond) // one more
+				for range size + 2 {
+					time.AfterFunc(time.Millisecond, func() {})
+				}
+				all.Wait()
+			}
 		},
 		"reused-big-memory": func() {
 			parallel(4, func(i int) {
