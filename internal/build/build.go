@@ -83,14 +83,14 @@ func NewWith(ctx context.Context, dir, cacheDir string, flags []string, patterns
 // of these ways: without an atomic operation a happens-before edge would be missing, and there
 // would be false alarms.
 const (
-	// Accesses, calls and atomic operations are reported.
-	//
-	// The checks of pointer arithmetic that belong to -race are left out: a function marked
-	// go:nocheckptr would be checked where it is inlined from a package without them.
-	instrument = "-race -d=checkptr=0"
+	// Accesses, calls and atomic operations are reported, and pointer arithmetic is checked.
+	instrument = "-race"
+	// The same without the checks, for packages beside others that have none: a function marked
+	// go:nocheckptr would be checked where it is inlined from those.
+	instrumentUnchecked = instrument + " -d=checkptr=0"
 	// The same without inlining, for packages whose functions could be inlined into packages that
 	// are compiled otherwise, where their accesses would be lost.
-	instrumentAlone = instrument + " -l"
+	instrumentAlone = instrumentUnchecked + " -l"
 	// Only atomic operations are reported: the compiler makes them calls, and also other functions
 	// that it would expand in place (package math/bits, for example).
 	atomicsOnly = "-d=ssa/intrinsics/off"
@@ -125,12 +125,12 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string
 	}
 	// For the packages that sync is made of, the compiler reports atomic operations only.
 	for _, pkg := range []string{"sync", "sync/atomic", "internal/sync"} {
-		b.gcflags = append(b.gcflags, compiled{pkg, instrument})
+		b.gcflags = append(b.gcflags, compiled{pkg, instrumentUnchecked})
 	}
 	for _, pattern := range patterns {
 		if pattern == MainModules {
 			// The second is for what the build names.
-			b.gcflags = append(b.gcflags, compiled{MainModules, instrument}, compiled{"", instrument})
+			b.gcflags = append(b.gcflags, compiled{MainModules, instrumentUnchecked}, compiled{"", instrumentUnchecked})
 			continue
 		}
 		how, err := b.patternFlags(ctx, dir, pattern)
@@ -158,7 +158,7 @@ func (b *Builder) patternFlags(ctx context.Context, dir, pattern string) (flags 
 	case len(matches) == 0:
 		return "", fmt.Errorf("no package matches %s", pattern)
 	case slices.Contains(matches, "runtime"): // it relies on inlining
-		return instrument, nil
+		return instrumentUnchecked, nil
 	}
 	return instrumentAlone, nil
 }

@@ -59,6 +59,7 @@ func (inv *invocation) build() (int, error) {
 	case keep.heal == healAuto:
 		return Misused, misuse("-heal auto needs a detector: use %s run or %[1]s test, and build with what it finds", inv.tool.Name)
 	}
+	inv.unchecked = keep.heal != "" // the program runs as it does without heisen
 	return inv.goBuild(keep)
 }
 

@@ -77,27 +77,28 @@ type Tool struct {
 
 // invocation is one run of a subcommand.
 type invocation struct {
-	Streams          // what heisen prints: it cannot control a terminal; see package printable
-	raw      Streams // what programs print, and data
-	tool     Tool
-	all      []command // that the tool has
-	ctx      context.Context
-	help     helpKind
-	args     []string    // arguments after the subcommand; after parse, those without flags and up to "--"
-	rest     []string    // after parse, arguments after "--"
-	line     commandLine // of the go command
-	resolver *report.Resolver
-	flags    *flag.FlagSet // for the subcommand to fill and parse
-	pkgs     patterns      // packages in which accesses are recorded
-	hide     patterns      // hidden packages
-	calls    bool          // calls of functions are transactions
-	module   string        // path of the main module, if calls are
-	standard string        // folder of the standard library's source, when the go command is known
-	plan     string        // file of the plan of -focus; empty if none
-	proved   *focus.Plan   // what it says, if it is about the source that runs
-	needsAll bool          // a detector needs accesses that the plan proves safe, too
-	limit    int           // bound on the objects that a hidden call reaches
-	once     bool          // objects are followed once
+	Streams           // what heisen prints: it cannot control a terminal; see package printable
+	raw       Streams // what programs print, and data
+	tool      Tool
+	all       []command // that the tool has
+	ctx       context.Context
+	help      helpKind
+	args      []string    // arguments after the subcommand; after parse, those without flags and up to "--"
+	rest      []string    // after parse, arguments after "--"
+	line      commandLine // of the go command
+	resolver  *report.Resolver
+	flags     *flag.FlagSet // for the subcommand to fill and parse
+	pkgs      patterns      // packages in which accesses are recorded
+	hide      patterns      // hidden packages
+	calls     bool          // calls of functions are transactions
+	module    string        // path of the main module, if calls are
+	unchecked bool          // pointer arithmetic is not checked
+	standard  string        // folder of the standard library's source, when the go command is known
+	plan      string        // file of the plan of -focus; empty if none
+	proved    *focus.Plan   // what it says, if it is about the source that runs
+	needsAll  bool          // a detector needs accesses that the plan proves safe, too
+	limit     int           // bound on the objects that a hidden call reaches
+	once      bool          // objects are followed once
 
 	events     bool              // the output of go test is that of -json
 	ending     time.Time         // of what is done after that; zero at first

@@ -57,6 +57,9 @@ func (inv *invocation) newBuilder(ctx context.Context) (*build.Builder, error) {
 			gcflags = append([]string{module.Path + "/...=-l"}, gcflags...)
 		}
 	}
+	if inv.unchecked {
+		gcflags = append([]string{"all=-d=checkptr=0"}, gcflags...)
+	}
 	if err == nil && len(gcflags) > 0 {
 		err = b.AddGcflags(ctx, "", inv.line.packages(), gcflags...)
 	}
