@@ -124,9 +124,14 @@ func heisenTask(name string) {
 	}
 	if name == "" {
 		heisenEndTask(h)
-	} else {
-		heisenBeginTask(h, name[:min(len(name), heisenMaxTask)])
+		return
 	}
+	if heisenSched.on {
+		// The timer of go test's -timeout opens the descriptors of the poller before the first test. A
+		// deterministic run has none, and a test may count descriptors.
+		netpollGenericInit()
+	}
+	heisenBeginTask(h, name[:min(len(name), heisenMaxTask)])
 }
 
 // sync.Pool and package syscall call this where they order operations that are hardly related: all

@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&c.tests, "run", ".", "compare the tests that match the pattern")
 	flags.IntVar(&c.collect, "collect", 0, "in explore mode, collect garbage at every nth point (0: do not)")
 	flags.IntVar(&c.parallel, "j", runtime.NumCPU(), "tests at a time in explore mode")
-	flags.DurationVar(&c.limit, "limit", time.Minute, "time of a test in explore mode")
+	flags.DurationVar(&c.limit, "limit", 2*time.Minute, "time of a test in explore mode")
 	results := flags.String("results", "", "keep the verdicts in a file, and go on where it ends")
 	bound := flags.Duration("time", 0, "begin no further test after this time (0: do all)")
 	if err := flags.Parse(args); err != nil {
