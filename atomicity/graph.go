@@ -18,6 +18,8 @@ type graph struct {
 	spare   []*openTransaction
 	nodes   []*node // free ones
 	scratch []member
+
+	dataOnly bool // no path begins with an edge that is no access
 }
 
 // node is a transaction, or events of a thread outside of transactions, with the set of the open
@@ -49,16 +51,45 @@ type openTransaction struct {
 type cycle struct{ out, back edge }
 
 // edge is two events that conflict, of different threads.
-type edge struct{ source, target heisen.Access }
+type edge struct {
+	source, target heisen.Access
+	// told says that messages order the edge within the transaction on whose cycle it is: the transaction has told the
+	// thread of target something before, or was told something by the thread of source since.
+	told bool
+}
 
-// returns records that a cycle of t, which begins with a departure, comes back from a point to r. The
-// first cycle that comes back to an access is kept, or else the first.
-func (t *openTransaction) returns(departure uint32, from *point, r *heisen.Record, index uint64) {
-	if t.closed && (t.cycle.back.target.Op.IsAccess() || !r.Op.IsAccess()) {
+// rank is the greater the more an edge explains.
+func (e *edge) rank() int {
+	switch {
+	case !e.target.Op.IsAccess():
+		return 0
+	case e.told:
+		return 1
+	}
+	return 2
+}
+
+// byData reports whether a cycle returns to an access, and is no exchange of messages: the transaction neither
+// told others to go on, nor waited for them, or only one of both.
+func (c *cycle) byData() bool { return c.back.target.Op.IsAccess() && !(c.out.told && c.back.told) }
+
+// returns records a cycle of t. The first cycle by data is kept, or else the first that comes back to an access, or
+// else the first.
+func (t *openTransaction) returns(c cycle) {
+	if t.closed && (t.cycle.byData() || !c.byData() && (t.cycle.back.target.Op.IsAccess() || !c.back.target.Op.IsAccess())) {
 		return
 	}
-	t.closed = true
-	t.cycle = cycle{t.departures[departure], edge{from.access, heisen.AccessOf(r, index)}}
+	t.closed, t.cycle = true, c
+}
+
+// oldest returns the index of the first event of all open transactions, and false if there are none.
+func (g *graph) oldest() (index uint64, some bool) {
+	for _, t := range g.open {
+		if t != nil && (!some || t.begin.Index < index) {
+			index, some = t.begin.Index, true
+		}
+	}
+	return index, some
 }
 
 // matters reports whether a later cycle can have a path through n. n may be nil.
@@ -211,17 +242,17 @@ func (g *graph) add(more []member) {
 }
 
 // connect adds the edge from a point to r, an event of the node to, which is the open transaction t,
-// or no transaction if t is nil. If the edge closes a cycle, connect does not add it; it returns
-// the departure of t with which the cycle begins, and true.
-func (g *graph) connect(from *point, to *node, t *openTransaction, r *heisen.Record, index uint64) (departure uint32, closed bool) {
+// or no transaction if t is nil. The thread of r knows the news. If the edge closes a cycle, connect does
+// not add it; it returns the departure of t with which the cycle begins, and true.
+func (g *graph) connect(from *point, to *node, t *openTransaction, r *heisen.Record, index uint64, known news) (departure uint32, closed bool) {
 	set := g.closure(from.node.before)
 	if t != nil {
 		if i, ok := find(set, uint32(to.slot)); ok {
 			return set[i].departure, true
 		}
 	}
-	if from.node.slot >= 0 {
-		set = g.depart(from, to, r, index)
+	if from.node.slot >= 0 && (!g.dataOnly || r.Op.IsAccess()) {
+		set = g.depart(from, to, r, index, known)
 	}
 	if t == nil {
 		g.extend(to, set)
@@ -242,18 +273,18 @@ func (g *graph) connect(from *point, to *node, t *openTransaction, r *heisen.Rec
 
 // depart adds to the scratch set the open transaction that has the point from, with the edge from there
 // to r, an event of the node to, as its departure. If the transaction is before the node already, by
-// an edge that is no access to a variable, an edge that is one takes its place, because that explains
-// more. It returns the scratch set.
-func (g *graph) depart(from *point, to *node, r *heisen.Record, index uint64) []member {
+// an edge that explains less, the edge takes its place. It returns the scratch set.
+func (g *graph) depart(from *point, to *node, r *heisen.Record, index uint64, known news) []member {
 	slot := uint32(from.node.slot)
 	u := g.open[slot]
-	i, known := find(to.before, slot)
-	if known && (!r.Op.IsAccess() || u.departures[to.before[i].departure].target.Op.IsAccess()) {
+	e := edge{from.access, heisen.AccessOf(r, index), known.since(u.begin.Thread, u.begin.Index)}
+	i, before := find(to.before, slot)
+	if before && e.rank() <= u.departures[to.before[i].departure].rank() {
 		return g.scratch
 	}
 	departure := uint32(len(u.departures))
-	u.departures = append(u.departures, edge{from.access, heisen.AccessOf(r, index)})
-	if known {
+	u.departures = append(u.departures, e)
+	if before {
 		to.before[i].departure = departure
 	}
 	g.add([]member{{slot, departure}})

@@ -34,6 +34,9 @@ type config struct {
 	noFirstLevel bool
 	verified     func(heisen.Event) bool
 	operation    func(heisen.Access) heisen.Site
+	unrelated    func(heisen.Access) bool
+	callbacks    func(heisen.Thread) bool
+	dataOnly     bool
 }
 
 // WithSink sets where a detector reports its findings. Without it, or with nil, findings are
@@ -104,6 +107,42 @@ func WithOperations(operation func(heisen.Access) heisen.Site) Option {
 			return option.Errorf("WithOperations: the function is nil")
 		}
 		c.operation = operation
+		return nil
+	}
+}
+
+// WithUnrelated says which events conflict with no others for Serial, although they look like it: those for which
+// unrelated returns true, such as accesses of a library to memory of its own, whose values nobody sees. The other
+// detectors do not use it. It is called only with events that could be on a cycle.
+func WithUnrelated(unrelated func(heisen.Access) bool) Option {
+	return func(c *config) error {
+		if unrelated == nil {
+			return option.Errorf("WithUnrelated: the function is nil")
+		}
+		c.unrelated = unrelated
+		return nil
+	}
+}
+
+// WithCallbacks says which threads only run callbacks that have nothing to do with each other, such as those of
+// timers: callbacks returns true for them. What such a thread does after a Receive is in no order after what it did
+// before. Only Serial uses this.
+func WithCallbacks(callbacks func(heisen.Thread) bool) Option {
+	return func(c *config) error {
+		if callbacks == nil {
+			return option.Errorf("WithCallbacks: the function is nil")
+		}
+		c.callbacks = callbacks
+		return nil
+	}
+}
+
+// WithDataOnly limits the findings of Serial to violations by data that nobody has asked for: see Serial. It is meant
+// for transactions that nobody has declared, such as all critical sections of a program. The other detectors do not
+// use it.
+func WithDataOnly() Option {
+	return func(c *config) error {
+		c.dataOnly = true
 		return nil
 	}
 }

@@ -78,6 +78,7 @@ type Serial struct {
 
 	bounds  transactions
 	same    operations
+	config  config                        // what else it says
 	threads *shadow.Memory[*serialThread] // nil before the first event of a zero Serial
 	last    *serialThread
 	ended   []heisen.Thread // those that ended and are not dropped
@@ -85,7 +86,7 @@ type Serial struct {
 
 	variables *shadow.Memory[variable]
 	locks     *shadow.Memory[serialLock]
-	messages  *shadow.Memory[points]
+	messages  *shadow.Memory[message]
 
 	graph      graph
 	reported   map[[5]heisen.Site]struct{}
@@ -97,6 +98,13 @@ type serialThread struct {
 	id   heisen.Thread
 	node *node // of the open transaction, or what is before the thread's next event
 	open *openTransaction
+	news news
+}
+
+// message has the sends with which later receives conflict, and what they tell.
+type message struct {
+	sent points
+	news news
 }
 
 // variable has the accesses with which later ones may conflict.
@@ -124,7 +132,8 @@ func NewSerial(opts ...Option) (*Serial, error) {
 }
 
 func (d *Serial) init(c config) {
-	d.sink, d.bounds, d.same = c.sink, newTransactions(c), c.operation
+	d.sink, d.bounds, d.same, d.config = c.sink, newTransactions(c), c.operation, c
+	d.graph.dataOnly = c.dataOnly
 	d.threads = shadow.New[*serialThread](nil, nil)
 	d.variables = shadow.New(
 		func(v *variable) { v.write.keep(); v.reads.clone() },
@@ -136,7 +145,9 @@ func (d *Serial) init(c config) {
 			l.released.clear(&d.graph)
 			l.readers.clear(&d.graph)
 		})
-	d.messages = shadow.New(func(p *points) { p.clone() }, func(p *points) { p.clear(&d.graph) })
+	d.messages = shadow.New(
+		func(m *message) { m.sent.clone(); m.news = slices.Clone(m.news) },
+		func(m *message) { m.sent.clear(&d.graph); m.news = m.news[:0] })
 	d.reported = map[[5]heisen.Site]struct{}{}
 }
 
@@ -213,11 +224,9 @@ func (d *Serial) handle(r *heisen.Record) {
 	case heisen.Acquire, heisen.AcquireShared, heisen.Release, heisen.ReleaseShared:
 		d.lock(r)
 	case heisen.Send:
-		d.messages.At(r.Object).put(&d.graph, d.thread(r.Thread), r, d.events)
+		d.send(r)
 	case heisen.Receive:
-		if p := d.messages.Peek(r.Object); p != nil {
-			d.afterAll(d.thread(r.Thread), p, r)
-		}
+		d.receive(r)
 	case heisen.Fork:
 		d.fork(r)
 	case heisen.Join:
@@ -337,7 +346,59 @@ func (d *Serial) setWrite(t *serialThread, r *heisen.Record, v *variable) {
 	v.write.set(&d.graph, t, r, d.events)
 }
 
+func (d *Serial) send(r *heisen.Record) {
+	if d.unrelated(r) {
+		return
+	}
+	t, m := d.thread(r.Thread), d.messages.At(r.Object)
+	m.sent.put(&d.graph, t, r, d.events)
+	d.tell(t, &m.news)
+}
+
+func (d *Serial) receive(r *heisen.Record) {
+	t := d.thread(r.Thread)
+	if t.open == nil && d.config.callbacks != nil && d.config.callbacks(r.Thread) {
+		d.graph.release(t.node)
+		t.node, t.news = nil, t.news[:0]
+	}
+	m := d.messages.Peek(r.Object)
+	if m == nil || d.unrelated(r) {
+		return
+	}
+	d.hear(t, m.news)
+	d.afterAll(t, &m.sent, r)
+}
+
+// tell adds the current event of t, and what t knows, to the news of others.
+func (d *Serial) tell(t *serialThread, to *news) {
+	oldest, some := d.graph.oldest()
+	if !some {
+		*to = (*to)[:0]
+		return
+	}
+	to.learn(t.news, oldest)
+	to.add(t.id, d.events)
+}
+
+// hear lets t know the news.
+func (d *Serial) hear(t *serialThread, from news) {
+	oldest, some := d.graph.oldest()
+	if !some {
+		t.news = t.news[:0]
+		return
+	}
+	t.news.learn(from, oldest)
+}
+
+// unrelated reports whether r conflicts with nothing.
+func (d *Serial) unrelated(r *heisen.Record) bool {
+	return d.config.unrelated != nil && d.config.unrelated(heisen.AccessOf(r, d.events))
+}
+
 func (d *Serial) lock(r *heisen.Record) {
+	if d.config.dataOnly {
+		return
+	}
 	t, l := d.thread(r.Thread), d.locks.At(r.Object)
 	switch r.Op {
 	case heisen.Acquire:
@@ -366,6 +427,7 @@ func (d *Serial) fork(r *heisen.Record) {
 	from.keep()
 	first := *r
 	first.Op, first.Thread = heisen.Begin, id
+	d.tell(d.thread(r.Thread), &d.thread(id).news)
 	d.after(d.thread(id), &from, &first)
 	from.clear(&d.graph)
 }
@@ -380,6 +442,7 @@ func (d *Serial) join(r *heisen.Record) {
 	}
 	last := *r
 	last.Op, last.Thread = heisen.End, id
+	d.tell(d.thread(id), &d.thread(r.Thread).news)
 	from := pointOf(d.thread(id), &last, d.events)
 	from.keep()
 	d.after(d.thread(r.Thread), &from, r)
@@ -398,6 +461,9 @@ func (d *Serial) after(t *serialThread, from *point, r *heisen.Record) {
 	if !from.node.matters() || from.node == t.node {
 		return
 	}
+	if d.config.unrelated != nil && (d.config.unrelated(from.access) || d.unrelated(r)) {
+		return
+	}
 	if t.open == nil && (t.node == nil || t.node.refs > 1) { // others refer to an earlier event of t
 		n := d.graph.newNode(t.node)
 		d.graph.release(t.node)
@@ -405,14 +471,16 @@ func (d *Serial) after(t *serialThread, from *point, r *heisen.Record) {
 		n.refs++
 		d.graph.enlist(n)
 	}
-	at, closed := d.graph.connect(from, t.node, t.open, r, d.events)
-	if closed {
-		if back := heisen.AccessOf(r, d.events); d.same.one(&t.open.departures[at].source, &back) {
-			return
-		}
-		d.violations++
-		t.open.returns(at, from, r, d.events)
+	at, closed := d.graph.connect(from, t.node, t.open, r, d.events, t.news)
+	if !closed {
+		return
 	}
+	c := cycle{t.open.departures[at], edge{from.access, heisen.AccessOf(r, d.events), t.news.since(from.access.Thread, from.access.Index)}}
+	if d.same.one(&c.out.source, &c.back.target) || d.config.dataOnly && !c.byData() {
+		return
+	}
+	d.violations++
+	t.open.returns(c)
 }
 
 // report reports the cycle of a transaction, if there is one.
@@ -432,7 +500,7 @@ func (d *Serial) report(t *openTransaction) {
 		return a.Index == b.Index && a.Thread == b.Thread
 	})
 	message := "a transaction is not serializable: other threads' events come after one of its events and before a later one"
-	if !c.back.target.Op.IsAccess() {
+	if !c.byData() {
 		message += "; it synchronizes with them, which is a bug only if the transaction must be atomic"
 	}
 	d.sink(heisen.Finding{

@@ -89,7 +89,7 @@ next:
 // transactionsFlag defines -transactions.
 func (inv *invocation) transactionsFlag() *transactionsFlag {
 	f := new(transactionsFlag)
-	inv.flags.Var(f, "transactions", "serial, blocks, reduction: what must be atomic, as a comma-separated `list`: marked (what a trace marks\nas a transaction), critical (outermost critical sections), methods (calls of exported functions\nand methods of the main module), calls (all calls), functions by name such as (*Cache).Add,\nor auto: marked if a trace marks any, otherwise critical")
+	inv.flags.Var(f, "transactions", "serial, blocks, reduction: what must be atomic, as a comma-separated `list`: marked (what a trace marks\nas a transaction), critical (outermost critical sections), methods (calls of exported functions\nand methods of the main module), calls (all calls), functions by name such as (*Cache).Add,\nor auto: marked if a trace marks any, otherwise critical, where serial leaves out what a section\nitself lets others do, by messages or by releasing a lock")
 	return f
 }
 
@@ -103,7 +103,7 @@ func (f *transactionsFlag) of(marked bool) []atomicity.Option {
 	case marked:
 		return []atomicity.Option{atomicity.WithBoundaries(atomicity.Marked)}
 	}
-	return []atomicity.Option{atomicity.WithBoundaries(atomicity.CriticalSections)}
+	return []atomicity.Option{atomicity.WithBoundaries(atomicity.CriticalSections), atomicity.WithDataOnly()}
 }
 
 // calls reports whether chosen detectors need to know which functions programs call.

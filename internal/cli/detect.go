@@ -202,6 +202,8 @@ func (d *detection) build(ctx context.Context, from origin, sink heisen.Sink) (b
 			detector, wrong = d.mcm.build(ctx, symbols, d.sections, named)
 		case known.atomic != nil:
 			opts := append(d.transactions.of(d.marked), d.selected(symbols), d.verified(from))
+			opts = append(opts, atomicity.WithUnrelated(newUnrelated(from, d.standard).is),
+				atomicity.WithCallbacks(func(t heisen.Thread) bool { return recorder.RunsTimers(symbols, t) }))
 			if d.standard != "" {
 				if atoms == nil {
 					atoms = newOperations(symbols, newStandardLibrary(d.standard))

@@ -251,12 +251,21 @@ func threadName(id heisen.Thread, goid uint64) string {
 	case goid != 0:
 		return fmt.Sprintf("goroutine %d", goid)
 	}
-	return "runtime timers"
+	return timers
 }
 
-// collector is the message object through which goroutines are ordered before the garbage
+// timers is the name of the thread on which functions of timers run that are no goroutines.
+const timers = "runtime timers"
+
+// RunsTimers reports whether a thread is the one on which timers run. Its events of different timers follow each other
+// by chance.
+func RunsTimers(symbols *heisen.Symbols, id heisen.Thread) bool {
+	return symbols.Thread(id).Name == timers
+}
+
+// Collector is the message object through which goroutines are ordered before the garbage
 // collector, and the collector before finalizers. No address of a Go program has this value.
-const collector heisen.Object = 1 << 55
+const Collector heisen.Object = 1 << 55
 
 // collected emits events that order everything so far before the finalizers that g is about to run.
 // Goroutines that have ended have sent theirs.
@@ -264,11 +273,11 @@ func (m *merger) collected(g *goroutine) {
 	for _, id := range slices.Sorted(maps.Keys(m.gs)) {
 		if h := m.gs[id]; h != g && h.begun {
 			r := m.emit(h)
-			r.Op, r.Object = heisen.Send, collector
+			r.Op, r.Object = heisen.Send, Collector
 		}
 	}
 	r := m.emit(g)
-	r.Op, r.Object = heisen.Receive, collector
+	r.Op, r.Object = heisen.Receive, Collector
 }
 
 // sync emits a synchronization event and updates the locks held and the goroutines that exist.
@@ -279,7 +288,7 @@ func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 		return nil
 	case opEnd:
 		r := m.emit(g)
-		r.Op, r.Object = heisen.Send, collector
+		r.Op, r.Object = heisen.Send, Collector
 	case opStep:
 		r := m.emit(g)
 		r.Op, r.Object, r.Site = heisen.Observe, heisen.Object(arg), site

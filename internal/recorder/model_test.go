@@ -126,14 +126,14 @@ func expect(steps []step) (per map[int][]event, order []heisen.Record) {
 		}
 		switch s.op {
 		case opCollected:
-			add(g, event{op: heisen.Receive, obj: uint64(collector), stamp: e.stamp})
+			add(g, event{op: heisen.Receive, obj: uint64(Collector), stamp: e.stamp})
 		case opStep:
 			before := e
 			before.op = heisen.Observe
 			add(g, before)
 			add(g, e)
 		case opEnd:
-			add(g, event{op: heisen.Send, obj: uint64(collector), stamp: e.stamp})
+			add(g, event{op: heisen.Send, obj: uint64(Collector), stamp: e.stamp})
 			add(g, e)
 		default:
 			add(g, e)
@@ -228,7 +228,7 @@ func observed(syms *heisen.Symbols, out []heisen.Record) (events []event) {
 			e.size = uint64(r.Len)
 		}
 		e.calls, e.locks = renderContext(syms, r.Context)
-		if r.Op == heisen.Send && r.Object == collector &&
+		if r.Op == heisen.Send && r.Object == Collector &&
 			(i+1 == len(out) || out[i+1].Op != heisen.End || out[i+1].Thread != r.Thread) {
 			continue
 		}

@@ -81,7 +81,7 @@ func TestOrigins(t *testing.T) {
 	}
 	var ops []heisen.Op
 	for _, r := range out {
-		if r.Thread == 7 && r.Object != collector {
+		if r.Thread == 7 && r.Object != Collector {
 			ops = append(ops, r.Op)
 		}
 	}

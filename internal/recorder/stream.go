@@ -119,7 +119,7 @@ func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
 	}
 	s.syms.SetLimits(defaultLimits)
 	s.merge.init(s)
-	s.syms.SetName(collector, "garbage collector")
+	s.syms.SetName(Collector, "garbage collector")
 	s.syms.SetName(manyLocksObject, manyLocksName)
 	s.syms.SetName(lostLockObject, lostLockName)
 	m, err := s.in.message()

@@ -302,7 +302,7 @@ func TestCollected(t *testing.T) {
 	}
 	var parts []heisen.Thread
 	for _, e := range out {
-		if e.Object == collector && e.Op == heisen.Send {
+		if e.Object == Collector && e.Op == heisen.Send {
 			parts = append(parts, e.Thread)
 		}
 	}

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/recorder"
+)
+
+// unrelated knows the events of programs that conflict with no others, although they look like it, for
+// atomicity.WithUnrelated: accesses of the standard library to what it keeps for itself, and the messages that order
+// everything before finalizers, whatever these have to do with it.
+type unrelated struct {
+	symbols *heisen.Symbols
+	library *standardLibrary
+	itself  bool                 // the program is a test of the standard library
+	sites   map[heisen.Site]bool // whether an access is in one of concurrentPackages
+}
+
+func newUnrelated(from origin, folder string) *unrelated {
+	library := newStandardLibrary(folder)
+	return &unrelated{symbols: from.symbols, library: library, itself: library.has(from.pkg), sites: map[heisen.Site]bool{}}
+}
+
+// concurrentPackages are those of the standard library whose own memory is no data of a program: goroutines may call them
+// at the same time, so what they keep between calls is guarded, and what they take from a pool has no history. So are all
+// packages within runtime and internal. Data structures of programs, as in bytes and container/list, are in none.
+var concurrentPackages = map[string]bool{
+	"context": true, "fmt": true, "log": true, "log/slog": true, "math/rand": true, "math/rand/v2": true, "net": true,
+	"os": true, "os/signal": true, "runtime": true, "sync": true, "syscall": true, "testing": true,
+	"testing/synctest": true, "time": true, "unique": true,
+}
+
+// is reports whether an event conflicts with no others.
+func (u *unrelated) is(a heisen.Access) bool {
+	if !a.Op.IsAccess() {
+		return (a.Op == heisen.Send || a.Op == heisen.Receive) && a.Object == recorder.Collector
+	}
+	if a.Site == 0 || u.itself {
+		return false
+	}
+	is, known := u.sites[a.Site]
+	if !known {
+		if frames := u.symbols.Site(a.Site).Frames; len(frames) > 0 {
+			pkg := packageOf(frames[0])
+			is = isPrivate(pkg) && u.library.has(pkg)
+		}
+		u.sites[a.Site] = is
+	}
+	return is
+}
+
+// isPrivate reports whether the memory of a package of the standard library is its own.
+func isPrivate(pkg string) bool {
+	return concurrentPackages[pkg] || strings.HasPrefix(pkg, "runtime/") || strings.HasPrefix(pkg, "internal/")
+}
