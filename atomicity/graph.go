@@ -18,8 +18,6 @@ type graph struct {
 	spare   []*openTransaction
 	nodes   []*node // free ones
 	scratch []member
-
-	dataOnly bool // no path begins with an edge that is no access
 }
 
 // node is a transaction, or events of a thread outside of transactions, with the set of the open
@@ -53,8 +51,8 @@ type cycle struct{ out, back edge }
 // edge is two events that conflict, of different threads.
 type edge struct {
 	source, target heisen.Access
-	// told says that messages order the edge within the transaction on whose cycle it is: the transaction has told the
-	// thread of target something before, or was told something by the thread of source since.
+	// told is about the transaction on whose cycle the edge is. Of the first edge, the thread of target knows some event
+	// of the transaction by then. Of the last edge, the transaction knows source.
 	told bool
 }
 
@@ -69,8 +67,8 @@ func (e *edge) rank() int {
 	return 2
 }
 
-// byData reports whether a cycle returns to an access, and is no exchange of messages: the transaction neither
-// told others to go on, nor waited for them, or only one of both.
+// byData reports whether a cycle returns to an access, and is no exchange of news: either what others did does not
+// follow what the transaction told them, or they did not tell it.
 func (c *cycle) byData() bool { return c.back.target.Op.IsAccess() && !(c.out.told && c.back.told) }
 
 // returns records a cycle of t. The first cycle by data is kept, or else the first that comes back to an access, or
@@ -242,16 +240,17 @@ func (g *graph) add(more []member) {
 }
 
 // connect adds the edge from a point to r, an event of the node to, which is the open transaction t,
-// or no transaction if t is nil. The thread of r knows the news. If the edge closes a cycle, connect does
+// or no transaction if t is nil. The thread of r knows the news. No cycle begins with the edge unless
+// it carries. If the edge closes a cycle, connect does
 // not add it; it returns the departure of t with which the cycle begins, and true.
-func (g *graph) connect(from *point, to *node, t *openTransaction, r *heisen.Record, index uint64, known news) (departure uint32, closed bool) {
+func (g *graph) connect(from *point, to *node, t *openTransaction, r *heisen.Record, index uint64, known news, carries bool) (departure uint32, closed bool) {
 	set := g.closure(from.node.before)
 	if t != nil {
 		if i, ok := find(set, uint32(to.slot)); ok {
 			return set[i].departure, true
 		}
 	}
-	if from.node.slot >= 0 && (!g.dataOnly || r.Op.IsAccess()) {
+	if from.node.slot >= 0 && carries {
 		set = g.depart(from, to, r, index, known)
 	}
 	if t == nil {

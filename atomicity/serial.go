@@ -87,6 +87,7 @@ type Serial struct {
 	variables *shadow.Memory[variable]
 	locks     *shadow.Memory[serialLock]
 	messages  *shadow.Memory[message]
+	atomics   *shadow.Memory[news] // with WithDataOnly, what the writes tell
 
 	graph      graph
 	reported   map[[5]heisen.Site]struct{}
@@ -118,6 +119,8 @@ type serialLock struct {
 	acquired point // the latest Acquire
 	released point // the latest Release
 	readers  points
+	// With WithDataOnly, what these tell.
+	news, shared news
 }
 
 // NewSerial returns a Serial for one stream. The error wraps heisen.ErrOption.
@@ -133,21 +136,27 @@ func NewSerial(opts ...Option) (*Serial, error) {
 
 func (d *Serial) init(c config) {
 	d.sink, d.bounds, d.same, d.config = c.sink, newTransactions(c), c.operation, c
-	d.graph.dataOnly = c.dataOnly
 	d.threads = shadow.New[*serialThread](nil, nil)
 	d.variables = shadow.New(
 		func(v *variable) { v.write.keep(); v.reads.clone() },
 		func(v *variable) { v.write.clear(&d.graph); v.reads.clear(&d.graph) })
 	d.locks = shadow.New(
-		func(l *serialLock) { l.acquired.keep(); l.released.keep(); l.readers.clone() },
+		func(l *serialLock) {
+			l.acquired.keep()
+			l.released.keep()
+			l.readers.clone()
+			l.news, l.shared = slices.Clone(l.news), slices.Clone(l.shared)
+		},
 		func(l *serialLock) {
 			l.acquired.clear(&d.graph)
 			l.released.clear(&d.graph)
 			l.readers.clear(&d.graph)
+			l.news, l.shared = l.news[:0], l.shared[:0]
 		})
 	d.messages = shadow.New(
 		func(m *message) { m.sent.clone(); m.news = slices.Clone(m.news) },
 		func(m *message) { m.sent.clear(&d.graph); m.news = m.news[:0] })
+	d.atomics = shadow.New(func(n *news) { *n = slices.Clone(*n) }, func(n *news) { *n = (*n)[:0] })
 	d.reported = map[[5]heisen.Site]struct{}{}
 }
 
@@ -209,6 +218,9 @@ func (d *Serial) Violations() uint64 {
 
 func (d *Serial) handle(r *heisen.Record) {
 	d.events++
+	if d.config.dataOnly && r.Op.IsAtomic() {
+		d.atomic(r)
+	}
 	switch r.Op {
 	case heisen.Read, heisen.AtomicRead:
 		d.read(r)
@@ -235,6 +247,7 @@ func (d *Serial) handle(r *heisen.Record) {
 		d.variables.Clear(r.Object, r.Value)
 		d.locks.Clear(r.Object, r.Value)
 		d.messages.Clear(r.Object, r.Value)
+		d.atomics.Clear(r.Object, r.Value)
 	}
 	if id, ended := d.bounds.ended(r); ended {
 		if t := d.thread(id); t.open != nil {
@@ -390,16 +403,22 @@ func (d *Serial) hear(t *serialThread, from news) {
 	t.news.learn(from, oldest)
 }
 
+// carries reports whether a cycle may leave or come back to a transaction by the edge from a point to r.
+func (d *Serial) carries(from *point, r *heisen.Record) bool {
+	return !d.config.dataOnly || r.Op.IsAccess() && !(r.Op.IsAtomic() && from.access.Op.IsAtomic())
+}
+
 // unrelated reports whether r conflicts with nothing.
 func (d *Serial) unrelated(r *heisen.Record) bool {
 	return d.config.unrelated != nil && d.config.unrelated(heisen.AccessOf(r, d.events))
 }
 
 func (d *Serial) lock(r *heisen.Record) {
+	t, l := d.thread(r.Thread), d.locks.At(r.Object)
 	if d.config.dataOnly {
+		d.pass(t, l, r)
 		return
 	}
-	t, l := d.thread(r.Thread), d.locks.At(r.Object)
 	switch r.Op {
 	case heisen.Acquire:
 		d.after(t, &l.released, r)
@@ -415,6 +434,34 @@ func (d *Serial) lock(r *heisen.Record) {
 		l.readers.clear(&d.graph)
 	case heisen.ReleaseShared:
 		l.readers.put(&d.graph, t, r, d.events)
+	}
+}
+
+// pass passes news on by a lock.
+func (d *Serial) pass(t *serialThread, l *serialLock, r *heisen.Record) {
+	switch r.Op {
+	case heisen.Acquire:
+		d.hear(t, l.news)
+		d.hear(t, l.shared)
+	case heisen.AcquireShared:
+		d.hear(t, l.news)
+	case heisen.Release:
+		d.tell(t, &l.news)
+	case heisen.ReleaseShared:
+		d.tell(t, &l.shared)
+	}
+}
+
+// atomic passes news on by an atomic access.
+func (d *Serial) atomic(r *heisen.Record) {
+	t := d.thread(r.Thread)
+	if r.Op != heisen.AtomicWrite {
+		if n := d.atomics.Peek(r.Object); n != nil {
+			d.hear(t, *n)
+		}
+	}
+	if r.Op.IsWrite() {
+		d.tell(t, d.atomics.At(r.Object))
 	}
 }
 
@@ -471,8 +518,9 @@ func (d *Serial) after(t *serialThread, from *point, r *heisen.Record) {
 		n.refs++
 		d.graph.enlist(n)
 	}
-	at, closed := d.graph.connect(from, t.node, t.open, r, d.events, t.news)
-	if !closed {
+	carries := d.carries(from, r)
+	at, closed := d.graph.connect(from, t.node, t.open, r, d.events, t.news, carries)
+	if !closed || !carries {
 		return
 	}
 	c := cycle{t.open.departures[at], edge{from.access, heisen.AccessOf(r, d.events), t.news.since(from.access.Thread, from.access.Index)}}

@@ -8,13 +8,13 @@ import (
 )
 
 // unrelated knows the events of programs that conflict with no others, although they look like it, for
-// atomicity.WithUnrelated: accesses of the standard library to what it keeps for itself, and the messages that order
+// atomicity.WithUnrelated: accesses of the standard library to what it keeps for itself, the locks that guard it, and the messages that order
 // everything before finalizers, whatever these have to do with it.
 type unrelated struct {
 	symbols *heisen.Symbols
 	library *standardLibrary
 	itself  bool                 // the program is a test of the standard library
-	sites   map[heisen.Site]bool // whether an access is in one of concurrentPackages
+	sites   map[heisen.Site]bool // whether an event is in one of concurrentPackages
 }
 
 func newUnrelated(from origin, folder string) *unrelated {
@@ -27,14 +27,17 @@ func newUnrelated(from origin, folder string) *unrelated {
 // packages within runtime and internal. Data structures of programs, as in bytes and container/list, are in none.
 var concurrentPackages = map[string]bool{
 	"context": true, "fmt": true, "log": true, "log/slog": true, "math/rand": true, "math/rand/v2": true, "net": true,
-	"os": true, "os/signal": true, "runtime": true, "sync": true, "syscall": true, "testing": true,
+	"os": true, "os/signal": true, "regexp": true, "runtime": true, "sync": true, "syscall": true, "testing": true,
 	"testing/synctest": true, "time": true, "unique": true,
 }
 
 // is reports whether an event conflicts with no others.
 func (u *unrelated) is(a heisen.Access) bool {
-	if !a.Op.IsAccess() {
-		return (a.Op == heisen.Send || a.Op == heisen.Receive) && a.Object == recorder.Collector
+	switch a.Op {
+	case heisen.Send, heisen.Receive:
+		return a.Object == recorder.Collector
+	case heisen.Fork, heisen.Begin, heisen.End, heisen.Join:
+		return false
 	}
 	if a.Site == 0 || u.itself {
 		return false
