@@ -7,8 +7,8 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// news says how much of each thread others know from messages, from Fork and from Join: its events up to one. What
-// only locks and accesses order is not known. Threads are in ascending order. Only what happened since the first event
+// news says how much of each thread others know from messages, from Fork and from Join: its events up to one. With
+// WithDataOnly, locks and atomic accesses tell it, too. Threads are in ascending order. Only what happened since the first event
 // of an open transaction is kept.
 type news []stamp
 

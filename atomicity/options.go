@@ -137,9 +137,9 @@ func WithCallbacks(callbacks func(heisen.Thread) bool) Option {
 	}
 }
 
-// WithDataOnly limits the findings of Serial to violations by data that nobody has asked for: see Serial. It is meant
-// for transactions that nobody has declared, such as all critical sections of a program. The other detectors do not
-// use it.
+// WithDataOnly limits the findings of Serial to violations by data for which the transaction has not asked: see
+// Serial. It is meant for transactions that nobody has declared, such as all critical sections of a program. The other
+// detectors do not use it.
 func WithDataOnly() Option {
 	return func(c *config) error {
 		c.dataOnly = true

@@ -37,18 +37,28 @@ import (
 // is a cycle of the graph: there is no false alarm, if the stream contains all conflicts. Serial then
 // continues without the edge that closed the cycle, and finds cycles of the other edges.
 // Synchronization that is missing from the stream, such as that of hidden calls, can only cause
-// violations to be missed. The same holds for Change and Observe, which conflict with nothing.
+// violations to be missed, except with WithDataOnly. The same holds for Change and Observe, which conflict
+// with nothing. With WithOperations, an atomic operation of a library is on no cycle of its own.
 //
-// What a cycle means for the program is another question: a transaction that waits for an answer of
-// another goroutine is on one, and so is one that releases a lock and takes it again, if another
-// thread had the lock in between, whatever it did with it. The message says if the cycle returns by
-// synchronization and not by an access. With WithOperations, an atomic operation of a library is on no cycle
-// of its own.
+// # Who has asked
+//
+// What a cycle means for the program is another question. A transaction that waits for an answer of another
+// goroutine is on one, and so is one that releases a lock and takes it again, if another thread had the lock in
+// between, whatever it did with it. So the message says "it synchronizes with them" if the cycle
+//
+//   - returns by synchronization and not by an access, or
+//   - is one of a question and an answer: the other thread's event to which the cycle goes follows, by messages,
+//     Fork and Join, some event of the transaction, and the event to which the cycle returns follows the one from
+//     which it does.
+//
+// WithDataOnly leaves such cycles out, and counts as questions and answers what locks and atomic accesses order,
+// too. It also leaves out cycles that go from the transaction, or return to it, between two atomic accesses: these are
+// synchronization. What it reports needs a data race: an execution without any has no finding.
 //
 // # Findings
 //
-// A transaction that is on a cycle is reported when it ends, or at the end of the stream: with the
-// first cycle that returns to an access, or else with the first cycle. The accesses of a finding, in
+// A transaction that is on a cycle is reported when it ends, or at the end of the stream: with the first cycle
+// that is not of the transaction's asking, or else the first that returns to an access, or else the first. The accesses of a finding, in
 // the order of the stream: the event that began the transaction; the first event of the transaction
 // from which the cycle goes on, and the event of the other thread that conflicts with it; the event
 // with which the cycle returns, and the event of the transaction that conflicts with this one, which

@@ -11,7 +11,7 @@
 // order:
 //
 //   - plain, race: go test and go test -race. A failure there is a fault of the generator, not of heisen;
-//   - fasttrack, hb, leak, mcm, predict: heisen test with these detectors;
+//   - fasttrack, hb, leak, serial, mcm, predict: heisen test with these detectors;
 //   - atomrace, sections: heisen test with atomrace and noise; with sections, also with inferred atomic sections, whose
 //     violations are no false alarms;
 //   - broken: programs that lack some synchronization. What atomrace reports must be confirmed by hb in the same run;

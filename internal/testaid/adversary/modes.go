@@ -47,6 +47,7 @@ var modes = []mode{
 	{name: "fasttrack", args: []string{"-detect", "fasttrack"}},
 	{name: "hb", args: []string{"-detect", "hb"}},
 	{name: "leak", args: []string{"-detect", "leak"}},
+	{name: "serial", args: []string{"-detect", "serial"}},
 	{name: "mcm", args: []string{"-detect", "mcm"}},
 	{name: "predict", args: []string{"-predict"}},
 	{name: "atomrace", args: slices.Concat([]string{"-detect", "atomrace", "-sections", "none"}, noise)},
