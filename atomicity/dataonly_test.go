@@ -357,6 +357,28 @@ func TestSerialUnrelated(t *testing.T) {
 	}
 }
 
+// TestSerialOfFinalizers: a message that is on no cycle is news nevertheless. A function runs after memory was given up, in
+// an order that only such a message shows, and answers.
+func TestSerialOfFinalizers(t *testing.T) {
+	records, _ := readTrace(t, "T1|begin|1\nT1|w(x)|2\nT1|send(collector)|3\nT2|recv(collector)|4\nT2|r(x)|5\nT2|w(y)|6\nT2|send(a)|7\nT1|recv(a)|8\nT1|r(y)|9\nT1|end|10\n")
+	collector := records[2].Object
+	unrelated := atomicity.WithUnrelated(func(a heisen.Access) bool { return a.Object == collector })
+	if said := verdict(records, unrelated, atomicity.WithDataOnly()); said != nothing {
+		t.Errorf("verdict %d with WithDataOnly", said)
+	}
+	if said := verdict(records, unrelated); said != byNews {
+		t.Errorf("verdict %d, want %d", said, byNews)
+	}
+	for i := range records { // nobody uses the same data
+		if records[i].Op.IsAccess() {
+			records[i].Object += heisen.Object(1024 * i)
+		}
+	}
+	if said := verdict(records, unrelated); said != nothing {
+		t.Errorf("verdict %d for the message alone", said)
+	}
+}
+
 // TestSerialCallbacks: callbacks of one thread have nothing to do with each other, but each with the messages that it
 // gets and sends.
 func TestSerialCallbacks(t *testing.T) {

@@ -112,8 +112,9 @@ func WithOperations(operation func(heisen.Access) heisen.Site) Option {
 }
 
 // WithUnrelated says which events conflict with no others for Serial, although they look like it: those for which
-// unrelated returns true, such as accesses of a library to memory of its own, whose values nobody sees. The other
-// detectors do not use it. It is called only with events that could be on a cycle.
+// unrelated returns true, such as accesses of a library to memory of its own, whose values nobody sees. A message of
+// which this is true is still news of what was before it. The other detectors do not use this option. The function is
+// called only with events that could be on a cycle, and with messages.
 func WithUnrelated(unrelated func(heisen.Access) bool) Option {
 	return func(c *config) error {
 		if unrelated == nil {

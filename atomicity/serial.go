@@ -370,12 +370,11 @@ func (d *Serial) setWrite(t *serialThread, r *heisen.Record, v *variable) {
 }
 
 func (d *Serial) send(r *heisen.Record) {
-	if d.unrelated(r) {
-		return
-	}
 	t, m := d.thread(r.Thread), d.messages.At(r.Object)
-	m.sent.put(&d.graph, t, r, d.events)
 	d.tell(t, &m.news)
+	if !d.unrelated(r) {
+		m.sent.put(&d.graph, t, r, d.events)
+	}
 }
 
 func (d *Serial) receive(r *heisen.Record) {
@@ -384,12 +383,10 @@ func (d *Serial) receive(r *heisen.Record) {
 		d.graph.release(t.node)
 		t.node, t.news = nil, t.news[:0]
 	}
-	m := d.messages.Peek(r.Object)
-	if m == nil || d.unrelated(r) {
-		return
+	if m := d.messages.Peek(r.Object); m != nil {
+		d.hear(t, m.news)
+		d.afterAll(t, &m.sent, r)
 	}
-	d.hear(t, m.news)
-	d.afterAll(t, &m.sent, r)
 }
 
 // tell adds the current event of t, and what t knows, to the news of others.
