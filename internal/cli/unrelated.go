@@ -14,12 +14,16 @@ type unrelated struct {
 	symbols *heisen.Symbols
 	library *standardLibrary
 	itself  bool                 // the program is a test of the standard library
-	sites   map[heisen.Site]bool // whether an event is in one of concurrentPackages
+	private map[heisen.Site]bool // whether the memory that is accessed at a site is the library's own
+	silent  map[heisen.Site]bool // whether a site is in one of silentPackages
 }
 
 func newUnrelated(from origin, folder string) *unrelated {
 	library := newStandardLibrary(folder)
-	return &unrelated{symbols: from.symbols, library: library, itself: library.has(from.pkg), sites: map[heisen.Site]bool{}}
+	return &unrelated{
+		symbols: from.symbols, library: library, itself: library.has(from.pkg),
+		private: map[heisen.Site]bool{}, silent: map[heisen.Site]bool{},
+	}
 }
 
 // concurrentPackages are those of the standard library whose own memory is no data of a program: goroutines may call them
@@ -31,24 +35,32 @@ var concurrentPackages = map[string]bool{
 	"testing/synctest": true, "time": true, "unique": true,
 }
 
+// silentPackages are those of concurrentPackages in which goroutines exchange nothing but what they take from pools.
+var silentPackages = map[string]bool{"fmt": true, "log": true, "log/slog": true, "regexp": true}
+
 // is reports whether an event conflicts with no others.
 func (u *unrelated) is(a heisen.Access) bool {
 	switch a.Op {
 	case heisen.Send, heisen.Receive:
-		return a.Object == recorder.Collector
+		return a.Object == recorder.Collector || u.within(a.Site, u.silent, func(pkg string) bool { return silentPackages[pkg] })
 	case heisen.Fork, heisen.Begin, heisen.End, heisen.Join:
 		return false
 	}
-	if a.Site == 0 || u.itself {
+	return u.within(a.Site, u.private, isPrivate)
+}
+
+// within reports whether a site is in one of some packages of the standard library, which is known of some sites.
+func (u *unrelated) within(site heisen.Site, known map[heisen.Site]bool, one func(pkg string) bool) bool {
+	if site == 0 || u.itself {
 		return false
 	}
-	is, known := u.sites[a.Site]
-	if !known {
-		if frames := u.symbols.Site(a.Site).Frames; len(frames) > 0 {
+	is, ok := known[site]
+	if !ok {
+		if frames := u.symbols.Site(site).Frames; len(frames) > 0 {
 			pkg := packageOf(frames[0])
-			is = isPrivate(pkg) && u.library.has(pkg)
+			is = one(pkg) && u.library.has(pkg)
 		}
-		u.sites[a.Site] = is
+		known[site] = is
 	}
 	return is
 }
