@@ -2,6 +2,7 @@ package main
 
 // known explains why tests differ from go test -race, by package, test and way.
 var known = map[string]string{
+	"runtime TestArenaCollision test":                        "it takes all addresses for the heap, and expects the words that -race has for that",
 	"testing TestTRun explore":                               "a subtest of it leaves a goroutine that waits for ever",
 	"testing TestBenchmarkRace explore":                      otherProgram,
 	"testing TestBenchmarkRaceBLoop explore":                 otherProgram,

@@ -47,15 +47,18 @@ func pulled(r *run) {
 	check(r, ok, false, "a value after stop")
 }
 
-// pulledElsewhere pulls from several goroutines, one after another.
+// pulledElsewhere pulls from several goroutines, one after another. None of them is locked to its thread.
 //
 //adversary:fragment bubble
 func pulledElsewhere(r *run) {
 	done := 0
-	next, stop := iter.Pull(count(100, &done))
+	var next func() (int, bool)
+	var stop func()
 	var mu sync.Mutex
 	var seen []int
 	var all sync.WaitGroup
+	all.Go(func() { next, stop = iter.Pull(count(100, &done)) })
+	all.Wait()
 	workers, times := r.n(2, 3), r.n(1, 3)
 	for range workers {
 		all.Go(func() {
@@ -68,7 +71,8 @@ func pulledElsewhere(r *run) {
 		})
 	}
 	all.Wait()
-	stop()
+	all.Go(func() { stop() })
+	all.Wait()
 	for i, v := range seen {
 		check(r, v, i, "a value that was pulled under a lock")
 	}
