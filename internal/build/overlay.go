@@ -81,6 +81,7 @@ func newOverlay(t *Toolchain) (overlay, error) {
 	}
 	o["testing/heisen.go"] = []byte(testingTask)
 	o["sync/heisen.go"] = []byte(onceMessages)
+	o["internal/sync/heisen.go"] = []byte(syncMap)
 	o["syscall/heisen_child.go"] = []byte(syscallChild)
 	if err := o.addAtomics(read); err != nil {
 		return nil, err
@@ -108,6 +109,25 @@ func heisenOnceDone(o *Once) {
 	if race.Enabled {
 		race.Receive(unsafe.Add(unsafe.Pointer(&o.m), 4))
 	}
+}
+`
+
+// syncMap has the function that the patch of sync.Map calls. A place without an entry is no point.
+const syncMap = `package sync
+
+import (
+	"internal/race"
+	"sync/atomic"
+)
+
+func heisenChild[K comparable, V any](place *atomic.Pointer[node[K, V]]) *node[K, V] {
+	race.BeginStep(nil)
+	n := place.Load()
+	race.EndStep()
+	if n != nil && n.isEntry {
+		n = place.Load()
+	}
+	return n
 }
 `
 
@@ -201,6 +221,7 @@ var patches = []struct {
 		atStart("gcTrigger.test", "if heisenPressed(t.kind) { return true }"),
 		atStart("gcStart", "heisenBeforeCollection()"),
 		replaceCalls("gcStart", "Gosched()", "heisenStay()", 1),
+		replaceCalls("clearpools", "poolcleanup()", "heisenEmptyPools()", 1),
 	}},
 	{"runtime/mgcmark.go", []patch{
 		replaceExpressions("scanframeworker", "isAsyncPreempt || isDebugCall", "isAsyncPreempt || isDebugCall || heisenStandsIn(frame.fn)", 1),
@@ -317,6 +338,18 @@ var patches = []struct {
 		replaceSelectors("atomic.CompareAndSwapInt32", "race.CompareAndSwapInt32"),
 		replaceSelectors("atomic.AddInt32", "race.AddInt32"),
 		dropImport("sync/atomic"),
+	}},
+	// A method of sync.Map is one step, and Range takes two for each entry. How many atomic operations it makes
+	// depends on hashes of keys, and those of pointers on where objects are.
+	{"internal/sync/hashtriemap.go", []patch{
+		addImport("internal/race"),
+		asOneStep("HashTrieMap[K, V].Load"),
+		asOneStep("HashTrieMap[K, V].LoadOrStore"),
+		asOneStep("HashTrieMap[K, V].Swap"),
+		asOneStep("HashTrieMap[K, V].CompareAndSwap"),
+		asOneStep("HashTrieMap[K, V].LoadAndDelete"),
+		asOneStep("HashTrieMap[K, V].CompareAndDelete"),
+		replaceCalls("HashTrieMap[K, V].iter", "i.children[j].Load()", "heisenChild(&i.children[j])", 1),
 	}},
 	// Code that runs a test, benchmark, fuzz target or example reports it. If it has a goroutine of
 	// its own, it need not report the end.

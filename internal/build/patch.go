@@ -130,6 +130,18 @@ func atStart(name, statement string) patch {
 	}
 }
 
+// asOneStep makes a method one step of a deterministic run.
+func asOneStep(name string) patch {
+	return func(s *source) error {
+		f, err := s.function(name)
+		if err != nil {
+			return err
+		}
+		on := f.Recv.List[0].Names[0].Name
+		return atStart(name, "if race.Enabled { race.BeginStep(unsafe.Pointer("+on+")); defer race.EndStep() }")(s)
+	}
+}
+
 // atEnd inserts a statement at the end of a function without results.
 func atEnd(name, statement string) patch {
 	return func(s *source) error {

@@ -24,7 +24,7 @@ import (
 var replays = flag.Int("replays", 4, "how many seeds TestReplay tries for each program")
 
 // replayed are programs whose output depends on the schedule.
-var replayed = []string{"det-channels", "det-select", "det-maps", "det-timers", "det-pool", "det-group", "det-collections"}
+var replayed = []string{"det-channels", "det-select", "det-maps", "det-timers", "det-pool", "det-group", "det-collections", "det-addresses", "det-emptied"}
 
 // traceHash is a hash of all that was recorded, including addresses and call paths, but not the
 // numbers that the receiver has given to places.
@@ -98,6 +98,25 @@ func TestReplayUnrecorded(t *testing.T) {
 				want = got
 			} else if got != want {
 				t.Errorf("%s in mode %d:\n%s\nnot\n%s", name, mode, got, want)
+			}
+		}
+	}
+}
+
+// TestReplayElsewhere: what else is in the environment, and so in the heap, changes neither the choices nor what the
+// program prints.
+func TestReplayElsewhere(t *testing.T) {
+	for _, name := range []string{"det-addresses", "det-emptied", "det-pool"} {
+		for seed := range uint64(*replays) {
+			var want string
+			for i, size := range []int{0, 3000, 100_000} {
+				rec := record(t, run{exe: program(t), args: []string{name}, mode: recorder.FindingsOnly,
+					env: []string{"ELSEWHERE=" + strings.Repeat("x", size)}, schedule: &recorder.Schedule{Strategy: strategies.Config{Seed: seed}}})
+				if got := rec.outcome(); i == 0 {
+					want = got
+				} else if got != want {
+					t.Errorf("%s with seed %d and %d more bytes in the environment:\n%s", name, seed, size, cmp.Diff(want, got))
+				}
 			}
 		}
 	}

@@ -106,13 +106,14 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver 
 		}
 	}
 	fmt.Fprintf(inv.Err, "%s: %v, after %d steps\n", inv.tool.Name, e.Outcome, e.Steps)
+	same := schedule.Hash == e.Hash && schedule.Steps == e.Steps
 	switch {
+	case schedule.Hash != 0 && same: // it may have left the choices at the same point
+		fmt.Fprintf(inv.Err, "%s: the execution is that of the schedule\n", inv.tool.Name)
 	case e.Diverged > 0:
 		fmt.Fprintf(inv.Err, "%s: %d choices of the schedule could not be followed: the program is not the same\n", inv.tool.Name, e.Diverged)
-	case schedule.Hash != 0 && (schedule.Hash != e.Hash || schedule.Steps != e.Steps):
-		fmt.Fprintf(inv.Err, "%s: the execution differs from that of the schedule: the program, or its input, has changed\n", inv.tool.Name)
 	case schedule.Hash != 0:
-		fmt.Fprintf(inv.Err, "%s: the execution is that of the schedule\n", inv.tool.Name)
+		fmt.Fprintf(inv.Err, "%s: the execution differs from that of the schedule: the program, or its input, has changed\n", inv.tool.Name)
 	}
 	if e.Awaited != "" {
 		fmt.Fprintf(inv.Err, "%s: virtual time went past the real one while something could still answer (%s): what happened then may only be an assumption about time\n",

@@ -136,6 +136,8 @@ var AddedAnnotations = []string{
 	"Trying(lock unsafe.Pointer)",
 	"Synchronizing(on unsafe.Pointer)",
 	"Counting(group unsafe.Pointer, delta int)",
+	"BeginStep(on unsafe.Pointer)",
+	"EndStep()",
 	"Input(addr unsafe.Pointer, file int)",
 	"Locked(lock unsafe.Pointer)",
 	"TryLocked(lock unsafe.Pointer)",

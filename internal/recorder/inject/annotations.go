@@ -249,6 +249,28 @@ func race_Counting(group unsafe.Pointer, delta int) {
 	}
 }
 
+// race_BeginStep is called before an operation that takes one step by definition, whatever it is made of, and
+// race_EndStep after it. In between there is no point. The point before it is about the object on, if there is one.
+//
+//go:linkname race_BeginStep internal/race.BeginStep
+func race_BeginStep(on unsafe.Pointer) {
+	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	if !heisenSched.on || h == nil {
+		return
+	}
+	if on != nil {
+		heisenPointAt(heisenStrategiesSync, on, 0, 0)
+	}
+	h.task.within++
+}
+
+//go:linkname race_EndStep internal/race.EndStep
+func race_EndStep() {
+	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); heisenSched.on && h != nil {
+		h.task.within--
+	}
+}
+
 // race_Input is called after something was read from outside of the program: the next part of file,
 // or, if file is -1, anything. It orders the read after all writes to anything.
 //

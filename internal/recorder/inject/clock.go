@@ -2,7 +2,7 @@
 
 package runtime
 
-import _ "unsafe"
+import "unsafe"
 
 // The clock of deterministic runs. It advances a little with each choice, with the accesses of a
 // goroutine that does nothing else, and whenever the program reads it, so that waiting for it ends.
@@ -50,7 +50,9 @@ func heisenNano() int64 {
 	if !s.on {
 		return nanotime1()
 	}
-	if gp := getg(); gp == gp.m.curg {
+	gp := getg()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if gp == gp.m.curg && h != nil && heisenInProgram(gp, h) { // the collector reads it as well, whenever it runs
 		s.tick()
 		heisenUnsureHere(heisenUnsureTime)
 	}

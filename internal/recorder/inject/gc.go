@@ -2,7 +2,7 @@
 
 package runtime
 
-// What the recorder does when the garbage collector runs. Both functions run with the world
+// What the recorder does when the garbage collector runs. All functions run with the world
 // stopped.
 
 // heisenBarrier is called with the world stopped, when the collector knows which objects are dead
@@ -49,4 +49,13 @@ func heisenFinalizing() (found bool) {
 		return !found
 	})
 	return found
+}
+
+// heisenEmptyPools empties the pools of package sync at the beginning of a collection. In a deterministic run only
+// collections that the program asks for do that. When others happen depends on all that is in the heap, such as the
+// environment, and a program sees whether a pool is empty.
+func heisenEmptyPools() {
+	if !heisenSched.on || work.userForced {
+		poolcleanup()
+	}
 }

@@ -87,6 +87,7 @@ type heisenSchedG struct {
 	// expects is the value that its compare-and-swap compares with.
 	expects       uint64
 	hooks         uint32  // since its last point
+	within        uint32  // in how many operations it is that are one step
 	first         uint32  // the channel of its select statement that is tried first, from 1, without nil channels; 0 if not decided
 	decided       bool    // no random number decides in its select statement
 	wide          uint8   // width of the compare-and-swap in bytes, 0 if there is none

@@ -44,7 +44,7 @@ func heisenPointAt(kind heisenStrategiesKind, on unsafe.Pointer, mode uint32, fp
 	if h != nil && h.numHealed != 0 {
 		h.endHealing(true)
 	}
-	if !s.on || h == nil || !heisenStoppable(gp) {
+	if !s.on || h == nil || h.task.within != 0 || !heisenStoppable(gp) {
 		return
 	}
 	h.task.at = (h.task.at>>32 + 1) << 32

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -22,6 +23,12 @@ import (
 	"syscall"
 	"time"
 )
+
+// calls has a method for reflection.
+type calls struct{}
+
+// Twice is exported, so that reflection finds it.
+func (*calls) Twice(n int) int { return 2 * n }
 
 // scheduled returns the programs for the tests of deterministic runs.
 func scheduled() map[string]func() {
@@ -140,6 +147,42 @@ func scheduled() map[string]func() {
 					pool.Put(b)
 				}
 			})
+		},
+		"det-addresses": func() { // of keys of sync.Map, some in the program, some in package reflect
+			var m sync.Map
+			parallel(4, func(w int) {
+				for i := range 8 {
+					key := &[2]int{w, i}
+					m.Store(key, i)
+					method, _ := reflect.TypeFor[*calls]().MethodByName("Twice")
+					fmt.Print(w, method.Type.NumIn(), " ")
+					if _, ok := m.LoadAndDelete(key); !ok || i%4 == 0 {
+						m.LoadOrStore(key, i)
+					}
+				}
+			})
+			sum := 0
+			m.Range(func(_, i any) bool { sum += i.(int); return true })
+			fmt.Print(sum)
+		},
+		"det-emptied": func() { // pools, by a collector that runs when it likes
+			debug.SetGCPercent(20)
+			made := atomic.Int32{}
+			pool := sync.Pool{New: func() any { made.Add(1); return make([]byte, 1000) }}
+			parallel(4, func(w int) {
+				for i := range 200 {
+					b := pool.Get().([]byte)
+					garbage := make([]byte, 1+rand.Intn(20_000))
+					garbage[0] = b[0]
+					runtime.Gosched()
+					pool.Put(b)
+					if w == 0 && i == 150 {
+						runtime.GC()
+						fmt.Print(made.Load(), " ")
+					}
+				}
+			})
+			fmt.Print(made.Load())
 		},
 		"det-group": func() { // as of golang.org/x/sync/errgroup
 			ctx, cancel := context.WithCancelCause(context.Background())
