@@ -357,7 +357,7 @@ var patches = []struct {
 		atStart("tRunner", "heisenTask(t.name); heisenBegin(&t.common)"),
 		replaceCalls("common.FailNow", "runtime.Goexit()", "heisenStop(c, false)", 1),
 		replaceCalls("common.SkipNow", "runtime.Goexit()", "heisenStop(c, true)", 1),
-		atStart("common.Fail", "heisenUses(c)"),
+		atStart("common.Fail", "heisenUses(c); race.Fails()"),
 		atStart("common.SkipNow", "heisenUses(c)"),
 		oneOf(atStart("common.log", "heisenUses(c)"), atStart("common.logDepth", "heisenUses(c)")),
 		atStart("common.Cleanup", "heisenUses(c)"),

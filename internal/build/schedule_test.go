@@ -24,7 +24,7 @@ import (
 var replays = flag.Int("replays", 4, "how many seeds TestReplay tries for each program")
 
 // replayed are programs whose output depends on the schedule.
-var replayed = []string{"det-channels", "det-select", "det-maps", "det-timers", "det-pool", "det-group", "det-collections", "det-addresses", "det-emptied"}
+var replayed = []string{"det-channels", "det-select", "det-maps", "det-timers", "det-pool", "det-group", "det-collections", "det-addresses", "det-emptied", "det-tries"}
 
 // traceHash is a hash of all that was recorded, including addresses and call paths, but not the
 // numbers that the receiver has given to places.
@@ -100,6 +100,27 @@ func TestReplayUnrecorded(t *testing.T) {
 				t.Errorf("%s in mode %d:\n%s\nnot\n%s", name, mode, got, want)
 			}
 		}
+	}
+}
+
+// TestTries: each way to try to lock fails in some executions.
+func TestTries(t *testing.T) {
+	var missing [3]bool
+	for i := range missing {
+		missing[i] = true
+	}
+	for seed := range uint64(10) {
+		rec := record(t, run{exe: program(t), args: []string{"det-tries"}, mode: recorder.FindingsOnly, schedule: &recorder.Schedule{Strategy: strategies.Config{Seed: seed}}})
+		var failed [3]int
+		if _, err := fmt.Sscanf(rec.stdout, "[%d %d %d]", &failed[0], &failed[1], &failed[2]); err != nil {
+			t.Fatalf("%q: %v", rec.stdout, err)
+		}
+		for i, n := range failed {
+			missing[i] = missing[i] && n == 0
+		}
+	}
+	if missing != [3]bool{} {
+		t.Errorf("no Mutex.TryLock, RWMutex.TryLock or RWMutex.TryRLock has failed: %v", missing)
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -30,16 +31,11 @@ func (f *fuzzRun) printText() func(*report.Finding) error {
 
 // reportUnexplained reports the failures of programs that no confirmed bug explains, each once. Those
 // that may only show an assumption, about time or the runtime, come last, and are mentioned unless -timing
-// asks for more.
+// asks for more. Of the executions that failed in the same way, one counts that cannot be due to what it measured, if
+// there is one.
 func (f *fuzzRun) reportUnexplained(ctx context.Context) {
 	slices.SortStableFunc(f.unexplained, func(a, b *confirm.Result) int {
-		switch {
-		case a.Timing == b.Timing:
-			return 0
-		case a.Timing:
-			return 1
-		}
-		return -1
+		return cmp.Or(order(a.Timing, b.Timing), order(a.MayBeMeasured(), b.MayBeMeasured()))
 	})
 	for _, v := range f.unexplained {
 		p, outcome := v.Suspect.Program, v.Endings[0].Outcome
@@ -63,6 +59,17 @@ func (f *fuzzRun) reportUnexplained(ctx context.Context) {
 		f.failures++
 	}
 	f.assumed.mention(f)
+}
+
+// order puts what is not before what is.
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
 }
 
 // mentionChance prints a line about something that an execution has shown, and no repetition of its schedule.

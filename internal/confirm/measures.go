@@ -64,11 +64,13 @@ func (c *Confirmer) ByMeasuring(ctx context.Context, v *Result) (what string, er
 	if class := m.outcome.Class; e.Measured == "" || class != TestFailed && class != Panicked && class != Exited {
 		return "", nil
 	}
+	if !m.outcome.mayBeMeasured(e) {
+		return "", nil
+	}
 	if e, err = m.alone(ctx, e); err != nil || e.Measured == "" {
 		return "", err
 	}
-	const freed = recorder.MeasuredCollection | recorder.MeasuredFreed
-	if m.outcome.Class == TestFailed && e.Execution.Measured.Kinds&freed == freed {
+	if m.outcome.Class == TestFailed && m.outcome.measured(e)&freed == freed {
 		return e.Measured, nil
 	}
 	again, err := m.repeat(ctx, func(*recorder.Schedule) {})
@@ -90,6 +92,25 @@ func (c *Confirmer) ByMeasuring(ctx context.Context, v *Result) (what string, er
 		return e.Measured, err
 	}
 	return "", nil
+}
+
+// freed is what a test does that is told what a collection frees.
+const freed = recorder.MeasuredCollection | recorder.MeasuredFreed
+
+// mayBeMeasured reports whether the outcome of an execution may be due to what the program has measured by then.
+func (o Outcome) mayBeMeasured(e *Execution) bool {
+	kinds := o.measured(e)
+	return e.Measured != "" && (kinds&^freed != 0 || kinds&freed == freed)
+}
+
+// measured returns what a program has measured in an execution before it came to the outcome, as far as that is known.
+// A test may fail early and go on.
+func (o Outcome) measured(e *Execution) recorder.MeasuredKinds {
+	m := &e.Execution.Measured
+	if o.Class == TestFailed && m.Failed && onlyFailed(e.Output, o.Message) {
+		return m.Before
+	}
+	return m.Kinds
 }
 
 // measuring tries whether an outcome is due to what a program measures.
@@ -141,4 +162,21 @@ func failedTest(printed []byte, name string) bool {
 		}
 	}
 	return false
+}
+
+// onlyFailed reports whether package testing has printed that a test failed, and no other one but its subtests.
+func onlyFailed(printed []byte, name string) bool {
+	name, _, _ = strings.Cut(name, "/")
+	found := false
+	for line := range bytes.Lines(printed) {
+		if got, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "--- FAIL: "); ok {
+			test, _, _ := strings.Cut(got, " ")
+			top, _, _ := strings.Cut(test, "/")
+			if top != name {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
 }

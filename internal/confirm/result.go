@@ -72,9 +72,12 @@ type Ending struct {
 	First     int // index of the access that came first; -1 if it is not known or not confirmed
 	Confirmed bool
 	Count     int
-	Trial     *Trial // the first of them, of those without a delay if there are some
+	Trial     *Trial // the first of them, of those without a delay if there are some, of those without doubts about measuring
 	delayed   int    // executions with a delay: a goroutine was held back while time passed, or the outside was
 }
+
+// mayBeMeasured reports whether the ending may be due to what the program has measured in the trial.
+func (e *Ending) mayBeMeasured() bool { return e.Outcome.mayBeMeasured(e.Trial.Execution) }
 
 // timing reports whether there was a delay in all executions with the ending.
 func (e *Ending) timing() bool { return e.delayed == e.Count }
@@ -83,7 +86,7 @@ func (e *Ending) timing() bool { return e.delayed == e.Count }
 func (e *Ending) count(t *Trial) {
 	if t.Execution.late() {
 		e.delayed++
-	} else if e.delayed == e.Count { // the first one without
+	} else if e.delayed == e.Count || e.mayBeMeasured() && !e.Outcome.mayBeMeasured(t.Execution) { // the first one without
 		e.Trial = t
 	}
 	e.Count++
@@ -93,6 +96,10 @@ func (e *Ending) count(t *Trial) {
 func (v *Result) failed() bool {
 	return slices.ContainsFunc(v.Endings, func(e Ending) bool { return e.Confirmed && e.Outcome.Class.Failed() })
 }
+
+// MayBeMeasured reports whether the worst ending may be due to what the program has measured of the runtime: nothing says
+// that it is not. See Confirmer.ByMeasuring.
+func (v *Result) MayBeMeasured() bool { return v.Endings[0].mayBeMeasured() }
 
 // sort sorts the endings: the confirmed ones first, of these the worst ones.
 func (v *Result) sort() {

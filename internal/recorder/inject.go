@@ -165,6 +165,7 @@ var AddedAnnotations = []string{
 	"Stops(test unsafe.Pointer, skips bool)",
 	"Ends(test unsafe.Pointer)",
 	"Uses(test unsafe.Pointer)",
+	"Fails()",
 	"Kills(pid, signal uintptr)",
 	"Forked(pid int)",
 }

@@ -7,6 +7,9 @@ import "github.com/heisen-go/heisen"
 type Measured struct {
 	Kinds MeasuredKinds
 	Site  heisen.Site // the first place in the program that measured; 0 if it is not known
+	// Failed is set if a test has failed. Before is what was measured before the first one did.
+	Failed bool
+	Before MeasuredKinds
 	// Values are the first ones, in the order in which they were measured. Schedule.Measures takes them.
 	Values []uint64
 }
@@ -33,7 +36,8 @@ const (
 
 // setMeasures takes what a program has measured.
 func (s *Stream) setMeasures(words []uint64) error {
-	if len(words) == 0 || uint32(words[0])&^allMeasured != 0 || words[0]>>32 > s.hello.size {
+	const failed = 1 << 16
+	if len(words) == 0 || uint32(words[0])&^(allMeasured|allMeasured<<8|failed) != 0 || words[0]>>32 > s.hello.size {
 		return s.corrupt("measures in %d words", len(words))
 	}
 	m := &s.execution.Measured
@@ -41,6 +45,7 @@ func (s *Stream) setMeasures(words []uint64) error {
 		return s.corrupt("measures again")
 	}
 	m.Kinds, m.Values = MeasuredKinds(words[0]), append([]uint64(nil), words[1:]...)
+	m.Failed, m.Before = words[0]&failed != 0, MeasuredKinds(words[0]>>8)
 	if place := uint32(words[0] >> 32); place != 0 {
 		m.Site = s.site(place)
 	}

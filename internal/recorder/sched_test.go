@@ -24,7 +24,7 @@ func executionMessages() []byte {
 	rec = message(rec, msgMisuse, misuseSkips, 4, 1)
 	rec = message(rec, msgMisuse, misuseFails, 3, 2)
 	rec = message(rec, msgMisuse, misuseLate, 3, 1)
-	rec = message(rec, msgMeasures, 0, 0x200<<32|uint64(MeasuredMemory), 1, 77)
+	rec = message(rec, msgMeasures, 0, 0x200<<32|1<<16|uint64(MeasuredGoroutines)<<8|uint64(MeasuredMemory|MeasuredGoroutines), 1, 77)
 	rec = message(rec, msgStuck, uint32(Deadlock), slices.Concat(
 		[]uint64{3, lockBase, 2, 12, 1500, 15, 0}, textWords("sync.Mutex.Lock"), []uint64{4, 0, 0, 0, 0, 0, 0})...)
 	rec = message(rec, msgStuck, uint32(Deadlock), slices.Concat([]uint64{5, 8, 1, 0, 0, 8, 2}, textWords("runnable"), []uint64{lockBase, varBase})...)
@@ -59,7 +59,7 @@ func TestExecution(t *testing.T) {
 		Choices:    []strategies.Choice{{Step: 5, ID: 3}, {Step: 9, ID: 1}, {Step: 11, ID: 2, Case: 3}, {Step: 15, ID: 4, Case: 1}},
 		Influences: []Influence{{Input, 3, first}, {Syscall, 1, 0}, {Process, 2, 0}},
 		Overtaken:  Influence{Process, 5, first},
-		Measured:   Measured{MeasuredMemory, second, []uint64{1, 77}},
+		Measured:   Measured{MeasuredMemory | MeasuredGoroutines, second, true, MeasuredGoroutines, []uint64{1, 77}},
 		Misuses:    []Misuse{{true, false, 4, first, 0}, {false, false, 3, second, context}, {false, true, 3, first, 0}},
 		Stuck: &Stuck{Deadlock, []Blocked{
 			{Thread: 3, Reason: "sync.Mutex.Lock", Object: lockBase, Step: 12, Clock: 1500, Site: second, Context: context},

@@ -215,6 +215,28 @@ func heisenLocking(lock unsafe.Pointer, mode uint64, fp uintptr) {
 	heisenSynchronizesOn(lock)
 }
 
+// heisenUnlocking is a point before a lock is released, in programs that may try to lock: others must see it held.
+//
+//go:nosplit
+func heisenUnlocking(lock unsafe.Pointer) {
+	if heisenSched.on && heisenSched.tries && getg().raceignore == 0 {
+		heisenPointAt(heisenStrategiesSync, lock, 0, 0)
+	}
+}
+
+// heisenTriesLocks reports whether the program has code that tries to lock. The linker keeps only functions that
+// something refers to.
+func heisenTriesLocks() bool {
+	m := &firstmoduledata
+	for i := range len(m.ftab) - 1 { // the last one marks the end
+		switch funcname(funcInfo{(*_func)(unsafe.Pointer(&m.pclntable[m.ftab[i].funcoff])), m}) {
+		case "internal/sync.(*Mutex).TryLock", "sync.(*RWMutex).TryLock", "sync.(*RWMutex).TryRLock":
+			return true
+		}
+	}
+	return false
+}
+
 // race_Synchronizing is called before a synchronization by other means than locks and atomic
 // operations.
 //
@@ -299,6 +321,7 @@ func race_TryLocked(lock unsafe.Pointer) {
 //go:linkname race_Unlocking internal/race.Unlocking
 //go:nosplit
 func race_Unlocking(lock unsafe.Pointer) {
+	heisenUnlocking(lock)
 	if heisenReleaseAgain(uintptr(lock)) {
 		return
 	}
@@ -320,5 +343,6 @@ func race_TryRLocked(lock unsafe.Pointer) {
 //go:linkname race_RUnlocking internal/race.RUnlocking
 //go:nosplit
 func race_RUnlocking(lock unsafe.Pointer) {
+	heisenUnlocking(lock)
 	heisenSyncG(getg(), heisenOpReleaseShared, uintptr(lock), getcallerfp())
 }

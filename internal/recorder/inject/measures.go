@@ -31,6 +31,8 @@ const (
 
 type heisenMeasures struct {
 	kinds  uint64  // bits of what was measured
+	before uint64  // those of them from before a test failed
+	failed bool    // a test has failed
 	place  uint32  // the text offset of the first place in the program that did, or 0
 	values uintptr // room for heisenMeasureRoom words
 	count  int     // words in it
@@ -106,7 +108,10 @@ func (m *heisenMeasures) send() {
 	if m.kinds == 0 {
 		return
 	}
-	head := m.kinds | uint64(m.place)<<32
+	head := m.kinds | m.before<<8 | uint64(m.place)<<32
+	if m.failed {
+		head |= 1 << 16
+	}
 	if m.count == heisenMeasureRoom {
 		m.count--
 	}
@@ -115,6 +120,15 @@ func (m *heisenMeasures) send() {
 	}
 	*m.word(0) = head
 	heisenSend(heisenMsgMeasures, 0, 0, unsafe.Pointer(m.values), uintptr(m.count+1)*8)
+}
+
+// race_Fails is called when a test fails. It does not do so because of what is measured later.
+//
+//go:linkname race_Fails internal/race.Fails
+func race_Fails() {
+	if m := &heisenSched.measures; heisenSched.on && !m.failed {
+		m.failed, m.before = true, m.kinds
+	}
 }
 
 // heisenMeasuring notes that the current goroutine measures something. direct asks for a call by the

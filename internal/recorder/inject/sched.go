@@ -36,6 +36,8 @@ type heisenScheduler struct {
 	ticks     int   // short ones, since the clock has advanced to a timer
 	wallStart int64 // the wall clock, in ns, when clock is heisenClockStart
 
+	tries bool // the program may try to lock, so releasing one is a point
+
 	// The pool: tasks[:count] and their goroutines.
 	tasks  uintptr // room heisenStrategiesTasks
 	gs     uintptr // room guintptrs

@@ -40,6 +40,7 @@ func heisenInitSched() bool {
 	s.picker.Start(&c)
 	s.running = heisenStrategiesNoTask
 	heisenInitHooks()
+	s.tries = heisenTriesLocks()
 
 	heisenUseOneP()
 

@@ -165,6 +165,39 @@ func scheduled() map[string]func() {
 			m.Range(func(_, i any) bool { sum += i.(int); return true })
 			fmt.Print(sum)
 		},
+		"det-tries": func() { // how often a lock is not free
+			var mu sync.Mutex
+			var rw sync.RWMutex
+			n := 0
+			failed := [3]int{}
+			parallel(3, func(w int) {
+				for range 4 {
+					mu.Lock()
+					n++
+					mu.Unlock()
+					rw.RLock()
+					_ = n
+					rw.RUnlock()
+					if mu.TryLock() {
+						n++
+						mu.Unlock()
+					} else {
+						failed[0]++
+					}
+					if rw.TryLock() {
+						rw.Unlock()
+					} else {
+						failed[1]++
+					}
+					if rw.TryRLock() {
+						rw.RUnlock()
+					} else {
+						failed[2]++
+					}
+				}
+			})
+			fmt.Print(failed)
+		},
 		"det-emptied": func() { // pools, by a collector that runs when it likes
 			debug.SetGCPercent(20)
 			made := atomic.Int32{}
