@@ -106,14 +106,8 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver 
 		}
 	}
 	fmt.Fprintf(inv.Err, "%s: %v, after %d steps\n", inv.tool.Name, e.Outcome, e.Steps)
-	same := schedule.Hash == e.Hash && schedule.Steps == e.Steps
-	switch {
-	case schedule.Hash != 0 && same: // it may have left the choices at the same point
-		fmt.Fprintf(inv.Err, "%s: the execution is that of the schedule\n", inv.tool.Name)
-	case e.Diverged > 0:
-		fmt.Fprintf(inv.Err, "%s: %d choices of the schedule could not be followed: the program is not the same\n", inv.tool.Name, e.Diverged)
-	case schedule.Hash != 0:
-		fmt.Fprintf(inv.Err, "%s: the execution differs from that of the schedule: the program, or its input, has changed\n", inv.tool.Name)
+	if text := likeness(schedule, e); text != "" {
+		fmt.Fprintf(inv.Err, "%s: %s\n", inv.tool.Name, text)
 	}
 	if e.Awaited != "" {
 		fmt.Fprintf(inv.Err, "%s: virtual time went past the real one while something could still answer (%s): what happened then may only be an assumption about time\n",
@@ -129,6 +123,20 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver 
 		return Failed, err
 	}
 	return Clean, nil
+}
+
+// likeness says whether an execution is that of a schedule; nothing, if the schedule does not tell. The execution of the
+// schedule may itself have left the order that it was to follow.
+func likeness(s *racefuzz.Schedule, e *confirm.Execution) string {
+	switch {
+	case s.Hash != 0 && s.Hash == e.Hash && s.Steps == e.Steps:
+		return "the execution is that of the schedule"
+	case e.Diverged > 0:
+		return fmt.Sprintf("%d choices of the schedule could not be followed: the program is not the same", e.Diverged)
+	case s.Hash != 0:
+		return "the execution differs from that of the schedule: the program, or its input, has changed"
+	}
+	return ""
 }
 
 // commandOf returns what a schedule runs, as it could stand in a command line.

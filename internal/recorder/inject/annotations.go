@@ -272,7 +272,8 @@ func race_Counting(group unsafe.Pointer, delta int) {
 }
 
 // race_BeginStep is called before an operation that takes one step by definition, whatever it is made of, and
-// race_EndStep after it. In between there is no point. The point before it is about the object on, if there is one.
+// race_EndStep after it. In between the only points are at targets. The point before it is about the object on, if there
+// is one.
 //
 //go:linkname race_BeginStep internal/race.BeginStep
 func race_BeginStep(on unsafe.Pointer) {

@@ -44,7 +44,15 @@ func heisenPointAt(kind heisenStrategiesKind, on unsafe.Pointer, mode uint32, fp
 	if h != nil && h.numHealed != 0 {
 		h.endHealing(true)
 	}
-	if !s.on || h == nil || h.task.within != 0 || !heisenStoppable(gp) {
+	if !s.on || h == nil || !heisenStoppable(gp) {
+		return
+	}
+	pc, number := uint64(0), uint32(0)
+	if mode != 0 && s.locations.count > 0 {
+		pc = heisenPC(heisenCaller(fp))
+		number, _ = s.locations.locate(pc, mode)
+	}
+	if h.task.within != 0 && number == 0 {
 		return
 	}
 	h.task.at = (h.task.at>>32 + 1) << 32
@@ -58,19 +66,16 @@ func heisenPointAt(kind heisenStrategiesKind, on unsafe.Pointer, mode uint32, fp
 	if kind == heisenStrategiesLock {
 		s.behaviors.locks(h)
 	}
-	if mode != 0 && s.locations.count > 0 {
-		pc := heisenPC(heisenCaller(fp))
-		if number, _ := s.locations.locate(pc, mode); number != 0 {
-			t.Roles = heisenStrategiesRoles(s.locations.at(number).flags >> heisenLocationRoles)
-			t.Write = mode == heisenLocationWrites
-			if kind == heisenStrategiesSync {
-				t.Kind, t.Atomic, t.Depth = heisenStrategiesAccess, true, s.locations.at(number).below(h.depthAt(pc))
-				if h.task.wide != 0 {
-					s.comparing++
-				}
+	if number != 0 {
+		t.Roles = heisenStrategiesRoles(s.locations.at(number).flags >> heisenLocationRoles)
+		t.Write = mode == heisenLocationWrites
+		if kind == heisenStrategiesSync {
+			t.Kind, t.Atomic, t.Depth = heisenStrategiesAccess, true, s.locations.at(number).below(h.depthAt(pc))
+			if h.task.wide != 0 {
+				s.comparing++
 			}
-			t.Place = uint32(heisenPlace(heisenBufOfP(), h, pc))
 		}
+		t.Place = uint32(heisenPlace(heisenBufOfP(), h, pc))
 	}
 	h.task.hooks = 0
 	mcall(heisenSwitch)
