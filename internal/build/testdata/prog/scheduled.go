@@ -203,13 +203,13 @@ func scheduled() map[string]func() {
 			made := atomic.Int32{}
 			pool := sync.Pool{New: func() any { made.Add(1); return make([]byte, 1000) }}
 			parallel(4, func(w int) {
-				for i := range 200 {
+				for i := range 40 {
 					b := pool.Get().([]byte)
-					garbage := make([]byte, 1+rand.Intn(20_000))
+					garbage := make([]byte, 1+rand.Intn(600_000))
 					garbage[0] = b[0]
 					runtime.Gosched()
 					pool.Put(b)
-					if w == 0 && i == 150 {
+					if w == 0 && i == 30 {
 						runtime.GC()
 						fmt.Print(made.Load(), " ")
 					}
