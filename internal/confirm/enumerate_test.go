@@ -262,11 +262,6 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-func TestTries(t *testing.T) {
-	var mu sync.Mutex
-	mu.TryLock()
-}
-
 func TestReadsLength(t *testing.T) {
 	c := make(chan int, 1)
 	go func() { c <- 1 }()
@@ -307,7 +302,7 @@ func TestEnumeration(t *testing.T) {
 	if order := all["TestOrder"]; order.outcomes["passed"] != 1 || order.outcomes["test failed"] != 1 {
 		t.Errorf("an order: %v", order.outcomes)
 	}
-	for test, s := range search(t, p, c, 20*time.Second, "TestSelectsTwice", "TestReadsTime", "TestSleeps", "TestRanges", "TestTries",
+	for test, s := range search(t, p, c, 20*time.Second, "TestSelectsTwice", "TestReadsTime", "TestSleeps", "TestRanges",
 		"TestReadsLength", "TestReadsFile", "TestRaces", "TestPanics") {
 		if s.unit.All != 0 || s.unit.Executions < 10 {
 			t.Errorf("%s, with %d executions, is claimed to have %d", test, s.unit.Executions, s.unit.All)
@@ -330,6 +325,46 @@ func TestEnumeration(t *testing.T) {
 		if err != nil || !proof.Replayed || proof.Execution.Outcome.Class != confirm.TestFailed {
 			t.Errorf("%s: the failure is not reproduced: %+v, %v", test, proof, err)
 		}
+	}
+}
+
+// triesTests are tests in a program that tries to lock. There the releases of locks are steps of their own, and waiting
+// for a lock before its release and locking it afterwards are two executions.
+const triesTests = `package small
+
+import (
+	"sync"
+	"testing"
+)
+
+func TestTries(t *testing.T) {
+	var mu sync.Mutex
+	mu.TryLock()
+}
+
+func TestTwoLock(t *testing.T) {
+	var mu sync.Mutex
+	var done sync.WaitGroup
+	for range 2 {
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			mu.Lock()
+			mu.Unlock()
+		}()
+	}
+	done.Wait()
+}
+`
+
+// TestEnumerationTries enumerates a test beside one that tries to lock, which it refuses.
+func TestEnumerationTries(t *testing.T) {
+	p, c := openTests(t, triesTests)
+	if s := search(t, p, c, 10*time.Minute, "TestTwoLock")["TestTwoLock"]; s.unit.All < 2 || !s.unit.Exhausted {
+		t.Errorf("all %d executions", s.unit.All)
+	}
+	if s := search(t, p, c, 5*time.Second, "TestTries")["TestTries"]; s.unit.All != 0 || s.unit.Executions < 10 {
+		t.Errorf("TestTries, with %d executions, is claimed to have %d", s.unit.Executions, s.unit.All)
 	}
 }
 
