@@ -38,7 +38,7 @@ type Want struct {
 }
 
 // kinds are those that a comment may name.
-var kinds = []heisen.Kind{heisen.Race, heisen.Deadlock, heisen.Leak, heisen.Failure, heisen.Atomicity}
+var kinds = []heisen.Kind{heisen.Race, heisen.Deadlock, heisen.Leak, heisen.Failure, heisen.Atomicity, heisen.Misuse}
 
 // Programs reads the corpus in a folder: the testdata of this package. The programs are sorted by class,
 // in the order of Blocking and NonBlocking, and by file.

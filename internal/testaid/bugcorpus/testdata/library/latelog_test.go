@@ -12,7 +12,7 @@ type jobRunner struct {
 func (r *jobRunner) start(job string) {
 	go func() {
 		r.done <- job
-		r.log("ran", job) // want failure "after TestLateLog has completed", race
+		r.log("ran", job) // want misuse, failure "after TestLateLog has completed"
 	}()
 }
 
