@@ -258,7 +258,7 @@ func (c *comparison) exploreTest(ctx context.Context, program *confirm.Program, 
 	switch {
 	case err != nil:
 		v.Outcome, v.Output = "error", err.Error()
-	case e.Outcome.Class == confirm.Passed && bytes.Contains(e.Output, []byte("--- SKIP: "+name)):
+	case e.Outcome.Class == confirm.Passed && bytes.Contains(e.Output, []byte("\n--- SKIP: "+name+" ")):
 		v.Outcome = "skip"
 	case e.Outcome.Class == confirm.Passed:
 		v.Outcome = "pass"

@@ -2,7 +2,21 @@ package main
 
 // known explains why tests differ from go test -race, by package, test and way.
 var known = map[string]string{
-	"runtime TestArenaCollision test":                        "it takes all addresses for the heap, and expects the words that -race has for that",
+	"runtime TestArenaCollision explore":                     otherWords,
+	"runtime TestArenaCollision test":                        otherWords,
+	"runtime TestCPUMetricsSleep explore":                    background,
+	"runtime TestCPUStats explore":                           background,
+	"runtime TestParallelRWMutexReaders explore":             spins,
+	"runtime TestPeriodicGC explore":                         background,
+	"runtime TestPreemptionAfterSyscall explore":             spins,
+	"runtime TestReadMetricsConsistency explore":             background,
+	"runtime TestRuntimeLockMetricsAndProfile explore":       spins,
+	"runtime TestScavenger explore":                          background,
+	"runtime TestSchedLocalQueueEmpty explore":               spins,
+	"runtime TestSchedPauseMetrics explore":                  background,
+	"runtime TestSemaHandoff explore":                        handoff,
+	"runtime TestSemaHandoff1 explore":                       handoff,
+	"runtime TestWeakToStrongMarkTermination explore":        spins,
 	"testing TestTRun explore":                               "a subtest of it leaves a goroutine that waits for ever",
 	"testing TestBenchmarkRace explore":                      otherProgram,
 	"testing TestBenchmarkRaceBLoop explore":                 otherProgram,
@@ -19,5 +33,9 @@ var known = map[string]string{
 
 const (
 	otherProgram = "it starts itself in another process and expects a report of a race there; explore mode looks at one process"
+	otherWords   = "it takes all addresses for the heap, and expects the words that -race has for that"
+	background   = "it measures what the runtime does beside the program, or with several processors; a deterministic run has one, and a clock of its own"
+	spins        = "it waits for another processor within package runtime, where a deterministic run cannot switch"
+	handoff      = "it measures to whom a semaphore is handed; a deterministic run decides that by its schedule"
 	shortTicks   = "a ticker of a nanosecond fires each time that anything waits, so virtual time passes in steps of a nanosecond"
 )
