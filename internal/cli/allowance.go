@@ -71,6 +71,22 @@ func (inv *invocation) allowanceFlags() *allowance {
 	return a
 }
 
+// liveAllowanceFlag defines -max-memory for commands that analyze programs while they run. These run on
+// the same machine, and how much they send is not known before.
+func (inv *invocation) liveAllowanceFlag() *allowance {
+	a := &allowance{memory: -1}
+	inv.flags.Var(&a.memory, "max-memory", "end the analysis of a program when "+inv.tool.Name+" itself has about so many `bytes` of memory in\nuse, such as 4G; 0 is no limit (default: half of the memory of the machine or the control\ngroup)")
+	return a
+}
+
+// liveMemory returns the bytes that may be in use while programs are analyzed that run.
+func (a *allowance) liveMemory() int64 {
+	if a.memory < 0 {
+		return machineMemory() / 8 * 5 // of 4/5
+	}
+	return a.memoryFor(0)
+}
+
 // memoryFor returns the bytes that may be in use for an input of a size.
 func (a *allowance) memoryFor(size int64) int64 {
 	allowed := int64(a.memory)

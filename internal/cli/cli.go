@@ -17,7 +17,7 @@
 //	-focus                                      focus.go
 //	-sections, -noise..., -from                 atomraceflags.go
 //	-window, -budget, -j                        mcmflags.go
-//	-max-memory, -max-time                      allowance.go, guard.go
+//	-max-memory, -max-time                      allowance.go, guard.go, liveguard.go
 //
 // The flags and the exit statuses are stable. So is the JSON form of findings, which package report
 // defines.

@@ -43,6 +43,11 @@ type limitError struct{ text string }
 
 func (e *limitError) Error() string { return e.text }
 
+// errMemory is the error of work that takes more memory than a limit.
+func errMemory(limit int64) error {
+	return &limitError{fmt.Sprintf("stopped at the limit of %s of memory, which -max-memory can raise", byteSize(limit))}
+}
+
 // errLeft is the error of work that was left alone.
 var errLeft = errors.New("it did not end by itself: detectors may have found more than is reported, and counts may be too low")
 
@@ -79,7 +84,7 @@ const period = 10 * time.Millisecond
 func (g *guard) watch(ended <-chan struct{}, before int64) {
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
-	use := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	use := newMemoryUse()
 	set := int64(-1)
 	for {
 		select {
@@ -95,17 +100,30 @@ func (g *guard) watch(ended <-chan struct{}, before int64) {
 			set = memory
 			debug.SetMemoryLimit(min(memory, before))
 		}
-		metrics.Read(use)
-		live, mapped := use[0].Value.Uint64(), use[1].Value.Uint64()-use[2].Value.Uint64()
 		switch {
-		case float64(live) > 0.85*float64(memory), float64(mapped) > 1.15*float64(memory):
-			g.cancel(&limitError{fmt.Sprintf("stopped at the limit of %s of memory, which -max-memory can raise", byteSize(memory))})
+		case use.above(memory):
+			g.cancel(errMemory(memory))
 			return
 		case g.spent() > spent:
 			g.cancel(&limitError{fmt.Sprintf("stopped at the limit of %v of time, which -max-time can raise", spent.Round(time.Millisecond))})
 			return
 		}
 	}
+}
+
+// memoryUse measures the memory of this process.
+type memoryUse []metrics.Sample
+
+func newMemoryUse() memoryUse {
+	return memoryUse{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+}
+
+// above reports whether the memory in use is above a limit: what the latest collection has left is near
+// the limit, or all together is well above it.
+func (u memoryUse) above(limit int64) bool {
+	metrics.Read(u)
+	live, mapped := u[0].Value.Uint64(), u[1].Value.Uint64()-u[2].Value.Uint64()
+	return float64(live) > 0.85*float64(limit) || float64(mapped) > 1.15*float64(limit)
 }
 
 // tooMany ends the work because there are too many findings.

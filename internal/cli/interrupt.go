@@ -127,6 +127,7 @@ func (s *session) endTree(root processes.Process, sig syscall.Signal, signals <-
 		select {
 		case <-signals:
 			close(hurry)
+			s.endAnalysis()
 		case <-ended:
 		}
 	}()

@@ -24,6 +24,7 @@ type observation struct {
 	known    *knownFindings
 	overlaps *atomraceFlags
 	live     *recorder.Live
+	limits   *allowance
 	events   *testEvents // the output of go test -json; nil without -json
 	found    *findings
 
@@ -43,6 +44,7 @@ func (inv *invocation) watchFlags() *observation {
 		known:    inv.baselineFlags(),
 		overlaps: inv.atomraceFlags().healFlag(inv),
 		reports:  inv.reportFlag(reportUsage),
+		limits:   inv.liveAllowanceFlag(),
 	}
 }
 
@@ -79,6 +81,8 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	}
 	w.detect.races, w.detect.proved, w.detect.standard = mode == recorder.Races, inv.proved, inv.standard
 	w.detect.module = inv.module
+	guard := newLiveGuard(w.limits.liveMemory())
+	defer guard.stop()
 	s, err := newSession(inv, mode, w.live, func(_ int, p *recorder.Program, stream *recorder.Stream) (int32, error) {
 		from := origin{symbols: stream.Symbols(), pkg: testedPackage(p), memory: &allocsite.Tracker{}, doubts: w.doubts(inv, stream)}
 		collector, done := w.found.collect(from)
@@ -96,17 +100,27 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 			}
 			reported = func() int { return done() + number() }
 		}
-		detectors, err := w.detect.build(inv.ctx, from, sink)
+		analysis, end := guard.begin(inv.ctx, stream)
+		defer end()
+		sink = analysis.sink(sink)
+		detectors, err := w.detect.build(analysis.ctx, from, sink)
 		if err != nil {
 			return Failed, err
 		}
+		always := []heisen.Detector{from.memory}
 		leaked := func() int { return 0 }
 		if w.detect.leaks() {
 			var leaks *confirm.Leaks
 			leaks, leaked = w.observeLeaks(stream, mode, from)
-			detectors = append(detectors, leaks)
+			always = append(always, leaks)
 		}
-		_, err = heisen.Run(inv.ctx, stream, append([]heisen.Detector{from.memory}, detectors...)...)
+		err, _ = without(analysis.run(always, detectors), func(e error) bool {
+			cut := errors.Is(e, errInterrupted) || analysis.interrupted() && errors.Is(e, errLeft)
+			if cut {
+				printError(inv.Err, inv.tool.Name+": "+programOf(p, stream), e)
+			}
+			return cut
+		})
 		for _, m := range stream.Execution().Misuses {
 			collector.Add(confirm.MisuseOf(m, stream.Symbols()))
 		}
@@ -119,6 +133,7 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	if err != nil {
 		return Failed, err
 	}
+	s.hurry = guard.interrupt
 	s.leaks, s.calls = w.detect.leaks(), w.detect.calls()
 	s.guessed = w.overlaps.inferred && len(w.live.Noise.At) == 0
 	status, err := s.run(cmd)
@@ -144,7 +159,9 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	for _, note := range w.failing {
 		fmt.Fprintln(inv.Err, note)
 	}
-	w.detect.mcm.summary(inv.Err, inv.tool.Name)
+	if !guard.left() {
+		w.detect.mcm.summary(inv.Err, inv.tool.Name)
+	}
 	found := w.found.count()
 	switch status = s.status(status, found); {
 	case err != nil && (status == Clean || status == Findings):

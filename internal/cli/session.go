@@ -38,6 +38,7 @@ type session struct {
 	calls      bool              // functions are recorded, too
 	signal     *atomic.Int32     // that has ended the command; 0 if none
 	errors     io.Writer         // standard error
+	hurry      func()            // ends the analysis of what programs have sent; may be nil
 
 	programs sync.WaitGroup
 	mu       sync.Mutex
@@ -54,6 +55,33 @@ type session struct {
 
 // grace is how long programs are observed after the command that started them has ended.
 const grace = 10 * time.Second
+
+// lastEvents is how long detectors may look at what programs have sent when a signal has ended the command.
+const lastEvents = 2 * time.Second
+
+// hurryAfterSignal ends the analysis some time after a signal, which may come after the command's end, too.
+func (s *session) hurryAfterSignal(done <-chan struct{}) {
+	ticker := time.NewTicker(lastEvents / 20)
+	defer ticker.Stop()
+	for s.signal.Load() == 0 {
+		select {
+		case <-done:
+			return
+		case <-ticker.C:
+		}
+	}
+	select {
+	case <-done:
+	case <-time.After(lastEvents):
+		s.endAnalysis()
+	}
+}
+
+func (s *session) endAnalysis() {
+	if s.hurry != nil {
+		s.hurry()
+	}
+}
 
 // idle is how long a program runs before heisen gives memory back, if it waits for findings only.
 const idle = 100 * time.Millisecond
@@ -92,7 +120,10 @@ func (s *session) run(cmd *exec.Cmd) (int, error) {
 		patience = 0
 	}
 	orphans := time.AfterFunc(patience, s.abandon)
+	analyzed := make(chan struct{})
+	go s.hurryAfterSignal(analyzed)
 	s.programs.Wait()
+	close(analyzed)
 	orphans.Stop()
 	for name, n := range s.killed {
 		fmt.Fprintf(s.errors, "%s: %s: %d child process(es) killed; what they did last is not recorded\n", s.name, name, n)

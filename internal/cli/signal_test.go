@@ -39,6 +39,12 @@ func hearHangup() {
 // the go command is its parent.
 func signalled(t *testing.T, dir string, env []string, file string, to target, signal syscall.Signal, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
+	return signalledAt(t, dir, env, file, to, signal, func() {}, args...)
+}
+
+// signalledAt is signalled. It calls at before it sends the signal.
+func signalledAt(t *testing.T, dir string, env []string, file string, to target, signal syscall.Signal, at func(), args ...string) (status int, stdout, stderr string) {
+	t.Helper()
 	hearHangup()
 	cmd := exec.Command("heisen", args...)
 	cmd.Dir = dir
@@ -76,6 +82,7 @@ func signalled(t *testing.T, dir string, env []string, file string, to target, s
 			pid = parent
 		}
 	}
+	at()
 	if err := syscall.Kill(pid, signal); err != nil {
 		t.Fatal(err)
 	}

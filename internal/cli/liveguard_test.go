@@ -1,0 +1,122 @@
+package cli_test
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// hardForMcm is a program whose threads access variables mostly with their locks, so that whether some of
+// the accesses may race depends on the order of all others. Its arguments are the number of steps of each
+// thread, and the step after which it makes the file ready.
+const hardForMcm = `package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+)
+
+const variables, locks = 300, 20
+
+var (
+	memory [variables][8]int64
+	mus    [locks]sync.Mutex
+	first  int
+)
+
+func step(rng *rand.Rand) {
+	v := rng.IntN(variables)
+	if rng.IntN(50) > 0 {
+		mus[v%locks].Lock()
+		defer mus[v%locks].Unlock()
+	}
+	if memory[v][0] < int64(rng.IntN(3)) || rng.IntN(2) == 0 {
+		memory[v][0] = int64(rng.IntN(3))
+	}
+}
+
+func main() {
+	steps, _ := strconv.Atoi(os.Args[1])
+	ready, _ := strconv.Atoi(os.Args[2])
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			first++
+			rng := rand.New(rand.NewPCG(uint64(i), 1))
+			for n := range steps {
+				if i == 0 && n == ready {
+					os.WriteFile("ready", nil, 0o666)
+				}
+				step(rng)
+			}
+		})
+	}
+	wg.Wait()
+	fmt.Println("done")
+}
+`
+
+// TestInterruptLive: after a signal, heisen does not wait until a detector has finished what it is doing
+// with the events of a program, and reports what was found so far.
+func TestInterruptLive(t *testing.T) {
+	var begin time.Time
+	for _, detect := range []string{"fasttrack,mcm", "mcm,fasttrack,leak"} {
+		dir := writeFiles(t, map[string]string{"go.mod": "module example.com/m\n\ngo 1.25\n", "main.go": hardForMcm})
+		args := []string{"run", "-pkgs", "work", "-detect", detect, "-window", "400000", "-budget", "20000", ".", "10000000", "150000"}
+		started := func() { begin = time.Now() }
+		status, _, stderr := signalledAt(t, dir, nil, "ready", toHeisen, syscall.SIGTERM, started, args...)
+		took := time.Since(begin)
+		if status != 66 || !strings.Contains(stderr, "(fasttrack)") {
+			t.Errorf("%s: exit status %d\n%s", detect, status, stderr)
+		}
+		if !strings.Contains(stderr, "heisen: example.com/m: interrupted: detectors were given its first ") {
+			t.Errorf("%s: it does not say that detectors were interrupted\n%s", detect, stderr)
+		}
+		if took > 10*time.Second {
+			t.Errorf("%s: it took %v", detect, took)
+		}
+	}
+}
+
+// TestMemoryLive: at a limit of memory, the analysis of a running program ends, and the program goes on.
+// What was found so far is reported.
+func TestMemoryLive(t *testing.T) {
+	dir := writeFiles(t, map[string]string{"go.mod": "module example.com/m\n\ngo 1.25\n", "main.go": hardForMcm})
+	for _, test := range []struct {
+		limit   string
+		detect  string
+		stopped bool
+	}{
+		{"100M", "hb,fasttrack", true},
+		{"100M", "hb,fasttrack,leak", true},
+		{"0", "hb,fasttrack", false},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		cmd := exec.CommandContext(ctx, "heisen", "run", "-pkgs", "work", "-max-memory", test.limit, "-detect", test.detect, ".", "80000", "-1")
+		cmd.Dir = dir
+		var stdout, stderr strings.Builder
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		err := cmd.Run()
+		cancel()
+		want := 66
+		if test.stopped {
+			want = 1
+		}
+		if status := cmd.ProcessState.ExitCode(); status != want || stdout.String() != "done\n" {
+			t.Errorf("%v: exit status %d (%v), output %q\n%s", test, status, err, stdout.String(), stderr.String())
+		}
+		if !strings.Contains(stderr.String(), "(fasttrack)") {
+			t.Errorf("%v: nothing is reported\n%s", test, stderr.String())
+		}
+		message := "heisen run: example.com/m: stopped at the limit of 100 MiB of memory, which -max-memory can raise: detectors were given its first "
+		if said := strings.Contains(stderr.String(), message); said != test.stopped {
+			t.Errorf("%v: stopped %v\n%s", test, said, stderr.String())
+		}
+	}
+}
