@@ -50,6 +50,15 @@ func (t *Table) End(o heisen.Object, size uint64) { t.byAddress.Clear(o, size) }
 
 // Living returns the locks of s that have not ended.
 func (t *Table) Living(s ID) ID {
+	h := &t.sets[s]
+	if h.n > t.most {
+		from := t.trees[h.at]
+		living := t.nodes.living(from.root, from.height, 0, t.aliveBits)
+		if living == from.root {
+			return s
+		}
+		return t.internTree(t.nodes.lowered(tree{living, from.height}))
+	}
 	t.livingScratch = t.Append(t.livingScratch[:0], s)
 	for _, l := range t.livingScratch {
 		if !t.Alive(l) {
@@ -59,16 +68,31 @@ func (t *Table) Living(s ID) ID {
 	return s
 }
 
+// setAlive sets whether a lock has not ended.
+func (t *Table) setAlive(l Lock, is bool) {
+	for int(l>>5) >= len(t.aliveBits) {
+		t.aliveBits = append(t.aliveBits, 0)
+	}
+	if is {
+		t.aliveBits[l>>5] |= 1 << (l % 32)
+	} else {
+		t.aliveBits[l>>5] &^= 1 << (l % 32)
+	}
+}
+
 // NewLock returns a new lock at o, which Find and Lock do not return.
 func (t *Table) NewLock(o heisen.Object) Lock {
 	n := len(t.unused)
 	if n == 0 {
 		t.entries = append(t.entries, lockEntry{o, alive})
-		return Lock(len(t.entries) - 1)
+		l := Lock(len(t.entries) - 1)
+		t.setAlive(l, true)
+		return l
 	}
 	l := t.unused[n-1]
 	t.unused = t.unused[:n-1]
 	t.entries[l] = lockEntry{o, alive}
+	t.setAlive(l, true)
 	return l
 }
 
@@ -84,6 +108,7 @@ func (t *Table) end(l Lock) {
 		return
 	}
 	t.entries[l].state = dead
+	t.setAlive(l, false)
 	if t.ended != nil {
 		t.ended(l)
 	}

@@ -25,7 +25,8 @@ const Empty ID = 0
 //
 // With, Without, Intersect and Disjoint cost a few nanoseconds if the result is memoized. Otherwise they
 // take a step per lock of a small set, With and Without a step per level of a tree, and Intersect and
-// Disjoint a step per node that is not the same in both trees. They allocate only to store a new set.
+// Disjoint a step per node that is not the same in both trees; Disjoint remembers the pairs of nodes that it
+// has compared. They allocate only to store a new set.
 //
 // Sets that are no longer used stay until Compact. Grown reports when Compact is worthwhile.
 type Table struct {
@@ -37,6 +38,7 @@ type Table struct {
 
 	byAddress *shadow.Memory[Lock] // by a lock's first byte
 	entries   []lockEntry          // by Lock
+	aliveBits []uint32             // a bit per Lock, set if it is alive
 	unused    []Lock
 	ended     func(Lock) // called with each lock that ends; may be nil
 

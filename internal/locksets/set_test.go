@@ -116,6 +116,37 @@ func TestTableMatchesMaps(t *testing.T) {
 	}
 }
 
+// TestLiving compares the locks of small and of large sets that have not ended with maps.
+func TestLiving(t *testing.T) {
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		table := locksets.NewTable()
+		var all []heisen.Object
+		id, s := locksets.Empty, locks{}
+		for i := range 1 + rng.IntN([]int{20, 3000}[seed%2]) {
+			o := heisen.Object(64 * (i + 1))
+			all = append(all, o)
+			if l := table.Lock(o); rng.IntN(3) > 0 {
+				id, s = table.With(id, l), with(s, l)
+			}
+		}
+		for range 10 {
+			for range rng.IntN(len(all)) {
+				if o := all[rng.IntN(len(all))]; table.Find(o) != 0 && rng.IntN(4) == 0 {
+					delete(s, table.Find(o))
+					table.End(o, 1)
+				}
+				table.Lock(all[rng.IntN(len(all))]) // it may get a new one
+			}
+			id = table.Living(id)
+			if got := table.Append(nil, id); !slices.Equal(got, s.sorted()) || table.Len(id) != len(s) {
+				t.Fatalf("seed %d: %v, want %v", seed, got, s.sorted())
+			}
+			table.Compact(func(k *locksets.Compaction) { k.Keep(&id) })
+		}
+	}
+}
+
 // TestEnd checks that an address has another lock after End, and that the old lock's number is not
 // reused while a set has it.
 func TestEnd(t *testing.T) {

@@ -33,15 +33,31 @@ func countOf(locks uint32, height uint32) count {
 
 // nodes has the nodes of all trees, each once.
 type nodes struct {
-	all    []node
-	counts []count
-	index  []uint32 // hash table of the nodes with open addressing
+	all       []node
+	counts    []count
+	index     []uint32 // hash table of the nodes with open addressing
+	apartness *pairs   // results of apart; nil before the first
+}
+
+// pairs is a direct-mapped cache of whether two nodes above the leaves have no lock in common.
+type pairs [1 << pairsBits]struct {
+	a, b  uint32
+	apart bool
+}
+
+const pairsBits = 14
+
+func (p *pairs) at(a, b uint32) int {
+	return int((a*0x9e3779b1 ^ b*0x85ebca6b) >> (32 - pairsBits))
 }
 
 // reset makes s empty, but keeps its memory.
 func (s *nodes) reset() {
 	s.all, s.counts = append(s.all[:0], node{}), append(s.counts[:0], 0)
 	clear(s.index)
+	if s.apartness != nil {
+		*s.apartness = pairs{}
+	}
 }
 
 func (s *nodes) bytes() uint64 { return nodeBytes * uint64(len(s.all)) }
@@ -250,14 +266,51 @@ func (s *nodes) apart(a, b, height uint32) bool {
 		return true
 	case a == b:
 		return false
+	case height == 0:
+		x, y, both := &s.all[a], &s.all[b], uint32(0)
+		for i := range x {
+			both |= x[i] & y[i]
+		}
+		return both == 0
+	}
+	if s.apartness == nil {
+		s.apartness = new(pairs)
+	}
+	a, b = min(a, b), max(a, b)
+	known := &s.apartness[s.apartness.at(a, b)]
+	if known.a == a && known.b == b {
+		return known.apart
 	}
 	x, y := &s.all[a], &s.all[b]
-	for i := range x {
-		if height == 0 && x[i]&y[i] != 0 || height > 0 && !s.apart(x[i], y[i], height-1) {
-			return false
+	apart := true
+	for i := 0; apart && i < nodeSize; i++ {
+		apart = s.apart(x[i], y[i], height-1)
+	}
+	known.a, known.b, known.apart = a, b, apart
+	return apart
+}
+
+// living returns a node without the locks of which alive has no bit. base is the first lock of the node.
+func (s *nodes) living(at, height uint32, base Lock, alive []uint32) uint32 {
+	if at == 0 {
+		return 0
+	}
+	n, locks := s.all[at], uint32(0)
+	for i := range n {
+		if height == 0 {
+			if n[i] != 0 {
+				n[i] &= alive[int(base>>5)+i]
+			}
+			locks += uint32(bits.OnesCount32(n[i]))
+		} else {
+			n[i] = s.living(n[i], height-1, base|Lock(i)<<(leafBits+childBits*(height-1)), alive)
+			locks += s.locks(n[i])
 		}
 	}
-	return true
+	if n == s.all[at] {
+		return at
+	}
+	return s.number(&n, countOf(locks, height))
 }
 
 // appendLocks appends the locks of a tree, in increasing order.
