@@ -62,7 +62,10 @@ func ReadSuppressions(file string, r io.Reader) (all []Suppression, err error) {
 		s.File, s.Line = file, n
 		all = append(all, s)
 	}
-	if err := lines.Err(); err != nil {
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("%s:%d: a line of more than %d bytes", file, n+1, maxSuppression)
+	case err != nil:
 		return nil, fmt.Errorf("%s:%d: %w", file, n+1, err)
 	}
 	return all, nil

@@ -53,7 +53,7 @@ func (inv *invocation) analyze() (int, error) {
 		if err := o.readSections(); err != nil {
 			return Failed, err
 		}
-		detect.sections = o.read
+		detect.sections, detect.sectionsFile = o.read, o.sections
 	}
 	if *filter {
 		detect.fronts = &traceFilters{}

@@ -36,7 +36,11 @@ func (o *atomraceFlags) healingFlag(ctx context.Context, inv *invocation, b *bui
 	if trims(inv, b) {
 		places, sections = trimmed(packages, places, sections)
 	}
-	return (&recorder.Live{Sections: sections, Heal: places}).LinkerFlags()
+	flags, err := (&recorder.Live{Sections: sections, Heal: places}).LinkerFlags()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", o.heal, err)
+	}
+	return flags, nil
 }
 
 // builtIn returns the places to heal in a program, and the sections there.

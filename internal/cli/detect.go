@@ -129,6 +129,7 @@ type detection struct {
 
 	transactions *transactionsFlag
 	sections     []section.Section // for traces and for mcm, with absolute names of files
+	sectionsFile string            // of which they were read
 	mcm          *mcmFlags
 }
 
@@ -198,6 +199,9 @@ func (d *detection) build(ctx context.Context, from origin, sink heisen.Sink) (b
 		switch {
 		case known.live:
 			detector, wrong = newAtomRace(symbols, d.sections, named)
+			if wrong != nil && d.sectionsFile != "" {
+				wrong = fmt.Errorf("%s: %w", d.sectionsFile, wrong)
+			}
 		case known.Name == mcmName:
 			detector, wrong = d.mcm.build(ctx, symbols, d.sections, named)
 		case known.atomic != nil:

@@ -38,8 +38,20 @@ func printError(w io.Writer, command string, err error) {
 	for line := range strings.Lines(err.Error()) {
 		// Print an error that ended two things once.
 		if line = strings.TrimSpace(line); line != "" && line != last {
-			fmt.Fprintf(w, "%s: %s\n", command, line)
+			fmt.Fprintf(w, "%s: %s\n", command, shortened(line))
 			last = line
 		}
 	}
+}
+
+// maxErrorLine bounds a line of an error, in bytes: a file may have words of any length, which an error quotes.
+const maxErrorLine = 4096
+
+// shortened returns a line of an error without the middle of what nobody reads.
+func shortened(line string) string {
+	if len(line) <= maxErrorLine {
+		return line
+	}
+	const half = maxErrorLine / 2
+	return strings.ToValidUTF8(line[:half], "") + " ... " + strings.ToValidUTF8(line[len(line)-half:], "")
 }

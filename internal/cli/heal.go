@@ -80,6 +80,7 @@ is 66 if anything is named, and the rest works.
 func (inv *invocation) heal() (int, error) {
 	inv.buildFlags()
 	watch := &observation{
+		limits: inv.liveAllowanceFlag(),
 		detect: inv.detectFlag(), filter: inv.filterFlag(true), known: inv.baselineFlags(),
 		overlaps: inv.atomraceFlags(), reports: &reports{tool: inv.tool.Name},
 	}

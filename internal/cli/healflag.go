@@ -75,12 +75,12 @@ func placesOf(sections []section.Section, some func(i int) bool) (places []secti
 		if !some(i) {
 			continue
 		}
-		places = merged(places, []section.Location{sections[i].Entry})
+		places = append(places, sections[i].Entry)
 		for _, e := range sections[i].Ends {
-			places = merged(places, []section.Location{e.At})
+			places = append(places, e.At)
 		}
 	}
-	return places
+	return merged(nil, places)
 }
 
 // placesToHeal returns the places to heal, those of sections that synchronize, too.
@@ -98,18 +98,19 @@ func (o *atomraceFlags) placesToHeal(inv *invocation, source infer.Source) ([]se
 	if err := file.readSections(); err != nil {
 		return nil, err
 	}
-	var places []section.Location
+	places := placesOf(file.read, func(int) bool { return true })
+	known := map[section.Location][]section.Section{} // by entry
+	for _, s := range o.read {
+		known[s.Entry] = append(known[s.Entry], s)
+	}
 	var variables []infer.Access
 	for _, s := range file.read {
-		places = merged(places, []section.Location{s.Entry})
-		for _, e := range s.Ends {
-			places = merged(places, []section.Location{e.At})
-		}
 		if s.Variable != "" {
 			variables = append(variables, infer.Access{File: s.Entry.File, Line: s.Entry.Line, Expr: s.Variable})
 		}
-		if !slices.ContainsFunc(o.read, func(known section.Section) bool { return reflect.DeepEqual(known, s) }) {
+		if !slices.ContainsFunc(known[s.Entry], func(k section.Section) bool { return reflect.DeepEqual(k, s) }) {
 			o.read = append(o.read, s)
+			known[s.Entry] = append(known[s.Entry], s)
 		}
 	}
 	if len(variables) == 0 {
@@ -145,8 +146,13 @@ func isSectionsFile(name string) bool {
 
 // merged adds those of more to list that it does not have.
 func merged(list, more []section.Location) []section.Location {
+	known := map[section.Location]bool{}
+	for _, at := range list {
+		known[at] = true
+	}
 	for _, at := range more {
-		if !slices.Contains(list, at) {
+		if !known[at] {
+			known[at] = true
 			list = append(list, at)
 		}
 	}
@@ -155,8 +161,12 @@ func merged(list, more []section.Location) []section.Location {
 
 // beginningAt returns the sections that begin at one of the places.
 func beginningAt(sections []section.Section, places []section.Location) (at []section.Section) {
+	there := map[section.Location]bool{}
+	for _, place := range places {
+		there[place] = true
+	}
 	for i := range sections {
-		if slices.Contains(places, sections[i].Entry) {
+		if there[sections[i].Entry] {
 			at = append(at, sections[i])
 		}
 	}

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/printable"
 	"github.com/heisen-go/heisen/report"
 )
@@ -21,6 +23,8 @@ type testEvents struct {
 	mu   sync.Mutex
 	w    io.Writer
 	line []byte // start of an unfinished line of go test
+
+	advice map[string][]string // on functions that did not link, by the import path of the build
 }
 
 // testEvent is an event as in go doc test2json, with one more field.
@@ -41,9 +45,56 @@ func (e *testEvents) Write(p []byte) (int, error) {
 	if end == 0 {
 		return len(p), nil
 	}
-	_, err := e.w.Write(e.line[:end])
+	_, err := e.w.Write(e.advised(e.line[:end]))
 	e.line = append(e.line[:0], e.line[end:]...)
 	return len(p), err
+}
+
+// buildEvent is an event of a build, as in go help buildjson.
+type buildEvent struct {
+	ImportPath string
+	Action     string
+	Output     string `json:",omitempty"`
+}
+
+// advised returns lines of go test with what to do about functions that did not link, as output of the
+// builds, before the events that these have failed.
+func (e *testEvents) advised(lines []byte) []byte {
+	if !bytes.Contains(lines, []byte(`"Action":"build-`)) {
+		return lines
+	}
+	var out []byte
+	for line := range bytes.Lines(lines) {
+		var event buildEvent
+		if bytes.Contains(line, []byte(`"Action":"build-`)) && json.Unmarshal(line, &event) == nil {
+			switch event.Action {
+			case "build-output":
+				e.keepAdvice(event)
+			case "build-fail":
+				for _, advice := range e.advice[event.ImportPath] {
+					more := buildEvent{event.ImportPath, "build-output", e.name + " test: " + advice + "\n"}
+					if text, err := json.Marshal(more); err == nil {
+						out = append(append(out, text...), '\n')
+					}
+				}
+				delete(e.advice, event.ImportPath)
+			}
+		}
+		out = append(out, line...)
+	}
+	return out
+}
+
+// keepAdvice keeps what to do about what a build has printed.
+func (e *testEvents) keepAdvice(event buildEvent) {
+	for _, advice := range build.StackAdvice(event.Output) {
+		if known := e.advice[event.ImportPath]; !slices.Contains(known, advice) {
+			if e.advice == nil {
+				e.advice = map[string][]string{}
+			}
+			e.advice[event.ImportPath] = append(known, advice)
+		}
+	}
 }
 
 // Close writes an unfinished line of go test.

@@ -73,3 +73,34 @@ func TestEventsBetweenLines(t *testing.T) {
 		t.Errorf("%d lines of go test and %d findings, want %d of each", next, found, lines)
 	}
 }
+
+// TestAdviceAmongEvents: what to do about functions that do not link is output of their build, once for
+// each, before the event that the build has failed. All else is passed on as it is.
+func TestAdviceAmongEvents(t *testing.T) {
+	var out bytes.Buffer
+	events := &testEvents{name: "tool", w: &out}
+	output := func(path, text string) string {
+		return fmt.Sprintf(`{"ImportPath":%q,"Action":"build-output","Output":%q}`+"\n", path, text)
+	}
+	const failed = `{"ImportPath":"m/p.test","Action":"build-fail"}` + "\n"
+	before := output("m/p.test", "# m/p.test\n") + output("m/p.test", "m/p.F: nosplit stack over 1592 byte limit\n") +
+		output("m/p.test", "m/p.F<1>\n") + output("m/p.test", "m/p.F: nosplit stack over 1592 byte limit\n") +
+		output("m/q.test", "m/q.G: undefined\n") + `{"ImportPath":"m/q.test","Action":"build-fail"}` + "\n" + "no JSON \"Action\":\"build-fail\"\n"
+	for _, part := range []string{before[:100], before[100:], failed, failed} {
+		if _, err := events.Write([]byte(part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rest, isPrefix := strings.CutPrefix(out.String(), before)
+	advice, last, _ := strings.Cut(rest, "\n")
+	if !isPrefix || last != failed+failed {
+		t.Fatalf("other lines have changed:\n%s", out.String())
+	}
+	var event buildEvent
+	if err := json.Unmarshal([]byte(advice), &event); err != nil || event.ImportPath != "m/p.test" || event.Action != "build-output" {
+		t.Errorf("%v, %s", err, advice)
+	}
+	if !strings.HasPrefix(event.Output, "tool test: F of package m/p does not grow its stack") || !strings.HasSuffix(event.Output, "\n") {
+		t.Errorf("%q", event.Output)
+	}
+}
