@@ -142,3 +142,48 @@ func TestTinyBounds(t *testing.T) {
 		t.Errorf("the bounds are not reached: %d runs miss findings, %d drop something", missed, dropped)
 	}
 }
+
+// TestTinyReduction: with room for a few entries of sequences, Reduction does not panic, reports no
+// transaction that it does not report without bounds, perhaps for another of its accesses, and says that
+// something is missing if something is.
+func TestTinyReduction(t *testing.T) {
+	run := func(records []heisen.Record, entries int, boundaries Boundaries) (map[string]bool, error) {
+		found := map[string]bool{}
+		d, err := NewReduction(WithBoundaries(boundaries), WithSink(func(f heisen.Finding) { found[fmt.Sprint(f.Kind, f.Accesses[0].Op, f.Accesses[0].Site)] = true }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.maxEntries = entries
+		return found, runWith(records, d, found)
+	}
+	missed, dropped := 0, 0
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 6))
+		records := boundedStream(rng, 300)
+		boundaries := []Boundaries{Marked, CriticalSections, Marked | CriticalSections}[seed%3]
+		all, err := run(records, 1<<30, boundaries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entries := range []int{0, 1, 2, 5, 20} {
+			found, err := run(records, entries, boundaries)
+			for f := range found {
+				if !all[f] {
+					t.Fatalf("seed %d, %d entries: %s is found only with the bound", seed, entries, f)
+				}
+			}
+			if len(found) < len(all) {
+				missed++
+				if !errors.Is(err, ErrDropped) {
+					t.Fatalf("seed %d, %d entries: %d of %d findings, error %v", seed, entries, len(found), len(all), err)
+				}
+			}
+			if err != nil {
+				dropped++
+			}
+		}
+	}
+	if missed == 0 || dropped == 0 {
+		t.Errorf("the bound is not reached: %d runs miss findings, %d drop something", missed, dropped)
+	}
+}

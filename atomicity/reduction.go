@@ -81,6 +81,7 @@ type Reduction struct {
 
 	sequences  map[uint64][]*sequence // by hash
 	stored     int                    // entries of sequences
+	maxEntries int                    // bound on stored
 	dropped    uint64
 	reported   map[[3]heisen.Site]struct{}
 	violations uint64
@@ -127,8 +128,8 @@ type entry struct {
 	access heisen.Access
 }
 
-// maxEntries bounds the entries of the sequences that are stored.
-const maxEntries = 1 << 20
+// defaultEntries bounds the entries of the sequences that are stored.
+const defaultEntries = 1 << 20
 
 // reductionThread is a thread of a Reduction.
 type reductionThread struct {
@@ -161,7 +162,7 @@ func (d *Reduction) init(c config) {
 	d.hybrid, d.lockOrder = hybrid, lockOrder
 	d.threads = shadow.New[*reductionThread](nil, nil)
 	d.numbers = map[stepKey]step{}
-	d.sequences = map[uint64][]*sequence{}
+	d.sequences, d.maxEntries = map[uint64][]*sequence{}, defaultEntries
 	d.reported = map[[3]heisen.Site]struct{}{}
 }
 
@@ -376,7 +377,7 @@ func (d *Reduction) store(s *sequence) {
 			return
 		}
 	}
-	if d.stored+len(s.entries) > maxEntries {
+	if d.stored+len(s.entries) > d.maxEntries {
 		d.dropped++
 		return
 	}

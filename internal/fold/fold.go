@@ -39,6 +39,7 @@ type Set struct {
 	places map[string]int // index of an item by the key that setKey computes
 	known  map[identity]int
 	paths  map[string]bool // ways, by the keys of countPath
+	most   int             // bound on paths
 
 	key   []byte      // scratch
 	sides []uint64    // scratch: op and site of each access
@@ -63,6 +64,7 @@ func NewSet(symbols *heisen.Symbols, first func(Item)) *Set {
 		places:  map[string]int{},
 		known:   map[identity]int{},
 		paths:   map[string]bool{},
+		most:    maxPaths,
 	}
 }
 
@@ -145,7 +147,7 @@ func (s *Set) countPath(i int, f *heisen.Finding) {
 	s.key = append(s.key, f.Kind...)
 	s.key = append(s.key, 0)
 	s.key = append(s.key, f.Detector...)
-	if !s.paths[string(s.key)] && len(s.paths) < maxPaths {
+	if !s.paths[string(s.key)] && len(s.paths) < s.most {
 		s.paths[string(s.key)] = true
 		s.items[i].Paths++
 	}

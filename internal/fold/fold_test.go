@@ -80,6 +80,46 @@ func TestSet(t *testing.T) {
 	})
 }
 
+// TestTinyBound: a Set that keeps a few ways only has the same findings with the same counts, and no more
+// ways of any.
+func TestTinyBound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		symbols := heisen.NewSymbols()
+		var contexts []heisen.Context
+		var inner heisen.Cursor
+		for i := range 6 {
+			symbols.AddSite(heisen.SiteInfo{PC: uint64(i), Frames: []heisen.Frame{{Func: "f", File: "f.go", Line: i}}})
+			contexts = append(contexts, symbols.Context(inner))
+			inner = symbols.Call(inner, heisen.Site(i))
+		}
+		access := rapid.Custom(func(t *rapid.T) heisen.Access {
+			return heisen.Access{Op: heisen.Write, Site: heisen.Site(rapid.IntRange(0, 5).Draw(t, "site")), Context: rapid.SampledFrom(contexts).Draw(t, "context")}
+		})
+		whole, bounded := NewSet(symbols, nil), NewSet(symbols, nil)
+		bounded.most = rapid.IntRange(0, 5).Draw(t, "bound")
+		for range rapid.IntRange(0, 60).Draw(t, "findings") {
+			f := heisen.Finding{Detector: "hb", Kind: heisen.Race, Accesses: []heisen.Access{access.Draw(t, "first"), access.Draw(t, "second")}}
+			whole.Add(f)
+			bounded.Add(f)
+		}
+		ways := 0
+		for i, item := range bounded.All() {
+			same := whole.All()[i]
+			if item.Paths > same.Paths {
+				t.Fatalf("finding %d: %d ways, and %d without a bound", i, item.Paths, same.Paths)
+			}
+			ways += item.Paths
+			item.Paths = same.Paths
+			if diff := cmp.Diff(same, item); diff != "" {
+				t.Fatalf("finding %d differs without a bound:\n%s", i, diff)
+			}
+		}
+		if bounded.Len() != whole.Len() || ways > bounded.most {
+			t.Fatalf("%d findings and %d ways, want %d and at most %d", bounded.Len(), ways, whole.Len(), bounded.most)
+		}
+	})
+}
+
 // laterIsLess compares the places of the last and of the first access.
 func laterIsLess(accesses []heisen.Access, symbols *heisen.Symbols) bool {
 	var places []string
