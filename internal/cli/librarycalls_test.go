@@ -33,6 +33,21 @@ func TestAtCalls(t *testing.T) {
 	if f := race(stack(served, wrapped), stack(write, one)); atCalls(f, "/go/src") == "" || f.Message != "bytes.(*Buffer).WriteString races with earlier net/http.(*conn).serve" {
 		t.Errorf("beside the library: %+v", f)
 	}
+	// Beside a goroutine of the library, all calls of a goroutine of the program are one mistake.
+	beside := func(start int, frames ...report.Frame) string {
+		f := race(stack(served, wrapped), frames)
+		f.Accesses[1].Thread = 7
+		if start > 0 {
+			f.Goroutines = []report.Goroutine{{Thread: 3, Stack: stack(served)}, {Thread: 7, Stack: stack(report.Frame{Func: "p.start", File: "/home/p/p.go", Line: start})}}
+		}
+		return atCalls(f, "/go/src")
+	}
+	if beside(4, write, one) != beside(4, grow, two) || beside(4, write, one) == beside(5, write, one) {
+		t.Error("calls beside the library are not told apart by where their goroutine was started")
+	}
+	if beside(0, write, one, two) != beside(0, grow, two) || beside(0, write, one) == beside(0, write, two) {
+		t.Error("calls beside the library are not told apart by the outermost function of the program")
+	}
 	for name, f := range map[string]*report.Finding{
 		"other lines":       race(stack(write, one), stack(write, one)),
 		"in the program":    race(stack(one), stack(write, two)),
