@@ -85,8 +85,9 @@ func NewWith(ctx context.Context, dir, cacheDir string, flags []string, patterns
 const (
 	// Accesses, calls and atomic operations are reported, and pointer arithmetic is checked.
 	instrument = "-race"
-	// The same without the checks, for packages beside others that have none: a function marked
-	// go:nocheckptr would be checked where it is inlined from those.
+	// The same without the checks. For the standard library, they would cost much, and its functions
+	// with go:nocheckptr are never inlined. In a program with packages that are not instrumented, no
+	// package is checked: such a function of theirs would be checked where it is inlined.
 	instrumentUnchecked = instrument + " -d=checkptr=0"
 	// The same without inlining, for packages whose functions could be inlined into packages that
 	// are compiled otherwise, where their accesses would be lost.
@@ -95,6 +96,9 @@ const (
 	// that it would expand in place (package math/bits, for example).
 	atomicsOnly = "-d=ssa/intrinsics/off"
 )
+
+// everything compiles all packages so that their accesses are reported.
+var everything = []compiled{{"all", instrument}, {"std", instrumentUnchecked}}
 
 // atomicCallers are the packages of the standard library that call functions of sync/atomic instead
 // of methods of its types (see addAtomics), apart from those that sync is made of. They are
@@ -116,7 +120,7 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string
 		return fmt.Errorf("%w: the main module is the standard library itself", ErrUnsupported)
 	}
 	if len(patterns) == 0 {
-		b.gcflags = []compiled{{"all", instrument}} // no package is compiled otherwise
+		b.gcflags = everything
 		return nil
 	}
 	b.gcflags = append(b.gcflags, compiled{"all", atomicsOnly}, compiled{"std", ""})
@@ -128,6 +132,10 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string
 		b.gcflags = append(b.gcflags, compiled{pkg, instrumentUnchecked})
 	}
 	for _, pattern := range patterns {
+		if pattern == "all" {
+			b.gcflags = append(b.gcflags, everything...)
+			continue
+		}
 		if pattern == MainModules {
 			// The second is for what the build names.
 			b.gcflags = append(b.gcflags, compiled{MainModules, instrumentUnchecked}, compiled{"", instrumentUnchecked})
@@ -147,9 +155,6 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string
 func (b *Builder) patternFlags(ctx context.Context, dir, pattern string) (flags string, err error) {
 	if pattern == "" || pattern[0] == '-' || strings.ContainsFunc(pattern, func(r rune) bool { return r == '=' || !unicode.IsGraphic(r) || unicode.IsSpace(r) }) {
 		return "", fmt.Errorf("%q is not a pattern of packages", pattern)
-	}
-	if pattern == "all" { // no package is compiled otherwise
-		return instrument, nil
 	}
 	matches, err := b.list(ctx, dir, pattern)
 	switch {

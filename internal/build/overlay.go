@@ -415,6 +415,9 @@ var patches = []struct {
 	}},
 	// It runs on the little stack that is left below assembly, and writes only to memory that
 	// belongs to its caller.
+	// What asks not to be checked is not expanded in packages where pointer arithmetic is checked.
+	{"internal/abi/escape.go", []patch{directed("NoEscape", "//go:noinline")}},
+	{"reflect/value.go", []patch{directed("Value.Pointer", "//go:noinline"), directed("Value.UnsafeAddr", "//go:noinline")}},
 	{"reflect/makefunc.go", []patch{directed("moveMakeFuncArgPtrs", "//go:norace")}},
 	{"sync/rwmutex.go", []patch{
 		// The lock operations count as accesses. What remains of the reads is that a nil lock
