@@ -107,7 +107,7 @@ func NewDiscoverer(name func(*heisen.Record) (Variable, bool), opts ...Discovere
 	if name == nil {
 		return nil, fmt.Errorf("focus.NewDiscoverer: %w: the function that names variables is nil", heisen.ErrOption)
 	}
-	d := &Discoverer{name: name, samples: defaultSamples}
+	d := &Discoverer{name: name, samples: defaultSamples, variables: variableNumbers{sites: maxSites}}
 	if err := option.Apply("focus.NewDiscoverer", d, opts); err != nil {
 		return nil, err
 	}

@@ -150,7 +150,8 @@ func NewFilter(plan *Plan, next heisen.Detector, names Names, opts ...FilterOpti
 	f.table = locksets.NewTable()
 	f.locks = locksets.NewTracker(f.table)
 	f.memory = shadow.New[conformance](nil, nil)
-	f.trust = trust{plan: plan, symbols: names.Symbols, known: map[place]bool{}}
+	f.trust = trust{plan: plan, symbols: names.Symbols, known: map[place]bool{}, places: maxPlaces}
+	f.variables.sites = maxSites
 	return f, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -101,6 +102,59 @@ func TestFilterMissesNothing(t *testing.T) {
 	t.Logf("%d of %d events were left out", dropped, events)
 	if dropped < events/10 {
 		t.Errorf("only %d of %d events were left out", dropped, events)
+	}
+}
+
+// TestTinyBounds: a filter and a discoverer that remember next to nothing of sites and places say the same.
+func TestTinyBounds(t *testing.T) {
+	found, dropped := 0, uint64(0)
+	for seed := range trials(300) {
+		w := newWorld(seed, 2+int(seed%9))
+		records := w.run(400)
+		names := focus.Names{Variable: w.variable, Lock: w.lock, Symbols: w.symbols}
+		for _, mode := range modes {
+			filtered := func(bound int) (reported []heisen.Finding, left uint64) {
+				sink := func(f heisen.Finding) { reported = append(reported, f) }
+				f := must.Make(focus.NewFilter(w.plan, detectors["eraser"](sink), names, focus.WithMode(mode), focus.WithSink(sink)))
+				if bound >= 0 {
+					f.Forget(bound)
+				}
+				feed(t, f, records)
+				return reported, f.Dropped()
+			}
+			want, left := filtered(-1)
+			for bound := range 4 {
+				if got, same := filtered(bound); same != left || !reflect.DeepEqual(got, want) {
+					t.Fatalf("seed %d, mode %d, bound %d: %d findings, %d events left out; without a bound %d and %d", seed, mode, bound, len(got), same, len(want), left)
+				}
+			}
+			found, dropped = found+len(want), dropped+left
+		}
+	}
+	if found < 1000 || dropped < 10_000 {
+		t.Errorf("hardly anything was compared: %d findings, %d events left out", found, dropped)
+	}
+}
+
+// TestDiscovererWithTinyBound: a discoverer that remembers next to nothing of sites discovers the same.
+func TestDiscovererWithTinyBound(t *testing.T) {
+	for seed := range trials(300) {
+		w := newWorld(seed, 2+int(seed%9))
+		records := w.run(400)
+		discovered := func(bound int) []focus.Discovery {
+			d := must.Make(focus.NewDiscoverer(w.variable))
+			if bound >= 0 {
+				d.Forget(bound)
+			}
+			feed(t, d, records)
+			return d.Discoveries()
+		}
+		want := discovered(-1)
+		for bound := range 4 {
+			if got := discovered(bound); len(want) == 0 || !reflect.DeepEqual(got, want) {
+				t.Fatalf("seed %d, bound %d:\n%v\nwithout:\n%v", seed, bound, got, want)
+			}
+		}
 	}
 }
 

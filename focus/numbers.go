@@ -7,9 +7,9 @@ import "github.com/heisen-go/heisen"
 type variableNumbers struct {
 	byName map[Variable]uint32
 	bySite []siteVariable
+	sites  heisen.Site // bounds the memory for sites: the variables of those beyond it are looked up by name
 }
 
-// maxSites bounds the memory for sites. The variables of sites beyond it are looked up by name.
 const maxSites = 1 << 20
 
 type siteVariable struct {
@@ -20,7 +20,7 @@ type siteVariable struct {
 
 // number returns the number of a variable that is accessed at a site, a new one if it has none.
 func (n *variableNumbers) number(site heisen.Site, v Variable) uint32 {
-	if site >= maxSites {
+	if site >= n.sites {
 		return n.lookUp(v)
 	}
 	for int(site) >= len(n.bySite) {

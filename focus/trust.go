@@ -7,6 +7,7 @@ type trust struct {
 	plan    *Plan
 	symbols *heisen.Symbols
 	known   map[place]bool
+	places  int // bounds the memory of known results: those beyond it are computed again
 	// incomplete says that contexts may lack calls. Then nothing is known of callers.
 	incomplete bool
 }
@@ -16,7 +17,6 @@ type place struct {
 	ctx  heisen.Context
 }
 
-// maxPlaces bounds the memory of results, which are computed again beyond it.
 const maxPlaces = 1 << 20
 
 // at reports whether the execution of the function that makes an access is trusted.
@@ -28,7 +28,7 @@ func (t *trust) at(r *heisen.Record) bool {
 	p := place{r.Site, r.Context}
 	trusted, ok := t.known[p]
 	if !ok {
-		if len(t.known) >= maxPlaces {
+		if len(t.known) >= t.places {
 			clear(t.known)
 		}
 		trusted = t.compute(p)
