@@ -73,7 +73,7 @@ func (f *fuzzRun) confirmPredicted(ctx context.Context, predicted []report.Findi
 	defer remove()
 	f.newConfirmer()
 	survey := &confirm.Survey{
-		Predict: true, Known: predicted, Sections: f.overlaps.read, Walks: f.walks,
+		Predict: true, Known: predicted, Sections: f.overlaps.read, Walks: f.walks, QuickWalks: 12,
 		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Resolver: f.resolver,
 	}
 	var suspects []*confirm.Suspect

@@ -101,6 +101,8 @@ type Survey struct {
 	// Walks is the number of random walks after the run with the default schedule, in which one
 	// goroutine may do all the work that several could share.
 	Walks uint64
+	// QuickWalks is the number of walks if they take next to no time.
+	QuickWalks uint64
 
 	Limit, Virtual time.Duration // as in Confirmer
 	// Budget bounds and counts the time of the runs; it may be nil. If they take long, there are fewer
@@ -193,8 +195,9 @@ func (g *gathering) runs(ctx context.Context, u *Unit) error {
 		units = []*Unit{u}
 	}
 	bound, start := s.Budget.ForSurvey(units), time.Now()
-	for seed := range s.Walks + 1 {
-		if bound > 0 && 2*time.Since(start) > bound { // another run would take most of the rest
+	for seed := range max(s.Walks, s.QuickWalks) + 1 {
+		took := time.Since(start)
+		if bound > 0 && 2*took > bound || seed > s.Walks && took > quick { // another run would take most of the rest
 			break
 		}
 		config := strategies.Config{Strategy: strategies.Replay}
@@ -246,6 +249,9 @@ func (g *gathering) witnesses(ctx context.Context) error {
 	}
 	return nil
 }
+
+// quick is how long runs may take until there are no further walks than there have to be.
+const quick = 10 * time.Second
 
 // newDetectors returns the detectors of a run. The order is that of a detector with witnesses.
 type newDetectors func(*orderRecorder, *heisen.Symbols, heisen.Sink) ([]heisen.Detector, error)

@@ -93,10 +93,24 @@ func (c *orderRecorder) witnessOf(f *heisen.Finding, seed uint64, tests string) 
 		}
 		w.next = append(w.next, m)
 	}
+	w.stopBefore()
 	if len(w.order)+2*len(w.next) > racefuzz.MaxChoices { // more choices than a schedule can have
 		return nil
 	}
 	return w
+}
+
+// stopBefore lets goroutines come no further than to the operations in next, where earlier events of the order are part of
+// these: all events of an operation that is one step have its position.
+func (w *witness) stopBefore() {
+	for i := range w.order {
+		p := &w.order[i]
+		for _, n := range w.next {
+			if p.ID == n.ID && p.Seq >= n.Seq {
+				p.Seq = n.Seq - 1
+			}
+		}
+	}
 }
 
 // turns returns the turns that lead to the operations in next and then make these, in reverse order
