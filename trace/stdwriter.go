@@ -8,6 +8,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/option"
+	"github.com/heisen-go/heisen/internal/printable"
 )
 
 // STDWriterOption changes how an [STDWriter] writes.
@@ -237,6 +238,7 @@ func (w *STDWriter) object(class objectClass, rec *heisen.Record) string {
 // unique makes name fit to stand in the text for one thing only.
 func (w *STDWriter) unique(class objectClass, name string, number uint64) string {
 	name = strings.NewReplacer("|", "_", "(", "_", ")", "_", "\n", "_", string(byteOrderMark), "_").Replace(name)
+	name = printable.Text(name)
 	text := name
 	for _, address := parseAddress([]byte(text)); text == "" || address || w.taken[stdName{class, text}]; address = false {
 		text += fmt.Sprintf("#%d", number)
@@ -255,7 +257,7 @@ func (w *STDWriter) site(site heisen.Site) string {
 	}
 	text := "|" + strconv.FormatUint(uint64(site), 10)
 	if known := w.symbols.Site(site); !w.siteNumbers && known.String() != (heisen.SiteInfo{}).String() {
-		text = "|" + strings.TrimRight(strings.ReplaceAll(known.String(), "\n", " "), "\r")
+		text = "|" + printable.Text(known.String())
 	}
 	if w.symbols != nil && int(site) < w.symbols.NumSites() {
 		for len(w.sites) < w.symbols.NumSites() {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/cli"
+	"github.com/heisen-go/heisen/internal/printable"
 )
 
 // wild is a detector that reports its first event and panics at one event, or at the end.
@@ -92,8 +93,14 @@ func terminal(t *testing.T) (screen, program *os.File) {
 	return screen, program
 }
 
-// TestNamesOnTerminals: whatever names a file has, no command writes their control characters to a terminal.
-// A pipe gets a trace as it is.
+// printed returns what heisen trace print says of a file.
+func printed(file string) string {
+	_, out, _ := heisenCommand("trace", "print", file)
+	return out
+}
+
+// TestNamesOnTerminals: whatever names a file has, no command writes their control characters to a terminal, and no
+// trace in text has them. A binary trace has names as they are.
 func TestNamesOnTerminals(t *testing.T) {
 	dir := t.TempDir()
 	traces := []string{
@@ -143,11 +150,14 @@ func TestNamesOnTerminals(t *testing.T) {
 		if strings.Contains(text, "bad") {
 			continue
 		}
-		if _, out, _ := heisenCommand("trace", "convert", "-o", "-", "-to", "std", name); out != text {
-			t.Errorf("%q becomes %q in a pipe", text, out)
+		for _, source := range []string{name, binary} {
+			_, out, _ := heisenCommand("trace", "convert", "-o", "-", "-to", "std", source)
+			if strings.Count(out, "\n") != strings.Count(text, "\n") || printable.Lines(out) != out {
+				t.Errorf("%q becomes %q in a pipe", text, out)
+			}
 		}
-		if _, out, _ := heisenCommand("trace", "convert", "-o", "-", binary); out != text {
-			t.Errorf("%q becomes %q in a pipe, by way of a binary trace", text, out)
+		if shown := printed(name); shown == "" || shown != printed(binary) {
+			t.Errorf("%q is not the same in a binary trace", text)
 		}
 	}
 }
