@@ -68,7 +68,7 @@ func TestInterruptLive(t *testing.T) {
 	var begin time.Time
 	for _, detect := range []string{"fasttrack,mcm", "mcm,fasttrack,leak"} {
 		dir := writeFiles(t, map[string]string{"go.mod": "module example.com/m\n\ngo 1.25\n", "main.go": hardForMcm})
-		args := []string{"run", "-pkgs", "work", "-detect", detect, "-window", "400000", "-budget", "20000", ".", "10000000", "20000"}
+		args := []string{"run", "-pkgs", "work", "-detect", detect, "-window", "400000", "-budget", "20000", ".", "10000000", "60000"}
 		started := func() { begin = time.Now() }
 		status, _, stderr := signalledAt(t, dir, nil, "ready", toHeisen, syscall.SIGTERM, started, args...)
 		took := time.Since(begin)
