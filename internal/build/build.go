@@ -120,7 +120,7 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string
 		return fmt.Errorf("%w: the main module is the standard library itself", ErrUnsupported)
 	}
 	if len(patterns) == 0 {
-		b.gcflags = everything
+		b.gcflags = slices.Clone(everything)
 		return nil
 	}
 	b.gcflags = append(b.gcflags, compiled{"all", atomicsOnly}, compiled{"std", ""})

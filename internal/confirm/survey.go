@@ -101,7 +101,7 @@ type Survey struct {
 	// Walks is the number of random walks after the run with the default schedule, in which one
 	// goroutine may do all the work that several could share.
 	Walks uint64
-	// QuickWalks is the number of walks if they take next to no time.
+	// QuickWalks is the number of walks as long as all runs together take less than quick; if it is below Walks, it is not used.
 	QuickWalks uint64
 
 	Limit, Virtual time.Duration // as in Confirmer
@@ -197,7 +197,10 @@ func (g *gathering) runs(ctx context.Context, u *Unit) error {
 	bound, start := s.Budget.ForSurvey(units), time.Now()
 	for seed := range max(s.Walks, s.QuickWalks) + 1 {
 		took := time.Since(start)
-		if bound > 0 && 2*took > bound || seed > s.Walks && took > quick { // another run would take most of the rest
+		if bound > 0 && 2*took > bound { // another run would take most of the rest
+			break
+		}
+		if seed > s.Walks && took > quick {
 			break
 		}
 		config := strategies.Config{Strategy: strategies.Replay}
