@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -14,8 +15,9 @@ import (
 // An allowance is what a command may spend on files: they may come from anybody, and a small file can
 // describe a long or a large execution. Without the flags it is in proportion to the size of the input.
 type allowance struct {
-	memory bytesFlag
-	time   time.Duration // -1 if the flag is not given
+	memory  bytesFlag
+	time    time.Duration // -1 if the flag is not given
+	machine func() int64  // machineMemory, measured once
 }
 
 const (
@@ -60,7 +62,7 @@ var _ flag.Value = (*bytesFlag)(nil)
 
 // allowanceFlags defines -max-memory and -max-time.
 func (inv *invocation) allowanceFlags() *allowance {
-	a := &allowance{memory: -1, time: -1}
+	a := &allowance{memory: -1, time: -1, machine: sync.OnceValue(machineMemory)}
 	inv.flags.Var(&a.memory, "max-memory", "end when about so many `bytes` of memory are in use, such as 4G; 0 is no limit (default:\n"+byteSize(perMiB)+" for each MiB of the input, and at least that)")
 	inv.flags.Func("max-time", fmt.Sprintf("end after this `time`, such as 10m; 0 is no limit (default: %v for each MiB of the input, and\nat least that)", timePer), func(text string) (err error) {
 		if a.time, err = time.ParseDuration(text); err == nil && a.time < 0 {
@@ -74,7 +76,7 @@ func (inv *invocation) allowanceFlags() *allowance {
 // liveAllowanceFlag defines -max-memory for commands that analyze programs while they run. These run on
 // the same machine, and how much they send is not known before.
 func (inv *invocation) liveAllowanceFlag() *allowance {
-	a := &allowance{memory: -1}
+	a := &allowance{memory: -1, machine: sync.OnceValue(machineMemory)}
 	inv.flags.Var(&a.memory, "max-memory", "end the analysis of a program when "+inv.tool.Name+" itself has about so many `bytes` of memory in\nuse, such as 4G; 0 is no limit (default: half of the memory of the machine or the control\ngroup)")
 	return a
 }
@@ -82,7 +84,7 @@ func (inv *invocation) liveAllowanceFlag() *allowance {
 // liveMemory returns the bytes that may be in use while programs are analyzed that run.
 func (a *allowance) liveMemory() int64 {
 	if a.memory < 0 {
-		return machineMemory() / 8 * 5 // of 4/5
+		return a.machine() / 8 * 5 // of 4/5
 	}
 	return a.memoryFor(0)
 }
@@ -96,7 +98,7 @@ func (a *allowance) memoryFor(size int64) int64 {
 	case allowed < 0:
 		allowed = proportion(perMiB, size)
 	}
-	return min(allowed, machineMemory())
+	return min(allowed, a.machine())
 }
 
 // timeFor returns the time that may be spent on an input of a size.

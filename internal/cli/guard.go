@@ -84,7 +84,6 @@ const period = 10 * time.Millisecond
 func (g *guard) watch(ended <-chan struct{}, before int64) {
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
-	use := newMemoryUse()
 	set := int64(-1)
 	for {
 		select {
@@ -94,20 +93,23 @@ func (g *guard) watch(ended <-chan struct{}, before int64) {
 			return
 		case <-ticker.C:
 		}
-		size := g.size.Load()
-		memory, spent := g.allowance.memoryFor(size), g.allowance.timeFor(size)
-		if memory != set {
+		if memory := g.allowance.memoryFor(g.size.Load()); memory != set {
 			set = memory
 			debug.SetMemoryLimit(min(memory, before))
 		}
-		switch {
-		case use.above(memory):
-			g.cancel(errMemory(memory))
-			return
-		case g.spent() > spent:
-			g.cancel(&limitError{fmt.Sprintf("stopped at the limit of %v of time, which -max-time can raise", spent.Round(time.Millisecond))})
-			return
-		}
+		g.look()
+	}
+}
+
+// look ends the context if a limit is passed.
+func (g *guard) look() {
+	size := g.size.Load()
+	memory, spent := g.allowance.memoryFor(size), g.allowance.timeFor(size)
+	switch {
+	case newMemoryUse().above(memory):
+		g.cancel(errMemory(memory))
+	case g.spent() > spent:
+		g.cancel(&limitError{fmt.Sprintf("stopped at the limit of %v of time, which -max-time can raise", spent.Round(time.Millisecond))})
 	}
 }
 
@@ -240,7 +242,7 @@ func (g *guard) source(r *trace.Reader) heisen.Source {
 
 // maxTouched is how much of the program's memory the events of a portion touch, in bytes: the memory of
 // detectors is a multiple of it.
-const maxTouched = 1 << 20
+const maxTouched = 1 << 16
 
 type guardedEvents struct {
 	g         *guard
@@ -274,6 +276,7 @@ func (s *guardedEvents) portion(most int) ([]heisen.Record, error) {
 	}
 	most = min(most, s.most)
 	defer func() { s.handed = time.Now() }()
+	s.g.look() // the watcher may not run for a while on a busy machine
 	if len(s.rest) == 0 && s.err == nil {
 		var n int
 		n, s.err = s.r.Next(s.buf)
