@@ -46,6 +46,10 @@ type Finding struct {
 	// Goroutines are the goroutines of the accesses and the ancestors that started them, each once.
 	Goroutines []Goroutine `json:"goroutines,omitempty"`
 
+	// Printed are lines that the program has printed about a failure: the messages of a test that has failed, or the last lines before
+	// an exit.
+	Printed []string `json:"printed,omitempty"`
+
 	// Reverse is set for a race that was also seen in the other order.
 	Reverse *Order `json:"reverse,omitempty"`
 

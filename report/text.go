@@ -78,6 +78,7 @@ func writeText(w io.Writer, f *Finding, marks *strings.Replacer) error {
 		writeTransaction(&b, f, begin)
 	}
 	writeAccesses(&b, f)
+	writePrinted(&b, f)
 	for i := range f.Allocations {
 		writeAllocation(&b, &f.Allocations[i])
 	}
@@ -200,7 +201,7 @@ func writeAccesses(b *strings.Builder, f *Finding) {
 			fmt.Fprintf(b, "\n%s%s waits for ever%s:%s\n", asHeading, heading(who), at, asIs)
 		} else if len(f.Cycle) > 0 {
 			fmt.Fprintf(b, "\n%s%s wants %s (%s):%s\n", asHeading, heading(who), nameAndObject(a.Variable, a.Object), wantedMode(a.Op), asIs)
-		} else if isNameless(a) || f.Kind == heisen.Misuse {
+		} else if isNameless(a) || f.Kind == heisen.Misuse || f.Kind == heisen.Failure {
 			fmt.Fprintf(b, "\n%s%s by %s:%s\n", asHeading, capital(op), who, asIs)
 		} else {
 			fmt.Fprintf(b, "\n%s%s by %s at %s:%s\n", asHeading, capital(op), who, a.Object, asIs)
@@ -209,6 +210,17 @@ func writeAccesses(b *strings.Builder, f *Finding) {
 		if i == 0 {
 			writeWait(b, f.Wait)
 		}
+	}
+}
+
+// writePrinted prints what the program has printed about a failure.
+func writePrinted(b *strings.Builder, f *Finding) {
+	if len(f.Printed) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\nThe program printed:\n")
+	for _, line := range f.Printed {
+		fmt.Fprintf(b, "  %s\n", line)
 	}
 }
 

@@ -72,12 +72,16 @@ func FindToolchain(ctx context.Context, dir string) (*Toolchain, error) {
 // InLibrary reports whether a source file belongs to the standard library or to a dependency: one that
 // the go command has downloaded, or that is in a vendor folder.
 func (t *Toolchain) InLibrary(file string) bool {
-	for _, folder := range []string{filepath.Join(t.Root, "src"), t.modules} {
-		if folder != "" && strings.HasPrefix(file, folder+string(filepath.Separator)) {
-			return true
-		}
-	}
-	return strings.Contains(filepath.ToSlash(file), "/vendor/")
+	return t.InStandardLibrary(file) || t.modules != "" && below(t.modules, file) || strings.Contains(filepath.ToSlash(file), "/vendor/")
+}
+
+// InStandardLibrary reports whether a source file belongs to the standard library.
+func (t *Toolchain) InStandardLibrary(file string) bool {
+	return below(filepath.Join(t.Root, "src"), file)
+}
+
+func below(folder, file string) bool {
+	return strings.HasPrefix(file, folder+string(filepath.Separator))
 }
 
 // nameModules names a module cache, in the private folder dir, to a go command that has none, because neither GOPATH nor

@@ -317,7 +317,7 @@ var patches = []struct {
 	{"runtime/cgocall.go", []patch{atStart("cgocall", "heisenOutside(heisenByCgo)")}},
 	{"runtime/panic.go", []patch{
 		atStart("fatalthrow", "heisenAbort()"),
-		atStart("fatalpanic", "heisenStop()"),
+		atStart("fatalpanic", "heisenNoteFailing(); heisenStop()"),
 	}},
 	{"runtime/signal_unix.go", []patch{atStart("dieFromSignal", "heisenAbort()")}},
 	{"runtime/atomic_pointer.go", []patch{

@@ -100,7 +100,7 @@ func (f *fuzzRun) reproduce(ctx context.Context, v *confirm.Result, finding *rep
 	if repro.Chance && !f.unconfirmed {
 		return repro // there is nothing to report
 	}
-	finding.Accesses, finding.Goroutines = repro.Finding.Accesses, repro.Finding.Goroutines
+	finding.Accesses, finding.Goroutines, finding.Printed = repro.Finding.Accesses, repro.Finding.Goroutines, repro.Finding.Printed
 	if finding.Kind == heisen.Leak {
 		finding.Blocked, finding.Wait = repro.Finding.Blocked, repro.Finding.Wait // with locks and users
 	}

@@ -315,6 +315,9 @@ func (s *Suspect) asHappened(e *Execution) report.Finding {
 	} else if seen := s.raceIn(e); seen != nil {
 		f = inOrderOf(seen, &s.Finding)
 	}
+	if f.Kind == heisen.Failure {
+		e.showFailing(&f)
+	}
 	f.Detector, f.Package = detectorName, s.Finding.Package
 	return f
 }

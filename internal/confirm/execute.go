@@ -56,6 +56,8 @@ type Execution struct {
 	Output   []byte // what the program printed; only start and end if it is long
 	Meetings []Meeting
 	Took     time.Duration
+
+	failing *failing // nil if it is not known where the program has failed, or if it has not
 }
 
 // Meeting is a bug that a strategy has made happen: operations that are next at the same time.
@@ -178,6 +180,7 @@ func (p *Program) Execute(ctx context.Context, plan Plan, resolver *Resolver) (*
 	default:
 		e.Outcome = outcomeOf(status, e.Output)
 	}
+	e.takeFailing()
 	if !r.met && !hung { // on a busy machine it may have been stopped before
 		return e, errors.Join(r.failed, fmt.Errorf("%s: the program has not connected to heisen", p.Path))
 	}
@@ -327,6 +330,9 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	r.execution.Observed = append(r.execution.Observed, leaks...)
 	for _, m := range r.execution.Misuses {
 		r.execution.Observed = addMisuse(r.execution.Observed, r.resolver.resolve(MisuseOf(m, stream.Symbols()), stream.Symbols()))
+	}
+	if at := r.execution.Failing; at != nil {
+		r.execution.failing = r.resolver.failing(at, stream.Symbols())
 	}
 	for _, in := range r.execution.Influences {
 		r.execution.Outside = append(r.execution.Outside, r.resolver.influence(in, stream.Symbols()))

@@ -26,6 +26,7 @@ func (v *Result) Failures(usual Outcome) (all []*Result) {
 		}
 		suspect := *v.Suspect
 		suspect.Finding = failure(v.Suspect.Program, e.Outcome)
+		e.Trial.Execution.showFailing(&suspect.Finding)
 		e.Confirmed = true
 		all = append(all, &Result{
 			Suspect: &suspect, Finding: suspect.Finding,
@@ -66,8 +67,8 @@ func surveyed(p *Program, run *Trial) *Suspect {
 }
 
 func failure(p *Program, o Outcome) report.Finding {
-	message := numbers.ReplaceAllString(o.String(), "#")
-	sum := sha256.Sum256([]byte(string(heisen.Failure) + "\n" + p.Package + "\n" + message + o.Waits))
+	identity := string(o.Class) + "\n" + o.kind() + "\n" + o.Place + o.Waits
+	sum := sha256.Sum256([]byte(string(heisen.Failure) + "\n" + p.Package + "\n" + identity))
 	return report.Finding{
 		Detector: detectorName, Kind: heisen.Failure, Fingerprint: hex.EncodeToString(sum[:8]),
 		Message: o.String(), Count: 1, Accesses: []report.Access{},

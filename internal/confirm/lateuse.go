@@ -86,23 +86,30 @@ func reportFrames(frames []heisen.Frame) (all []report.Frame) {
 // callInProgram returns an access in package testing as the call in the program that has led to it, and the name of
 // the method that is called there; an empty name if there is none.
 func callInProgram(a heisen.Access, symbols *heisen.Symbols) (call heisen.Access, name string) {
+	call, called := callerOf(a, symbols, func(function string) bool { return strings.HasPrefix(function, testingFuncs) })
+	return call, called[strings.LastIndexByte(called, '.')+1:]
+}
+
+// callerOf returns an access in some functions as the call that has led to it, in another function, and the function that is
+// called there. It returns the access and an empty name if there is none.
+func callerOf(a heisen.Access, symbols *heisen.Symbols, inside func(function string) bool) (call heisen.Access, called string) {
 	site, cursor := a.Site, symbols.Cursor(a.Context)
 	for _, next := range append(symbols.Calls(a.Context), 0) {
 		info := symbols.Site(site)
 		for i, f := range info.Frames {
-			if strings.HasPrefix(f.Func, testingFuncs) {
-				name = f.Func[strings.LastIndexByte(f.Func, '.')+1:]
+			if inside(f.Func) {
+				called = f.Func
 				continue
 			}
-			if name == "" {
+			if called == "" {
 				return a, ""
 			}
-			if i > 0 { // the compiler has inlined the methods
+			if i > 0 { // the compiler has inlined the others
 				info.Frames = info.Frames[i:]
 				site = symbols.AddSite(info)
 			}
 			call = heisen.Access{Op: heisen.Call, Thread: a.Thread, Site: site, Context: symbols.Context(cursor)}
-			return call, name
+			return call, called
 		}
 		if next == 0 {
 			break

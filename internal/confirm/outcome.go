@@ -38,6 +38,11 @@ type Outcome struct {
 	// Waits says of a deadlock for what the goroutines wait, and in which functions: sorted lines, each
 	// once. It is empty if that is not known.
 	Waits string
+	// Place is equal for failures at the same place of the program, see Resolver.failing. It is empty if the place is not
+	// known.
+	Place string
+
+	ownText bool // the message of a panic is a value of the program
 }
 
 // waitsOf returns Outcome.Waits. Lines are no part of it, so that fingerprints last.
@@ -62,13 +67,29 @@ func (o Outcome) String() string {
 	return string(o.Class) + ": " + o.Message
 }
 
-// Same reports whether two executions seem to have ended for the same reason. It ignores numbers and
-// addresses in the messages. In deadlocks the goroutines wait at the same places; there may be more of them in
-// one of the two.
+// Same reports whether two executions seem to have ended for the same reason. If the places of both are known, they are
+// equal; a panic may then have any text. Otherwise the messages are equal but for numbers and addresses. In deadlocks the
+// goroutines wait at the same places; there may be more of them in one of the two.
 func (o Outcome) Same(other Outcome) bool {
-	return o.Class == other.Class && numbers.ReplaceAllString(o.Message, "#") == numbers.ReplaceAllString(other.Message, "#") &&
-		(contains(o.Waits, other.Waits) || contains(other.Waits, o.Waits))
+	if o.Class != other.Class {
+		return false
+	}
+	if o.Place != "" && other.Place != "" {
+		return o.Place == other.Place && o.kind() == other.kind()
+	}
+	return withoutNumbers(o.Message) == withoutNumbers(other.Message) && (contains(o.Waits, other.Waits) || contains(other.Waits, o.Waits))
 }
+
+// kind returns what tells failures at the same place apart: the message, but for numbers and addresses. A panic with a value
+// of the program may have any text.
+func (o Outcome) kind() string {
+	if o.ownText {
+		return ""
+	}
+	return withoutNumbers(o.Message)
+}
+
+func withoutNumbers(message string) string { return numbers.ReplaceAllString(message, "#") }
 
 // contains reports whether all lines of b are in a.
 func contains(a, b string) bool {

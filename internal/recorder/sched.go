@@ -220,6 +220,18 @@ type Execution struct {
 	Leaked []Blocked
 	// Misuses are calls that package testing forbids, in order, up to 100.
 	Misuses []Misuse
+	// Failing is where a goroutine has ended the program: by a panic that nobody has recovered, a fatal error, or an exit with a
+	// status that is not 0. It is nil if that is not known.
+	Failing *Failing
+}
+
+// Failing is a place at which a goroutine ends the program.
+type Failing struct {
+	// ByRuntime is set if a function of the runtime has noticed the failure, such as an index that is out of range.
+	ByRuntime bool
+	Thread    heisen.Thread
+	Site      heisen.Site // of the innermost call, or where the panic has begun; runtime functions do not count
+	Context   heisen.Context
 }
 
 // Misuse is a wrong use of a test. A goroutine that does not run the test has called FailNow or SkipNow of it, which
@@ -411,6 +423,26 @@ func (s *Stream) addMisuse(how uint32, words []uint64) error {
 		Skips: how == misuseSkips, Late: how == misuseLate, Thread: heisen.Thread(words[0]),
 		Site: p.site, Context: s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks}),
 	})
+	return nil
+}
+
+// setFailing takes where the program fails.
+func (s *Stream) setFailing(byRuntime uint32, words []uint64) error {
+	if byRuntime > 1 || len(words) < 2 || uint32(words[0]) == unknownG || s.execution.Failing != nil {
+		return s.corrupt("failing in %d words", len(words))
+	}
+	var at heisen.Cursor
+	if task := words[0] >> 32; task != 0 {
+		site, known := s.tasks[uint32(task)]
+		if !known {
+			return s.corrupt("failing in the unknown task %d", task)
+		}
+		at = s.syms.Call(at, site)
+	}
+	for _, pc := range slices.Backward(words[2:]) {
+		at = s.syms.Call(at, s.site(uint32(pc)))
+	}
+	s.execution.Failing = &Failing{ByRuntime: byRuntime != 0, Thread: heisen.Thread(uint32(words[0])), Site: s.site(uint32(words[1])), Context: s.syms.Context(at)}
 	return nil
 }
 

@@ -281,6 +281,8 @@ func (s *Stream) read() error {
 		return s.addMeeting(m.words)
 	case msgMisuse:
 		return s.addMisuse(m.id, m.words)
+	case msgFailing:
+		return s.setFailing(m.id, m.words)
 	case msgMeasures:
 		return s.setMeasures(m.words)
 	case msgBehaviors:

@@ -83,6 +83,8 @@ const (
 
 	msgMeasures = 23
 
+	msgFailing = 25
+
 	msgUnseen      = 24
 	unseenAssembly = 0
 	unseenLinked   = 1

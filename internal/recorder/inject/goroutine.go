@@ -61,8 +61,9 @@ type heisenG struct {
 	noise    uint64 // state of the random number generator for noise
 	noiseDue bool   // it is to wait
 
-	task heisenSchedG // in a deterministic run and for leaks; see sched.go
-	test uint32       // the top-level test that it belongs to, from 1, or 0; see leaktests.go
+	task  heisenSchedG // in a deterministic run and for leaks; see sched.go
+	ended uint32       // number of the latest task that has ended, or 0
+	test  uint32       // the top-level test that it belongs to, from 1, or 0; see leaktests.go
 
 	kept uint32 // 1 more than the number of its calls that are those of its last record; 0 if all are, see places.go
 

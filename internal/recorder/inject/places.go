@@ -366,6 +366,7 @@ func heisenEndTask(h *heisenG) {
 		if f.pc&heisenIsTask == 0 {
 			continue
 		}
+		h.ended = uint32(f.pc &^ heisenIsTask)
 		for ; f != h.top; f = f.above(1) {
 			*f = *f.above(1)
 			f.place = 0
@@ -373,4 +374,15 @@ func heisenEndTask(h *heisenG) {
 		h.top = h.top.below()
 		return
 	}
+}
+
+// latestTask returns the number of the innermost task, or that of the latest one to end, or 0. Package testing ends the task of
+// a test that has panicked before the panic ends the program.
+func (h *heisenG) latestTask() uint32 {
+	for f := h.top; f != h.bottom; f = f.below() {
+		if f.pc&heisenIsTask != 0 {
+			return uint32(f.pc &^ heisenIsTask)
+		}
+	}
+	return h.ended
 }

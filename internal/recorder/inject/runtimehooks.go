@@ -59,6 +59,7 @@ func heisenBeforeExit(status int) {
 	if status == 0 {
 		return
 	}
+	heisenNoteFailing()
 	if heisenTasks.some || heisenSched.ending.begun {
 		heisenAwaitOthers(false)
 	}

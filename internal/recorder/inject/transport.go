@@ -219,6 +219,7 @@ func heisenEndRecording() bool {
 	}
 	stamps, _ := heisenAwaitHooks(heisenEndPatience)
 	heisenFlushAll(heisenForever)
+	heisenSendFailing()
 	heisenSendBye(stamps)
 	if !heisenDrain() {
 		heisenLost()
@@ -316,6 +317,7 @@ func heisenAbort() {
 	if !heisen.on {
 		return
 	}
+	heisenNoteFailing()
 	systemstack(func() {
 		if heisenAlone.on {
 			heisenAloneEnd()
@@ -327,7 +329,9 @@ func heisenAbort() {
 			return
 		}
 		heisenUnlock(&heisen.sendLock)
-		if heisenFlushAll(heisenAbortPatience) && all && atomic.Cas(&heisen.ending, 0, 1) {
+		flushed := heisenFlushAll(heisenAbortPatience)
+		heisenSendFailing()
+		if flushed && all && atomic.Cas(&heisen.ending, 0, 1) {
 			heisenSendBye(stamps)
 		} else {
 			heisenSendExecution()

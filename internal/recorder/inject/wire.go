@@ -126,6 +126,10 @@ const (
 	heisenUnseenAssembly = 0
 	heisenUnseenLinked   = 1
 
+	// Before the execution: where a deterministic run fails. Buffer: 1 if a function of the runtime has noticed it. Payload: the
+	// goroutine and, shifted by 32, its task or 0, and the offsets in the text of the calls in which it is, the innermost first.
+	heisenMsgFailing = 25
+
 	heisenMisuseFails = 1 // FailNow of a test is called by a goroutine that does not run the test
 	heisenMisuseSkips = 2 // SkipNow is
 	heisenMisuseLate  = 3 // a test is used after its end
