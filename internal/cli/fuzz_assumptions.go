@@ -18,8 +18,10 @@ func (f *fuzzRun) assumption(ctx context.Context, v *confirm.Result) (kind, beca
 	switch {
 	case v.Timing && e.Awaited != "":
 		return "timing", "it fails if time passes while something can still answer: " + e.Awaited
-	case v.Timing:
+	case v.Timing && v.OwnFailure() && e.Delays > 0:
 		return "timing", "it fails if a goroutine goes on only after a timer has fired"
+	case v.Timing && v.OwnFailure() && f.byStarving(ctx, v):
+		return "timing", "it fails if a goroutine does not go on for long: " + e.HeldBack
 	case e.Measured == "":
 		return "", ""
 	}
@@ -31,6 +33,15 @@ func (f *fuzzRun) assumption(ctx context.Context, v *confirm.Result) (kind, beca
 		return "", ""
 	}
 	return "runtime", "it fails because of what it measures, which heisen changes: " + what
+}
+
+// byStarving reports whether a failure needs a goroutine that could go on to be held back for a time.
+func (f *fuzzRun) byStarving(ctx context.Context, v *confirm.Result) bool {
+	yes, err := f.confirmer.ByStarving(ctx, v)
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintf(f.Err, "%s: %v\n", f.tool.Name, err)
+	}
+	return yes && err == nil
 }
 
 // assumptions are mentioned in the order in which the first ones of their kinds were added.

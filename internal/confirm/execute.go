@@ -51,6 +51,8 @@ type Execution struct {
 	// Awaited is what outside of the program could still answer when virtual time first went past the
 	// real one nevertheless, with a place; empty if it never did.
 	Awaited string
+	// HeldBack says which goroutine could continue and did not, and how long, if it was starved.
+	HeldBack string
 	// Measured is what the program has measured of the runtime, with the first place; empty if nothing.
 	Measured string
 	Output   []byte // what the program printed; only start and end if it is long
@@ -80,6 +82,12 @@ const longExecution = 1 << 20
 // late reports whether what the execution shows may be an assumption about time: a goroutine was held back
 // while time passed, or time has passed while something outside of the program could still answer.
 func (e *Execution) late() bool { return e.Delays > 0 || e.overtook() }
+
+// starving is how long, by the program's clock, a goroutine that can continue is held back on a busy machine.
+const starving = 10 * time.Millisecond
+
+// starved reports whether a goroutine that could continue was held back for longer than that, and the program may know.
+func (e *Execution) starved() bool { return e.Starved.Time > starving }
 
 // overtook reports whether virtual time went past the real one while something could still answer.
 func (e *Execution) overtook() bool { return e.Overtaken.Count > 0 }
@@ -342,6 +350,9 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 		if !slices.Contains(r.execution.Outside, r.execution.Awaited) {
 			r.execution.Outside = append(r.execution.Outside, r.execution.Awaited)
 		}
+	}
+	if r.execution.starved() {
+		r.execution.HeldBack = r.resolver.heldBack(r.execution.Starved, stream.Symbols())
 	}
 	r.execution.Measured = r.resolver.measured(r.execution.Execution.Measured, stream.Symbols())
 	if r.plan.Finish != nil {

@@ -74,19 +74,26 @@ type Ending struct {
 	Count     int
 	Trial     *Trial // the first of them, of those without a delay if there are some, of those without doubts about measuring
 	delayed   int    // executions with a delay: a goroutine was held back while time passed, or the outside was
+	starved   int    // executions without one in which a goroutine was starved
 }
 
 // mayBeMeasured reports whether the ending may be due to what the program has measured in the trial.
 func (e *Ending) mayBeMeasured() bool { return e.Outcome.mayBeMeasured(e.Trial.Execution) }
 
-// timing reports whether there was a delay in all executions with the ending.
-func (e *Ending) timing() bool { return e.delayed == e.Count }
+// timing reports whether there was a delay in all executions with the ending, or a goroutine was starved.
+func (e *Ending) timing() bool { return e.delayed+e.starved == e.Count }
 
 // count adds a trial with the ending.
 func (e *Ending) count(t *Trial) {
-	if t.Execution.late() {
+	switch x := t.Execution; {
+	case x.late():
 		e.delayed++
-	} else if e.delayed == e.Count || e.mayBeMeasured() && !e.Outcome.mayBeMeasured(t.Execution) { // the first one without
+	case x.starved():
+		if e.delayed == e.Count {
+			e.Trial = t
+		}
+		e.starved++
+	case e.timing() || e.mayBeMeasured() && !e.Outcome.mayBeMeasured(x): // the first one without
 		e.Trial = t
 	}
 	e.Count++

@@ -3,6 +3,7 @@ package recorder
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -46,6 +47,8 @@ type Schedule struct {
 	// gets its own.
 	Measures []uint64
 	Still    bool
+	// Slow lets operations take hardly any time. Then time passes only where no goroutine can continue.
+	Slow bool
 	// Spin is the number of accesses that a goroutine may make, or of times in a row that it may be
 	// chosen, before it yields; 0 is 10,000.
 	Spin int
@@ -128,6 +131,9 @@ func (s *Schedule) encode() ([]byte, error) {
 	if s.Still {
 		flags |= 32
 	}
+	if s.Slow {
+		flags |= 64
+	}
 	b := append32(nil, uint32(s.Strategy.Strategy), or(s.Procs, defaultProcs), or(s.Spin, defaultSpin), flags)
 	b = append64(b, s.Strategy.Seed, s.MaxSteps, uint64(virtual), uint64(start.UnixNano()), uint64(max(s.MaxTime, 0)))
 	b = append64(b, s.Strategy.PostponeLimit, s.Strategy.WaitLimit, s.Strategy.Depth, s.Strategy.Steps, s.Strategy.Variation,
@@ -188,6 +194,8 @@ type Execution struct {
 	Hash, Order uint64
 	// Delays counts how often time has passed while goroutines that could continue were held back.
 	Delays uint64
+	// Starved is the goroutine that could continue for the longest time and did not.
+	Starved Starved
 	// Yielded counts how often a goroutine had to yield because of Schedule.Spin.
 	Yielded uint64
 	// Choices are the choices that differ from the default (strategies.Choice), by step, if the
@@ -232,6 +240,13 @@ type Failing struct {
 	Thread    heisen.Thread
 	Site      heisen.Site // of the innermost call, or where the panic has begun; runtime functions do not count
 	Context   heisen.Context
+}
+
+// Starved is a goroutine that could continue and did not, because others did. Time is the program's, since the goroutine had to wait
+// for something else. It is 0 if the program has not looked at the clock, and no timer has fired.
+type Starved struct {
+	Time   time.Duration
+	Thread heisen.Thread
 }
 
 // Misuse is a wrong use of a test. A goroutine that does not run the test has called FailNow or SkipNow of it, which
@@ -347,6 +362,10 @@ func (s *Stream) setExecution(words []uint64) error {
 	}
 	e.Ended, e.Steps, e.Hash, e.Virtual, e.Reached, e.Diverged = true, words[0], words[1], time.Duration(words[2]), words[3] != 0, words[4]
 	e.Order, e.Delays, e.Yielded = words[5], words[6], words[7]
+	if words[10] > math.MaxInt64 || words[11] >= unknownG {
+		return s.corrupt("goroutine %d was held back for %d", words[11], words[10])
+	}
+	e.Starved = Starved{time.Duration(words[10]), heisen.Thread(words[11])}
 	if count, by, place := words[8], uint32(words[9]), words[9]>>32; count > 0 {
 		if by >= uint32(numInfluences) || place > s.hello.size {
 			return s.corrupt("overtaken by %d at %#x", by, place)

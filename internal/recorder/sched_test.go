@@ -25,10 +25,11 @@ func executionMessages() []byte {
 	rec = message(rec, msgMisuse, misuseFails, 3, 2)
 	rec = message(rec, msgMisuse, misuseLate, 3, 1)
 	rec = message(rec, msgMeasures, 0, 0x200<<32|1<<16|uint64(MeasuredGoroutines)<<8|uint64(MeasuredMemory|MeasuredGoroutines), 1, 77)
+	rec = message(rec, msgFailing, 1, 4, 0x100, 0x200)
 	rec = message(rec, msgStuck, uint32(Deadlock), slices.Concat(
 		[]uint64{3, lockBase, 2, 12, 1500, 15, 0}, textWords("sync.Mutex.Lock"), []uint64{4, 0, 0, 0, 0, 0, 0})...)
 	rec = message(rec, msgStuck, uint32(Deadlock), slices.Concat([]uint64{5, 8, 1, 0, 0, 8, 2}, textWords("runnable"), []uint64{lockBase, varBase})...)
-	return message(rec, msgExecution, 0, 40, 0xabc, uint64(time.Hour), 1, 2, 0xdef, 6, 4, 5, 0x100<<32|uint64(Process), 3, 0x100, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0)
+	return message(rec, msgExecution, 0, 40, 0xabc, uint64(time.Hour), 1, 2, 0xdef, 6, 4, 5, 0x100<<32|uint64(Process), 2500, 6, 3, 0x100, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0)
 }
 
 // TestExecution reads what a program sends about a deterministic run.
@@ -59,6 +60,8 @@ func TestExecution(t *testing.T) {
 		Choices:    []strategies.Choice{{Step: 5, ID: 3}, {Step: 9, ID: 1}, {Step: 11, ID: 2, Case: 3}, {Step: 15, ID: 4, Case: 1}},
 		Influences: []Influence{{Input, 3, first}, {Syscall, 1, 0}, {Process, 2, 0}},
 		Overtaken:  Influence{Process, 5, first},
+		Starved:    Starved{2500, 6},
+		Failing:    &Failing{true, 4, first, s.syms.Context(s.syms.Call(heisen.Cursor{}, second))},
 		Measured:   Measured{MeasuredMemory | MeasuredGoroutines, second, true, MeasuredGoroutines, []uint64{1, 77}},
 		Misuses:    []Misuse{{true, false, 4, first, 0}, {false, false, 3, second, context}, {false, true, 3, first, 0}},
 		Stuck: &Stuck{Deadlock, []Blocked{
@@ -93,6 +96,8 @@ func TestCorruptExecution(t *testing.T) {
 	execution := make([]uint64, executionWords+2*int(numInfluences))
 	far := slices.Clone(execution)
 	far[executionWords], far[executionWords+1] = 1, testTextSize+1
+	starved := slices.Clone(execution)
+	starved[10] = 1 << 63
 	overtaken := slices.Clone(execution)
 	overtaken[8], overtaken[9] = 1, uint64(numInfluences)
 	for _, test := range []struct {
@@ -100,9 +105,10 @@ func TestCorruptExecution(t *testing.T) {
 		rec  []byte
 		want string
 	}{
-		{"short execution", message(known, msgExecution, 0, execution[1:]...), "execution of 23 words"},
+		{"short execution", message(known, msgExecution, 0, execution[1:]...), "execution of 25 words"},
 		{"two executions", message(message(known, msgExecution, 0, execution...), msgExecution, 0, execution...), "ends again"},
 		{"far influence", message(known, msgExecution, 0, far...), "influence at"},
+		{"held back for long", message(known, msgExecution, 0, starved...), "goroutine 0 was held back"},
 		{"overtaken by nothing", message(known, msgExecution, 0, overtaken...), "overtaken by 7"},
 		{"no measures", message(known, msgMeasures, 0), "measures in 0 words"},
 		{"unknown measures", message(known, msgMeasures, 0, 1<<20), "measures in 1 words"},

@@ -108,7 +108,7 @@ const (
 	byOrder  = 1 << 63
 	unknownG = 1<<32 - 1
 
-	executionWords = 10
+	executionWords = 12
 
 	stuckWords    = 7
 	stuckChannels = 8

@@ -24,6 +24,10 @@ const (
 //
 //go:nosplit
 func (s *heisenScheduler) tick() {
+	if s.slow {
+		s.clock++
+		return
+	}
 	if s.ticks < heisenShortTicks {
 		s.ticks++
 		s.clock += heisenShortTick
@@ -54,6 +58,7 @@ func heisenNano() int64 {
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	if gp == gp.m.curg && h != nil && heisenInProgram(gp, h) { // the collector reads it as well, whenever it runs
 		s.tick()
+		s.starved.clock = s.clock
 		heisenUnsureHere(heisenUnsureTime)
 	}
 	return s.clock
@@ -117,6 +122,7 @@ func (s *heisenScheduler) idle(pp *p) {
 	}
 	if when != 0 && when <= s.clock {
 		s.waited, s.ticks, s.outside.pacedReal = 0, 0, 0
+		s.starved.clock = s.clock
 		timers.check(s.clock, nil)
 	}
 }
@@ -153,3 +159,18 @@ const (
 
 	heisenDeadlockMessage = "all goroutines are asleep - deadlock!" // the runtime's words
 )
+
+// heisenStarvation has the goroutine that could go on for the longest time and did not.
+type heisenStarvation struct {
+	time  int64 // ns
+	id    uint32
+	clock int64 // when the program has looked at the clock last, or a timer has fired
+}
+
+// noteStarved notes how long h has been in the pool since it had to wait for something.
+func (s *heisenScheduler) noteStarved(h *heisenG) {
+	h.task.held += s.clock - h.task.readyClock
+	if h.task.held >= s.starved.time && !(heisenTasks.some && h.id == 0) { // the main goroutine of a test binary only waits
+		s.starved.time, s.starved.id = h.task.held, h.id
+	}
+}

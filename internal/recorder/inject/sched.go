@@ -33,6 +33,7 @@ type heisenScheduler struct {
 	logging   bool
 	placing   bool  // events are recorded with the operation they belong to
 	clock     int64 // what nanotime returns
+	slow      bool  // ticks take hardly any time
 	ticks     int   // short ones, since the clock has advanced to a timer
 	wallStart int64 // the wall clock, in ns, when clock is heisenClockStart
 
@@ -62,6 +63,7 @@ type heisenScheduler struct {
 
 	waited   int64 // ns of waiting for the outside, in a row
 	outside  heisenOutsideWorld
+	starved  heisenStarvation
 	measures heisenMeasures
 	retake   heisenRetaking
 	ending   heisenEnding
@@ -103,9 +105,12 @@ type heisenSchedG struct {
 	runs          uintptr // the test that it runs; see misuse.go
 	// waitsFor is the semaphore or condition variable for which it has waited last.
 	waitsFor uintptr
-	// ranAt is the number of choices when it was chosen last, and ranClock the clock.
-	ranAt    uint64
-	ranClock int64
+	// ranAt is the number of choices when it was chosen last, and ranClock the clock. readyClock is the clock when it came
+	// to the pool.
+	ranAt      uint64
+	ranClock   int64
+	readyClock int64
+	held       int64 // ns in the pool since it had to wait for something
 }
 
 const (
@@ -258,8 +263,10 @@ func (s *heisenScheduler) add(gp *g, h *heisenG) {
 	t := &h.task.next
 	if t.Kind == heisenStrategiesResume && !h.task.fromSyscall {
 		s.behaviors.waited(gp, h)
+		h.task.held = 0
 	}
 	t.ID, t.Since, t.Seq = h.id, s.picker.Steps(), h.task.at
+	h.task.readyClock = s.clock
 	*s.task(s.count) = *t
 	*s.g(s.count) = 0
 	s.g(s.count).set(gp)
@@ -342,6 +349,7 @@ func (s *heisenScheduler) choose(pp *p) *g {
 		s.turn = 0
 	}
 	s.running, s.last = h.id, h
+	s.noteStarved(h)
 	h.task.ranAt, h.task.ranClock = s.picker.Steps(), s.clock-heisenClockStart
 	s.afterChoice()
 	return gp
@@ -445,13 +453,21 @@ func heisenSendExecution() {
 		return
 	}
 	s.ended = true
+	for i := range s.count { // they can go on
+		if h := (*heisenG)(unsafe.Pointer(s.g(i).ptr().racectx)); h != nil {
+			s.noteStarved(h)
+		}
+	}
 	s.sendLog()
 	s.behaviors.send()
 	s.sendSteps()
 	s.measures.send()
 	words := [heisenExecutionWords + 2*heisenInfluences]uint64{s.picker.Steps(), s.picker.Hash,
 		uint64(s.clock - heisenClockStart), uint64(s.locations.met), s.picker.Diverged + s.picker.TurnsLeft(), s.picker.Order, s.picker.Delays, s.yielded,
-		s.outside.overtaken, s.outside.first}
+		s.outside.overtaken, s.outside.first, 0, 0}
+	if s.starved.clock != 0 { // otherwise the program cannot know
+		words[10], words[11] = uint64(min(s.starved.time, s.starved.clock-heisenClockStart)), uint64(s.starved.id)
+	}
 	for i := range s.influences {
 		at := heisenExecutionWords + 2*i
 		words[at], words[at+1] = atomic.Load64(&s.influences[i].count), uint64(s.influences[i].first)

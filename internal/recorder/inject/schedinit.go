@@ -33,6 +33,7 @@ func heisenInitSched() bool {
 		s.exploring.init()
 	}
 	s.measures.init(&m, flags&32 != 0)
+	s.slow = flags&64 != 0
 	if s.logging {
 		c.Log = heisenChoices(heisenLogged)
 	}

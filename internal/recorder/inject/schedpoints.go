@@ -145,7 +145,9 @@ func heisenPointAccess(write bool, addr, size, pc uintptr) {
 	if number == 0 && turn {
 		t.Kind = heisenStrategiesAccess // the strategy does not look for meetings here
 	} else if number == 0 {
-		s.clock += int64(s.spin) * heisenHookTime
+		if !s.slow {
+			s.clock += int64(s.spin) * heisenHookTime
+		}
 		s.yielded++
 	} else {
 		t.Kind, t.Write, t.Addr, t.Size, t.Key, t.Op, t.Depth = heisenStrategiesAccess, write, uint64(addr), uint64(size), key, heisenRead, s.locations.at(number).below(h.depth())

@@ -179,10 +179,12 @@ func heisenStopped(t *timeTimer, pending bool) bool {
 	return pending
 }
 
-// heisenElapsed is called where time has passed in a bubble of package synctest. gp is a parked
-// goroutine, or nil for the function of a timer that is about to be called. All goroutines of the
-// bubble have blocked by then, and none has continued. (Wait also receives that they have blocked.)
+// heisenElapsed is called where a timer has fired. gp is a parked goroutine, or nil for the function of a timer that is about
+// to be called. In a bubble of package synctest, all goroutines of the bubble have blocked by then, and none has continued. (Wait also receives that they have blocked.)
 func heisenElapsed(gp *g, bubble *synctestBubble) {
+	if gp == nil {
+		heisenSched.starved.clock = heisenSched.clock
+	}
 	if bubble == nil {
 		return
 	}
