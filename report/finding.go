@@ -272,6 +272,9 @@ type Trials struct {
 	// Choices counts the deviations of that schedule from the default, which switches goroutines
 	// only where it must: preemptions, and choices among several waiting goroutines.
 	Choices int `json:"choices,omitempty"`
+	// HeldBack says, where the deviations are too many to be read, which goroutine could go on in that execution and did not,
+	// and how long.
+	HeldBack string `json:"held_back,omitempty"`
 	// Outside lists what the executions depended on besides the schedule, such as the network. With
 	// it, the same schedule may give another execution.
 	Outside []string `json:"outside,omitempty"`

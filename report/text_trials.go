@@ -69,6 +69,9 @@ func writeTrials(b *strings.Builder, f *Finding) {
 		default:
 			fmt.Fprintf(b, "Reproduced by a schedule with %s from the default\n", deviations(t.Choices))
 		}
+		if t.HeldBack != "" {
+			fmt.Fprintf(b, "Too many to be read. In this execution, %s\n", t.HeldBack)
+		}
 	}
 	if len(t.Outside) > 0 {
 		fmt.Fprintf(b, "Depends on more than the schedule, so a replay may differ: %s\n", strings.Join(t.Outside, "; "))

@@ -102,6 +102,7 @@ type fuzzRun struct {
 	assumed     assumptions
 	lateUse     map[*confirm.Program]bool // a test was used after its end
 	failures    int                       // failures and observed bugs that were reported
+	anyway      int                       // failures that come in every schedule
 	predicted   int                       // predicted suspects that were not confirmed
 	observed    confirm.Observations
 	positions   map[*confirm.Suspect]int // in the order in which they are tried
@@ -202,6 +203,8 @@ func (inv *invocation) fuzz() (int, error) {
 		return Failed, err
 	case reported:
 		return Findings, nil
+	case f.anyway > 0:
+		return Failed, nil
 	}
 	return Clean, nil
 }

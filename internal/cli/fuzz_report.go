@@ -50,6 +50,11 @@ func (f *fuzzRun) reportUnexplained(ctx context.Context) {
 				continue
 			}
 		}
+		if f.failsAnyway(ctx, v) {
+			fmt.Fprintf(f.Err, "%s: %s: %s\n", f.tool.Name, p.Package, v.Endings[0].Trial.Execution.What())
+			f.anyway++
+			continue
+		}
 		finding := v.Report(confirm.Outcome{Class: confirm.Passed})
 		if repro := f.reproduce(ctx, v, &finding); repro != nil && repro.Chance && !f.unconfirmed {
 			f.mentionChance(v, "an execution failed ("+outcome.String()+")", repro)
@@ -59,6 +64,15 @@ func (f *fuzzRun) reportUnexplained(ctx context.Context) {
 		f.failures++
 	}
 	f.assumed.mention(f)
+}
+
+// failsAnyway reports whether a program fails whatever the schedule is, as it does without heisen.
+func (f *fuzzRun) failsAnyway(ctx context.Context, v *confirm.Result) bool {
+	always, err := f.confirmer.Always(ctx, v)
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintf(f.Err, "%s: %v\n", f.tool.Name, err)
+	}
+	return always && err == nil
 }
 
 // order puts what is not before what is.
@@ -81,6 +95,9 @@ func (f *fuzzRun) mentionChance(v *confirm.Result, what string, repro *confirm.R
 	fmt.Fprintf(f.Err, "%s: %s: %s, but not when its schedule was repeated: %s; -unconfirmed reports it\n",
 		f.tool.Name, v.Suspect.Program.Package, what, cause)
 }
+
+// maxReadable is the number of deviations of a schedule that people can follow.
+const maxReadable = 300
 
 // reproduce adds to the finding of a confirmed suspect how to repeat it, and writes the schedule. It returns nil if it could
 // not be repeated.
@@ -108,6 +125,9 @@ func (f *fuzzRun) reproduce(ctx context.Context, v *confirm.Result, finding *rep
 	confirm.AddBlocked(finding, repro.Execution.Blocked)
 	t := finding.Trials
 	t.Replayed, t.Again, t.Choices = repro.Replayed, repro.Again, len(repro.Execution.Choices)
+	if t.Choices > maxReadable && repro.Execution.HeldBack != "" {
+		t.HeldBack, finding.Witness = repro.Execution.HeldBack, nil
+	}
 	text, err := f.origin.Schedule(v.Suspect.Program, repro.Tests, repro.Schedule, repro.Execution).MarshalText()
 	if err == nil {
 		err = private.Open(f.folder)

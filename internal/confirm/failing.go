@@ -2,6 +2,9 @@ package confirm
 
 import (
 	"bytes"
+	"context"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -120,21 +123,22 @@ func lastLines(printed []byte) []string {
 // test, or with -test.v before it.
 func messagesOf(printed []byte, test string) []string {
 	var below, before []string
-	within, running := false, ""
+	within, running, indent := false, "", 0
 	for line := range bytes.Lines(printed) {
 		text := strings.TrimRight(strings.ToValidUTF8(string(line), "?"), " \t\r\n")
 		trimmed := strings.TrimLeft(text, " ")
+		depth := len(text) - len(trimmed)
 		if fields := strings.Fields(trimmed); len(fields) > 2 && (fields[0] == "---" || fields[0] == "===") {
-			within = fields[0] == "---" && fields[2] == test
+			within, indent = fields[0] == "---" && fields[2] == test, depth+4
 			if fields[0] == "===" {
 				running = fields[2]
 			}
 			continue
 		}
 		switch {
-		case strings.HasPrefix(text, "    ") && within:
+		case within && depth >= indent:
 			below = append(below, trimmed)
-		case strings.HasPrefix(text, "    ") && running == test:
+		case running == test && depth >= 4:
 			before = append(before, trimmed)
 		default:
 			within = false
@@ -145,3 +149,95 @@ func messagesOf(printed []byte, test string) []string {
 
 // first returns the first elements, at most n.
 func first(all []string, n int) []string { return all[:min(n, len(all))] }
+
+// alwaysTries is after how many executions with schedules of several kinds a failure that all of them have shown has nothing to do
+// with schedules.
+const alwaysTries = 20
+
+// failAlways ends the search of a unit that fails whatever the schedule is. An enumeration makes similar executions one after the
+// other, so others follow before that.
+func (u *Unit) failAlways(e *Execution) {
+	u.differed = u.differed || !e.Outcome.Same(u.Usual)
+	if u.differed || !u.Usual.plain() {
+		return
+	}
+	if u.Executions >= alwaysTries/2 {
+		u.enumeration.over = true
+	}
+	u.Always = u.Executions >= alwaysTries || u.enumeration.complete
+	u.Exhausted = u.Exhausted || u.Always
+}
+
+// plain reports whether an outcome is a failure that a schedule need not have caused. For goroutines that wait for ever, a report
+// says why they do.
+func (o Outcome) plain() bool {
+	return o.Class == TestFailed || o.Class == Panicked || o.Class == Fatal || o.Class == Exited
+}
+
+// Always reports whether a failure comes in every schedule that is tried.
+func (c *Confirmer) Always(ctx context.Context, v *Result) (bool, error) {
+	outcome := v.Endings[0].Outcome
+	if !outcome.plain() {
+		return false, nil
+	}
+	left := alwaysTries
+	for _, u := range v.Suspect.Program.units {
+		if outcome.Class == TestFailed && u.Test == topLevel(outcome.Message) || len(v.Suspect.Program.units) == 1 {
+			switch {
+			case u.differed || u.Executions > 0 && !outcome.Same(u.Usual):
+				return false, nil
+			case u.Always:
+				return true, nil
+			}
+			left -= u.Executions // there was no time for more
+		}
+	}
+	one := v.Suspect.aloneIn(outcome)
+	for seed := range uint64(max(left, 0)) {
+		schedule := c.directedSchedule(AnyFailure(one.Program, Walk), seed+1)
+		e, err := c.repeat(ctx, one, schedule)
+		if err != nil || !e.Outcome.Same(outcome) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// topLevel returns the name of the test of which a test is a subtest, or its own.
+func topLevel(test string) string {
+	name, _, _ := strings.Cut(test, "/")
+	return name
+}
+
+// aloneIn returns the suspect, in executions of only the test that has failed.
+func (s *Suspect) aloneIn(o Outcome) *Suspect {
+	if o.Class != TestFailed || s.Tests != "" {
+		return s
+	}
+	one := *s
+	one.Tests = "^" + regexp.QuoteMeta(topLevel(o.Message)) + "$"
+	return &one
+}
+
+// What says in which way the execution has failed, in words that go on after the name of a package.
+func (e *Execution) What() string {
+	var what string
+	switch o := e.Outcome; o.Class {
+	case TestFailed:
+		return o.Message + " fails in every schedule: " + oneLine(strings.Join(messagesOf(e.Output, o.Message), "; "))
+	case Exited:
+		what = "it exits with " + o.Message + " in every schedule"
+		if last := lastLines(e.Output); len(last) > 0 {
+			what += ": " + oneLine(last[len(last)-1])
+		}
+	default:
+		what = fmt.Sprintf("%s in every schedule: %s", o.Class, o.Message)
+	}
+	if at := e.failing; at != nil {
+		if at.access.Test != "" {
+			what = at.access.Test + ": " + what
+		}
+		what += ", at " + at.access.Site
+	}
+	return what
+}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/heisen-go/heisen"
@@ -123,15 +122,13 @@ type measuring struct {
 
 // alone returns an execution of the failed test by itself, if others have run in e, too. What it measures counts.
 func (m *measuring) alone(ctx context.Context, e *Execution) (*Execution, error) {
-	if m.outcome.Class != TestFailed || m.suspect.Tests != "" {
+	one := m.suspect.aloneIn(m.outcome)
+	if one == m.suspect {
 		return e, nil
 	}
-	name, _, _ := strings.Cut(m.outcome.Message, "/")
-	one := *m.suspect
-	one.Tests = "^" + regexp.QuoteMeta(name) + "$"
 	schedule := m.schedule
 	schedule.Strategy = strategies.Config{Strategy: strategies.Replay, Seed: m.schedule.Strategy.Seed}
-	return m.Confirmer.repeat(ctx, &one, &schedule)
+	return m.Confirmer.repeat(ctx, one, &schedule)
 }
 
 // repeat repeats the schedule with a change.
@@ -166,13 +163,12 @@ func failedTest(printed []byte, name string) bool {
 
 // onlyFailed reports whether package testing has printed that a test failed, and no other one but its subtests.
 func onlyFailed(printed []byte, name string) bool {
-	name, _, _ = strings.Cut(name, "/")
+	name = topLevel(name)
 	found := false
 	for line := range bytes.Lines(printed) {
 		if got, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "--- FAIL: "); ok {
 			test, _, _ := strings.Cut(got, " ")
-			top, _, _ := strings.Cut(test, "/")
-			if top != name {
+			if topLevel(test) != name {
 				return false
 			}
 			found = true

@@ -72,3 +72,44 @@ func TestSame(t *testing.T) {
 		t.Error("the fingerprint of a deadlock is not that of its places")
 	}
 }
+
+// TestSameFailure: failures at one place are the same, whatever a program says there. What the runtime says counts.
+func TestSameFailure(t *testing.T) {
+	at := func(place, message string, ownText bool) Outcome {
+		return Outcome{Class: Panicked, Message: message, Place: place, ownText: ownText}
+	}
+	for _, test := range []struct {
+		a, b Outcome
+		same bool
+	}{
+		{at("p", "order abc", true), at("p", "order cba", true), true},
+		{at("p", "order abc", true), at("q", "order abc", true), false},
+		{at("p", "index out of range [3] with length 0", false), at("p", "index out of range [1] with length 0", false), true},
+		{at("p", "index out of range [3] with length 0", false), at("p", "close of closed channel", false), false},
+		{at("p", "order abc", true), at("", "order abc", false), true},
+		{at("p", "order abc", true), Outcome{Class: Exited, Message: "order abc", Place: "p"}, false},
+	} {
+		if test.a.Same(test.b) != test.same || test.b.Same(test.a) != test.same {
+			t.Errorf("%+v and %+v: want same %v", test.a, test.b, test.same)
+		}
+		p := &Program{Package: "p"}
+		if a, b := failure(p, test.a), failure(p, test.b); test.b.Place != "" && (a.Fingerprint == b.Fingerprint) != test.same {
+			t.Errorf("%+v and %+v: fingerprints %s, %s", test.a, test.b, a.Fingerprint, b.Fingerprint)
+		}
+	}
+}
+
+// TestMessages finds the messages of a failed test in what package testing prints.
+func TestMessages(t *testing.T) {
+	for name, test := range map[string]struct{ printed, test, want string }{
+		"below":        {"--- FAIL: TestA (0.00s)\n    a_test.go:1: one\n        more\n--- FAIL: TestB (0.00s)\n    a_test.go:2: two\nFAIL\n", "TestA", "a_test.go:1: one|more"},
+		"a subtest":    {"--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/sub (0.00s)\n        a_test.go:1: one\n    a_test.go:3: later\nFAIL\n", "TestA/sub", "a_test.go:1: one"},
+		"verbose":      {"=== RUN   TestA\n    a_test.go:1: one\n=== RUN   TestB\n    a_test.go:2: two\n--- FAIL: TestB (0.00s)\n--- FAIL: TestA (0.00s)\n", "TestA", "a_test.go:1: one"},
+		"none":         {"--- FAIL: TestA (0.00s)\nFAIL\n", "TestA", ""},
+		"other output": {"start\n--- FAIL: TestA (0.00s)\n    a_test.go:1: one\nexit status 1\n    not this\n", "TestA", "a_test.go:1: one"},
+	} {
+		if got := strings.Join(messagesOf([]byte(test.printed), test.test), "|"); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}

@@ -300,6 +300,7 @@ func (u *Unit) add(of *plan) {
 			u.Exhausted, u.All = true, u.enumeration.explorer.Executions()
 		}
 	}
+	u.failAlways(e)
 	u.notice(of)
 	u.long = u.long || e.long()
 	shown := u.news(e)

@@ -38,9 +38,12 @@ type Unit struct {
 	Exhausted  bool
 	All        int
 	Executions int
+	// Always is set if the search ended because all executions failed as the one with the default schedule did.
+	Always bool
 
 	enumeration enumeration
 	usual       bool // Usual is known
+	differed    bool // an execution has ended in another way
 
 	targets []recorder.Target // the places of the suspects in the test
 	portfolio
