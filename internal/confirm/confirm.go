@@ -234,6 +234,11 @@ func (c *Confirmer) followSchedule(s *Suspect, reverse bool) *recorder.Schedule 
 	}
 }
 
+// plan returns the plan of an execution of a suspect's program with a schedule, in which findings are recorded and nothing else.
+func (c *Confirmer) plan(s *Suspect, schedule *recorder.Schedule) Plan {
+	return Plan{Schedule: schedule, Mode: recorder.FindingsOnly, Tests: s.tests(schedule), Limit: c.Limit}
+}
+
 // tests returns the tests of an execution: those in which the suspect was seen, or those of the witness
 // if it is followed, because it begins with the first of them.
 func (s *Suspect) tests(schedule *recorder.Schedule) string {
@@ -256,9 +261,9 @@ func (c *Confirmer) directedSchedule(s *Suspect, seed uint64) *recorder.Schedule
 // The error is errNoTime if the execution was stopped because the time of the budget was over.
 func (c *Confirmer) execute(ctx context.Context, s *Suspect, schedule *recorder.Schedule) (*Trial, error) {
 	limit := c.Budget.bounds(s, c.Limit)
-	e, err := s.Program.Execute(ctx, Plan{
-		Schedule: schedule, Mode: recorder.FindingsOnly, Tests: s.tests(schedule), Limit: limit,
-	}, c.Resolver)
+	plan := c.plan(s, schedule)
+	plan.Limit = limit
+	e, err := s.Program.Execute(ctx, plan, c.Resolver)
 	if err != nil {
 		return nil, err
 	}

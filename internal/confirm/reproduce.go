@@ -154,7 +154,7 @@ func (c *Confirmer) again(ctx context.Context, s *Suspect, ending *Ending, first
 
 // repeat executes a suspect's program once more with a schedule.
 func (c *Confirmer) repeat(ctx context.Context, s *Suspect, schedule *recorder.Schedule) (*Execution, error) {
-	return s.Program.Execute(ctx, Plan{Schedule: schedule, Mode: recorder.FindingsOnly, Tests: s.tests(schedule), Limit: c.Limit}, c.Resolver)
+	return s.Program.Execute(ctx, c.plan(s, schedule), c.Resolver)
 }
 
 // shrinking makes the executions that shrink the schedule of a suspect, while there is time.
@@ -175,9 +175,7 @@ func (s *shrinking) execute(ctx context.Context, schedule *recorder.Schedule) (*
 	if s.bounded && s.left <= 0 {
 		return nil, errNoTime
 	}
-	e, err := s.suspect.Program.Execute(ctx, Plan{
-		Schedule: schedule, Mode: recorder.FindingsOnly, Tests: s.suspect.Tests, Limit: s.Limit,
-	}, s.Resolver)
+	e, err := s.suspect.Program.Execute(ctx, s.plan(s.suspect, schedule), s.Resolver)
 	if err == nil {
 		s.left -= e.Took
 		s.Budget.spend(s.suspect, e.Took)
@@ -252,26 +250,26 @@ func (s *Suspect) repeats(ending *Ending, e *Execution) bool {
 // record executes a suspect's program with everything recorded.
 func (c *Confirmer) record(ctx context.Context, s *Suspect, schedule *recorder.Schedule) (*Execution, []report.Step, error) {
 	var story *explanation
-	e, err := s.Program.Execute(ctx, Plan{
-		Schedule: schedule, Mode: recorder.Everything, Tests: s.tests(schedule), Limit: c.Limit,
-		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
-			story = newExplanation(symbols, c.Resolver.with, s.targets())
-			return []heisen.Detector{story}, nil
-		},
-		OnMeeting: func() {
-			if !s.observed {
-				story.meeting()
-			}
-		},
-		OnRace: func(f *heisen.Finding, symbols *heisen.Symbols) {
-			if s.observed && f.Fingerprint(symbols) == s.Finding.Fingerprint {
-				story.meeting()
-			}
-		},
-		Finish: func(symbols *heisen.Symbols) {
-			story.steps = c.Resolver.steps(story.selected(), symbols)
-		},
-	}, c.Resolver)
+	plan := c.plan(s, schedule)
+	plan.Mode = recorder.Everything
+	plan.Detect = func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
+		story = newExplanation(symbols, c.Resolver.with, s.targets())
+		return []heisen.Detector{story}, nil
+	}
+	plan.OnMeeting = func() {
+		if !s.observed {
+			story.meeting()
+		}
+	}
+	plan.OnRace = func(f *heisen.Finding, symbols *heisen.Symbols) {
+		if s.observed && f.Fingerprint(symbols) == s.Finding.Fingerprint {
+			story.meeting()
+		}
+	}
+	plan.Finish = func(symbols *heisen.Symbols) {
+		story.steps = c.Resolver.steps(story.selected(), symbols)
+	}
+	e, err := s.Program.Execute(ctx, plan, c.Resolver)
 	if err != nil {
 		return nil, nil, err
 	}
