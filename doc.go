@@ -71,6 +71,7 @@
 //   - internal/diagram: a finding as a diagram with a lane for each goroutine.
 //   - internal/annotation: findings as annotations of GitHub.
 //   - internal/sarif: findings as SARIF.
+//   - internal/findingsfile: findings that any tool has written, read back.
 //   - internal/tracejson: findings as a trace for Perfetto and Chrome.
 //   - internal/htmlreport: findings, or events of a trace, as a page that works offline.
 //   - internal/tracewindow: the events of a trace around a finding, and the order between them.

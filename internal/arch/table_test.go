@@ -44,13 +44,14 @@ var table = map[string]room{
 	"section": {floor: 1, library: true, stdOnly: true, only: []string{".", "internal/option", "internal/words"}},
 	"report":  {floor: 1, library: true, only: []string{".", "internal/option", "internal/printable", "internal/source", "internal/fold"}},
 
-	"internal/repository": {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
-	"internal/wording":    {floor: 1, step: 1, library: true, only: []string{".", "report", "internal/source"}},
-	"internal/diagram":    {floor: 1, step: 2, library: true, only: []string{".", "report", "internal/wording"}},
-	"internal/annotation": {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/printable", "internal/repository", "internal/wording"}},
-	"internal/sarif":      {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/diagram", "internal/repository", "internal/wording"}},
-	"internal/tracejson":  {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/diagram", "internal/wording"}},
-	"internal/htmlreport": {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/diagram", "internal/printable", "internal/repository", "internal/wording"}},
+	"internal/repository":   {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
+	"internal/wording":      {floor: 1, step: 1, library: true, only: []string{".", "report", "internal/source"}},
+	"internal/diagram":      {floor: 1, step: 2, library: true, only: []string{".", "report", "internal/wording"}},
+	"internal/findingsfile": {floor: 1, step: 1, library: true, only: []string{".", "report"}},
+	"internal/annotation":   {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/printable", "internal/repository", "internal/wording"}},
+	"internal/sarif":        {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/diagram", "internal/repository", "internal/wording"}},
+	"internal/tracejson":    {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/diagram", "internal/wording"}},
+	"internal/htmlreport":   {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/diagram", "internal/printable", "internal/repository", "internal/wording"}},
 
 	"internal/tracewindow": {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/diagram", "internal/fold", "internal/option", "internal/wording"}},
 

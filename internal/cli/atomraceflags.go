@@ -12,6 +12,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/findingsfile"
 	"github.com/heisen-go/heisen/internal/infer"
 	"github.com/heisen-go/heisen/internal/overlap"
 	"github.com/heisen-go/heisen/internal/races"
@@ -43,7 +44,7 @@ func (inv *invocation) atomraceFlags() *atomraceFlags {
 	o := &atomraceFlags{}
 	o.sectionsFlag(inv)
 	inv.flags.StringVar(&o.noise, "noise", "none", "atomrace: make goroutines wait during accesses chosen by a `heuristic`: none, random,\nloc (at the places in -from) or var (wherever the variables in -from are accessed)")
-	inv.flags.StringVar(&o.from, "from", "", "atomrace: `file` of findings for -noise, as -report json writes them")
+	inv.flags.StringVar(&o.from, "from", "", "atomrace: `file` of findings for -noise: those of this tool as JSON, SARIF, what go test -race\nhas printed, or lines with two places such as a.go:12 b.go:34")
 	inv.flags.IntVar(&o.strength, "noise-strength", 50, "atomrace: how many of a thousand accesses wait")
 	inv.flags.DurationVar(&o.wait, "noise-wait", 50*time.Microsecond, "atomrace: how long an access waits; 0 to only yield to other goroutines")
 	inv.flags.Uint64Var(&o.seed, "noise-seed", 1, "atomrace: seed of the choice of accesses")
@@ -162,36 +163,18 @@ func (o *atomraceFlags) absolute(sections []section.Section) []section.Section {
 	return sections
 }
 
-// findingsIn reads a file of findings. It is the output of -report json, in which there may be
-// lines of the program, or a baseline.
-func findingsIn(name string) (findings []report.Finding, err error) {
-	findings, err = anyFindingsIn(name)
-	if err == nil && len(findings) == 0 {
-		err = fmt.Errorf("%s: no findings", name)
-	}
-	return findings, err
-}
+// findingsIn reads a file of findings, which any tool may have written.
+func findingsIn(name string) ([]report.Finding, error) { return findingsfile.Read(name) }
 
-// anyFindingsIn is findingsIn for a file that may have none.
-func anyFindingsIn(name string) (findings []report.Finding, err error) {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
+// modesOf returns the modes of an access with an operation: both, if it is not known.
+func modesOf(op string) []section.Modes {
+	switch {
+	case op == "":
+		return []section.Modes{section.Reads, section.Writes}
+	case strings.Contains(op, "write") || strings.Contains(op, "update"):
+		return []section.Modes{section.Writes}
 	}
-	n := 0
-	for line := range strings.Lines(string(text)) {
-		n++
-		start := strings.Index(line, `{"detector":`)
-		if start < 0 {
-			continue
-		}
-		found, err := report.ReadJSON(strings.NewReader(line[start:]))
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
-		}
-		findings = append(findings, found...)
-	}
-	return findings, nil
+	return []section.Modes{section.Reads}
 }
 
 // locationsOf returns the locations of the accesses in a file of findings.
@@ -206,12 +189,11 @@ func locationsOf(name string) ([]section.Location, error) {
 			if len(a.Stack) == 0 {
 				continue
 			}
-			at := section.Location{File: a.Stack[0].File, Line: a.Stack[0].Line, Mode: section.Reads}
-			if strings.Contains(a.Op, "write") || strings.Contains(a.Op, "update") {
-				at.Mode = section.Writes
-			}
-			if !slices.Contains(locations, at) {
-				locations = append(locations, at)
+			for _, mode := range modesOf(a.Op) {
+				at := section.Location{File: a.Stack[0].File, Line: a.Stack[0].Line, Mode: mode}
+				if !slices.Contains(locations, at) {
+					locations = append(locations, at)
+				}
 			}
 		}
 	}
@@ -235,7 +217,7 @@ func variablesOf(inv *invocation, source infer.Source, name string) ([]section.L
 	var of []infer.Access
 	for i := range findings {
 		for _, a := range findings[i].Accesses {
-			if len(a.Stack) == 0 || a.Variable == "" {
+			if len(a.Stack) == 0 {
 				continue
 			}
 			access := infer.Access{File: a.Stack[0].File, Line: a.Stack[0].Line, Expr: a.Variable}

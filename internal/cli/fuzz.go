@@ -12,6 +12,7 @@ import (
 
 	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
 )
 
 var fuzzCommand = command{
@@ -28,6 +29,7 @@ goroutine at a time, under schedules that make suspected bugs happen.
 		{"limit", "stop an execution after this time (default 1m)"},
 		{"predict", "try what the detector mcm predicts first, and report it"},
 		{"sections", "suspect the atomic sections in a file, too"},
+		{"findings", "try the findings in a file first, of any tool"},
 		{"schedules", "where schedules for $heisen replay are written"},
 		{"report", briefReport},
 		{"baseline", "do not report the findings in a file"},
@@ -71,6 +73,7 @@ command that concern a single execution and that a schedule can repeat.
 type fuzzRun struct {
 	*invocation
 	seeds, shard, strategy string
+	given                  string // file of findings to try
 	parallel, procs        int
 	limit, virtual, wait   time.Duration
 	search                 time.Duration // for each test or program, with all that is tried in it
@@ -99,6 +102,7 @@ type fuzzRun struct {
 	unexplained []*confirm.Result
 	explained   map[*confirm.Program][]confirm.Outcome
 	bugs        []confirmedBug
+	suspected   []report.Finding // of the file -findings
 	assumed     assumptions
 	lateUse     map[*confirm.Program]bool // a test was used after its end
 	failures    int                       // failures and observed bugs that were reported
@@ -151,6 +155,7 @@ func (inv *invocation) fuzz() (int, error) {
 	fs.BoolVar(&f.timing, "timing", false, "also report failures that may only be assumptions: about time, if a goroutine\nwas held back while a timer fired, or about what the runtime measures")
 	fs.BoolVar(&f.predict, "predict", false, "suspect what mcm predicts from the first executions, try that first, and report it\nin any case")
 	fs.BoolVar(&f.uncovered, "uncovered", false, "also list the go statements, cases of select and locks that no execution\nhas covered")
+	fs.StringVar(&f.given, "findings", "", "first try the findings in `file`, and say which were not confirmed: those of this tool\nas JSON, SARIF, what go test -race has printed, or lines with two places such as\na.go:12 b.go:34")
 	merge := fs.Bool("merge", false, "run nothing, but combine files that -report json has written for other seeds or shards")
 	fs.StringVar(&f.overlaps.sections, "sections", "", "also suspect the atomic sections in `file`")
 	if err := inv.verbLine(true); err != nil {
@@ -174,6 +179,11 @@ func (inv *invocation) fuzz() (int, error) {
 	}
 	if f.overlaps.sections != "" {
 		if err := f.overlaps.readSections(); err != nil {
+			return Failed, err
+		}
+	}
+	if f.given != "" {
+		if err := f.readGiven(); err != nil {
 			return Failed, err
 		}
 	}

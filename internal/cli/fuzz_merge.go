@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/findingsfile"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -16,7 +17,7 @@ func (f *fuzzRun) merge() (int, error) {
 	}
 	var all, reported []report.Finding
 	for _, name := range f.line.packages() {
-		found, err := anyFindingsIn(name) // there are none if a part of the suspects has shown nothing
+		found, err := findingsfile.ReadOwn(name) // there are none if a part of the suspects has shown nothing
 		if err != nil {
 			return Failed, err
 		}

@@ -18,7 +18,7 @@ func (f *fuzzRun) survey(ctx context.Context, programs []*confirm.Program) (susp
 		Races: true, Own: len(f.pkgs) == 0, Deadlocks: true, Sections: f.overlaps.read, Violations: len(f.overlaps.read) > 0,
 		Predict: f.predict, Witnesses: f.searches() && !f.predict, Walks: f.walks,
 		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Resolver: f.confirmer.Resolver,
-		Budget: f.confirmer.Budget,
+		Budget: f.confirmer.Budget, Known: f.suspected,
 	}
 	f.surveys = survey
 	if f.parts > 1 { // how long the runs take must not decide which suspects there are to share
@@ -123,6 +123,7 @@ func (f *fuzzRun) confirm(ctx context.Context, suspects []*confirm.Suspect) erro
 	verdicts, err := f.confirmer.Run(ctx, suspects)
 	close(ready)
 	<-reported
+	f.mentionGiven(verdicts)
 	for _, v := range verdicts {
 		if !v.Incomplete {
 			continue

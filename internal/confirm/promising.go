@@ -9,7 +9,7 @@ import (
 )
 
 // Promising sorts suspects such that those come first that are most likely to be confirmed, or would
-// tell most: predicted ones with a schedule to follow, races that the runs of the survey have shown by
+// tell most: those that were known before, predicted ones with a schedule to follow, races that the runs of the survey have shown by
 // happens-before, deadlocks, atomic sections, and then the other races. Among those of one kind, suspects come
 // first whose places no suspect before them has. The order depends only on its arguments.
 func Promising(suspects []*Suspect, runs map[*Program][]*Trial) {
@@ -46,6 +46,8 @@ func placeIn(p *Program, a *report.Access) programPlace {
 func promise(s *Suspect, runs []*Trial) int {
 	shown := func(t *Trial) bool { return s.raceIn(t.Execution) != nil }
 	switch {
+	case s.Given:
+		return -1
 	case s.witness != nil:
 		return 0
 	case slices.ContainsFunc(runs, shown):

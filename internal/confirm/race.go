@@ -72,7 +72,7 @@ func samePair(f, other *report.Finding) bool {
 	if len(a) != 2 || len(b) != 2 {
 		return false
 	}
-	same := func(i, j int) bool { return a[i].Op == b[j].Op && samePlace(&a[i], &b[j]) }
+	same := func(i, j int) bool { return sameOp(&a[i], &b[j]) && samePlace(&a[i], &b[j]) }
 	return same(0, 0) && same(1, 1) || same(0, 1) && same(1, 0)
 }
 

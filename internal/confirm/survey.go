@@ -124,7 +124,9 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, skip
 	g := newGathering(s, p)
 	for i := range s.Known {
 		if f := &s.Known[i]; f.Package == "" || f.Package == p.Package {
-			g.suspect(f)
+			if same := g.suspect(f); same != nil {
+				same.Given = true
+			}
 		}
 	}
 	err = g.runs(ctx, nil)

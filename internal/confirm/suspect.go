@@ -28,10 +28,12 @@ type Suspect struct {
 	Length   uint64 // steps of an execution, for PCT
 	// Predicted is set if mcm predicts that it can happen.
 	Predicted bool
-	witness   *witness // of the prediction; nil if it cannot be followed
-	observed  bool     // Finding was observed in an execution; see Observations
-	searched  bool     // the executions of a search try it, besides others
-	units     []*Unit  // in which it was seen, or that the executions search
+	// Given is set if it is one of Survey.Known.
+	Given    bool
+	witness  *witness // of the prediction; nil if it cannot be followed
+	observed bool     // Finding was observed in an execution; see Observations
+	searched bool     // the executions of a search try it, besides others
+	units    []*Unit  // in which it was seen, or that the executions search
 }
 
 // in returns the units that the suspect concerns: all of its program if they are not known.
@@ -132,6 +134,8 @@ func placeOf(a *report.Access) (file string, line int, known bool) {
 
 func targetMode(op string) recorder.TargetMode {
 	switch op {
+	case "": // not known
+		return recorder.OnRead | recorder.OnWrite
 	case heisen.Read.String(), heisen.AtomicRead.String():
 		return recorder.OnRead
 	case heisen.Acquire.String(), heisen.AcquireShared.String():
@@ -149,7 +153,7 @@ func (s *Suspect) side(race *report.Finding) int {
 	found := -1
 	first := &race.Accesses[0]
 	for i := range s.Finding.Accesses {
-		if a := &s.Finding.Accesses[i]; a.Op == first.Op && samePlace(a, first) {
+		if a := &s.Finding.Accesses[i]; sameOp(a, first) && samePlace(a, first) {
 			if found >= 0 {
 				return -1
 			}
@@ -158,6 +162,9 @@ func (s *Suspect) side(race *report.Finding) int {
 	}
 	return found
 }
+
+// sameOp reports whether the operations of two accesses are the same, as far as they are known.
+func sameOp(a, b *report.Access) bool { return a.Op == b.Op || a.Op == "" || b.Op == "" }
 
 func samePlace(a, b *report.Access) bool {
 	file, line, known := placeOf(a)

@@ -23,7 +23,7 @@ import (
 type Access struct {
 	File string // absolute, or relative to the Source's folder
 	Line int
-	Expr string // such as "to.balance"
+	Expr string // such as "to.balance"; if it is empty, all variables are meant that goroutines may share and the line accesses
 }
 
 func (a Access) String() string { return fmt.Sprintf("%s:%d: %s", a.File, a.Line, a.Expr) }
@@ -44,25 +44,12 @@ func Uses(ctx context.Context, source Source, of ...Access) ([]section.Location,
 		return nil, fmt.Errorf("find uses of variables: %w", err)
 	}
 	failed := []error{l.Err}
-	named, err := named(l, source.Dir, of)
-	if err != nil {
-		return nil, fmt.Errorf("find uses of variables: %w", err)
-	}
-	wanted := map[variable]bool{}
-	for i, a := range of {
-		if len(named[i]) == 0 {
-			failed = append(failed, fmt.Errorf("%v: %w", a, ErrNoVariable))
-		}
-		for _, v := range named[i] {
-			wanted[v] = true
-		}
-	}
+	named := named(l, source.Dir, of)
 	graph, err := checker.Analyze([]*analysis.Analyzer{Accesses}, l.Packages, nil)
 	if err != nil {
 		return nil, fmt.Errorf("find uses of variables: %w", err)
 	}
-	seen := map[section.Location]bool{}
-	var out []section.Location
+	var accesses []located
 	for _, root := range graph.Roots {
 		if root.Err != nil {
 			failed = append(failed, fmt.Errorf("%w: %s: %w", ErrPackages, root.Package.PkgPath, root.Err))
@@ -71,16 +58,58 @@ func Uses(ctx context.Context, source Source, of ...Access) ([]section.Location,
 		p := root.Result.(*program)
 		for _, list := range p.byFn {
 			for _, a := range list {
-				at := location(l.Fset, a)
-				if !seen[at] && wanted[p.variable(a.path)] {
-					seen[at] = true
-					out = append(out, at)
-				}
+				accesses = append(accesses, located{location(l.Fset, a), p.variable(a.path)})
 			}
+		}
+	}
+	wanted := map[variable]bool{}
+	for i, a := range of {
+		if a.Expr == "" {
+			named[i] = onLine(accesses, absoluteIn(source.Dir, a.File), a.Line)
+		}
+		if len(named[i]) == 0 {
+			failed = append(failed, fmt.Errorf("%v: %w", a, ErrNoVariable))
+		}
+		for _, v := range named[i] {
+			wanted[v] = true
+		}
+	}
+	seen := map[section.Location]bool{}
+	var out []section.Location
+	for _, a := range accesses {
+		if !seen[a.at] && wanted[a.of] {
+			seen[a.at] = true
+			out = append(out, a.at)
 		}
 	}
 	slices.SortFunc(out, compareLocations)
 	return out, errors.Join(failed...)
+}
+
+// located is an access and the variable that it is to.
+type located struct {
+	at section.Location
+	of variable
+}
+
+// onLine returns the variables that a line accesses.
+func onLine(accesses []located, file string, line int) (all []variable) {
+	for _, a := range accesses {
+		if a.at.File == file && a.at.Line == line && a.of != (variable{}) {
+			all = append(all, a.of)
+		}
+	}
+	return all
+}
+
+// absoluteIn returns the absolute name of a file in a folder.
+func absoluteIn(dir, file string) string {
+	if !filepath.IsAbs(file) {
+		if abs, err := filepath.Abs(filepath.Join(dir, file)); err == nil {
+			return abs
+		}
+	}
+	return file
 }
 
 // variable identifies a field or variable by its declaration. Packages that import each other have
@@ -116,16 +145,10 @@ func (p *program) variable(at ssaload.Path) variable {
 }
 
 // named returns, for each of the accesses, the variables that it may name.
-func named(l *ssaload.Loaded, dir string, of []Access) ([][]variable, error) {
+func named(l *ssaload.Loaded, dir string, of []Access) [][]variable {
 	wanted := map[string][]int{} // the accesses in a file
 	for i, a := range of {
-		file := a.File
-		if !filepath.IsAbs(file) {
-			var err error
-			if file, err = filepath.Abs(filepath.Join(dir, file)); err != nil {
-				return nil, err
-			}
-		}
+		file := absoluteIn(dir, a.File)
 		wanted[file] = append(wanted[file], i)
 	}
 	out := make([][]variable, len(of))
@@ -149,7 +172,7 @@ func named(l *ssaload.Loaded, dir string, of []Access) ([][]variable, error) {
 			})
 		}
 	}
-	return out, nil
+	return out
 }
 
 // objectOf returns the field or variable that an expression ends in, or nil.
