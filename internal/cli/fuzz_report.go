@@ -117,12 +117,11 @@ func (f *fuzzRun) reproduce(ctx context.Context, v *confirm.Result, finding *rep
 	if repro.Chance && !f.unconfirmed {
 		return repro // there is nothing to report
 	}
-	finding.Accesses, finding.Goroutines, finding.Printed = repro.Finding.Accesses, repro.Finding.Goroutines, repro.Finding.Printed
+	finding.Printed = repro.Finding.Printed
 	if finding.Kind == heisen.Leak {
 		finding.Blocked, finding.Wait = repro.Finding.Blocked, repro.Finding.Wait // with locks and users
 	}
-	finding.Witness = repro.Steps
-	confirm.AddBlocked(finding, repro.Execution.Blocked)
+	repro.Show(finding)
 	t := finding.Trials
 	t.Replayed, t.Again, t.Choices = repro.Replayed, repro.Again, len(repro.Execution.Choices)
 	if t.Choices > maxReadable && repro.Execution.HeldBack != "" {

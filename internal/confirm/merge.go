@@ -43,7 +43,6 @@ func addTrials(f, other *report.Finding) {
 	t.Executions += o.Executions
 	t.Confirmed += o.Confirmed
 	f.Count = uint64(max(t.Confirmed, 1))
-	t.Harmful = t.Harmful || o.Harmful
 	for _, from := range o.Outside {
 		if !slices.Contains(t.Outside, from) {
 			t.Outside = append(t.Outside, from)
@@ -65,6 +64,7 @@ func addTrials(f, other *report.Finding) {
 	slices.SortStableFunc(t.Endings, func(a, b report.Ending) int {
 		return cmp.Or(boolOrder(b.Confirmed)-boolOrder(a.Confirmed), boolOrder(b.Outcome != "passed")-boolOrder(a.Outcome != "passed"), b.Count-a.Count)
 	})
+	t.Harmful = t.Harmful || o.Harmful || decidesAny(f.Kind, endingsIn(t))
 	if f.Replay == "" {
 		f.Replay, f.Witness, f.Blocked, f.Wait = other.Replay, other.Witness, other.Blocked, other.Wait
 		t.Replayed, t.Choices = o.Replayed, o.Choices

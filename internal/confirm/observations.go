@@ -2,6 +2,7 @@ package confirm
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -23,9 +24,15 @@ type observationKey struct {
 	fingerprint string
 }
 
-// observation has the executions that have shown a bug, by their outcomes without numbers.
+// observation has the executions that have shown a bug, by their outcomes without numbers and, for a race, by the
+// access that came first.
 type observation struct {
-	endings map[Outcome]*observedEnding
+	endings map[endingKey]*observedEnding
+}
+
+type endingKey struct {
+	outcome Outcome
+	first   string
 }
 
 // observedEnding is the first execution with a bug and an outcome.
@@ -57,7 +64,7 @@ func (o *Observations) Add(position int, s *Suspect, t *Trial) {
 		f := &t.Execution.Observed[i]
 		key := observationKey{s.Program, f.Fingerprint}
 		if o.known[key] == nil {
-			o.known[key] = &observation{map[Outcome]*observedEnding{}}
+			o.known[key] = &observation{map[endingKey]*observedEnding{}}
 		}
 		suspect := *s
 		suspect.Finding, suspect.observed = *f, true
@@ -69,7 +76,8 @@ func (o *Observations) Add(position int, s *Suspect, t *Trial) {
 		if t.Execution.overtook() || inTime(f) || IsLateUse(f) && t.Execution.late() {
 			next.assumed = 1
 		}
-		if same := o.known[key].endings[outcome]; same != nil {
+		ending := endingKey{outcome, firstAccess(f)}
+		if same := o.known[key].endings[ending]; same != nil {
 			next.count += same.count
 			next.delayed += same.delayed
 			next.assumed += same.assumed
@@ -77,8 +85,18 @@ func (o *Observations) Add(position int, s *Suspect, t *Trial) {
 				next.suspect, next.trial, next.position = same.suspect, same.trial, same.position
 			}
 		}
-		o.known[key].endings[outcome] = next
+		o.known[key].endings[ending] = next
 	}
+}
+
+// firstAccess describes the access of a race that came first. It is empty for other bugs, and if the accesses
+// are the same operation at the same place.
+func firstAccess(f *report.Finding) string {
+	if f.Kind != heisen.Race || len(f.Accesses) != 2 || f.Accesses[0].Op == f.Accesses[1].Op && samePlace(&f.Accesses[0], &f.Accesses[1]) {
+		return ""
+	}
+	file, line, _ := placeOf(&f.Accesses[0])
+	return fmt.Sprintf("%s %s:%d", f.Accesses[0].Op, file, line)
 }
 
 // Count returns the number of bugs so far.
@@ -120,8 +138,11 @@ func (b *observation) result(made map[*Program]int) (v *Result, first *observedE
 	for _, e := range endings {
 		t := *e.trial
 		t.Confirmed, t.First = true, -1
+		if e.suspect.Finding.Kind == heisen.Race {
+			t.First = v.Suspect.side(&e.suspect.Finding)
+		}
 		v.Confirmed += e.count
-		v.Endings = append(v.Endings, Ending{Outcome: t.Execution.Outcome, First: -1, Confirmed: true, Count: e.count, Trial: &t, delayed: e.delayed})
+		v.Endings = append(v.Endings, Ending{Outcome: t.Execution.Outcome, First: t.First, Confirmed: true, Count: e.count, Trial: &t, delayed: e.delayed})
 		if e.before(first) {
 			first = e
 		}

@@ -1,6 +1,7 @@
 package confirm
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/heisen-go/heisen"
@@ -76,10 +77,20 @@ func samePair(f, other *report.Finding) bool {
 	return same(0, 0) && same(1, 1) || same(0, 1) && same(1, 0)
 }
 
-// inOrderOf returns f with its accesses in the order of those of a finding with the same pair.
+// firstIs returns the index of the access of a finding that is the first access of another one with the same pair.
+func firstIs(f, other *report.Finding) int {
+	if f.Accesses[0].Op == other.Accesses[0].Op && samePlace(&f.Accesses[0], &other.Accesses[0]) {
+		return 0
+	}
+	return 1
+}
+
+// inOrderOf returns f with its accesses in the order of those of a finding with the same pair. The message does
+// not say which one was the earlier one, because executions may have shown both orders.
 func inOrderOf(f, other *report.Finding) report.Finding {
 	in := *f
-	if a := &f.Accesses[0]; a.Op != other.Accesses[0].Op || !samePlace(a, &other.Accesses[0]) {
+	in.Message = fmt.Sprintf("%s and %s are not ordered", other.Accesses[0].Op, other.Accesses[1].Op)
+	if firstIs(other, f) == 1 {
 		in.Accesses = slices.Clone(f.Accesses)
 		slices.Reverse(in.Accesses)
 	}

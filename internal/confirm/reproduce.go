@@ -120,6 +120,25 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 	return proof, nil
 }
 
+// Show makes a finding say what the recorded execution shows: its accesses, goroutines, steps, and where goroutines
+// are blocked.
+func (r *Reproduction) Show(f *report.Finding) {
+	shown := &r.Finding
+	if f.Kind == heisen.Race && samePair(f, shown) {
+		if firstIs(f, shown) == 1 { // the endings name the accesses by their indexes
+			for i := range f.Trials.Endings {
+				if e := &f.Trials.Endings[i]; e.First != nil {
+					other := 1 - *e.First
+					e.First = &other
+				}
+			}
+		}
+		f.Message = shown.Message
+	}
+	f.Accesses, f.Goroutines, f.Witness = shown.Accesses, shown.Goroutines, r.Steps
+	AddBlocked(f, r.Execution.Blocked)
+}
+
 // scheduleOf returns the schedule of a trial.
 func (c *Confirmer) scheduleOf(s *Suspect, t *Trial) recorder.Schedule {
 	if t.Schedule != nil {

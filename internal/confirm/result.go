@@ -139,7 +139,7 @@ func (v *Result) add(t *Trial) {
 }
 
 // Report returns the finding with its Trials. usual is how the program ends under the default
-// schedule: an execution that ends in the same way does not count as harmful. The endings say which
+// schedule: an execution that ends in the same way counts as harmful only if the bug decides it. The endings say which
 // failures were seen only where a goroutine was held back while time passed. They count as harm,
 // because the bug is one whether or not the program also relies on time.
 func (v *Result) Report(usual Outcome) report.Finding {
@@ -166,9 +166,6 @@ func (v *Result) Report(usual Outcome) report.Finding {
 		if first := e.First; first >= 0 {
 			ending.First = &first
 		}
-		if e.Confirmed && (v.Finding.Kind == heisen.Deadlock || e.Outcome.Class.Failed() && !e.Outcome.Same(usual)) {
-			t.Harmful = true
-		}
 		ending.Timing = e.Outcome.Class.Failed() && e.timing()
 		for _, from := range e.Trial.Execution.Outside {
 			if !slices.Contains(t.Outside, from) {
@@ -177,6 +174,7 @@ func (v *Result) Report(usual Outcome) report.Finding {
 		}
 		t.Endings = append(t.Endings, ending)
 	}
+	t.Harmful = harmful(v.Finding.Kind, v.Endings, usual)
 	f.Trials = t
 	return f
 }

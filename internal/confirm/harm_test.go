@@ -1,0 +1,39 @@
+package confirm_test
+
+import (
+	"testing"
+
+	"github.com/heisen-go/heisen/examples/racefuzz"
+)
+
+// TestHarm: a race does harm if one order of its accesses fails and the other one passes, also if the default
+// schedule fails in the same way. One that fails in both orders in that way does none.
+func TestHarm(t *testing.T) {
+	t.Parallel()
+	l := open(t, &racefuzz.Program{Package: "../../internal/confirm/testdata/harm"})
+	l.survey.Walks = 3 // where the default schedule fails, it may not come to the other access
+	for name, want := range map[string]struct{ usual, harm bool }{
+		"usual flag":    {true, true},
+		"usual pointer": {true, true},
+		"usual last":    {true, true},
+		"usual status":  {true, true},
+		"usual stuck":   {true, true},
+		"usual map":     {true, true},
+		"rare":          {false, true},
+		"fails anyway":  {true, false},
+		"none":          {false, false},
+	} {
+		l := l.with(&racefuzz.Program{}, name)
+		suspects, usual := l.suspects()
+		if failed := usual.Outcome.Class.Failed(); failed != want.usual {
+			t.Errorf("%s: the default schedule fails: %v, want %v", name, failed, want.usual)
+		}
+		harm := false
+		for _, v := range l.seeds(10, suspects...) {
+			harm = harm || v.Confirmed > 0 && v.Report(usual.Outcome).Trials.Harmful
+		}
+		if harm != want.harm || len(suspects) == 0 {
+			t.Errorf("%s: harmful %v of %d suspects, want %v", name, harm, len(suspects), want.harm)
+		}
+	}
+}
