@@ -19,7 +19,7 @@ type Finding struct {
 	Message     string      `json:"message"`     // one line, without the places
 
 	Package  string   `json:"package,omitempty"`  // import path of the package whose tests ran
-	Variable string   `json:"variable,omitempty"` // of the later access
+	Variable string   `json:"variable,omitempty"` // of the latest access of which it is known
 	Accesses []Access `json:"accesses"`           // in stream order, the later last; those of a deadlock in the order of Cycle
 
 	// Cycle names the locks of a deadlock among locks, from the one that the goroutine of the first

@@ -115,9 +115,7 @@ func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) Finding {
 	for i := range f.Witness {
 		out.Witness[i].Variable = names.choice(f.Witness[i].Object, useOfStep(&f.Witness[i])).Variable
 	}
-	if n := len(out.Accesses); n > 0 {
-		out.Variable = out.Accesses[n-1].Variable
-	}
+	out.Variable = headVariable(out.Accesses)
 	if isCycle(&f) {
 		out.Cycle = cycle(&f, out.Accesses)
 	}
@@ -127,6 +125,16 @@ func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) Finding {
 	out.Locks = in.locksOf(&f)
 	out.Goroutines = in.goroutines(f.Accesses)
 	return out
+}
+
+// headVariable returns the variable of a finding with these accesses: that of the latest one that has a name.
+func headVariable(accesses []Access) string {
+	for i := len(accesses) - 1; i >= 0; i-- {
+		if v := accesses[i].Variable; v != "" {
+			return v
+		}
+	}
+	return ""
 }
 
 // kindOf returns the kind of a finding. That of a detector that gave none is "unclassified".
@@ -161,13 +169,20 @@ func (r resolution) access(a heisen.Access) (Access, *source.Excerpt) {
 	for _, held := range r.symbols.Locks(a.Context) {
 		out.Locks = append(out.Locks, r.lock(held))
 	}
-	excerpt := r.excerpt(userFrame(out.Stack), a.Op, a.Size)
+	excerpt := r.excerpt(out.Stack, a.Op, a.Size)
 	out.Source = excerpt.Statement
 	return out, excerpt
 }
 
-func (r resolution) excerpt(f Frame, op heisen.Op, size uint64) *source.Excerpt {
-	return r.sources.At(heisen.Frame{Func: f.Func, File: f.File, Line: f.Line}, op, size)
+// excerpt returns what the source says about an operation with a stack. Within a call of a package that implements
+// synchronization, it is an operation on what is synchronized.
+func (r resolution) excerpt(stack []Frame, op heisen.Op, size uint64) *source.Excerpt {
+	f := userFrame(stack)
+	frame := heisen.Frame{Func: f.Func, File: f.File, Line: f.Line}
+	if (op == heisen.Read || op == heisen.Write) && len(stack) > 0 && source.Synchronizes(stack[0].Func) {
+		return r.sources.Within(frame)
+	}
+	return r.sources.At(frame, op, size)
 }
 
 func (r resolution) lock(held heisen.HeldLock) Lock {
@@ -180,8 +195,7 @@ func (r resolution) lock(held heisen.HeldLock) Lock {
 	if held.Shared {
 		out.Mode, op = "read", heisen.AcquireShared
 	}
-	frame := userFrame(frames(r.symbols.Site(held.Site).Frames))
-	out.Variable = r.excerpt(frame, op, 0).Variable()
+	out.Variable = r.excerpt(frames(r.symbols.Site(held.Site).Frames), op, 0).Variable()
 	return out
 }
 
@@ -320,8 +334,7 @@ func (r resolution) step(rec *heisen.Record) (Step, *source.Excerpt) {
 	if rec.Op == heisen.Fork || rec.Op == heisen.Join {
 		s.Object = r.name(rec.Object.Thread())
 	} else {
-		frame := userFrame(frames(r.symbols.Site(rec.Site).Frames))
-		excerpt = r.excerpt(frame, rec.Op, rec.Size())
+		excerpt = r.excerpt(frames(r.symbols.Site(rec.Site).Frames), rec.Op, rec.Size())
 	}
 	if rec.Flags&heisen.HasValue != 0 {
 		v := rec.Value

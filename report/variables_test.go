@@ -46,7 +46,7 @@ func TestVariablesOfFindings(t *testing.T) {
 		{
 			"one of two accounts",
 			[]heisen.Access{{Op: w, Object: 8, Site: changes}, {Op: r, Object: 8, Site: shows}}, nil,
-			[]string{"a.bal", ""}, nil, "",
+			[]string{"a.bal", ""}, nil, "a.bal",
 		},
 		{
 			"another variable",

@@ -72,10 +72,10 @@ func (e entry) has(file string) bool { return e.pkg != nil && e.pkg.files[file] 
 
 func packageKey(dir, name string) string { return dir + "\x00" + name }
 
-func excerptKey(f heisen.Frame, op heisen.Op, size uint64) string {
+func excerptKey(f heisen.Frame, r role, size uint64) string {
 	key := make([]byte, 0, 128)
 	key = append(key, f.File...)
-	key = append(key, 0, byte(op))
+	key = append(key, 0, byte(r))
 	key = strconv.AppendInt(key, int64(f.Line), 10)
 	key = append(key, 0)
 	key = strconv.AppendUint(key, size, 10)
@@ -157,6 +157,16 @@ func (e *Excerpt) cost() int64 {
 // At returns what the source says about an operation in a frame on at least so many bytes. The
 // frame's function name distinguishes a function from the literals in it.
 func (c *Cache) At(frame heisen.Frame, op heisen.Op, size uint64) *Excerpt {
+	return c.at(frame, roleOf(op), size)
+}
+
+// Within returns what the source says about an operation that is made within a call of a package that implements
+// synchronization: it is one on the object of the call. The frame is that of the call.
+func (c *Cache) Within(frame heisen.Frame) *Excerpt {
+	return c.at(frame, locks|messages|atomics, 0)
+}
+
+func (c *Cache) at(frame heisen.Frame, r role, size uint64) *Excerpt {
 	if c == nil || frame.Line <= 0 {
 		return &Excerpt{}
 	}
@@ -165,7 +175,7 @@ func (c *Cache) At(frame heisen.Frame, op heisen.Op, size uint64) *Excerpt {
 	if c.store == nil { // so that a program without findings pays nothing
 		c.store = newStore(c.memory)
 	}
-	key := excerptKey(frame, op, size)
+	key := excerptKey(frame, r, size)
 	if e, ok := c.store.Get(key); ok && e.excerpt != nil {
 		return e.excerpt
 	}
@@ -173,13 +183,13 @@ func (c *Cache) At(frame heisen.Frame, op heisen.Op, size uint64) *Excerpt {
 	if p == nil {
 		return &Excerpt{}
 	}
-	excerpt := p.at(frame, op, size)
+	excerpt := p.at(frame, r, size)
 	c.store.Set(key, entry{excerpt: excerpt}, excerpt.cost()+int64(len(key)))
 	return excerpt
 }
 
 // at computes the Excerpt for a frame in one of the package's files.
-func (p *pkg) at(frame heisen.Frame, op heisen.Op, size uint64) *Excerpt {
+func (p *pkg) at(frame heisen.Frame, r role, size uint64) *Excerpt {
 	excerpt := &Excerpt{}
 	f := p.files[frame.File]
 	if frame.Line > len(f.lines) {
@@ -189,10 +199,10 @@ func (p *pkg) at(frame heisen.Frame, op heisen.Op, size uint64) *Excerpt {
 	if f.syntax == nil {
 		return excerpt
 	}
-	find := &finder{pkg: p, file: f, fset: p.fset, line: frame.Line}
+	find := &finder{pkg: p, file: f, fset: p.fset, line: frame.Line, innermost: map[int]string{}}
 	find.search()
-	excerpt.candidates = find.fitting(op, size, literalDepth(frame.Func))
-	excerpt.Statement = find.innermost
+	excerpt.candidates = find.fitting(r, size, frame.Func)
+	excerpt.Statement = find.statementIn(frame.Func)
 	if len(excerpt.candidates) > 0 {
 		excerpt.Statement = only(excerpt.candidates).Statement
 		if excerpt.Statement == "" { // several statements fit
@@ -236,6 +246,7 @@ func (c *Cache) load(file string) *pkg {
 		return e.pkg
 	}
 	key, e := file, entry{pkg: newPackage()}
+	e.pkg.language = c.languageOf(dir)
 	if e.pkg.parse(file, text).syntax != nil {
 		if e.pkg.addSiblings(c, dir, name, file) {
 			c.store.Set(file, entry{name: name}, int64(len(file)))
@@ -285,6 +296,7 @@ type pkg struct {
 	size     int64 // of the files, in bytes
 	info     types.Info
 	types    *types.Package
+	language string                // the version of its module, as in languageOf
 	captured map[types.Object]bool // local variables that other goroutines can reach
 }
 
@@ -371,7 +383,7 @@ func (p *pkg) check() {
 		FakeImportC: true,
 	}
 	p.types, _ = config.Check("p", p.fset, files, &p.info)
-	p.captured = reachable(&p.info, files)
+	p.captured = reachable(&p.info, files, p.language)
 }
 
 // bytesPerByte is how many bytes of memory the syntax and types of one byte of source take:

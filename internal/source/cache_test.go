@@ -1,6 +1,9 @@
 package source
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -35,21 +38,21 @@ var wantKey = regexp.MustCompile(`\b(read|write|atomic|lock|send|receive)=`)
 // TestVariables compares the variables that fit each access in testdata/src with the comment on its
 // line. An empty comment means that no op has a variable. A variable is shown only if no other fits.
 func TestVariables(t *testing.T) {
-	for _, name := range []string{"access.go", "sync.go"} {
+	for _, name := range []string{"access.go", "names.go", "sync.go"} {
 		path := filepath.Join("testdata", "src", name)
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		sources := newTestCache(t)
+		syntax := parse(t, path)
 		checked := 0
 		for i, line := range strings.Split(string(text), "\n") {
-			code, want, ok := strings.Cut(line, "// want")
+			_, want, ok := strings.Cut(line, "// want")
 			if !ok {
 				continue
 			}
-			depth := strings.Repeat(".func1", strings.Count(code, "func() {"))
-			frame := heisen.Frame{Func: "src.f" + depth, File: path, Line: i + 1}
+			frame := heisen.Frame{Func: functionAt(syntax, i+1), File: path, Line: i + 1}
 			keys := wantKey.FindAllStringSubmatchIndex(want, -1)
 			wanted := map[string]string{}
 			for j, key := range keys {
@@ -84,6 +87,40 @@ func TestVariables(t *testing.T) {
 			t.Errorf("%s: %d expectations, the comments were not found", name, checked)
 		}
 	}
+}
+
+// parsed is a file and where its parts are.
+type parsed struct {
+	fset *token.FileSet
+	file *ast.File
+}
+
+func parse(t *testing.T, path string) parsed {
+	t.Helper()
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed{fset, file}
+}
+
+// functionAt returns a function name with as many literals as there are around the innermost code of a line.
+func functionAt(p parsed, line int) string {
+	name := "src.f"
+	at := func(pos token.Pos) int { return p.fset.Position(pos).Line }
+	ast.Inspect(p.file, func(n ast.Node) bool {
+		lit, ok := n.(*ast.FuncLit)
+		if !ok {
+			return true
+		}
+		from, to := at(lit.Body.Lbrace), at(lit.Body.Rbrace)
+		if from < line && line < to || from == line && line == to {
+			name += ".func1"
+		}
+		return true
+	})
+	return name
 }
 
 // TestChoice checks that the variable shown is the one that both sides mention, and that none is shown
@@ -141,7 +178,11 @@ type V struct{ a int; t *T }
 		addFile(s, "p.go", []byte(src))
 		excerpts := make([]*Excerpt, len(test))
 		for i, side := range test {
-			excerpts[i] = s.At(heisen.Frame{Func: "p.f", File: "p.go", Line: side.line}, side.op, 0)
+			function := "p.f"
+			if side.line == 18 {
+				function = "p.f.func1"
+			}
+			excerpts[i] = s.At(heisen.Frame{Func: function, File: "p.go", Line: side.line}, side.op, 0)
 		}
 		for i, c := range Choose(excerpts) {
 			if got := c.Variable; got != test[i].want {

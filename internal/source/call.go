@@ -42,9 +42,22 @@ func (f *finder) call(c *ast.CallExpr) {
 		f.expr(fun, reads, rankShared)
 	}
 	f.exprs(c.Args)
+	if f.copiesElements(c) {
+		f.addElements(c.Args[0], reads)
+	}
 	if n := len(c.Args); c.Ellipsis.IsValid() && n > 0 {
 		f.addElements(c.Args[n-1], reads)
 	}
+}
+
+// copiesElements reports whether a call is a conversion of a slice to a string.
+func (f *finder) copiesElements(c *ast.CallExpr) bool {
+	if len(c.Args) != 1 || !f.pkg.info.Types[c.Fun].IsType() {
+		return false
+	}
+	to, isBasic := under(f.typeOf(c.Fun)).(*types.Basic)
+	_, isSlice := under(f.typeOf(c.Args[0])).(*types.Slice)
+	return isBasic && isSlice && to.Kind() == types.String
 }
 
 // builtin walks a call of a built-in function and reports whether it is one.
@@ -56,7 +69,10 @@ func (f *finder) builtin(name *ast.Ident, c *ast.CallExpr) bool {
 	switch {
 	case name.Name == "append" && len(args) > 0:
 		// Stores into the free part of the array behind the slice.
-		f.addElements(args[0], reads|writes)
+		f.addElements(args[0], reads)
+		f.within = c
+		f.addElements(args[0], writes)
+		f.within = nil
 		if c.Ellipsis.IsValid() {
 			f.addElements(args[len(args)-1], reads)
 		}

@@ -78,19 +78,16 @@ func shorten(s string) string {
 	return s[:cut] + "…"
 }
 
-// fitting returns the candidates for an access in a function literal of the given depth, the likeliest
-// first. If there are candidates on the line, it drops those elsewhere in the statement. If there are
-// candidates in a literal of that depth, it drops the others. A variable is at least as large as the
-// access; a program reports the access to a part of it where another part cannot race. It sorts by
-// rank, and puts outer expressions before the expressions in them.
-func (f *finder) fitting(op heisen.Op, size uint64, depth int) []candidate {
-	want := roleOf(op)
+// fitting returns the candidates for an access in a role, the likeliest first. They stand on the line and, if the
+// function is known, in a function literal of its depth: another expression of the statement is the one of
+// another access. A variable is at least as large as the access; a program reports the access to a part of it
+// where another part cannot race. It sorts by rank, and puts outer expressions before the expressions in them.
+func (f *finder) fitting(want role, size uint64, function string) []candidate {
+	depth := literalDepth(function)
 	out := slices.DeleteFunc(f.found, func(c candidate) bool {
-		return c.role&want == 0 || c.rank == rankNone
+		return c.role&want == 0 || c.rank == rankNone || !c.onLine || function != "" && c.depth != depth
 	})
 	out = prefer(out, func(c candidate) bool { return c.size == 0 || c.size >= size })
-	out = prefer(out, func(c candidate) bool { return c.onLine })
-	out = prefer(out, func(c candidate) bool { return c.depth == depth })
 	slices.SortStableFunc(out, func(a, b candidate) int {
 		return cmp.Or(b.rank-a.rank, a.nesting-b.nesting)
 	})
@@ -159,8 +156,10 @@ func (f *finder) storage(e ast.Expr) []string {
 			return []string{"*" + typeText(p.Elem())}
 		}
 		return []string{"*" + f.storage(e.X)[0]}
+	case *ast.SliceExpr: // of the same elements
+		return f.storage(e.X)
 	case *ast.CompositeLit:
-		if t := f.typeOf(e); t != nil {
+		if t := f.literalType(e); t != nil {
 			return []string{"*" + typeText(t)}
 		}
 	}
@@ -174,6 +173,28 @@ func (f *finder) objectKey(name *ast.Ident) string {
 		return "name " + name.Name
 	}
 	return name.Name + " " + f.fset.PositionFor(obj.Pos(), false).String()
+}
+
+// literalType returns the type of the value that a literal makes, nil if it is not known. An element of a literal
+// may leave out its type, and the & before it.
+func (f *finder) literalType(e *ast.CompositeLit) types.Type {
+	t := f.typeOf(e)
+	if p, ok := under(t).(*types.Pointer); ok && e.Type == nil {
+		return p.Elem()
+	}
+	return t
+}
+
+// literalText returns how a literal is shown. It is empty for one without a type that has a name.
+func (f *finder) literalText(e *ast.CompositeLit) string {
+	if e.Type != nil {
+		return types.ExprString(e)
+	}
+	switch t := f.literalType(e).(type) {
+	case *types.Named, *types.Alias:
+		return typeText(t) + "{…}"
+	}
+	return ""
 }
 
 func typeText(t types.Type) string {
@@ -264,6 +285,13 @@ func (f *finder) addElements(e ast.Expr, r role) {
 
 func (f *finder) addPart(e ast.Expr, part string, r role, limit int) {
 	e = ast.Unparen(e)
+	for part != "" { // the elements of a slice expression are those of what is sliced
+		s, ok := e.(*ast.SliceExpr)
+		if !ok {
+			break
+		}
+		e = ast.Unparen(s.X)
+	}
 	rank := f.rank(e)
 	switch {
 	case part != "":
@@ -274,24 +302,44 @@ func (f *finder) addPart(e ast.Expr, part string, r role, limit int) {
 	if e == nil || rank == rankNone {
 		return
 	}
+	text := types.ExprString(e)
+	if lit, ok := e.(*ast.CompositeLit); ok {
+		text = f.literalText(lit)
+	}
+	if text == "" {
+		return
+	}
 	keys := f.storage(e)
 	if part != "" {
 		keys = []string{keys[0] + part}
 	}
 	c := candidate{
-		text:      shorten(types.ExprString(e)),
+		text:      shorten(text),
 		statement: f.statement,
 		role:      r,
 		rank:      min(rank, limit),
 		keys:      keys,
-		onLine:    f.onLine(e.Pos(), e.End()) || r&writes != 0 && f.operator.IsValid() && f.onLine(f.operator, f.operator),
+		onLine:    f.onLine(e.Pos(), e.End()) || f.within != nil && f.onLine(f.within.Pos(), f.within.End()) || r&writes != 0 && f.operator.IsValid() && f.onLine(f.operator, f.operator),
 		depth:     f.depth,
 		nesting:   f.nesting,
 	}
-	if t := f.typeOf(e); t != nil && part == "" {
+	switch t := f.typeOf(e); {
+	case t == nil:
+	case part == "":
 		c.typ, c.size = typeText(t), sizeOf(t)
+	default: // the access may be to many elements
+		c.typ = elementText(t)
 	}
 	f.found = append(f.found, c)
+}
+
+// elementText describes the type of what is accessed in the elements of a value of type t: the elements of a
+// slice, or what the runtime keeps for a map or a channel.
+func elementText(t types.Type) string {
+	if s, ok := under(t).(*types.Slice); ok {
+		return typeText(s.Elem())
+	}
+	return "in " + typeText(t)
 }
 
 func (f *finder) onLine(from, to token.Pos) bool {

@@ -15,16 +15,19 @@ import (
 
 var (
 	compiledFunc = regexp.MustCompile(`^(\S+) STEXT`)
-	compiledCall = regexp.MustCompile(`\(.*[/\\]?access\.go:(\d+)\)\s+CALL\s+runtime\.(race(?:read|write)(?:range)?)\(SB\)`)
-	allocates    = regexp.MustCompile(`f\(|^go |\.value$`)
+	compiledCall = regexp.MustCompile(`\(.*[/\\]?((?:access|names)\.go):(\d+)\)\s+CALL\s+runtime\.(race(?:read|write)(?:range)?)\(SB\)`)
+	allocates    = regexp.MustCompile(`f\(|^go |\.value$|func\(`)
 )
 
 // TestCompilerAgrees asks the compiler which accesses it instruments: for each there must be a
 // variable to show. It also instruments stores into memory that a statement itself allocates: the
 // array of variadic arguments, closures, method values. No other goroutine reaches those yet.
 func TestCompilerAgrees(t *testing.T) {
-	path := filepath.Join("testdata", "src", "access.go")
-	cmd := exec.Command("go", "tool", "compile", "-race", "-S", "-p", "src", "-o", filepath.Join(t.TempDir(), "src.o"), path)
+	args := []string{"tool", "compile", "-race", "-S", "-l", "-p", "src", "-o", filepath.Join(t.TempDir(), "src.o")}
+	for _, name := range []string{"access.go", "names.go"} {
+		args = append(args, filepath.Join("testdata", "src", name))
+	}
+	cmd := exec.Command("go", args...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("go tool compile: %v\n%s", err, out)
@@ -41,9 +44,10 @@ func TestCompilerAgrees(t *testing.T) {
 		if m == nil {
 			continue
 		}
-		line, _ := strconv.Atoi(m[1])
+		path := filepath.Join("testdata", "src", m[1])
+		line, _ := strconv.Atoi(m[2])
 		op := heisen.Read
-		if strings.HasPrefix(m[2], "racewrite") {
+		if strings.HasPrefix(m[3], "racewrite") {
 			op = heisen.Write
 		}
 		accesses++

@@ -7,10 +7,11 @@ import (
 )
 
 // reachable returns the local variables that another goroutine may reach: their address is taken,
-// or a function literal captures them and they change. The compiler copies captured variables that
-// never change. It does not instrument accesses to other local variables, so no finding is about
-// those.
-func reachable(info *types.Info, files []*ast.File) map[types.Object]bool {
+// or a function literal captures them and they change, or are large. The compiler copies other captured variables.
+// It does not instrument accesses to other local variables, so no finding is about
+// those. language is that of the files, as far as they do not say themselves: before Go 1.22, all iterations
+// of a loop change the same variables.
+func reachable(info *types.Info, files []*ast.File, language string) map[types.Object]bool {
 	r := &reach{
 		info:      info,
 		addressed: map[types.Object]bool{},
@@ -18,10 +19,11 @@ func reachable(info *types.Info, files []*ast.File) map[types.Object]bool {
 		assigned:  map[types.Object]bool{},
 	}
 	for _, f := range files {
+		r.shared = sharesLoopVariables(f, language)
 		r.walk(f, nil)
 	}
 	for obj := range r.captured {
-		if r.assigned[obj] {
+		if r.assigned[obj] || sizeOf(obj.Type()) > maxCopied {
 			r.addressed[obj] = true
 		}
 	}
@@ -31,7 +33,11 @@ func reachable(info *types.Info, files []*ast.File) map[types.Object]bool {
 type reach struct {
 	info                          *types.Info
 	addressed, captured, assigned map[types.Object]bool
+	shared                        bool // the iterations of a loop share its variables
 }
+
+// maxCopied is the size in bytes up to which the compiler copies a captured variable that never changes.
+const maxCopied = 128
 
 // walk visits the tree under root, whose innermost function literal is lit.
 func (r *reach) walk(root ast.Node, lit *ast.FuncLit) {
@@ -41,6 +47,10 @@ func (r *reach) walk(root ast.Node, lit *ast.FuncLit) {
 			if n != lit {
 				r.walk(n, n)
 				return false
+			}
+		case *ast.FuncType:
+			for _, name := range namesIn(n.Results) { // return assigns to them
+				r.assigned[r.info.Defs[name]] = true
 			}
 		case *ast.Ident:
 			obj, ok := r.info.Uses[n].(*types.Var)
@@ -68,13 +78,49 @@ func (r *reach) walk(root ast.Node, lit *ast.FuncLit) {
 		case *ast.IncDecStmt:
 			r.mark(r.assigned, n.X)
 		case *ast.RangeStmt:
-			if n.Tok == token.ASSIGN {
-				r.mark(r.assigned, n.Key)
-				r.mark(r.assigned, n.Value)
-			}
+			r.assign(n.Key, n.Tok)
+			r.assign(n.Value, n.Tok)
+		case *ast.ForStmt:
+			return r.loop(n, lit)
 		}
 		return true
 	})
+}
+
+// assign marks a variable of a range statement.
+func (r *reach) assign(e ast.Expr, tok token.Token) {
+	id, ok := e.(*ast.Ident)
+	switch {
+	case tok == token.ASSIGN:
+		r.mark(r.assigned, e)
+	case ok && r.shared && r.info.Defs[id] != nil:
+		r.assigned[r.info.Defs[id]] = true
+	}
+}
+
+// loop walks a loop. If each iteration has variables of its own, what comes after an iteration changes those of the
+// next one, which no goroutine has yet.
+func (r *reach) loop(s *ast.ForStmt, lit *ast.FuncLit) (walk bool) {
+	init, ok := s.Init.(*ast.AssignStmt)
+	if r.shared || !ok || init.Tok != token.DEFINE || s.Post == nil {
+		return true
+	}
+	own := map[types.Object]bool{}
+	for _, x := range init.Lhs {
+		if id, ok := x.(*ast.Ident); ok {
+			own[r.info.Defs[id]] = true
+		}
+	}
+	r.walk(s.Post, lit)
+	for obj := range own {
+		delete(r.assigned, obj)
+	}
+	r.walk(s.Init, lit)
+	if s.Cond != nil {
+		r.walk(s.Cond, lit)
+	}
+	r.walk(s.Body, lit)
+	return false
 }
 
 // mark adds the variable whose storage contains e to set, if a name denotes it. It does not mark

@@ -18,11 +18,14 @@ type finder struct {
 	line int
 
 	found     []candidate
-	innermost string    // text of the innermost statement on the line
-	statement string    // text of the statement being walked
-	operator  token.Pos // of its assignment, the place of its stores
-	depth     int       // function literals around it
-	nesting   int       // expressions around the one being walked that need its value
+	innermost map[int]string // text of the innermost statement on the line, by the function literals around it
+	deepest   string         // text of the innermost one of all
+	statement string         // text of the statement being walked
+	operator  token.Pos      // of its assignment, the place of its stores
+	depth     int            // function literals around it
+	nesting   int            // expressions around the one being walked that need its value
+	within    ast.Node       // what is accessed may be so on any line of this; nil for none
+	results   []*ast.Ident   // the named results of the function
 }
 
 // search walks the file's declarations on the line.
@@ -33,20 +36,27 @@ func (f *finder) search() {
 		}
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			if d.Body != nil {
-				f.stmt(d.Body)
-			}
+			f.function(d.Recv, d.Type, d.Body)
 		case *ast.GenDecl:
 			f.specs(d)
 		}
 	}
 }
 
+// statementIn returns the innermost statement on the line in a function literal of a depth, or of all if the function is
+// not known.
+func (f *finder) statementIn(function string) string {
+	if function == "" {
+		return f.deepest
+	}
+	return f.innermost[literalDepth(function)]
+}
+
 // begin starts a statement that ends at end, where the blocks in it begin.
 func (f *finder) begin(s ast.Node, end, operator token.Pos) {
 	f.statement, f.operator = f.textOf(s, end), operator
 	if f.onLine(s.Pos(), end) {
-		f.innermost = f.statement
+		f.innermost[f.depth], f.deepest = f.statement, f.statement
 	}
 }
 
@@ -83,7 +93,10 @@ func (f *finder) stmt(s ast.Stmt) {
 		f.simple(s, token.NoPos)
 		f.call(s.Call)
 	case *ast.ReturnStmt:
-		f.simple(s, token.NoPos)
+		f.simple(s, s.Pos())
+		for _, name := range f.results {
+			f.target(name, writes)
+		}
 		f.exprs(s.Results)
 	case *ast.IfStmt:
 		if f.header(s, s.Init, s.Body) {
@@ -115,9 +128,11 @@ func (f *finder) stmt(s ast.Stmt) {
 		f.stmt(s.Body)
 	case *ast.SelectStmt:
 		if f.header(s, nil, s.Body) {
+			f.within = s
 			for _, clause := range s.Body.List {
 				f.selectable(clause.(*ast.CommClause))
 			}
+			f.within = nil
 		}
 		f.stmt(s.Body)
 	case *ast.CaseClause:
@@ -292,9 +307,39 @@ func (f *finder) expr(e ast.Expr, r role, limit int) {
 func (f *finder) literal(e *ast.FuncLit) {
 	statement, operator := f.statement, f.operator
 	f.depth++
-	f.stmt(e.Body)
+	f.function(nil, e.Type, e.Body)
 	f.depth--
 	f.statement, f.operator = statement, operator
+}
+
+// function walks the body of a function, and its parameters: those that goroutines share are copied when it is called.
+func (f *finder) function(receiver *ast.FieldList, t *ast.FuncType, body *ast.BlockStmt) {
+	if body == nil {
+		return
+	}
+	outer := f.results
+	f.results = namesIn(t.Results)
+	if f.onLine(t.Pos(), body.Lbrace) {
+		statement, operator := f.statement, f.operator
+		f.statement, f.operator = "", token.NoPos
+		for _, name := range slices.Concat(namesIn(receiver), namesIn(t.Params)) {
+			f.target(name, writes)
+		}
+		f.statement, f.operator = statement, operator
+	}
+	f.stmt(body)
+	f.results = outer
+}
+
+// namesIn returns the names of parameters or results.
+func namesIn(list *ast.FieldList) (all []*ast.Ident) {
+	if list == nil {
+		return nil
+	}
+	for _, field := range list.List {
+		all = append(all, field.Names...)
+	}
+	return all
 }
 
 // channel walks a channel that is sent to or received from. The runtime reports a read of the

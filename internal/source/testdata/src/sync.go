@@ -45,7 +45,9 @@ func waiting(g *guarded) {
 // With the imported types unknown, a local variable may still be shared.
 func unknown() {
 	var once sync.Once
-	once.Do(func() { total = 1 }) // want write=total send=once
+	once.Do(func() { // want send=once
+		total = 1 // want write=total
+	})
 	x := sync.NewCond(nil)
 	go func() { x = nil }() // want write=x
 	x.Wait()                // want read=x

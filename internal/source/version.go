@@ -1,0 +1,49 @@
+package source
+
+import (
+	"go/ast"
+	"go/version"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+// Since this version of the language, each iteration of a loop has variables of its own.
+const ownVariables = "go1.22"
+
+// goLine matches the line of a go.mod file with the version of the language.
+var goLine = regexp.MustCompile(`(?m)^go[ \t]+([0-9]+\.[0-9]+)`)
+
+// maxModuleFile bounds a go.mod file that is read, in bytes.
+const maxModuleFile = 1 << 20
+
+// languageOf returns the version of the language that the module of a folder has, such as go1.21. It is empty if
+// that is not known.
+func (c *Cache) languageOf(dir string) string {
+	for {
+		name := filepath.Join(dir, "go.mod")
+		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+			if info.Size() > maxModuleFile || c.only != nil && !c.only(name) {
+				return ""
+			}
+			text, err := os.ReadFile(name)
+			if m := goLine.FindSubmatch(text); err == nil && m != nil {
+				return "go" + string(m[1])
+			}
+			return ""
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return ""
+		}
+		dir = parent
+	}
+}
+
+// sharesLoopVariables reports whether all iterations of a loop in a file of a module have the same variables.
+func sharesLoopVariables(f *ast.File, language string) bool {
+	if f.GoVersion != "" { // of its build constraint
+		language = f.GoVersion
+	}
+	return version.IsValid(language) && version.Compare(language, ownVariables) < 0
+}
