@@ -25,6 +25,7 @@ func heisenHandOver(h *heisenG, lock uintptr, shared bool) {
 	heisenFastTrack.UnownedRelease()
 	systemstack(func() {
 		heisenLock(&heisenHandOvers)
+		heisenNoteSignal(lock)
 		var owner *heisenG // of several, the first
 		for other := heisen.allG; other != nil; other = other.link {
 			if k := other.locksHeld; k != nil && (owner == nil || other.id < owner.id) && k.holds(lock, shared) {

@@ -125,6 +125,9 @@ func heisenSearchLeaks(test uint32, returned bool) (reported int) {
 	world := stopTheWorld(stwAllGoroutinesStack)
 	systemstack(func() {
 		if heisenFindLeaks(gp, returned) {
+			if test == 0 && (returned || heisenTests != 0) && heisenRests(gp) {
+				heisenStrandByLocks(gp)
+			}
 			found = heisenReportWaiting(heisenLeaked, func(other *g) bool {
 				h := (*heisenG)(unsafe.Pointer(other.racectx))
 				if other == gp || !heisenIsStranded(other) || h.task.leaked || test != 0 && h.test != test {

@@ -193,7 +193,7 @@ func heisenShared(addr uintptr) bool {
 func heisenSync(h *heisenG, op uint64, obj uintptr, fp uintptr) {
 	if heisen.races {
 		heisenSyncOrder(h, op, obj, fp)
-	} else if heisen.overlaps && heisenLockOps>>op&1 != 0 {
+	} else if (heisen.overlaps || heisen.leaks) && heisenLockOps>>op&1 != 0 {
 		heisenFollowLock(h, op, obj, fp)
 	}
 	if heisen.quiet {

@@ -26,6 +26,7 @@ type heisenEnding struct {
 	begun   bool     // a goroutine ends the program
 	waiting guintptr // it, while the others go on
 	over    bool     // they have come to rest
+	rests   bool     // and nothing outside can answer
 	clock   int64    // the bounds
 	steps   uint64
 	outside int64 // ns of waiting for the outside
@@ -53,13 +54,17 @@ func heisenRunToEnd() {
 	gopark(nil, nil, waitReasonPanicWait, traceBlockForever, 1)
 	if panicking.Load() == 0 {
 		returned := !e.exits || heisenTasks.some // a test binary has run its tests
-		systemstack(func() { heisenReportLeaks(gp, returned) })
+		systemstack(func() { heisenReportLeaks(gp, returned, returned && e.rests) })
 	}
 }
 
 // heisenReportLeaks reports the goroutines that wait for ever. self ends the program, nil if none does.
-func heisenReportLeaks(self *g, returned bool) {
+// rests says that the program is at rest (atrest.go).
+func heisenReportLeaks(self *g, returned, rests bool) {
 	if heisenFindLeaks(self, returned) {
+		if rests {
+			heisenStrandByLocks(self)
+		}
 		heisenReportWaiting(heisenLeaked, heisenIsStranded)
 	}
 }
@@ -80,10 +85,12 @@ func (e *heisenEnding) woken(s *heisenScheduler) *g {
 func (s *heisenScheduler) cannotGoOn(why uint32, message string) {
 	if s.ending.waiting != 0 {
 		s.ending.over = true
+		by, _ := s.answering()
+		s.ending.rests = why == heisenDeadlock && by == heisenNothing && !sig.inuse
 		return
 	}
 	if why != heisenDeadlock && s.ending.wanted {
-		heisenReportLeaks(nil, false)
+		heisenReportLeaks(nil, false, false)
 	}
 	heisenAbortRun(why, message)
 }
