@@ -270,7 +270,7 @@ var patches = []struct {
 		replaceCalls("stopTimer", "t.stop()", "heisenStopped(t, t.stop())", 1),
 		atStart("timeSleep", "heisenUnsureHere(heisenUnsureTime)"),
 		atStart("goroutineReady", "heisenElapsed(arg.(*g), arg.(*g).bubble)"),
-		replaceCalls("timer.unlockAndRun", "f(arg, seq, delay)", "heisenElapsed(nil, bubble); f(arg, seq, delay)", 1),
+		replaceCalls("timer.unlockAndRun", "f(arg, seq, delay)", "heisenElapsed(nil, bubble); heisenFires(t, bubble); f(arg, seq, delay)", 1),
 	}},
 	{"runtime/sema.go", []patch{
 		atStart("semacquire1", "heisenWaitsFor(unsafe.Pointer(addr))"),

@@ -73,7 +73,7 @@ func (s *heisenScheduler) idle(pp *p) {
 		timers.adjust(s.clock, true)
 		timers.unlock()
 	}
-	when := timers.wakeTime()
+	when := heisenNextTimer(timers)
 	if s.count > 0 && (when == 0 || when > s.until) { // the timer that those in the pool are held back for was stopped
 		s.until = 0
 		return

@@ -35,6 +35,7 @@ type heisenScheduler struct {
 	clock     int64 // what nanotime returns
 	slow      bool  // ticks take hardly any time
 	ticks     int   // short ones, since the clock has advanced to a timer
+	ticking   heisenTicking
 	wallStart int64 // the wall clock, in ns, when clock is heisenClockStart
 
 	tries bool // the program may try to lock, so releasing one is a point
@@ -304,7 +305,7 @@ func (s *heisenScheduler) grow() {
 // first.
 func (s *heisenScheduler) choose(pp *p) *g {
 	s.picker.Timer = 0
-	if when := pp.timers.wakeTime(); when > s.clock {
+	if when := heisenNextTimer(&pp.timers); when > s.clock {
 		s.picker.Timer = uint64(when - s.clock)
 	}
 	if s.comparing > 0 {
@@ -321,7 +322,7 @@ func (s *heisenScheduler) choose(pp *p) *g {
 	i := s.picker.Next(unsafe.Slice(s.task(0), s.count), s.running)
 	if i == heisenStrategiesWait {
 		s.afterChoice()
-		s.until, s.standing, s.older = pp.timers.wakeTime(), s.count, s.count
+		s.until, s.standing, s.older = heisenNextTimer(&pp.timers), s.count, s.count
 		return nil
 	}
 	gp := s.g(i).ptr()
