@@ -21,6 +21,7 @@ type failing struct {
 	goroutines []report.Goroutine
 	place      string // equal for failures at the same place of the program
 	byRuntime  bool   // a function of the runtime has noticed it
+	atEnd      bool   // main, or the tests, have returned: the program may be over by then
 	inTest     bool   // the innermost call in the program is in the file of a test
 }
 
@@ -32,7 +33,7 @@ func (r *Resolver) failing(at *recorder.Failing, symbols *heisen.Symbols) *faili
 	resolved := f.Accesses[0]
 	resolved.LocksUnknown, resolved.Object, resolved.Variable = true, noObject, ""
 	place, inTest := r.placeOfFailing(at, symbols)
-	return &failing{resolved, f.Goroutines, place, at.ByRuntime, inTest}
+	return &failing{resolved, f.Goroutines, place, at.ByRuntime, at.AtEnd, inTest}
 }
 
 // noObject is the object of an access that has none.
@@ -157,7 +158,7 @@ const alwaysTries = 20
 // failAlways ends the search of a unit that fails whatever the schedule is. An enumeration makes similar executions one after the
 // other, so others follow before that.
 func (u *Unit) failAlways(e *Execution) {
-	u.differed = u.differed || !e.Outcome.Same(u.Usual)
+	u.differed = u.differed || !e.Outcome.Same(u.Usual) || e.failedAtEnd()
 	if u.differed || !u.Usual.plain() {
 		return
 	}
@@ -168,6 +169,9 @@ func (u *Unit) failAlways(e *Execution) {
 	u.Exhausted = u.Exhausted || u.Always
 }
 
+// failedAtEnd reports whether the program has failed after main, or the tests, have returned. Without heisen it may be over by then.
+func (e *Execution) failedAtEnd() bool { return e.failing != nil && e.failing.atEnd }
+
 // plain reports whether an outcome is a failure that a schedule need not have caused. For goroutines that wait for ever, a report
 // says why they do.
 func (o Outcome) plain() bool {
@@ -177,7 +181,7 @@ func (o Outcome) plain() bool {
 // Always reports whether a failure comes in every schedule that is tried.
 func (c *Confirmer) Always(ctx context.Context, v *Result) (bool, error) {
 	outcome := v.Endings[0].Outcome
-	if !outcome.plain() {
+	if !outcome.plain() || v.Endings[0].Trial.Execution.failedAtEnd() {
 		return false, nil
 	}
 	left := alwaysTries

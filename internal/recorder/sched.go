@@ -237,9 +237,11 @@ type Execution struct {
 type Failing struct {
 	// ByRuntime is set if a function of the runtime has noticed the failure, such as an index that is out of range.
 	ByRuntime bool
-	Thread    heisen.Thread
-	Site      heisen.Site // of the innermost call, or where the panic has begun; runtime functions do not count
-	Context   heisen.Context
+	// AtEnd is set if main, or the tests of a test binary, have returned. Without Schedule.ToEnd, the program may be over by then.
+	AtEnd   bool
+	Thread  heisen.Thread
+	Site    heisen.Site // of the innermost call, or where the panic has begun; runtime functions do not count
+	Context heisen.Context
 }
 
 // Starved is a goroutine that could continue and did not, because others did. Time is the program's, since the goroutine had to wait
@@ -446,8 +448,8 @@ func (s *Stream) addMisuse(how uint32, words []uint64) error {
 }
 
 // setFailing takes where the program fails.
-func (s *Stream) setFailing(byRuntime uint32, words []uint64) error {
-	if byRuntime > 1 || len(words) < 2 || uint32(words[0]) == unknownG || s.execution.Failing != nil {
+func (s *Stream) setFailing(how uint32, words []uint64) error {
+	if how > failingByRuntime|failingAtEnd || len(words) < 2 || uint32(words[0]) == unknownG || s.execution.Failing != nil {
 		return s.corrupt("failing in %d words", len(words))
 	}
 	var at heisen.Cursor
@@ -461,7 +463,7 @@ func (s *Stream) setFailing(byRuntime uint32, words []uint64) error {
 	for _, pc := range slices.Backward(words[2:]) {
 		at = s.syms.Call(at, s.site(uint32(pc)))
 	}
-	s.execution.Failing = &Failing{ByRuntime: byRuntime != 0, Thread: heisen.Thread(uint32(words[0])), Site: s.site(uint32(words[1])), Context: s.syms.Context(at)}
+	s.execution.Failing = &Failing{ByRuntime: how&failingByRuntime != 0, AtEnd: how&failingAtEnd != 0, Thread: heisen.Thread(uint32(words[0])), Site: s.site(uint32(words[1])), Context: s.syms.Context(at)}
 	return nil
 }
 

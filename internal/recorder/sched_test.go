@@ -25,7 +25,7 @@ func executionMessages() []byte {
 	rec = message(rec, msgMisuse, misuseFails, 3, 2)
 	rec = message(rec, msgMisuse, misuseLate, 3, 1)
 	rec = message(rec, msgMeasures, 0, 0x200<<32|1<<16|uint64(MeasuredGoroutines)<<8|uint64(MeasuredMemory|MeasuredGoroutines), 1, 77)
-	rec = message(rec, msgFailing, 1, 4, 0x100, 0x200)
+	rec = message(rec, msgFailing, failingByRuntime|failingAtEnd, 4, 0x100, 0x200)
 	rec = message(rec, msgStuck, uint32(Deadlock), slices.Concat(
 		[]uint64{3, lockBase, 2, 12, 1500, 15, 0}, textWords("sync.Mutex.Lock"), []uint64{4, 0, 0, 0, 0, 0, 0})...)
 	rec = message(rec, msgStuck, uint32(Deadlock), slices.Concat([]uint64{5, 8, 1, 0, 0, 8, 2}, textWords("runnable"), []uint64{lockBase, varBase})...)
@@ -61,7 +61,7 @@ func TestExecution(t *testing.T) {
 		Influences: []Influence{{Input, 3, first}, {Syscall, 1, 0}, {Process, 2, 0}},
 		Overtaken:  Influence{Process, 5, first},
 		Starved:    Starved{2500, 6},
-		Failing:    &Failing{true, 4, first, s.syms.Context(s.syms.Call(heisen.Cursor{}, second))},
+		Failing:    &Failing{true, true, 4, first, s.syms.Context(s.syms.Call(heisen.Cursor{}, second))},
 		Measured:   Measured{MeasuredMemory | MeasuredGoroutines, second, true, MeasuredGoroutines, []uint64{1, 77}},
 		Misuses:    []Misuse{{true, false, 4, first, 0}, {false, false, 3, second, context}, {false, true, 3, first, 0}},
 		Stuck: &Stuck{Deadlock, []Blocked{
@@ -127,7 +127,7 @@ func TestCorruptExecution(t *testing.T) {
 		{"a place", message(known, msgStuck, 1, 1, 2, 3, 0, 0, 0, 0), "unknown place 3"},
 		{"a goroutine", message(known, msgStuck, 1, 1<<40, 2, 1, 0, 0, 0, 0), "goroutine 1099511627776"},
 		{"failing nowhere", message(known, msgFailing, 0, 1), "failing in 1 words"},
-		{"failing in no way", message(known, msgFailing, 2, 1, 0x100), "failing in 2 words"},
+		{"failing in no way", message(known, msgFailing, 4, 1, 0x100), "failing in 2 words"},
 		{"failing in a task", message(known, msgFailing, 0, 1|7<<32, 0x100), "unknown task 7"},
 		{"failing twice", message(message(known, msgFailing, 0, 1, 0x100), msgFailing, 1, 1, 0x100), "failing in 2 words"},
 		{"a misuse", message(known, msgMisuse, 4, 1, 1), "misuse 4"},

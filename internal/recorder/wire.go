@@ -83,7 +83,9 @@ const (
 
 	msgMeasures = 23
 
-	msgFailing = 25
+	msgFailing       = 25
+	failingByRuntime = 1
+	failingAtEnd     = 2
 
 	msgUnseen      = 24
 	unseenAssembly = 0

@@ -15,10 +15,10 @@ import (
 
 // heisenFailing is the first failure.
 var heisenFailing struct {
-	noted     uint32
-	count     uintptr
-	byRuntime uint32                       // 1 if a function of the runtime has noticed it, as an index out of range
-	words     [1 + heisenMaxFailing]uint64 // the goroutine and, shifted by 32, its task; and the offsets of calls in the program's text, the innermost first
+	noted uint32
+	count uintptr
+	how   uint32
+	words [1 + heisenMaxFailing]uint64 // the goroutine and, shifted by 32, its task; and the offsets of calls in the program's text, the innermost first
 }
 
 const heisenMaxFailing = 62
@@ -42,16 +42,19 @@ func heisenNoteFailing() {
 			fn := u.frame.fn
 			switch {
 			case fn.funcID == abi.FuncID_gopanic:
-				f.count, f.byRuntime = 0, 0
+				f.count, f.how = 0, 0
 				continue
 			case f.count == 0 && heisenOfRuntime(funcname(fn)):
-				f.byRuntime = 1
+				f.how = heisenFailingByRuntime
 				continue
 			}
 			if at := heisenPC(u.symPC() + 1); at != 0 {
 				f.count++
 				f.words[f.count] = at
 			}
+		}
+		if heisenSched.ending.begun {
+			f.how |= heisenFailingAtEnd
 		}
 	})
 }
@@ -64,7 +67,7 @@ func heisenOfRuntime(function string) bool {
 func heisenSendFailing() {
 	f := &heisenFailing
 	if f.count > 0 {
-		heisenSend(heisenMsgFailing, f.byRuntime, 0, unsafe.Pointer(&f.words), (1+f.count)*8)
+		heisenSend(heisenMsgFailing, f.how, 0, unsafe.Pointer(&f.words), (1+f.count)*8)
 		f.count = 0
 	}
 }

@@ -126,9 +126,11 @@ const (
 	heisenUnseenAssembly = 0
 	heisenUnseenLinked   = 1
 
-	// Before the execution: where a deterministic run fails. Buffer: 1 if a function of the runtime has noticed it. Payload: the
+	// Before the execution: where a deterministic run fails. Buffer: how, of the next two. Payload: the
 	// goroutine and, shifted by 32, its task or 0, and the offsets in the text of the calls in which it is, the innermost first.
-	heisenMsgFailing = 25
+	heisenMsgFailing       = 25
+	heisenFailingByRuntime = 1 // a function of the runtime has noticed it, as an index out of range
+	heisenFailingAtEnd     = 2 // main, or the tests, have returned
 
 	heisenMisuseFails = 1 // FailNow of a test is called by a goroutine that does not run the test
 	heisenMisuseSkips = 2 // SkipNow is
