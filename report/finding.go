@@ -232,12 +232,16 @@ type User struct {
 	Site      string        `json:"site,omitempty"`   // of its latest use, or where it has acquired the lock; empty if not known
 	Source    string        `json:"source,omitempty"` // the statement of the use, on one line
 	Holds     bool          `json:"holds,omitempty"`  // it holds the lock
+	Tried     bool          `json:"tried,omitempty"`  // it could not use it, and went on
 	Ended     bool          `json:"ended,omitempty"`  // it has ended
 }
 
 // Step is one event of a witness schedule.
 type Step struct {
-	Op     string        `json:"op"`
+	Op string `json:"op"`
+	// Verb is what the step does in words, if Op does not say it: a channel is closed by a send, and an operation on
+	// a channel with a buffer consists of several.
+	Verb   string        `json:"verb,omitempty"`
 	Thread heisen.Thread `json:"thread"`
 	Name   string        `json:"goroutine"`
 	Object string        `json:"object"`

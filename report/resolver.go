@@ -113,7 +113,8 @@ func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) Finding {
 		}
 	}
 	for i := range f.Witness {
-		out.Witness[i].Variable = names.choice(f.Witness[i].Object, useOfStep(&f.Witness[i])).Variable
+		c := names.choice(f.Witness[i].Object, useOfStep(&f.Witness[i]))
+		out.Witness[i].Variable, out.Witness[i].Verb = c.Variable, verbOf(f.Witness[i].Op, c.Verb)
 	}
 	out.Variable = headVariable(out.Accesses)
 	if isCycle(&f) {
@@ -320,6 +321,27 @@ func (r resolution) goroutines(accesses []heisen.Access) (out []Goroutine) {
 		}
 	}
 	return out
+}
+
+// verbOf returns Step.Verb for an operation, if the source says that it does what verb says.
+func verbOf(op heisen.Op, verb string) string {
+	switch op {
+	case heisen.Observe:
+		switch verb {
+		case "":
+			return "look at"
+		case source.Send, source.Receive, source.Lock:
+			return "fail to " + verb
+		}
+		return verb
+	case heisen.Change, heisen.Send, heisen.Receive:
+		return verb
+	case heisen.Read:
+		if verb == source.Send || verb == source.Receive { // the runtime reads the channel first
+			return "try to " + verb
+		}
+	}
+	return ""
 }
 
 func (r resolution) step(rec *heisen.Record) (Step, *source.Excerpt) {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -334,13 +335,13 @@ func writeWitness(b *strings.Builder, f *Finding) {
 			waiting++
 		}
 	}
-	fmt.Fprintf(b, "\nA schedule of %d steps shows it:\n", len(steps)-waiting)
+	fmt.Fprintf(b, "\nA schedule of %s shows it:\n", counted(len(steps)-waiting, "step"))
 	if more := len(steps) - maxSteps; more > 0 {
 		fmt.Fprintf(b, "  (%d earlier steps)\n", more)
 		steps = steps[more:]
 	}
 	for _, s := range steps {
-		what := words(s.Op)
+		what := cmp.Or(s.Verb, words(s.Op))
 		if waits(s) {
 			what = "waits to " + what
 		}

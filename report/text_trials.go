@@ -7,11 +7,12 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-func deviations(n int) string {
+// counted returns a number with the name of what is counted.
+func counted(n int, name string) string {
 	if n == 1 {
-		return "1 deviation"
+		return "1 " + name
 	}
-	return fmt.Sprintf("%d deviations", n)
+	return fmt.Sprintf("%d %ss", n, name)
 }
 
 // writeTrials prints how often a suspected bug happened, and how the executions ended.
@@ -67,7 +68,7 @@ func writeTrials(b *strings.Builder, f *Finding) {
 		case !t.Replayed:
 			b.WriteString("Repeating the schedule gave another execution\n")
 		default:
-			fmt.Fprintf(b, "Reproduced by a schedule with %s from the default\n", deviations(t.Choices))
+			fmt.Fprintf(b, "Reproduced by a schedule with %s from the default\n", counted(t.Choices, "deviation"))
 		}
 		if t.HeldBack != "" {
 			fmt.Fprintf(b, "Too many to be read. In this execution, %s\n", t.HeldBack)

@@ -25,8 +25,11 @@ func writeWait(b *strings.Builder, w *Wait) {
 	for i := range w.Users {
 		u := &w.Users[i]
 		how, at := "used before", ", at "
-		if u.Holds {
+		switch {
+		case u.Holds:
 			how, at = "held", ", acquired at "
+		case u.Tried:
+			how = "tried in vain"
 		}
 		fmt.Fprintf(b, "  %s by %s", how, goroutineAndTest(u.Goroutine, u.Test))
 		if u.Ended {

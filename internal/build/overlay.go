@@ -393,7 +393,7 @@ var patches = []struct {
 		addImport("internal/race"),
 		atStart("Cond.Wait", "if race.Enabled { race.Synchronizing(unsafe.Pointer(c)); race.Step(unsafe.Pointer(c)) }"),
 		replaceCalls("Cond.Wait", "runtime_notifyListWait(&c.notify, t)",
-			"runtime_notifyListWait(&c.notify, t); if race.Enabled { race.Observe(unsafe.Pointer(c)) }", 1),
+			"if race.Enabled { race.Awaiting(unsafe.Pointer(c)) }; runtime_notifyListWait(&c.notify, t); if race.Enabled { race.Observe(unsafe.Pointer(c)) }", 1),
 		atStart("Cond.Signal", "if race.Enabled { race.Synchronizing(unsafe.Pointer(c)); race.Step(unsafe.Pointer(c)) }"),
 		atStart("Cond.Broadcast", "if race.Enabled { race.Synchronizing(unsafe.Pointer(c)); race.Step(unsafe.Pointer(c)) }"),
 	}},

@@ -272,7 +272,7 @@ func (c *Confirmer) record(ctx context.Context, s *Suspect, schedule *recorder.S
 	plan := c.plan(s, schedule)
 	plan.Mode = recorder.Everything
 	plan.Detect = func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
-		story = newExplanation(symbols, c.Resolver.with, s.targets())
+		story = newExplanation(symbols, c.Resolver.with, s)
 		return []heisen.Detector{story}, nil
 	}
 	plan.OnMeeting = func() {
@@ -285,8 +285,8 @@ func (c *Confirmer) record(ctx context.Context, s *Suspect, schedule *recorder.S
 			story.meeting()
 		}
 	}
-	plan.Finish = func(symbols *heisen.Symbols) {
-		story.steps = c.Resolver.steps(story.selected(), symbols)
+	plan.Finish = func(*heisen.Symbols) {
+		story.steps = story.words(c.Resolver)
 	}
 	e, err := s.Program.Execute(ctx, plan, c.Resolver)
 	if err != nil {

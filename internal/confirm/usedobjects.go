@@ -26,6 +26,7 @@ type use struct {
 	thread heisen.Thread
 	site   heisen.Site
 	at     uint64 // number of the event
+	tried  bool   // the thread has looked at the object, and could not use it
 }
 
 // Bounds on what is kept and told of an object.
@@ -45,7 +46,7 @@ func newUsedObjects(symbols *heisen.Symbols) *usedObjects {
 func (u *usedObjects) handle(r *heisen.Record) {
 	u.events++
 	switch r.Op {
-	case heisen.Send, heisen.Receive, heisen.Change:
+	case heisen.Send, heisen.Receive, heisen.Change, heisen.Observe:
 		if u.isWait(r.Site) {
 			return
 		}
@@ -54,8 +55,13 @@ func (u *usedObjects) handle(r *heisen.Record) {
 			of = map[heisen.Thread]use{}
 			u.uses[r.Object] = of
 		}
-		if _, known := of[r.Thread]; known || len(of) < maxUsersKept {
-			of[r.Thread] = use{r.Thread, r.Site, u.events}
+		tried := r.Op == heisen.Observe
+		before, known := of[r.Thread]
+		if tried && (len(u.symbols.Site(r.Site).Frames) == 0 || known && before.site == r.Site && !before.tried) {
+			return // a part of something else, such as of learning that a channel is closed
+		}
+		if known || len(of) < maxUsersKept {
+			of[r.Thread] = use{r.Thread, r.Site, u.events, tried}
 		}
 	case heisen.Begin:
 		delete(u.ended, r.Thread)
@@ -93,14 +99,14 @@ func (u *usedObjects) forget(start heisen.Object, size uint64) {
 }
 
 // users returns the uses of the objects in memory of some size at each of several starts by other
-// threads, the latest of each thread, and the latest ones first.
+// threads, the latest use or attempt of each thread, and the latest ones first.
 func (u *usedObjects) users(of heisen.Thread, size uint64, starts ...heisen.Object) (all []use) {
 	latest := map[heisen.Thread]use{}
 	for _, start := range starts {
 		for o := start; uint64(o-start) < size; o++ {
-			for thread, one := range u.uses[o] {
-				if thread != of && one.at > latest[thread].at {
-					latest[thread] = one
+			for _, one := range u.uses[o] {
+				if one.thread != of && one.at > latest[one.thread].at {
+					latest[one.thread] = one
 				}
 			}
 		}
@@ -142,7 +148,7 @@ func (h *heldLocks) wait(g *recorder.Blocked, resolver *Resolver) *report.Wait {
 	w.Users = []report.User{}
 	for _, one := range uses[:min(len(uses), maxUsers)] {
 		at := resolver.resolve(heisen.Finding{Accesses: []heisen.Access{{Thread: one.thread, Object: g.Object, Site: one.site}}}, h.symbols).Accesses[0]
-		user := report.User{Thread: one.thread, Goroutine: at.Goroutine, Test: at.Test, Holds: holds, Ended: h.used.ended[one.thread]}
+		user := report.User{Thread: one.thread, Goroutine: at.Goroutine, Test: at.Test, Holds: holds, Tried: one.tried, Ended: h.used.ended[one.thread]}
 		if len(h.symbols.Site(one.site).Frames) > 0 { // a goroutine that was woken in the operation has no place there
 			user.Site = at.Site
 			if !holds {

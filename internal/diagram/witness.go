@@ -89,7 +89,7 @@ type group struct {
 
 // verb says what the steps of a group do.
 func (g group) verb(steps []report.Step) string {
-	verb := wording.Op(steps[g.first].Op)
+	verb := wording.Op(cmp.Or(steps[g.first].Verb, steps[g.first].Op))
 	for _, s := range steps[g.first:g.end] {
 		if s.Op != steps[g.first].Op {
 			return "reads, writes"

@@ -135,6 +135,7 @@ var AddedAnnotations = []string{
 	"Sharing(lock unsafe.Pointer)",
 	"Trying(lock unsafe.Pointer)",
 	"Synchronizing(on unsafe.Pointer)",
+	"Awaiting(on unsafe.Pointer)",
 	"Counting(group unsafe.Pointer, delta int)",
 	"BeginStep(on unsafe.Pointer)",
 	"EndStep()",

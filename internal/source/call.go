@@ -19,6 +19,11 @@ var methodRoles = map[string]role{
 	"Signal": messages, "Broadcast": messages, "Get": messages, "Put": messages,
 }
 
+// methodVerbs says in words what methods do.
+var methodVerbs = map[string]string{
+	"TryLock": Lock, "TryRLock": Lock, "Wait": "wait for", "Signal": "signal", "Broadcast": "broadcast to", "Done": "count down",
+}
+
 // call walks a call: its operands are read, built-in functions do more.
 func (f *finder) call(c *ast.CallExpr) {
 	switch fun := ast.Unparen(c.Fun).(type) {
@@ -82,7 +87,9 @@ func (f *finder) builtin(name *ast.Ident, c *ast.CallExpr) bool {
 	case name.Name == "clear" && len(args) == 1, name.Name == "delete" && len(args) == 2:
 		f.addElements(args[0], writes)
 	case name.Name == "close" && len(args) == 1:
+		f.verb = Close
 		f.addElements(args[0], writes|messages)
+		f.verb = ""
 	case name.Name == "len" && len(args) == 1:
 		switch under(f.typeOf(args[0])).(type) {
 		case *types.Map, *types.Chan: // their length is where their elements are
@@ -102,7 +109,9 @@ func (f *finder) method(fun *ast.SelectorExpr, c *ast.CallExpr) {
 		return
 	}
 	if r := methodRoles[fun.Sel.Name]; r != 0 {
+		f.verb = methodVerbs[fun.Sel.Name]
 		f.add(fun.X, r, rankShared)
+		f.verb = ""
 	}
 	s := f.pkg.info.Selections[fun]
 	switch {

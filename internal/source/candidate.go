@@ -36,6 +36,8 @@ func roleOf(op heisen.Op) role {
 		return locks
 	case heisen.Send, heisen.Receive:
 		return messages
+	case heisen.Change, heisen.Observe:
+		return messages | locks
 	}
 	return 0
 }
@@ -54,6 +56,7 @@ type candidate struct {
 	text      string // the expression
 	statement string // the statement it stands in
 	role      role
+	verb      string // what is done to it, if that synchronizes and Op does not say it
 	rank      int
 	keys      []string // its storage, then the storages around it
 	typ       string   // its type, if known
@@ -317,6 +320,7 @@ func (f *finder) addPart(e ast.Expr, part string, r role, limit int) {
 		text:      shorten(text),
 		statement: f.statement,
 		role:      r,
+		verb:      f.verb,
 		rank:      min(rank, limit),
 		keys:      keys,
 		onLine:    f.onLine(e.Pos(), e.End()) || f.within != nil && f.onLine(f.within.Pos(), f.within.End()) || r&writes != 0 && f.operator.IsValid() && f.onLine(f.operator, f.operator),

@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// Choice is what is known about an access: its expression, and the statement that has it. The
-// expression is empty if none or more than one fits. Both are empty if nothing is known.
-type Choice struct{ Variable, Statement string }
+// Choice is what is known about an access: its expression, the statement that has it and, for an operation that
+// synchronizes, which one it is. The
+// expression and the verb are empty if none or more than one fits. All are empty if nothing is known.
+type Choice struct{ Variable, Statement, Verb string }
 
 // Choose chooses an expression for each access to the same storage. Of the candidates of an access,
 // only those remain that fit the other accesses best. What counts is the access that a candidate fits
@@ -45,13 +46,16 @@ func only(candidates []candidate) (choice Choice) {
 	candidates = prefer(candidates, func(c candidate) bool { return c.rank > rankRemote })
 	for i, c := range candidates {
 		if i == 0 {
-			choice = Choice{c.text, c.statement}
+			choice = Choice{c.text, c.statement, c.verb}
 		}
 		if c.text != choice.Variable {
 			choice.Variable = ""
 		}
 		if c.statement != choice.Statement {
 			choice.Statement = ""
+		}
+		if c.verb != choice.Verb {
+			choice.Verb = ""
 		}
 	}
 	return choice

@@ -24,6 +24,7 @@ type finder struct {
 	operator  token.Pos      // of its assignment, the place of its stores
 	depth     int            // function literals around it
 	nesting   int            // expressions around the one being walked that need its value
+	verb      string         // of the candidates that are added
 	within    ast.Node       // what is accessed may be so on any line of this; nil for none
 	results   []*ast.Ident   // the named results of the function
 }
@@ -79,7 +80,7 @@ func (f *finder) stmt(s ast.Stmt) {
 		f.expr(s.X, reads, rankShared)
 	case *ast.SendStmt:
 		f.simple(s, token.NoPos)
-		f.channel(s.Chan)
+		f.channel(s.Chan, Send)
 		f.expr(s.Value, reads, rankShared)
 	case *ast.IncDecStmt:
 		f.simple(s, s.TokPos)
@@ -174,10 +175,10 @@ func (f *finder) selectable(c *ast.CommClause) {
 	ast.Inspect(c, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SendStmt:
-			f.addElements(n.Chan, reads|messages)
+			f.message(n.Chan, Send)
 		case *ast.UnaryExpr:
 			if n.Op == token.ARROW {
-				f.addElements(n.X, reads|messages)
+				f.message(n.X, Receive)
 			}
 		}
 		return n != nil && !slices.ContainsFunc(c.Body, func(s ast.Stmt) bool { return s == n })
@@ -210,7 +211,7 @@ func (f *finder) rangeOver(s *ast.RangeStmt) {
 		f.target(s.Value, writes)
 		switch under(f.typeOf(s.X)).(type) {
 		case *types.Chan:
-			f.addElements(s.X, reads|messages)
+			f.message(s.X, Receive)
 		case *types.Map:
 			f.addElements(s.X, reads)
 		case nil, *types.Array, *types.Slice, *types.Pointer:
@@ -271,7 +272,7 @@ func (f *finder) expr(e ast.Expr, r role, limit int) {
 		case token.AND:
 			f.address(e.X)
 		case token.ARROW:
-			f.channel(e.X)
+			f.channel(e.X, Receive)
 		default:
 			f.expr(e.X, reads, rankShared)
 		}
@@ -344,9 +345,24 @@ func namesIn(list *ast.FieldList) (all []*ast.Ident) {
 
 // channel walks a channel that is sent to or received from. The runtime reports a read of the
 // channel for both, and a write for closing it.
-func (f *finder) channel(e ast.Expr) {
-	f.addElements(e, reads|messages)
+func (f *finder) channel(e ast.Expr, verb string) {
+	f.message(e, verb)
 	f.expr(e, reads, rankShared)
+}
+
+// Verbs of candidates.
+const (
+	Send    = "send"
+	Receive = "receive"
+	Close   = "close"
+	Lock    = "lock"
+)
+
+// message adds a channel that is sent to or received from.
+func (f *finder) message(e ast.Expr, verb string) {
+	f.verb = verb
+	f.addElements(e, reads|messages)
+	f.verb = ""
 }
 
 // part walks an expression whose value the expression around it needs.

@@ -121,6 +121,28 @@ func Op(op string) string {
 		return "starts"
 	case "join":
 		return "waits for"
+	case "close":
+		return "closes"
+	case "wait for":
+		return "waits for"
+	case "signal":
+		return "signals"
+	case "broadcast to":
+		return "broadcasts to"
+	case "count down":
+		return "counts down"
+	case "look at":
+		return "looks at"
+	case "try to send":
+		return "tries to send to"
+	case "try to receive":
+		return "tries to receive from"
+	case "fail to send":
+		return "fails to send to"
+	case "fail to receive":
+		return "fails to receive from"
+	case "fail to lock":
+		return "fails to lock"
 	case "send":
 		return "sends to"
 	case "receive":

@@ -257,6 +257,16 @@ func heisenSynchronizesOn(on unsafe.Pointer) {
 	}
 }
 
+// race_Awaiting is called where the current goroutine is about to wait for something, after it has synchronized by other
+// means since race_Synchronizing.
+//
+//go:linkname race_Awaiting internal/race.Awaiting
+func race_Awaiting(on unsafe.Pointer) {
+	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); (heisen.leaks || heisenSched.on) && h != nil {
+		h.task.on = uint64(uintptr(on))
+	}
+}
+
 // race_Counting is race_Synchronizing for a WaitGroup to which delta is added.
 //
 //go:linkname race_Counting internal/race.Counting
