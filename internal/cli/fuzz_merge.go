@@ -55,7 +55,7 @@ func (f *fuzzRun) merge() (int, error) {
 		}
 	}
 	failed = errors.Join(failed, f.reports.writeOutput(f.Out, reported, f.isQuiet, jsonTo(f.Out)), f.reports.writeFiles(reported, f.isQuiet))
-	fmt.Fprintf(f.Err, "%s: %d of %d suspects confirmed in %d executions, %d of them harmful\n", f.tool.Name, confirmed, suspects, executions, harmful)
+	fmt.Fprint(f.Err, suspectLine(f.tool.Name, confirmed, suspects, harmful, counted(executions, "execution")))
 	switch {
 	case failed != nil:
 		return Failed, failed

@@ -14,11 +14,7 @@ func (f *fuzzRun) summary() {
 	defer f.mu.Unlock()
 	f.found.summary(f.Err)
 	if f.strategy == "directed" {
-		where := ""
-		if f.further > 0 {
-			where = " and those of the search"
-		}
-		fmt.Fprintf(f.Err, "%s: %d of %d suspects confirmed in %d executions%s, %d of them harmful\n", f.tool.Name, f.confirmed, f.suspects, f.tried, where, f.harmful)
+		f.suspectSummary()
 		f.timeSummary()
 		f.searchSummary()
 		f.coverageSummary()
@@ -35,6 +31,38 @@ func (f *fuzzRun) summary() {
 		fmt.Fprintf(f.Err, "%s: %d executions were stopped at a limit: %v of real time (-limit), or %v of virtual time (-virtual)\n",
 			f.tool.Name, f.stopped, f.limit, f.virtual)
 	}
+}
+
+// suspectSummary prints how many suspects were confirmed. Without suspects, the line about the search says enough.
+func (f *fuzzRun) suspectSummary() {
+	if f.suspects == 0 && len(f.units) > 0 {
+		return
+	}
+	in := ""
+	switch {
+	case f.tried == 0 && f.further > 0:
+		in = "executions of the search"
+	case f.further > 0:
+		in = counted(f.tried, "execution") + " and those of the search"
+	case f.tried > 0:
+		in = counted(f.tried, "execution")
+	}
+	fmt.Fprint(f.Err, suspectLine(f.tool.Name, f.confirmed, f.suspects, f.harmful, in))
+}
+
+// suspectLine says how many suspects were confirmed in some executions, and how many of them do harm.
+func suspectLine(name string, confirmed, suspects, harmful int, executions string) string {
+	if suspects == 0 {
+		return name + ": no suspects\n"
+	}
+	line := fmt.Sprintf("%s: %d of %s confirmed", name, confirmed, counted(suspects, "suspect"))
+	if executions != "" {
+		line += " in " + executions
+	}
+	if confirmed > 0 {
+		line += fmt.Sprintf(", %d of them harmful", harmful)
+	}
+	return line + "\n"
 }
 
 // noteStopped counts an execution that was stopped at a limit, or because there was no time left. That
@@ -55,9 +83,8 @@ func (f *fuzzRun) noteStopped(t *confirm.Trial) {
 // coverageSummary prints what no execution has covered.
 func (f *fuzzRun) coverageSummary() {
 	c := &f.coverage
-	if c.Goroutines+c.Cases+c.Locks > 0 {
-		fmt.Fprintf(f.Err, "%s: not covered: %d of %s, %d of %s of select; at %d of %s no goroutine had to wait", f.tool.Name,
-			c.NotStarted, counted(c.Goroutines, "go statement"), c.NotChosen, counted(c.Cases, "case"), c.Locks-c.Contended, counted(c.Locks, "lock"))
+	if parts := uncoveredParts(c); len(parts) > 0 {
+		fmt.Fprintf(f.Err, "%s: not covered: %s", f.tool.Name, strings.Join(parts, "; "))
 		if len(c.Uncovered) > 0 && !f.uncovered {
 			fmt.Fprint(f.Err, " (-uncovered lists them)")
 		}
@@ -68,6 +95,24 @@ func (f *fuzzRun) coverageSummary() {
 			fmt.Fprintf(f.Err, "  %s\n", line)
 		}
 	}
+}
+
+// uncoveredParts says how much of each kind no execution has covered. It is empty if everything is covered.
+func uncoveredParts(c *confirm.Coverage) (parts []string) {
+	var never []string
+	if c.NotStarted > 0 {
+		never = append(never, fmt.Sprintf("%d of %s", c.NotStarted, counted(c.Goroutines, "go statement")))
+	}
+	if c.NotChosen > 0 {
+		never = append(never, fmt.Sprintf("%d of %s of select", c.NotChosen, counted(c.Cases, "case")))
+	}
+	if len(never) > 0 {
+		parts = append(parts, strings.Join(never, ", "))
+	}
+	if free := c.Locks - c.Contended; free > 0 {
+		parts = append(parts, fmt.Sprintf("at %d of %s no goroutine had to wait", free, counted(c.Locks, "lock")))
+	}
+	return parts
 }
 
 // timeSummary prints for how many suspects there was no time.
