@@ -197,6 +197,7 @@ var patches = []struct {
 		atStart("entersyscallblock", "heisenWaits()"),
 		atEnd("newproc", "heisenPoint(nil); heisenMakeRoom()"),
 		atStart("LockOSThread", "heisenOutside(heisenByThread)"),
+		atStart("goexit1", "heisenPointEnd()"),
 		variable("randomizeScheduler"),
 		inEndlessLoop("sysmon", "heisenPoll()"),
 		// The monitor thread is about to sleep because the whole program is idle. The call that it
@@ -251,7 +252,7 @@ var patches = []struct {
 		inIf("chanrecv", "!block", "heisenTried(c)", 2),
 		inIf("chansend", "c.closed != 0", "heisenTried(c)", 1), // the panic may be recovered
 		inIf("closechan", "c.closed != 0", "heisenTried(c)", 1),
-		atStart("chanlen", "if heisenSched.exploring.on { heisenUnsureHere(heisenUnsureLen) }; if c != nil && c.timer == nil && heisenKeeping() { return heisenLength(c) }"),
+		atStart("chanlen", "heisenPointLength(c); if c != nil && c.timer == nil && heisenKeeping() { return heisenLength(c) }"),
 		atStart("timerchandrain", "heisenDrained(c)"),
 	}},
 	{"runtime/select.go", []patch{
@@ -267,6 +268,8 @@ var patches = []struct {
 	{"runtime/time.go", []patch{
 		replaceCalls("timer.maybeAdd", "cheaprand()", "heisenCheaprand()", 1),
 		replaceCalls("time_runtimeNano", "nanotime()", "heisenNano()", 1),
+		atStart("stopTimer", "heisenPoint(unsafe.Pointer(t))"),
+		atStart("resetTimer", "heisenPoint(unsafe.Pointer(t))"),
 		replaceCalls("stopTimer", "t.stop()", "heisenStopped(t, t.stop())", 1),
 		atStart("timeSleep", "heisenUnsureHere(heisenUnsureTime)"),
 		atStart("goroutineReady", "heisenElapsed(arg.(*g), arg.(*g).bubble)"),
@@ -275,6 +278,8 @@ var patches = []struct {
 	{"runtime/sema.go", []patch{
 		atStart("semacquire1", "heisenWaitsFor(unsafe.Pointer(addr))"),
 		atStart("notifyListWait", "heisenWaitsFor(unsafe.Pointer(l))"),
+		atEnd("internal_sync_runtime_SemacquireMutex", "heisenTriesAgain()"),
+		atStart("internal_sync_nanotime", "if heisenSched.on { return heisenSched.clock }"),
 	}},
 	{"runtime/iface.go", []patch{
 		replaceCalls("typeAssert", "cheaprand()", "heisenCheaprand()", 2),
@@ -307,6 +312,7 @@ var patches = []struct {
 	{"runtime/mfinal.go", []patch{atStart("SetFinalizer", "heisenMeasuring(heisenMeasuresFreed, true)")}},
 	{"runtime/mcleanup.go", []patch{atStart("AddCleanup", "heisenMeasuring(heisenMeasuresFreed, true)")}},
 	{"runtime/debug.go", []patch{
+		atStart("NumGoroutine", "heisenPointCount()"),
 		oneOf(replaceCalls("NumGoroutine", "gcount(false)", "heisenMeasuredGoroutines(gcount(false))", 1),
 			replaceCalls("NumGoroutine", "gcount()", "heisenMeasuredGoroutines(gcount())", 1)),
 		atStart("GOMAXPROCS", "if heisenSched.on { return int(heisenSched.procs) }"),

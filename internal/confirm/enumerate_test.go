@@ -85,6 +85,7 @@ const countedTests = `package small
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -239,6 +240,15 @@ func TestSelectsOnce(t *testing.T) {
 	<-done
 }
 
+// The length is read before the element is sent, in between, or after it was received, and then the one or the
+// other comes first to done: 3 times 2.
+func TestLength(t *testing.T) {
+	c, done := make(chan int, 1), make(chan bool)
+	go func() { c <- 1; <-c; done <- true }()
+	os.Stdout.WriteString("result: " + fmt.Sprint(len(c)) + "\n")
+	<-done
+}
+
 // These are not enumerated.
 
 // The goroutine waits twice for a channel: which case is served depends on a random number.
@@ -262,10 +272,11 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-func TestReadsLength(t *testing.T) {
-	c := make(chan int, 1)
-	go func() { c <- 1 }()
-	_ = len(c)
+func TestCounts(t *testing.T) {
+	go func() {}()
+	if runtime.NumGoroutine() > 100 {
+		t.Error("many")
+	}
 }
 
 func TestReadsFile(t *testing.T) { os.ReadFile("go.mod") }
@@ -287,9 +298,9 @@ func TestPanics(t *testing.T) {
 func TestEnumeration(t *testing.T) {
 	p, c := openTests(t, countedTests)
 	all := search(t, p, c, 10*time.Minute, "TestNothing", "TestApart", "TestLocks", "TestReadLocks", "TestStore", "TestOrder", "TestDeadlock", "TestMakesMap",
-		"TestSelects", "TestSelectsSenders", "TestSelectsRarely", "TestSelectsOnce")
+		"TestSelects", "TestSelectsSenders", "TestSelectsRarely", "TestSelectsOnce", "TestLength")
 	for test, want := range map[string]int{"TestNothing": 1, "TestApart": 1, "TestLocks": 6, "TestReadLocks": 1, "TestStore": 6, "TestOrder": 2, "TestMakesMap": 1,
-		"TestSelects": 6, "TestSelectsSenders": 6, "TestSelectsRarely": 8, "TestSelectsOnce": 4} {
+		"TestSelects": 6, "TestSelectsSenders": 6, "TestSelectsRarely": 8, "TestSelectsOnce": 4, "TestLength": 6} {
 		s := all[test]
 		if s.unit.All != want || s.unit.Executions < want || !s.unit.Exhausted {
 			t.Errorf("%s: all %d executions, made %d, want %d", test, s.unit.All, s.unit.Executions, want)
@@ -303,7 +314,7 @@ func TestEnumeration(t *testing.T) {
 		t.Errorf("an order: %v", order.outcomes)
 	}
 	for test, s := range search(t, p, c, 20*time.Second, "TestSelectsTwice", "TestReadsTime", "TestSleeps", "TestRanges",
-		"TestReadsLength", "TestReadsFile", "TestRaces", "TestPanics") {
+		"TestCounts", "TestReadsFile", "TestRaces", "TestPanics") {
 		if s.unit.All != 0 || s.unit.Executions < 10 {
 			t.Errorf("%s, with %d executions, is claimed to have %d", test, s.unit.Executions, s.unit.All)
 		}
@@ -333,13 +344,23 @@ func TestEnumeration(t *testing.T) {
 const triesTests = `package small
 
 import (
+	"os"
 	"sync"
 	"testing"
 )
 
+// The lock is tried before the other goroutine has it, meanwhile, or afterwards.
 func TestTries(t *testing.T) {
 	var mu sync.Mutex
-	mu.TryLock()
+	done := make(chan bool)
+	go func() { mu.Lock(); mu.Unlock(); done <- true }()
+	if mu.TryLock() {
+		os.Stdout.WriteString("result: free\n")
+		mu.Unlock()
+	} else {
+		os.Stdout.WriteString("result: held\n")
+	}
+	<-done
 }
 
 func TestTwoLock(t *testing.T) {
@@ -357,14 +378,17 @@ func TestTwoLock(t *testing.T) {
 }
 `
 
-// TestEnumerationTries enumerates a test beside one that tries to lock, which it refuses.
+// TestEnumerationTries enumerates a test that tries to lock, and one beside it.
 func TestEnumerationTries(t *testing.T) {
 	p, c := openTests(t, triesTests)
-	if s := search(t, p, c, 10*time.Minute, "TestTwoLock")["TestTwoLock"]; s.unit.All < 2 || !s.unit.Exhausted {
-		t.Errorf("all %d executions", s.unit.All)
+	all := search(t, p, c, 10*time.Minute)
+	for test, s := range all {
+		if s.unit.All < 2 || !s.unit.Exhausted {
+			t.Errorf("%s: all %d executions", test, s.unit.All)
+		}
 	}
-	if s := search(t, p, c, 5*time.Second, "TestTries")["TestTries"]; s.unit.All != 0 || s.unit.Executions < 10 {
-		t.Errorf("TestTries, with %d executions, is claimed to have %d", s.unit.Executions, s.unit.All)
+	if s := all["TestTries"]; s.outcomes["passed free"] == 0 || s.outcomes["passed held"] == 0 || len(s.outcomes) != 2 {
+		t.Errorf("TestTries: %v", s.outcomes)
 	}
 }
 

@@ -38,11 +38,10 @@ type Doubts uint32
 const (
 	ReadsTime     Doubts = unsureTime      // it reads the clock, sleeps or sets a timer
 	DrawsNumbers  Doubts = unsureRandom    // it draws random numbers: to range over a map, by package math/rand, or for a select statement that Schedule.Explore does not decide
-	TriesLocks    Doubts = unsureTry       // it calls a TryLock method
-	ReadsLength   Doubts = unsureLen       // it reads the length of a channel
+	CountsRunning Doubts = unsureCount     // it calls runtime.NumGoroutine
 	RunsFinalizer Doubts = unsureFinalizer // finalizers or cleanups run
 
-	allDoubts = ReadsTime | DrawsNumbers | TriesLocks | ReadsLength | RunsFinalizer
+	allDoubts = ReadsTime | DrawsNumbers | CountsRunning | RunsFinalizer
 )
 
 // objectBits is the number of bits of an object in a use.

@@ -99,8 +99,7 @@ const (
 
 	unsureTime      = 1
 	unsureRandom    = 2
-	unsureTry       = 4
-	unsureLen       = 8
+	unsureCount     = 4
 	unsureFinalizer = 16
 	unsureMain      = 32
 

@@ -200,7 +200,6 @@ func race_Sharing(lock unsafe.Pointer) {
 //
 //go:linkname race_Trying internal/race.Trying
 func race_Trying(lock unsafe.Pointer) {
-	heisenUnsure(heisenUnsureTry, getcallerfp())
 	heisenLocking(lock, heisenStrategiesModeWrite, getcallerfp())
 }
 

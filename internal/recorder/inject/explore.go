@@ -175,6 +175,38 @@ func (s *heisenScheduler) sendSteps() {
 	}
 }
 
+// heisenTriesAgain notes that the current goroutine was woken because a Mutex was released. Another one may
+// have acquired it since.
+func heisenTriesAgain() {
+	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); heisenSched.on && h != nil && h.task.on != 0 {
+		heisenUse(h.task.on, heisenStrategiesModeWrite)
+	}
+}
+
+// heisenPointLength is the point before the program reads the length of a channel.
+func heisenPointLength(c *hchan) {
+	if heisenSched.on && c != nil {
+		heisenPointAt(heisenStrategiesSync, unsafe.Pointer(c), 0, 0)
+		heisenUse(uint64(uintptr(unsafe.Pointer(c))), heisenStrategiesModeRead)
+	}
+}
+
+// heisenPointCount is the point before goroutines are counted.
+func heisenPointCount() {
+	if s := &heisenSched; s.on && heisenLayer(heisenCaller(getcallerfp())) == heisenProgram {
+		s.counts = true
+		heisenUnsureHere(heisenUnsureCount)
+		heisenPoint(nil)
+	}
+}
+
+// heisenPointEnd is the point before a goroutine ends, in programs that count goroutines.
+func heisenPointEnd() {
+	if heisenSched.counts {
+		heisenPoint(nil)
+	}
+}
+
 // heisenPointChannel is the point before an operation on a channel.
 func heisenPointChannel(c *hchan) {
 	heisenPoint(unsafe.Pointer(c))

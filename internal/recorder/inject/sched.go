@@ -38,7 +38,8 @@ type heisenScheduler struct {
 	ticking   heisenTicking
 	wallStart int64 // the wall clock, in ns, when clock is heisenClockStart
 
-	tries bool // the program may try to lock, so releasing one is a point
+	tries  bool // the program may try to lock, so releasing one is a point
+	counts bool // the program has counted goroutines, so the end of one is a point
 
 	// The pool: tasks[:count] and their goroutines.
 	tasks  uintptr // room heisenStrategiesTasks

@@ -139,8 +139,7 @@ const (
 	// The reasons why other executions may be possible than those that steps lead to.
 	heisenUnsureTime      = 1  // the program has read the clock or slept
 	heisenUnsureRandom    = 2  // it has drawn random numbers, for example to range over a map
-	heisenUnsureTry       = 4  // it has tried to lock
-	heisenUnsureLen       = 8  // it has read the length of a channel
+	heisenUnsureCount     = 4  // it has counted goroutines
 	heisenUnsureFinalizer = 16 // a finalizer or cleanup has run
 	heisenUnsureMain      = 32 // no such reason: code of the program, and not only package testing, synchronizes on the main goroutine
 
