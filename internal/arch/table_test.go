@@ -21,6 +21,7 @@ var table = map[string]room{
 	// What several packages are built with.
 	"internal/option":          {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
 	"internal/printable":       {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
+	"internal/racetag":         {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/contain":         {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
 	"internal/textdiff":        {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/words":           {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
@@ -95,7 +96,7 @@ var table = map[string]room{
 
 	"racefuzz": {floor: 3, library: true},
 
-	"internal/ssaload": {floor: 3, only: []string{}}, // runs the go command
+	"internal/ssaload": {floor: 3, only: []string{"internal/racetag"}}, // runs the go command
 
 	// The parts of the command.
 	"internal/arch":        {floor: 4, step: 0, stdOnly: true, only: []string{}},

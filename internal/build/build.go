@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/heisen-go/heisen/internal/private"
+	"github.com/heisen-go/heisen/internal/racetag"
 )
 
 // Builder runs the go command with the recorder injected.
@@ -24,6 +25,8 @@ type Builder struct {
 	overlay   string     // path of the overlay's description
 	gcflags   []compiled // in the order of the go command
 	listFlags []string   // of go list
+	tags      []string   // of the build, without race
+	noRace    bool       // files of the main modules do not have the tag race
 	toolexec  string     // of the go command; empty if none
 	linker    string     // flags of the linker
 }
@@ -46,7 +49,7 @@ func New(ctx context.Context, dir, cacheDir string, patterns ...string) (*Builde
 }
 
 // NewWith is New for builds with flags that decide which modules and files there are, such as -mod
-// and -tags.
+// and -tags, among which racetag.Without may be.
 func NewWith(ctx context.Context, dir, cacheDir string, flags []string, patterns ...string) (*Builder, error) {
 	if err := checkAddressSpace(); err != nil {
 		return nil, err
@@ -72,7 +75,10 @@ func NewWith(ctx context.Context, dir, cacheDir string, flags []string, patterns
 	if err != nil {
 		return nil, err
 	}
-	b := &Builder{Toolchain: t, listFlags: flags}
+	b := &Builder{Toolchain: t}
+	given, rest := cutTags(flags)
+	b.tags, b.noRace = b.allTags(given)
+	b.listFlags = append(rest, "-tags="+strings.Join(b.chosen(given), ","))
 	if b.overlay, err = o.write(cacheDir, t.Root); err != nil {
 		return nil, fmt.Errorf("overlay: %w", err)
 	}
@@ -274,12 +280,28 @@ func (b *Builder) flags(tags []string) []string {
 // program's own files use it for what must differ under a race detector, such as tests that count
 // allocations.
 func (b *Builder) Command(ctx context.Context, verb string, args ...string) *exec.Cmd {
-	tags, args := cutTags(args)
-	if tags == nil {
+	given, args := cutTags(args)
+	tags, _ := b.allTags(given)
+	all := append([]string{verb}, b.flags(append([]string{racetag.Name}, tags...))...)
+	return b.Toolchain.command(ctx, "", append(all, b.linked(args)...)...)
+}
+
+// allTags returns the tags of a build besides race: those given or, if there are none, those of GOFLAGS. without is as for
+// racetag.Split.
+func (b *Builder) allTags(given []string) (tags []string, without bool) {
+	if tags, without = racetag.Split(given); tags == nil {
 		tags, _ = cutTags(strings.Fields(b.Toolchain.Flags))
 	}
-	all := append([]string{verb}, b.flags(append([]string{"race"}, tags...))...)
-	return b.Toolchain.command(ctx, "", append(all, b.linked(args)...)...)
+	return tags, without
+}
+
+// chosen returns the tags by which the files of the main modules are chosen.
+func (b *Builder) chosen(given []string) []string {
+	tags, without := b.allTags(given)
+	if without {
+		return tags
+	}
+	return racetag.Add(tags)
 }
 
 // AddLinkerFlags adds flags of the linker to those of the user. They are separated by spaces.

@@ -27,7 +27,7 @@ func (b *Builder) TestPackages(ctx context.Context, dir string, flags []string, 
 	tags, _ := cutTags(flags)
 	args := append([]string{"list"}, b.listFlags...)
 	args = append(args, "-json=ImportPath,Dir,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,DepsErrors,Error", "-e", "-test=false",
-		"-tags="+strings.Join(append([]string{"race"}, tags...), ","))
+		"-tags="+strings.Join(b.chosen(tags), ","))
 	out, err := b.Toolchain.command(ctx, dir, append(args, patterns...)...).Output()
 	if err != nil {
 		return nil, commandError("go list", err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen/internal/build"
+	"github.com/heisen-go/heisen/internal/racetag"
 )
 
 // commandLine is the command line of a go build, go run or go test that heisen runs, without heisen's
@@ -13,6 +14,8 @@ import (
 type commandLine struct {
 	verb  string // build, run or test
 	parts []part
+
+	noRaceFiles bool // the files of the main module are those of a build without the tag race
 }
 
 // testLine parses arguments in the form of go test. It sets heisen's flags.
@@ -52,7 +55,7 @@ func (inv *invocation) accept(g *grammar) error {
 	if err := g.refuse(inv.tool); err != nil {
 		return err
 	}
-	inv.line = commandLine{g.verb, g.parts}
+	inv.line.verb, inv.line.parts = g.verb, g.parts
 	return nil
 }
 
@@ -166,30 +169,32 @@ var handled = []string{"tags", "gcflags", "vet", "overlay"}
 
 // tagFlags returns the flag -tags, or nothing.
 func (l *commandLine) tagFlags() []string {
-	if tags, given := l.value("tags"); given {
-		return []string{"-tags=" + tags}
+	if tags := l.tags(); tags != nil {
+		return []string{"-tags=" + strings.Join(tags, ",")}
 	}
 	return nil
 }
 
-// tags returns the build tags, or nil if none are given.
-func (l *commandLine) tags() []string {
-	tags, given := l.value("tags")
-	if !given {
-		return nil
+// tags returns the build tags, or nil if none are given. racetag.Without may be among them.
+func (l *commandLine) tags() (tags []string) {
+	if list, given := l.value("tags"); given {
+		tags = append([]string{}, strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })...)
 	}
-	return strings.FieldsFunc(tags, func(r rune) bool { return r == ',' || r == ' ' })
+	if l.noRaceFiles {
+		tags = append(tags, racetag.Without)
+	}
+	return tags
 }
 
 // listFlags returns the build flags that decide which modules and files there are. go list has
 // them, too.
 func (l *commandLine) listFlags() (flags []string) {
-	for _, name := range []string{"mod", "modfile", "modcacherw", "tags", "overlay"} {
+	for _, name := range []string{"mod", "modfile", "modcacherw", "overlay"} {
 		if value, given := l.value(name); given {
 			flags = append(flags, "-"+name+"="+value)
 		}
 	}
-	return flags
+	return append(flags, l.tagFlags()...)
 }
 
 // forTest returns the arguments of go test, in their order. A flag of heisen's may have ended the

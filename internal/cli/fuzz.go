@@ -273,6 +273,7 @@ func (f *fuzzRun) build(ctx context.Context) (programs []*confirm.Program, remov
 	if len(programs) == 0 {
 		err = fmt.Errorf("no tests in %s", strings.Join(f.origin.Packages, " "))
 	} else {
+		f.sayLeftOut(programs[0].LeftOut)
 		f.resolver = confirm.NewResolver(f.invocation.resolver, with)
 		f.standard = filepath.Join(with.Root, "src")
 		f.origin.Version, f.origin.Platform = with.Version, with.GOOS+"/"+with.GOARCH

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/internal/build"
+	"github.com/heisen-go/heisen/internal/printable"
 	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/internal/recorder"
 )
@@ -38,6 +39,11 @@ func (inv *invocation) newBuilder(ctx context.Context) (*build.Builder, error) {
 	}
 	if err == nil {
 		err = b.CheckFolders(ctx, "", inv.line.packages()...)
+	}
+	if err == nil {
+		var leftOut []string
+		leftOut, err = b.RaceFiles(ctx, "", inv.line.verb == "test", inv.line.packages()...)
+		inv.sayLeftOut(leftOut)
 	}
 	if err == nil {
 		b.NameLinked(ctx, "", inv.line.verb == "test", inv.line.packages()...)
@@ -253,12 +259,36 @@ func (p *patterns) Set(list string) error {
 	return nil
 }
 
-// pkgsFlag defines -pkgs.
+// maxLeftOut is how many files sayLeftOut names.
+const maxLeftOut = 3
+
+// sayLeftOut says which files the tag race leaves out.
+func (inv *invocation) sayLeftOut(files []string) {
+	if len(files) == 0 {
+		return
+	}
+	folder, _ := os.Getwd()
+	var names []string
+	for _, file := range files[:min(len(files), maxLeftOut)] {
+		if rel, err := filepath.Rel(folder, file); err == nil {
+			file = rel
+		}
+		names = append(names, printable.Text(file))
+	}
+	list := strings.Join(names, ", ")
+	if more := len(files) - len(names); more > 0 {
+		list += fmt.Sprintf(", and %d more", more)
+	}
+	fmt.Fprintf(inv.Err, "%s: the build tag race leaves out %s; -norace-files takes in what it leaves out\n", inv.tool.Name, list)
+}
+
+// pkgsFlag defines -pkgs and -norace-files.
 func (inv *invocation) pkgsFlag() {
+	inv.flags.BoolVar(&inv.line.noRaceFiles, "norace-files", false, "choose the files of the main module as without the build tag race: with those\nthat have the constraint !race, and without those that have race")
 	inv.flags.Var(&inv.pkgs, "pkgs", "record accesses only in packages that match one of the `patterns`; work is\nthe main module (default: all packages; for fuzz\n-predict, work)")
 }
 
-// buildFlags defines -pkgs and -hide.
+// buildFlags defines -pkgs, -norace-files and -hide.
 func (inv *invocation) buildFlags() {
 	inv.pkgsFlag()
 	inv.flags.Var(&inv.hide, "hide", "do not record packages that match one of the `patterns`, but calls of their\nfunctions by other packages, with the objects that the calls may touch")

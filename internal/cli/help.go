@@ -60,7 +60,7 @@ var flagGroups = []struct {
 }{
 	{"detectors", []string{"detect", "predict", "filter", "transactions"}},
 	{"which events", []string{"finding", "first", "last", "events", "goroutine", "object", "atomics"}},
-	{"packages", []string{"pkgs", "focus", "hide", "hide.once", "hide.limit"}},
+	{"packages", []string{"pkgs", "norace-files", "focus", "hide", "hide.once", "hide.limit"}},
 	{"reports", []string{"report", "baseline", "write-baseline", "suppress", "schedules", "unconfirmed", "timing", "merge"}},
 	{"search", []string{
 		"window", "budget", "seeds", "shard", "strategy", "walks", "depth", "minimize", "patience", "wait",

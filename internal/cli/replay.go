@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/racetag"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/racefuzz"
 	"github.com/heisen-go/heisen/report"
@@ -142,8 +143,12 @@ func likeness(s *racefuzz.Schedule, e *confirm.Execution) string {
 // commandOf returns what a schedule runs, as it could stand in a command line.
 func commandOf(s *racefuzz.Schedule) string {
 	text := s.Command
-	if len(s.Tags) > 0 {
-		text += " -tags" + quoted([]string{strings.Join(s.Tags, ",")})
+	tags, without := racetag.Split(s.Tags)
+	if without {
+		text += " -norace-files"
+	}
+	if len(tags) > 0 {
+		text += " -tags" + quoted([]string{strings.Join(tags, ",")})
 	}
 	return text + quoted([]string{s.Program}) + quoted(s.Args)
 }

@@ -25,6 +25,9 @@ type Program struct {
 	// module.
 	Files []string
 
+	// LeftOut are the source files in the main module that the build tag race leaves out of all programs of the build.
+	LeftOut []string
+
 	behaviors *seenBehaviors        // of all executions; nil if nobody asks for them
 	symbols   *recorder.SymbolCache // of all executions; nil if each has its own
 	units     []*Unit               // see Units
@@ -55,7 +58,7 @@ type Source struct {
 	Verb     string   // test or run
 	Packages []string // as the go command takes them
 	Patterns []string // of packages in which accesses are recorded; if empty, build.MainModules
-	Tags     []string
+	Tags     []string // racetag.Without may be among them
 	Flags    []string // further build flags, which do not change the programs
 	Overlay  string   // a file for the go command's -overlay; may be empty
 	Args     []string // of the programs; for tests, those of the test binary
@@ -82,9 +85,14 @@ func (s *Source) Build(ctx context.Context, folder string) (programs []*Program,
 	if err != nil {
 		return nil, nil, err
 	}
+	leftOut, err := b.RaceFiles(ctx, "", s.Verb == "test", s.Packages...)
+	if err != nil {
+		return nil, nil, err
+	}
 	b.NameLinked(ctx, "", s.Verb == "test", s.Packages...)
 	programs, err = s.build(ctx, b, folder)
 	for _, p := range programs {
+		p.LeftOut = leftOut
 		if p.symbols, err = recorder.OpenSymbolCache(p.Path); err != nil {
 			return nil, nil, err
 		}

@@ -12,13 +12,15 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/heisen-go/heisen/internal/racetag"
 )
 
 // Source selects the packages to analyze.
 type Source struct {
 	Dir      string   // folder in which the go command runs; empty: the working directory
 	Packages []string // package patterns of the go command; none: the package in Dir
-	Tags     []string // build tags besides race, which heisen always sets; nil: those of GOFLAGS
+	Tags     []string // build tags besides race, which heisen sets unless racetag.Without is among them; nil: those of GOFLAGS
 	Tests    bool     // include tests
 
 	Overlay map[string][]byte // contents to read instead of those of files, by absolute name
@@ -49,9 +51,12 @@ func (n Note) String() string { return fmt.Sprintf("%s:%d: %s", n.File, n.Line, 
 // LoadAll loads packages with their syntax. It loads their imports from export data, which the go
 // command compiles if it is not in the build cache.
 func (s Source) LoadAll(ctx context.Context) (*Loaded, error) {
-	tags := s.Tags
+	tags, without := racetag.Split(s.Tags)
 	if tags == nil {
 		tags = s.tagsOfGOFLAGS(ctx)
+	}
+	if !without {
+		tags = racetag.Add(tags)
 	}
 	out := &Loaded{Fset: s.Fset}
 	if out.Fset == nil {
@@ -66,7 +71,7 @@ func (s Source) LoadAll(ctx context.Context) (*Loaded, error) {
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
 			packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo |
 			packages.NeedModule | packages.NeedForTest,
-		BuildFlags: []string{"-tags=" + strings.Join(append([]string{"race"}, tags...), ",")},
+		BuildFlags: []string{"-tags=" + strings.Join(tags, ",")},
 	}, s.Packages...)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
