@@ -29,7 +29,6 @@ goroutine at a time, under schedules that make suspected bugs happen.
 		{"limit", "stop an execution after this time (default 1m)"},
 		{"predict", "try what the detector mcm predicts first, and report it"},
 		{"sections", "suspect the atomic sections in a file, too"},
-		{"findings", "try the findings in a file first, of any tool"},
 		{"schedules", "where schedules for $heisen replay are written"},
 		{"report", briefReport},
 		{"baseline", "do not report the findings in a file"},
