@@ -50,7 +50,7 @@ func (f *fuzzRun) reportUnexplained(ctx context.Context) {
 				continue
 			}
 		}
-		if f.failsAnyway(ctx, v) {
+		if !(f.timing && v.Timing) && f.failsAnyway(ctx, v) {
 			fmt.Fprintf(f.Err, "%s: %s: %s\n", f.tool.Name, p.Package, v.Endings[0].Trial.Execution.What())
 			f.anyway++
 			continue
