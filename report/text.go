@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/printable"
 )
 
 // frameLine stands before and after a report, as in the reports of Go's race detector.
@@ -221,7 +222,7 @@ func writePrinted(b *strings.Builder, f *Finding) {
 	}
 	fmt.Fprintf(b, "\nThe program printed:\n")
 	for _, line := range f.Printed {
-		fmt.Fprintf(b, "  %s\n", line)
+		fmt.Fprintf(b, "  %s\n", printable.Text(line))
 	}
 }
 
