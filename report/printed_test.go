@@ -12,7 +12,7 @@ import (
 func TestPrintedIsHarmless(t *testing.T) {
 	var b strings.Builder
 	f := report.Finding{Kind: heisen.Failure, Message: "exit: status 1", Printed: []string{"a\x1b]0;title\x07b"}}
-	if err := report.WriteText(&b, f); err != nil {
+	if err := report.WriteText(&b, &f); err != nil {
 		t.Fatal(err)
 	}
 	if out := b.String(); strings.ContainsAny(out, "\x1b\x07") || !strings.Contains(out, "The program printed:\n  a") {
