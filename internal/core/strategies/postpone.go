@@ -1,10 +1,8 @@
 package strategies
 
-// The directed strategies keep the state of a task in OpState. Algorithm 1 of the RaceFuzzer paper
-// postpones a task when it is chosen at a place of the pair. Here a task is postponed as soon as it
-// arrives there, so tasks may meet sooner. Tasks that arrive between the same two choices are all there before
-// one of them goes on: a write among several reads then comes before or after all of them, where Algorithm 1 lets it come
-// between them in one of ten executions. Other strategies have these orders.
+// The directed strategies keep the state of a task in OpState. A race-directed task is postponed when it
+// is chosen at a place of the pair, as in Algorithm 1 of the RaceFuzzer paper. For other strategies it is
+// postponed as soon as it arrives where it may be.
 const (
 	fresh     = iota // arrived since the last choice
 	postponed        // not chosen
