@@ -15,7 +15,8 @@
 //   - atomrace, sections: heisen test with atomrace and noise; with sections, also with inferred atomic sections, whose
 //     violations are no false alarms;
 //   - broken: programs that lack some synchronization. What atomrace reports must be confirmed by hb in the same run;
-//   - fuzz, replay: heisen fuzz on each program, and one schedule of the whole batch twice, with the same execution;
+//   - fuzz, replay: heisen fuzz on each program, and one schedule of the whole batch twice, with the same execution. A batch
+//     that talks to the network, for example, may need a third time;
 //   - planted: heisen fuzz on each program with a bug, and heisen replay of what it finds;
 //   - arm64: heisen test for that processor, if there is an emulator.
 //
