@@ -39,7 +39,8 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 			if err != nil {
 				return i, false, err
 			}
-			if size := uint32(record[1]); size <= maxAccess {
+			if size := uint32(record[1]); m.join(g, eventOps[op], heisen.Object(arg), size, site, flags) {
+			} else if size <= maxAccess {
 				r := m.emit(g)
 				r.Op, r.Object, r.Site, r.Len, r.Flags = eventOps[op], heisen.Object(arg), site, uint16(size), flags
 			} else {
@@ -199,6 +200,30 @@ func (m *merger) emit(g *goroutine) *heisen.Record {
 	// Field by field: a literal would be built elsewhere and copied.
 	r.Object, r.Value, r.Thread, r.Site, r.Context, r.Len, r.Op, r.Flags = 0, 0, g.id, 0, g.context, 0, 0, 0
 	return r
+}
+
+// joinable is the number of latest accesses of a goroutine that another access may continue.
+const joinable = 4
+
+// join makes an access a part of an earlier one that ends where it begins, as in a loop over the elements of
+// a slice. It reports whether it did. Between the two, there is nothing but accesses of the goroutine.
+func (m *merger) join(g *goroutine, op heisen.Op, obj heisen.Object, size uint32, site heisen.Site, flags heisen.Flags) bool {
+	if !m.s.joins || g.stale || g.numbered {
+		return false
+	}
+	latest := m.s.out[max(m.s.done, len(m.s.out)-joinable):]
+	for i := len(latest) - 1; i >= 0; i-- {
+		r := &latest[i]
+		if r.Thread != g.id || r.Op != heisen.Read && r.Op != heisen.Write {
+			return false
+		}
+		if r.Object+heisen.Object(r.Len) == obj && r.Site == site && r.Op == op && r.Context == g.context && r.Flags == flags &&
+			uint64(r.Len)+uint64(size) <= maxAccess {
+			r.Len += uint16(size)
+			return true
+		}
+	}
+	return false
 }
 
 // maxAccess is the longest access of a Record, a multiple of 8.

@@ -126,6 +126,9 @@ const (
 	// within a goroutine need Everything. This is TREE's redundancy within a thread (section 3.3),
 	// made safe for detectors that follow lock edges. A goroutine whose lock another one releases
 	// may seem to hold it until its next synchronization.
+	//
+	// Accesses by one instruction to memory side by side, as those of a loop over a slice, may be one
+	// access to all of it.
 	Unrepeated Mode = wantFilter
 	// Marked is Everything, with the flag Repeated on accesses that Unrepeated leaves out.
 	Marked Mode = wantFilter | wantMarks
@@ -229,6 +232,7 @@ func (p *Program) Open(want Want) (*Stream, error) {
 		flags |= wantCalls
 		stream.tellsCalls = true
 	}
+	stream.joins = want.Mode&(wantFilter|wantMarks) == wantFilter
 	p.stream, stream.answer = stream, p.conn
 	// The answer lets the program continue. If the program has ended, the stream will show that.
 	p.conn.Write(append(append32(nil, flags), messages...))

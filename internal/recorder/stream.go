@@ -70,6 +70,7 @@ type Stream struct {
 	called  map[uint32]bool // hidden functions that have, or will have, a name, by text offset
 	unnamed []uint32        // those without a name yet
 
+	joins      bool                     // accesses that continue each other are one; see Unrepeated
 	tellsCalls bool                     // Call and Return events are made
 	functions  map[string]heisen.Object // their objects, by name
 	inside     []inside                 // the events of the batch without one

@@ -62,6 +62,7 @@ type heisenShadowMemory struct {
 	pressed    bool    // the heap has hardly any address space left to grow
 	racesFirst bool    // races are looked for before anything else
 	racesOnly  bool    // and nothing else is done
+	racesLast  bool    // the same in a deterministic run, where a point may come first
 
 	most         uintptr // bytes of the heap that may have cells
 	dataRoom     uintptr // bytes of the data segments for which cells have addresses, so that they end where a page does

@@ -127,6 +127,7 @@ func heisenPrepare(want uint32) (why string) {
 		!heisenHealing.on && !heisen.detour
 	heisenShadow.racesFirst = heisen.races && !heisen.overlaps && !heisen.detour
 	heisenShadow.racesOnly = heisenShadow.racesFirst && heisen.quiet
+	heisenShadow.racesLast = heisenSched.on && heisen.races && !heisen.overlaps && heisen.quiet
 	if heisenShadow.racesOnly {
 		heisenFastHeap, heisenFastData = heisenShadow.heap, heisenShadow.data
 	}

@@ -206,11 +206,14 @@ func (h *heisenG) leave(base uint32) {
 	h.top = f
 }
 
-// heisenGoid returns the runtime's number of the current goroutine if that is h, else 0: a state
-// can also stand for something that is no goroutine, such as timers.
+// heisenGoid returns the runtime's number of h if that is known or h is the current goroutine, else 0: a
+// state can also stand for something that is no goroutine, such as timers.
 //
 //go:nosplit
 func heisenGoid(h *heisenG) uint64 {
+	if h.origin.goid != 0 {
+		return h.origin.goid
+	}
 	if gp := getg().m.curg; gp != nil && gp.racectx == uintptr(unsafe.Pointer(h)) {
 		return gp.goid
 	}

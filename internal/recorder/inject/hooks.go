@@ -122,6 +122,12 @@ func heisenAccessByte(h *heisenG, write bool, addr, pc, sp uintptr) {
 	if heisen.detour && heisenBeforeAccess(h, write, addr, 1, pc, sp) {
 		return
 	}
+	if heisenShadow.racesLast && heisen.on && !h.mute {
+		c := heisenCellAt(addr)
+		if c == &heisenNoCell || h.order.UpToDate(&heisenFastTrack) && (c.SameEpochByte(&h.order, addr, write) || heisenOnStack(addr) || heisenRaceByte(h, c, write, addr, pc)) {
+			return
+		}
+	}
 	op := uint64(heisenOpRead)
 	if write {
 		op = heisenOpWrite

@@ -20,7 +20,7 @@ type heisenOrigin struct {
 	parent uint32 // the goroutine that has started it, if place has heisenOriginForked
 	place  uint32 // of the go statement, below the flag
 	known  uint32 // 1 if the entry is complete
-	goid   uint64 // the runtime's number, once the goroutine has done something
+	goid   uint64 // the runtime's number, once the goroutine has done something or another one has for it
 }
 
 const (

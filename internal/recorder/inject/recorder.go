@@ -233,6 +233,9 @@ func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
 		fp = 0 // gp is elsewhere
 	}
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if gp != self && h != nil && !h.started { // its first event is made for it, while it waits
+		h.origin.goid = gp.goid
+	}
 	if heisenShadow.racesOnly {
 		if heisen.on && h != nil && !h.mute && self.raceignore == 0 && !heisenOnStack(obj) {
 			heisenSyncOrder(h, op, obj, fp)
