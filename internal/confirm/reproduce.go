@@ -69,22 +69,20 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 	if attempts == 0 || schedule.Strategy.Strategy == strategies.Follow { // such a schedule stops where no choice can be
 		return proof, nil
 	}
-	seed := ending.Trial.Seed
-	calm, tried, err := c.findCalm(ctx, shrink, &ending, &seed, attempts/4)
+	long := proof.Schedule
+	calm, found, tried, err := c.findCalm(ctx, shrink, &ending, attempts/4)
 	if err != nil {
 		return proof, err
 	}
-	if calm != nil && len(calm.Choices) < len(again.Choices) {
-		again = calm
-	} else {
-		seed = ending.Trial.Seed
+	if found != nil && len(found.Choices) < len(again.Choices) {
+		again, long = found, calm
 	}
 	if again.Lost > 0 || len(again.Choices) > racefuzz.MaxChoices {
 		return proof, nil
 	}
 	replaying := func(choices []strategies.Choice) *recorder.Schedule {
-		schedule := *proof.Schedule
-		schedule.Strategy = strategies.Config{Strategy: strategies.Replay, Seed: seed, Choices: choices}
+		schedule := *long
+		schedule.Strategy = strategies.Config{Strategy: strategies.Replay, Seed: long.Strategy.Seed, Choices: choices}
 		return &schedule
 	}
 	same := func(ctx context.Context, choices []racefuzz.Choice) (bool, error) {
@@ -230,31 +228,30 @@ func (s *shrinking) shorten(ctx context.Context, ending *Ending, schedule *recor
 }
 
 // findCalm looks for an execution with the same ending whose choices are the default ones except
-// where a goroutine is postponed. It has fewer deviations to shrink. It tries the given number of
-// seeds from *seed on, and leaves the successful one in *seed.
-func (c *Confirmer) findCalm(ctx context.Context, shrink *shrinking, ending *Ending, seed *uint64, seeds int) (found *Execution, tried int, err error) {
+// where a goroutine is postponed, and returns its schedule. It has fewer deviations to shrink. It tries
+// the given number of seeds, from that of the ending on.
+func (c *Confirmer) findCalm(ctx context.Context, shrink *shrinking, ending *Ending, seeds int) (calm *recorder.Schedule, found *Execution, tried int, err error) {
 	s := shrink.suspect
 	switch s.Strategy {
 	case strategies.RaceDirected, strategies.DeadlockDirected, strategies.SectionDirected:
 	default:
-		return nil, 0, nil
+		return nil, nil, 0, nil
 	}
-	for ; tried < seeds; *seed++ {
-		schedule := c.directedSchedule(s, *seed)
-		schedule.Strategy.ByDefault, schedule.Log = true, true
-		e, err := shrink.execute(ctx, schedule)
+	for ; tried < seeds; tried++ {
+		calm = c.directedSchedule(s, ending.Trial.Seed+uint64(tried))
+		calm.Strategy.ByDefault, calm.Log = true, true
+		e, err := shrink.execute(ctx, calm)
 		if errors.Is(err, errNoTime) {
-			return nil, tried, nil
+			return nil, nil, tried, nil
 		}
 		if err != nil {
-			return nil, tried, err
+			return nil, nil, tried, err
 		}
-		tried++
 		if e.Lost == 0 && s.repeats(ending, e) {
-			return e, tried, nil
+			return calm, e, tried + 1, nil
 		}
 	}
-	return nil, tried, nil
+	return nil, nil, tried, nil
 }
 
 // repeats reports whether the suspect happened in an execution that ended like ending.
