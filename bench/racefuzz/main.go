@@ -31,7 +31,7 @@
 //
 // The second mode makes table 1 of the paper:
 //
-//	go run ./bench/racefuzz -table [-seeds n] [-plain n] [-programs list]
+//	go run ./bench/racefuzz -table [-seeds n] [-passes n] [-plain n] [-programs list]
 //
 // Each program in examples/racefuzz stands for a row of that table. The columns are:
 //
@@ -98,6 +98,7 @@ func main() {
 	curves := flag.Bool("curves", false, "print the probabilities of the races of figures 1 and 2, by strategy")
 	runs := flag.Int("runs", 1000, "executions for each number, a tenth of it with more than 10000 statements")
 	rows := flag.Bool("table", false, "print table 1 of the paper for the programs in examples/racefuzz")
+	passes := flag.Int("passes", 0, "table: further executions for each pair that has not met, in which goroutines may pass places before they are postponed")
 	seeds := flag.Int("seeds", 10, "table: directed executions for each suspected pair")
 	plain := flag.Int("plain", 100, "table: runs of each program as it is")
 	parallel := flag.Int("j", 1, "table: directed executions at a time; with more than 1 the times mean little")
@@ -112,7 +113,7 @@ func main() {
 	if *curves {
 		err = errors.Join(markdown.Conditions(os.Stdout, "./bench/racefuzz"), print(ctx, os.Stdout, *runs, *statements))
 	} else {
-		t := &table{seeds: *seeds, plain: *plain, parallel: *parallel}
+		t := &table{seeds: *seeds, passes: *passes, plain: *plain, parallel: *parallel}
 		if t.programs, err = names(*programs); err == nil {
 			err = errors.Join(markdown.Conditions(os.Stdout, "./bench/racefuzz"), t.print(ctx, os.Stdout))
 		}

@@ -20,8 +20,8 @@ import (
 
 // table is the configuration of the table.
 type table struct {
-	seeds, plain, parallel int
-	programs               []string // names; all that stand for a row if empty
+	seeds, passes, plain, parallel int
+	programs                       []string // names; all that stand for a row if empty
 
 	dir   string // of binaries
 	built map[string]*binaries
@@ -39,6 +39,7 @@ type binaries struct {
 // measures is a row of the table.
 type measures struct {
 	hybrid, confirmed, harmful int
+	later                      int     // confirmed only by executions in which goroutines pass places
 	failed                     int     // plain runs
 	hit                        float64 // mean fraction of executions in which a confirmed pair met
 
@@ -49,6 +50,8 @@ const (
 	packages = "github.com/heisen-go/heisen/examples/racefuzz/"
 	limit    = time.Minute // of an execution
 	walks    = 2           // in which suspects are collected, as heisen fuzz does
+
+	placesPassed = 16 // at most, as in the search of heisen fuzz
 )
 
 // published has the figures of the paper's table 1 by row: pairs that the hybrid detector reports, that
@@ -83,7 +86,7 @@ func (t *table) print(ctx context.Context, w io.Writer) error {
 		}
 	}()
 	t.dir, t.built = dir, map[string]*binaries{}
-	out := markdown.NewTable("program", "row", "pairs: hybrid", "confirmed", "known", "exceptions: heisen", "plain", "hit probability",
+	out := markdown.NewTable("program", "row", "pairs: hybrid", "confirmed", "later", "known", "exceptions: heisen", "plain", "hit probability",
 		"ms: plain", "survey", "directed", "directed/plain",
 		"published: hybrid", "confirmed", "known", "exceptions", "plain", "hit probability", "directed/plain")
 	for _, p := range t.chosen() {
@@ -95,7 +98,7 @@ func (t *table) print(ctx context.Context, w io.Writer) error {
 		if m.confirmed > 0 {
 			hit = fmt.Sprintf("%.2f", m.hit)
 		}
-		row := []any{p.Name, p.Row, m.hybrid, m.confirmed, len(p.Races), m.harmful, m.failed, hit,
+		row := []any{p.Name, p.Row, m.hybrid, m.confirmed, m.later, len(p.Races), m.harmful, m.failed, hit,
 			ms(m.plain), ms(m.survey), ms(m.directed), float64(m.directed) / float64(m.plain)}
 		for _, figure := range published[p.Row] {
 			row = append(row, figure)
@@ -200,7 +203,40 @@ func (t *table) measure(ctx context.Context, p *racefuzz.Program) (*measures, er
 		return nil, err
 	}
 	m.directed = took / time.Duration(max(runs, 1))
-	return m, t.judge(p, looks[0].Execution.Outcome, verdicts, m)
+	late, err := t.goOn(ctx, hunt, verdicts)
+	if err != nil {
+		return nil, err
+	}
+	return m, t.judge(p, looks[0].Execution.Outcome, verdicts, late, m)
+}
+
+// goOn tries the pairs that have not met with -passes seeds, in executions in which goroutines pass some places
+// before they are postponed. Its verdicts replace those of the pairs that meet then, and it returns these.
+func (t *table) goOn(ctx context.Context, hunt *confirm.Confirmer, verdicts []*confirm.Result) (late map[*confirm.Result]bool, err error) {
+	at := map[*confirm.Suspect]int{}
+	var apart []*confirm.Suspect
+	for i, v := range verdicts {
+		if v.Confirmed == 0 {
+			at[v.Suspect] = i
+			apart = append(apart, v.Suspect)
+		}
+	}
+	if t.passes == 0 || len(apart) == 0 {
+		return nil, nil
+	}
+	further := *hunt
+	further.To, further.Passes, further.OnTrial = uint64(t.passes), placesPassed, nil
+	results, err := further.Run(ctx, apart)
+	if err != nil {
+		return nil, err
+	}
+	late = map[*confirm.Result]bool{}
+	for _, v := range results {
+		if v.Confirmed > 0 {
+			verdicts[at[v.Suspect]], late[v] = v, true
+		}
+	}
+	return late, nil
 }
 
 // run runs a plain build and reports whether it succeeded.
@@ -215,8 +251,8 @@ func run(ctx context.Context, name string, args []string) (took time.Duration, o
 	return took, true, err
 }
 
-// judge counts the confirmed pairs and records differences from the known races.
-func (t *table) judge(p *racefuzz.Program, usual confirm.Outcome, verdicts []*confirm.Result, m *measures) error {
+// judge counts the confirmed pairs, those of late apart, and records differences from the known races.
+func (t *table) judge(p *racefuzz.Program, usual confirm.Outcome, verdicts []*confirm.Result, late map[*confirm.Result]bool, m *measures) error {
 	truth, err := p.Truth()
 	if err != nil {
 		return err
@@ -239,7 +275,10 @@ func (t *table) judge(p *racefuzz.Program, usual confirm.Outcome, verdicts []*co
 		case races && v.Confirmed == 0:
 			t.note(p, "%s and %s race, and did not meet", x, y)
 		}
-		if v.Confirmed > 0 {
+		switch {
+		case v.Confirmed > 0 && late[v]:
+			m.later++
+		case v.Confirmed > 0:
 			m.confirmed++
 			m.hit += float64(v.Confirmed) / float64(v.Tried)
 		}

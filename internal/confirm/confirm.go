@@ -14,7 +14,7 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// Confirmer tries to reproduce suspects. All fields but Budget, OnTrial and OnResult are
+// Confirmer tries to reproduce suspects. All fields but Passes, Budget, OnTrial and OnResult are
 // required.
 type Confirmer struct {
 	From, To uint64        // the range of seeds, inclusive
@@ -25,6 +25,7 @@ type Confirmer struct {
 	Patience uint64        // steps for which a goroutine is postponed at most; 0 for the strategies' default
 	Wait     time.Duration // the same in virtual time, while all others only wait for time to pass
 	Depth    uint64        // the bug depth that PCT assumes
+	Passes   uint64        // places that a goroutine may pass before it is postponed; 0 is Algorithm 1 of the RaceFuzzer paper
 	Resolver *Resolver
 	Budget   *Budget // of the suspects and units; nil if there is no bound
 
@@ -251,8 +252,11 @@ func (s *Suspect) tests(schedule *recorder.Schedule) string {
 // directedSchedule returns the schedule of an execution with the strategy of the suspect.
 func (c *Confirmer) directedSchedule(s *Suspect, seed uint64) *recorder.Schedule {
 	config := strategies.Config{Strategy: s.Strategy, Seed: seed, PostponeLimit: c.Patience, WaitLimit: uint64(c.Wait)}
-	if s.Strategy == strategies.PCT {
+	switch s.Strategy {
+	case strategies.PCT:
 		config.Depth, config.Steps = c.Depth, max(s.Length, 1)
+	case strategies.RaceDirected:
+		config.Depth = c.Passes
 	}
 	return &recorder.Schedule{Strategy: config, Targets: s.Targets, Procs: c.Procs, MaxVirtual: c.Virtual}
 }

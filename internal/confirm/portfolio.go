@@ -87,6 +87,9 @@ const (
 	longGeneration = 4
 	// newBug is how much a new bug counts, beside what else is new in an execution.
 	newBug = 2
+	// placesPassed is the number of places that goroutines may pass before they are postponed, in half of the race-directed
+	// executions.
+	placesPassed = 16
 	// patientSpin is how often in a row a goroutine may continue in executions of the patient arm.
 	patientSpin = 1 << 20
 )
@@ -109,22 +112,23 @@ func (u *Unit) addDirectedArms(c *Confirmer) {
 	has := func(roles strategies.Roles, mode recorder.TargetMode) bool {
 		return slices.ContainsFunc(u.targets, func(t recorder.Target) bool { return t.Roles&roles != 0 && t.Mode&mode != 0 })
 	}
-	directed := func(s strategies.Strategy, roles strategies.Roles) {
-		if !slices.ContainsFunc(u.arms, func(a *arm) bool { return a.config.Strategy == s }) {
+	directed := func(s strategies.Strategy, depth uint64, roles strategies.Roles) {
+		if !slices.ContainsFunc(u.arms, func(a *arm) bool { return a.config.Strategy == s && a.config.Depth == depth }) {
 			u.arms = append(u.arms, &arm{
-				config:  strategies.Config{Strategy: s, PostponeLimit: c.Patience, WaitLimit: uint64(c.Wait)},
+				config:  strategies.Config{Strategy: s, Depth: depth, PostponeLimit: c.Patience, WaitLimit: uint64(c.Wait)},
 				targets: roles,
 			})
 		}
 	}
 	if has(strategies.First|strategies.Second, recorder.OnRead|recorder.OnWrite) {
-		directed(strategies.RaceDirected, strategies.First|strategies.Second)
+		directed(strategies.RaceDirected, 0, strategies.First|strategies.Second)
+		directed(strategies.RaceDirected, placesPassed, strategies.First|strategies.Second)
 	}
 	if has(strategies.Inner, recorder.OnLock) {
-		directed(strategies.DeadlockDirected, strategies.Inner)
+		directed(strategies.DeadlockDirected, 0, strategies.Inner)
 	}
 	if has(strategies.Entry, recorder.OnRead|recorder.OnWrite) {
-		directed(strategies.SectionDirected, strategies.Entry|strategies.Remote|strategies.End)
+		directed(strategies.SectionDirected, 0, strategies.Entry|strategies.Remote|strategies.End)
 	}
 }
 

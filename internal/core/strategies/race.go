@@ -16,9 +16,32 @@ func (s *Scheduler) raceDirected(tasks []Task) int {
 		if j := racing(tasks, i); j >= 0 {
 			return s.resolve(tasks, i, j)
 		}
+		if s.passes(t) {
+			return i
+		}
 		g.postpone(t)
 	}
 	return s.chooseFree(tasks, g)
+}
+
+// passes reports whether a task continues at a place of the pair although it could be postponed. Half of the
+// tasks pass a random number of places first, up to Depth. In a loop over many objects only a late place may be
+// one where two tasks meet, and whoever is postponed at the first one comes to that too late.
+func (s *Scheduler) passes(t *Task) bool {
+	if s.config.Depth == 0 {
+		return false
+	}
+	if t.TaskState == 0 { // one more than the number of places that it passes
+		t.TaskState = 1
+		if s.choices.below(2) == 0 {
+			t.TaskState += 1 + s.choices.below(s.config.Depth)
+		}
+	}
+	if t.TaskState == 1 {
+		return false
+	}
+	t.TaskState--
+	return true
 }
 
 // racing returns the first task that races with task i and was postponed before it, or -1.

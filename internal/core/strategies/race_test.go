@@ -71,3 +71,25 @@ func TestAlgorithm1(t *testing.T) {
 		}
 	}
 }
+
+// TestPasses has a task that reads one object after the other, and a writer of a late one. If tasks pass places before
+// they are postponed, the two meet more often.
+func TestPasses(t *testing.T) {
+	const objects, seeds = 12, 4000
+	var reads []step
+	for i := range uint64(objects) {
+		reads = append(reads, plain, step{kind: Access, roles: First, place: 1, addr: 100 + 8*i})
+	}
+	write := []step{plain, plain, {kind: Access, roles: Second, place: 2, addr: 100 + 8*(objects-1), write: true}}
+	met := map[uint64]int{}
+	for _, depth := range []uint64{0, 16} {
+		for seed := range uint64(seeds) {
+			if s := run(t, Config{Strategy: RaceDirected, Seed: seed, Depth: depth}, reads, write); len(s.met) > 0 {
+				met[depth]++
+			}
+		}
+	}
+	if t.Logf("meetings by depth: %v of %d", met, seeds); met[16] < 10*met[0] || met[16] < seeds/100 {
+		t.Errorf("meetings by depth: %v of %d", met, seeds)
+	}
+}

@@ -60,7 +60,8 @@ type Config struct {
 	WaitLimit uint64
 	// Depth and Steps are the parameters of PCT and Families: the bug depth, from 1 to MaxDepth, and the
 	// length of an execution, at least 1. Values out of bounds are clamped. Delay postpones a task
-	// at one in Depth operations.
+	// at one in Depth operations. RaceDirected lets half of the tasks pass up to Depth places of the pair before
+	// it postpones them; with 0 it is Algorithm 1 of the RaceFuzzer paper.
 	Depth, Steps uint64
 	// Choices are the deviations that Replay makes, by ascending step.
 	Choices []Choice
