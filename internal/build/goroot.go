@@ -23,7 +23,7 @@ import (
 var ErrUnsupported = errors.New("unsupported")
 
 // Releases are the supported Go releases, as "1.N".
-var Releases = []string{"1.25", "1.26"}
+var Releases = []string{"1.26", "1.27"}
 
 // Platforms are the supported GOOS/GOARCH pairs. linux/arm64 was tested under emulation only.
 var Platforms = []string{"linux/amd64", "linux/arm64"}

@@ -69,6 +69,9 @@ func newOverlay(t *Toolchain) (overlay, error) {
 	if err := o.addClock(read); err != nil {
 		return nil, err
 	}
+	if err := o.addHashSeeds(read); err != nil {
+		return nil, err
+	}
 	norace, err := read("internal/race/norace.go")
 	if err != nil {
 		return nil, err

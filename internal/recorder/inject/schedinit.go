@@ -55,12 +55,7 @@ func heisenInitSched() bool {
 	s.clock = heisenClockStart
 	s.maxClock += heisenClockStart
 	s.on = true
-	for i := range aeskeysched {
-		aeskeysched[i] = byte(s.picker.Random())
-	}
-	for i := range hashkey {
-		hashkey[i] = uintptr(s.picker.Random())
-	}
+	heisenSeedHashes(func() uint64 { return s.picker.Random() })
 	return true
 }
 
