@@ -6,22 +6,17 @@ import (
 	"strings"
 )
 
-// mapFiles are the files with functions that access one key of a map, without the end of their names.
+// mapFiles are the files with functions that access one key of a map.
 var mapFiles = []string{
-	"internal/runtime/maps/runtime", "internal/runtime/maps/runtime_fast32", "internal/runtime/maps/runtime_fast64",
-	"internal/runtime/maps/runtime_faststr", "runtime/map",
+	"internal/runtime/maps/runtime.go", "internal/runtime/maps/runtime_fast32.go", "internal/runtime/maps/runtime_fast64.go",
+	"internal/runtime/maps/runtime_faststr.go", "runtime/map.go",
 }
 
 // addMapKeys makes these functions tell the recorder the key, just before they report the access to the map
 // as a whole. They have parameters for the type, the map and the key, in this order.
 func (o overlay) addMapKeys(read func(string) ([]byte, error)) error {
-	for _, name := range mapFiles {
-		path := name + "_swiss.go" // in Go 1.25
+	for _, path := range mapFiles {
 		text, err := read(path)
-		if err != nil {
-			path = name + ".go"
-			text, err = read(path)
-		}
 		if err != nil {
 			return err
 		}

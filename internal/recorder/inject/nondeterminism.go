@@ -227,12 +227,8 @@ func heisenPreempt(pp *p) {
 	}
 }
 
-// heisenInSyscall reports whether the thread of a P is in a system call. Before Go 1.26 that was
-// status 2 of the P.
+// heisenInSyscall reports whether the thread of a P is in a system call.
 func heisenInSyscall(pp *p) bool {
-	if atomic.Load(&pp.status) == 2 {
-		return true
-	}
 	mp := pp.m.ptr()
 	if mp == nil {
 		return false
