@@ -147,9 +147,14 @@ func isName(s string) bool {
 }
 
 // Main runs the command with the arguments and standard streams of the process, and returns the
-// status to exit with. It prints a wrong option and returns Misused. If the arguments are those by which
+// status to exit with. It prints a wrong option and returns Misused. If the module in the working directory needs a newer
+// Go release than the one that has built the command, Main builds the command again and runs that one instead. If the arguments are those by which
 // go vet -vettool starts a tool, Main runs the analyzers of package vet on one package and ends the process.
 func Main(options ...Option) int {
+	if err := renew(os.Args[1:]); err != nil {
+		fmt.Fprintf(os.Stderr, "heisen: %v\n", err)
+		return Failed
+	}
 	if isVetTool(os.Args[1:]) {
 		unitchecker.Main(vet.Analyzers()...)
 	}

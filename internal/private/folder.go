@@ -144,6 +144,19 @@ func stays(dir string) error {
 	return nil
 }
 
+// Trust returns an error if a folder that exists belongs to another user than this one and root, or others could
+// exchange it for another one.
+func Trust(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !own(info) {
+		return fmt.Errorf("%s belongs to another user", path)
+	}
+	return stays(path)
+}
+
 // own reports whether a folder or link belongs to the present user or to root.
 func own(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
