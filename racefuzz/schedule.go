@@ -97,7 +97,7 @@ type Target struct {
 	Roles Roles  // at least one
 	Mode  string // the operation: read, write or lock
 	Place string // file and line; the path is relative to the root of the module
-	Func  string // function, or empty
+	Func  string // function that makes the operation; if it is empty, any function on the line
 	// Above, for the role Entry, says which function the section belongs to: the one that is this
 	// many calls up the stack, from 0 to 255. The section ends at the latest when that function
 	// returns.

@@ -18,7 +18,7 @@ func inversion(p *Program) *Suspect {
 	at := func(line int) report.Access {
 		return report.Access{Op: heisen.Acquire.String(), Stack: []report.Frame{{Func: "p.f", File: "/p.go", Line: line}}}
 	}
-	s, err := suspectOf(p, &report.Finding{Kind: heisen.Deadlock, Fingerprint: "inversion", Accesses: []report.Access{at(1), at(2)}})
+	s, err := suspectOf(p, &report.Finding{Kind: heisen.Deadlock, Fingerprint: "inversion", Accesses: []report.Access{at(1), at(2)}}, false)
 	if err != nil {
 		panic(err)
 	}

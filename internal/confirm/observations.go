@@ -95,8 +95,8 @@ func firstAccess(f *report.Finding) string {
 	if f.Kind != heisen.Race || len(f.Accesses) != 2 || f.Accesses[0].Op == f.Accesses[1].Op && samePlace(&f.Accesses[0], &f.Accesses[1]) {
 		return ""
 	}
-	file, line, _ := placeOf(&f.Accesses[0])
-	return fmt.Sprintf("%s %s:%d", f.Accesses[0].Op, file, line)
+	at, _ := placeOf(&f.Accesses[0])
+	return fmt.Sprintf("%s %s %s:%d", f.Accesses[0].Op, at.Func, at.File, at.Line)
 }
 
 // Count returns the number of bugs so far.
@@ -185,7 +185,7 @@ func (s *Suspect) targets() []recorder.Target {
 	if !s.observed {
 		return s.Targets
 	}
-	if of, err := suspectOf(s.Program, &s.Finding); err == nil {
+	if of, err := suspectOf(s.Program, &s.Finding, false); err == nil {
 		return of.Targets
 	}
 	return nil

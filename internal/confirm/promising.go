@@ -38,8 +38,8 @@ type programPlace struct {
 }
 
 func placeIn(p *Program, a *report.Access) programPlace {
-	file, line, _ := placeOf(a)
-	return programPlace{p, file, line}
+	at, _ := placeOf(a)
+	return programPlace{p, at.File, at.Line}
 }
 
 // promise ranks a suspect by what is known of it. Low ranks come first.

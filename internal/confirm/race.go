@@ -59,7 +59,7 @@ func (s *Suspect) raceIn(e *Execution) *report.Finding {
 		return nil
 	}
 	for i := range e.Observed {
-		if f := &e.Observed[i]; f.Kind == heisen.Race && samePair(&s.Finding, f) {
+		if f := &e.Observed[i]; f.Kind == heisen.Race && pairs(&s.Finding, f, s.at) {
 			return f
 		}
 	}
@@ -68,7 +68,10 @@ func (s *Suspect) raceIn(e *Execution) *report.Finding {
 
 // samePair reports whether the accesses of two findings are the same operations at the same places,
 // in any order.
-func samePair(f, other *report.Finding) bool {
+func samePair(f, other *report.Finding) bool { return pairs(f, other, samePlace) }
+
+// pairs is samePair for what counts as the same place.
+func pairs(f, other *report.Finding, samePlace func(a, b *report.Access) bool) bool {
 	a, b := f.Accesses, other.Accesses
 	if len(a) != 2 || len(b) != 2 {
 		return false
@@ -79,7 +82,7 @@ func samePair(f, other *report.Finding) bool {
 
 // firstIs returns the index of the access of a finding that is the first access of another one with the same pair.
 func firstIs(f, other *report.Finding) int {
-	if f.Accesses[0].Op == other.Accesses[0].Op && samePlace(&f.Accesses[0], &other.Accesses[0]) {
+	if a, first := &f.Accesses[0], &other.Accesses[0]; a.Op == first.Op && (samePlace(a, first) || sameLine(a, first) && !samePlace(&f.Accesses[1], first)) {
 		return 0
 	}
 	return 1

@@ -102,7 +102,7 @@ func (o *Origin) Schedule(p *Program, tests string, s *recorder.Schedule, e *Exe
 			file = filepath.ToSlash(rel)
 		}
 		out.Targets = append(out.Targets, racefuzz.Target{
-			Roles: racefuzz.Roles(t.Roles), Mode: modeNames[t.Mode], Place: file + ":" + strconv.Itoa(t.Line), Above: t.Above,
+			Roles: racefuzz.Roles(t.Roles), Mode: modeNames[t.Mode], Place: file + ":" + strconv.Itoa(t.Line), Func: t.Func, Above: t.Above,
 		})
 	}
 	return out
@@ -136,7 +136,7 @@ func Restore(s *racefuzz.Schedule, folder string) (Source, *recorder.Schedule, e
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(folder, file)
 		}
-		target := recorder.Target{File: filepath.ToSlash(file), Line: line, Roles: strategies.Roles(t.Roles), Above: t.Above}
+		target := recorder.Target{File: filepath.ToSlash(file), Line: line, Func: t.Func, Roles: strategies.Roles(t.Roles), Above: t.Above}
 		for mode, name := range modeNames {
 			if name == t.Mode {
 				target.Mode = mode

@@ -35,8 +35,8 @@ func NewResolver(r *report.Resolver, with *build.Toolchain) *Resolver {
 // inLibraries reports whether all accesses of a finding are made by libraries.
 func (r *Resolver) inLibraries(f *report.Finding) bool {
 	return !slices.ContainsFunc(f.Accesses, func(a report.Access) bool {
-		file, _, known := placeOf(&a)
-		return !known || !r.with.InLibrary(file)
+		at, known := placeOf(&a)
+		return !known || !r.with.InLibrary(at.File)
 	})
 }
 
@@ -124,9 +124,7 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, skip
 	g := newGathering(s, p)
 	for i := range s.Known {
 		if f := &s.Known[i]; f.Package == "" || f.Package == p.Package {
-			if same := g.suspect(f); same != nil {
-				same.Given = true
-			}
+			g.suspect(f, true)
 		}
 	}
 	err = g.runs(ctx, nil)
@@ -163,12 +161,12 @@ func newGathering(s *Survey, p *Program) *gathering {
 }
 
 // suspect returns a new suspect, or the equal one that exists already.
-func (g *gathering) suspect(f *report.Finding) (same *Suspect) {
+func (g *gathering) suspect(f *report.Finding, given bool) (same *Suspect) {
 	s := g.survey
 	if s.Own && f.Kind == heisen.PotentialRace && s.Resolver.inLibraries(f) {
 		return nil
 	}
-	suspect, err := suspectOf(g.program, f)
+	suspect, err := suspectOf(g.program, f, given)
 	if err != nil {
 		if !g.reported[f.Fingerprint] {
 			g.reported[f.Fingerprint] = true
@@ -178,15 +176,32 @@ func (g *gathering) suspect(f *report.Finding) (same *Suspect) {
 	}
 	suspect.Predicted = suspect.Predicted && s.Predict
 	s.setAbove(suspect)
-	if same = g.known[suspect.key()]; same == nil {
+	if same = g.equal(suspect); same == nil {
 		g.known[suspect.key()] = suspect
 		g.suspects = append(g.suspects, suspect)
 		return suspect
 	}
-	if suspect.Predicted && !same.Predicted {
+	switch {
+	case !suspect.Predicted || same.Predicted:
+	case same.Given:
+		same.Predicted = true
+	default:
 		*same = *suspect // a prediction says more
 	}
 	return same
+}
+
+// equal returns the equal suspect that exists already, or nil. One that was given concerns whatever stands on its lines.
+func (g *gathering) equal(s *Suspect) *Suspect {
+	if same := g.known[s.key()]; same != nil {
+		return same
+	}
+	anywhere := &Suspect{Strategy: s.Strategy}
+	for _, t := range s.Targets {
+		t.Func = ""
+		anywhere.Targets = addTarget(anywhere.Targets, t)
+	}
+	return g.known[anywhere.key()]
 }
 
 // runs executes a unit, or all of the program if it is nil.
@@ -282,7 +297,7 @@ func (g *gathering) execute(ctx context.Context, u *Unit, schedule *recorder.Sch
 		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
 			sink := fold.NewSet(symbols, func(i fold.Item) {
 				f := s.Resolver.resolve(i.Finding, symbols)
-				same := g.suspect(&f)
+				same := g.suspect(&f, false)
 				if same == nil || same.witness != nil || i.Finding.Detector != predictor {
 					return
 				}

@@ -56,10 +56,11 @@ const (
 	Sampling   = strategies.POS
 )
 
-// suspectOf makes a suspect of a finding in a program. It returns an error if the finding cannot be
+// suspectOf makes a suspect of a finding in a program. given is set for one of Survey.Known: another build may have had other
+// names for functions, so it concerns whatever stands on the lines. suspectOf returns an error if the finding cannot be
 // tried, such as for lack of file names and lines.
-func suspectOf(p *Program, f *report.Finding) (*Suspect, error) {
-	s := &Suspect{Program: p, Finding: *f, Predicted: f.Detector == predictor}
+func suspectOf(p *Program, f *report.Finding, given bool) (*Suspect, error) {
+	s := &Suspect{Program: p, Finding: *f, Predicted: f.Detector == predictor, Given: given}
 	var roles []strategies.Roles
 	switch f.Kind {
 	case heisen.PotentialRace, heisen.Race:
@@ -75,11 +76,14 @@ func suspectOf(p *Program, f *report.Finding) (*Suspect, error) {
 	var tests []string
 	for i := range f.Accesses {
 		a := &f.Accesses[i]
-		file, line, known := placeOf(a)
+		at, known := placeOf(a)
 		if !known {
 			return nil, fmt.Errorf("the place of its %s is not known", a.Op)
 		}
-		s.Targets = addTarget(s.Targets, recorder.Target{File: file, Line: line, Mode: targetMode(a.Op), Roles: roles[i]})
+		if given {
+			at.Func = ""
+		}
+		s.Targets = addTarget(s.Targets, recorder.Target{File: at.File, Line: at.Line, Func: at.Func, Mode: targetMode(a.Op), Roles: roles[i]})
 		if a.Test != "" {
 			top, _, _ := strings.Cut(a.Test, "/")
 			if !slices.Contains(tests, top) {
@@ -106,7 +110,7 @@ func (s *Suspect) key() string {
 		}
 	}
 	slices.SortFunc(targets, func(a, b recorder.Target) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, int(a.Mode)-int(b.Mode), int(a.Roles)-int(b.Roles))
+		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, cmp.Compare(a.Func, b.Func), int(a.Mode)-int(b.Mode), int(a.Roles)-int(b.Roles))
 	})
 	return fmt.Sprint(s.Strategy, targets)
 }
@@ -114,7 +118,7 @@ func (s *Suspect) key() string {
 // addTarget adds a target. Targets at the same place become one with several roles.
 func addTarget(all []recorder.Target, t recorder.Target) []recorder.Target {
 	for i := range all {
-		if all[i].File == t.File && all[i].Line == t.Line && all[i].Mode == t.Mode {
+		if at := &all[i]; at.File == t.File && at.Line == t.Line && at.Func == t.Func && at.Mode == t.Mode {
 			all[i].Roles |= t.Roles
 			return all
 		}
@@ -122,14 +126,14 @@ func addTarget(all []recorder.Target, t recorder.Target) []recorder.Target {
 	return append(all, t)
 }
 
-// placeOf returns the line of the program's own code that makes an access.
-func placeOf(a *report.Access) (file string, line int, known bool) {
+// placeOf returns the function of the program's own code that makes an access, and the line.
+func placeOf(a *report.Access) (at report.Frame, known bool) {
 	for _, f := range a.Stack {
 		if f.File != "" && f.Line > 0 && !source.Synchronizes(f.Func) {
-			return f.File, f.Line, true
+			return f, true
 		}
 	}
-	return "", 0, false
+	return report.Frame{}, false
 }
 
 func targetMode(op string) recorder.TargetMode {
@@ -153,7 +157,7 @@ func (s *Suspect) side(race *report.Finding) int {
 	found := -1
 	first := &race.Accesses[0]
 	for i := range s.Finding.Accesses {
-		if a := &s.Finding.Accesses[i]; sameOp(a, first) && samePlace(a, first) {
+		if a := &s.Finding.Accesses[i]; sameOp(a, first) && s.at(a, first) {
 			if found >= 0 {
 				return -1
 			}
@@ -166,10 +170,26 @@ func (s *Suspect) side(race *report.Finding) int {
 // sameOp reports whether the operations of two accesses are the same, as far as they are known.
 func sameOp(a, b *report.Access) bool { return a.Op == b.Op || a.Op == "" || b.Op == "" }
 
+// samePlace reports whether the same function makes two accesses, on the same line.
 func samePlace(a, b *report.Access) bool {
-	file, line, known := placeOf(a)
-	other, otherLine, otherKnown := placeOf(b)
-	return known && otherKnown && file == other && line == otherLine
+	at, known := placeOf(a)
+	other, otherKnown := placeOf(b)
+	return known && otherKnown && at == other
+}
+
+// sameLine reports whether two accesses are made on the same line.
+func sameLine(a, b *report.Access) bool {
+	at, known := placeOf(a)
+	other, otherKnown := placeOf(b)
+	return known && otherKnown && at.File == other.File && at.Line == other.Line
+}
+
+// at reports whether an access is made at the place of one of the suspect's.
+func (s *Suspect) at(own, a *report.Access) bool {
+	if s.Given {
+		return sameLine(own, a)
+	}
+	return samePlace(own, a)
 }
 
 // blockedIn reports whether different goroutines are blocked at the places of a suspected deadlock.
@@ -179,7 +199,7 @@ func (s *Suspect) blockedIn(e *Execution) bool {
 		found := false
 		for j := range e.Blocked {
 			at := report.Access{Stack: e.Blocked[j].Stack}
-			if !taken[j] && samePlace(&s.Finding.Accesses[i], &at) {
+			if !taken[j] && s.at(&s.Finding.Accesses[i], &at) {
 				taken[j], found = true, true
 				break
 			}

@@ -299,7 +299,7 @@ func TestLiveLimits(t *testing.T) {
 		}
 		ends.Sections = append(ends.Sections, s)
 	}
-	long := Live{Noise: Noise{At: []section.Location{{File: strings.Repeat("x", maxFile+1), Line: 1, Mode: section.Reads}}}}
+	long := Live{Noise: Noise{At: []section.Location{{File: strings.Repeat("x", maxNamed+1), Line: 1, Mode: section.Reads}}}}
 	for name, test := range map[string]struct {
 		live *Live
 		want string

@@ -11,12 +11,16 @@ import (
 type locations struct {
 	list     []location
 	numberOf map[section.Location]uint32
-	files    []string
-	fileOf   map[string]uint32
+	names    []string
+	nameOf   map[string]uint32
 }
 
-// location is a source location; file is an index.
-type location struct{ file, line, flags uint32 }
+// location is a source location. file and function are indexes of names; the function is noFunction for that of a line
+// in whatever function it is.
+type location struct{ file, function, line, flags uint32 }
+
+// noFunction stands for all functions.
+const noFunction = 1<<32 - 1
 
 // Flags of a location. The first three say which operations it stands for; from locationRoles on
 // are its roles in scheduling.
@@ -31,8 +35,8 @@ const (
 	locationAbove  = 24
 )
 
-// maxFile bounds the length of a file's name, in bytes.
-const maxFile = 1 << 12
+// maxNamed bounds the length of the name of a file or function, in bytes.
+const maxNamed = 1 << 12
 
 // number returns the number of a location, which it adds if it is new.
 func (l *locations) number(at section.Location) uint32 {
@@ -46,7 +50,7 @@ func (l *locations) number(at section.Location) uint32 {
 	if at.Mode&section.Writes != 0 {
 		flags |= locationWrites
 	}
-	n := l.add(at.File, at.Line, flags)
+	n := l.add(at.File, "", at.Line, flags)
 	if l.numberOf == nil {
 		l.numberOf = map[section.Location]uint32{}
 	}
@@ -54,35 +58,44 @@ func (l *locations) number(at section.Location) uint32 {
 	return n
 }
 
-// add adds a location and returns its number.
-func (l *locations) add(name string, line int, flags uint32) uint32 {
-	file, known := l.fileOf[name]
-	if !known {
-		if l.fileOf == nil {
-			l.fileOf = map[string]uint32{}
-		}
-		file = uint32(len(l.files))
-		l.fileOf[name] = file
-		l.files = append(l.files, name)
+// add adds a location and returns its number. The function may be empty.
+func (l *locations) add(file, function string, line int, flags uint32) uint32 {
+	at := location{l.name(file), noFunction, uint32(line), flags}
+	if function != "" {
+		at.function = l.name(function)
 	}
-	l.list = append(l.list, location{file, uint32(line), flags})
+	l.list = append(l.list, at)
 	return uint32(len(l.list))
+}
+
+// name returns the index of a name.
+func (l *locations) name(name string) uint32 {
+	n, known := l.nameOf[name]
+	if !known {
+		if l.nameOf == nil {
+			l.nameOf = map[string]uint32{}
+		}
+		n = uint32(len(l.names))
+		l.nameOf[name] = n
+		l.names = append(l.names, name)
+	}
+	return n
 }
 
 // encode appends the locations to a message.
 func (l *locations) encode(b []byte) ([]byte, error) {
 	b = append32(b, uint32(len(l.list)))
 	for _, at := range l.list {
-		b = append32(b, at.file, at.line, at.flags)
+		b = append32(b, at.file, at.function, at.line, at.flags)
 	}
-	b = append32(b, uint32(len(l.files)))
-	for _, f := range l.files {
-		if len(f) > maxFile {
-			return nil, fmt.Errorf("a file's name of %d bytes", len(f))
+	b = append32(b, uint32(len(l.names)))
+	for _, name := range l.names {
+		if len(name) > maxNamed {
+			return nil, fmt.Errorf("a file's or function's name of %d bytes", len(name))
 		}
-		b = append32(b, uint32(len(f)))
-		b = append(b, f...)
-		b = append(b, make([]byte, -len(f)&3)...)
+		b = append32(b, uint32(len(name)))
+		b = append(b, name...)
+		b = append(b, make([]byte, -len(name)&3)...)
 	}
 	return b, nil
 }

@@ -67,6 +67,9 @@ type Target struct {
 	// File is as the compiler has recorded it: absolute, unless the build trims paths.
 	File string
 	Line int
+	// Func is the function there, as in heisen.Frame: two of them may stand on one line. If it is empty, all
+	// count.
+	Func string
 	// Mode is the set of operations there: accesses, including atomic ones, or calls that acquire a
 	// lock.
 	Mode TargetMode
@@ -160,7 +163,7 @@ func (s *Schedule) encode() ([]byte, error) {
 			return nil, fmt.Errorf("target %s:%d of mode %d", t.File, t.Line, t.Mode)
 		}
 		above := uint32(min(max(t.Above, 0), maxAbove))
-		at.add(t.File, t.Line, uint32(t.Mode)|uint32(t.Roles)<<locationRoles|above<<locationAbove)
+		at.add(t.File, t.Func, t.Line, uint32(t.Mode)|uint32(t.Roles)<<locationRoles|above<<locationAbove)
 	}
 	return at.encode(b)
 }

@@ -155,7 +155,7 @@ func TestScheduleLimits(t *testing.T) {
 		"targets": {Schedule{Targets: make([]Target, MaxTargets+1)}, "65536 targets"},
 		"mode":    {Schedule{Targets: []Target{{File: "a.go", Line: 1}}}, "target a.go:1 of mode 0"},
 		"line":    {Schedule{Targets: []Target{{File: "a.go", Mode: OnRead}}}, "target a.go:0"},
-		"file":    {Schedule{Targets: []Target{{File: strings.Repeat("x", maxFile+1), Line: 1, Mode: OnLock}}}, "name of 4097 bytes"},
+		"file":    {Schedule{Targets: []Target{{File: strings.Repeat("x", maxNamed+1), Line: 1, Mode: OnLock}}}, "name of 4097 bytes"},
 		"order":   {Schedule{Strategy: strategies.Config{Turns: make([]strategies.Turn, maxFollowed+1)}}, "a schedule of 4194305 choices"},
 		"choices": {Schedule{Strategy: strategies.Config{Choices: make([]strategies.Choice, maxFollowed+1)}}, "a schedule of 4194305 choices"},
 	} {

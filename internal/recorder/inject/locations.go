@@ -28,12 +28,15 @@ const (
 	heisenKnownShift = 24
 )
 
-// heisenLocation is a line of the program's source.
+// heisenLocation is a line of the program's source, or the part of it that belongs to one function.
 type heisenLocation struct {
-	file  uintptr // its name, behind the name's length
-	line  uint32
-	flags uint32
+	file     uintptr // its name, behind the name's length
+	function uintptr // likewise; 0 for all functions
+	line     uint32
+	flags    uint32
 }
+
+const heisenNoFunction = 1<<32 - 1 // in a message, stands for all functions
 
 // Flags of a location. The first three, the modes, say for which operations it stands.
 const (
@@ -76,16 +79,22 @@ func (l *heisenLocations) read(m *heisenMessage) {
 	l.count = m.next()
 	l.first = uintptr(persistentalloc((uintptr(l.count)+1)*unsafe.Sizeof(heisenLocation{}), goarch.PtrSize, &memstats.other_sys))
 	for i := uint32(1); i <= l.count; i++ {
-		*l.at(i) = heisenLocation{file: uintptr(m.next()), line: m.next(), flags: m.next()}
+		*l.at(i) = heisenLocation{file: uintptr(m.next()), function: uintptr(m.next()), line: m.next(), flags: m.next()}
 	}
-	files := m.next()
-	names := (*[1 << 16]uintptr)(persistentalloc(uintptr(files+1)*8, 8, &memstats.other_sys))
-	for i := range files {
+	count := m.next()
+	names := (*[1 << 17]uintptr)(persistentalloc(uintptr(count+1)*8, 8, &memstats.other_sys))
+	for i := range count {
 		names[i] = m.at
 		m.at += alignUp(uintptr(m.next()), 4)
 	}
 	for i := uint32(1); i <= l.count; i++ {
-		l.at(i).file = names[l.at(i).file]
+		at := l.at(i)
+		at.file = names[at.file]
+		if at.function == heisenNoFunction {
+			at.function = 0
+		} else {
+			at.function = names[at.function]
+		}
 	}
 }
 
@@ -125,7 +134,7 @@ func (l *heisenLocations) find(pc uintptr, mode uint32) (found uint64) {
 	}
 	name, line := u.fileLine(uf)
 	for i := uint32(1); i <= l.count; i++ {
-		if at := l.at(i); int(at.line) == line && at.flags&mode != 0 && at.named(name) {
+		if at := l.at(i); int(at.line) == line && at.flags&mode != 0 && heisenNames(at.file, name, "", "") && at.within(u.srcFunc(uf).name()) {
 			found = uint64(i) << 8
 			atomic.Store(&l.met, 1)
 			break
@@ -138,10 +147,28 @@ func (l *heisenLocations) find(pc uintptr, mode uint32) (found uint64) {
 	return found | min(depth, 0xff)
 }
 
-// named reports whether the location's file has the given name.
-func (l *heisenLocation) named(name string) bool {
-	return uintptr(*(*uint32)(unsafe.Pointer(l.file))) == uintptr(len(name)) &&
-		memequal(unsafe.Pointer(l.file+4), unsafe.Pointer(unsafe.StringData(name)), uintptr(len(name)))
+// within reports whether the location stands for operations of a function.
+func (l *heisenLocation) within(function string) bool {
+	if l.function == 0 {
+		return true
+	}
+	a, b, c := funcNamePiecesForPrint(function)
+	return heisenNames(l.function, a, b, c)
+}
+
+// heisenNames reports whether a name, behind its length, consists of three parts.
+func heisenNames(name uintptr, a, b, c string) bool {
+	if int(*(*uint32)(unsafe.Pointer(name))) != len(a)+len(b)+len(c) {
+		return false
+	}
+	at := name + 4
+	for _, part := range [...]string{a, b, c} {
+		if !memequal(unsafe.Pointer(at), unsafe.Pointer(unsafe.StringData(part)), uintptr(len(part))) {
+			return false
+		}
+		at += uintptr(len(part))
+	}
+	return true
 }
 
 // heisenMode returns the mode of an access.
