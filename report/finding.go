@@ -63,6 +63,12 @@ type Finding struct {
 	// Blocked lists the goroutines that had not ended when the program stopped making progress.
 	Blocked []Blocked `json:"blocked,omitempty"`
 
+	// Following are races that follow from this one: what they race on can be reached only by the pointer that this one is
+	// about. They are no findings of their own. Origins are the fingerprints of races from which this one follows, if it is one
+	// nevertheless, because only it is known to do harm.
+	Following []Following `json:"following,omitempty"`
+	Origins   []string    `json:"origins,omitempty"`
+
 	Trials  *Trials `json:"trials,omitempty"`  // executions that tried to reproduce the bug
 	Witness []Step  `json:"witness,omitempty"` // a schedule that shows the bug; see Step.Pending
 	Replay  string  `json:"replay,omitempty"`  // the command that repeats it
@@ -120,6 +126,13 @@ func (f *Finding) Times() string {
 		return fmt.Sprintf("%d times, %d of them in the other order", f.Count, f.Reverse.Count)
 	}
 	return fmt.Sprintf("%d times", f.Count)
+}
+
+// Following is a race that follows from a Finding.
+type Following struct {
+	Fingerprint string   `json:"fingerprint"`
+	Variable    string   `json:"variable,omitempty"`
+	Places      []string `json:"places"` // of the accesses, each with what it does
 }
 
 // Order describes a race whose accesses came in the other order than in the Finding it belongs to.

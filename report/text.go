@@ -92,6 +92,7 @@ func writeText(w io.Writer, f *Finding, marks *strings.Replacer) error {
 	}
 	writeWaitCycle(&b, f)
 	writeTrials(&b, f)
+	writeFollowing(&b, f)
 	writeWitness(&b, f)
 	if f.Replay != "" {
 		fmt.Fprintf(&b, "\nReplay: %s%s%s\n", asHeading, f.Replay, asIs)

@@ -126,6 +126,7 @@ var methods = map[string]struct {
 	"report: Blocked":     {(*report.Blocked)(nil), ready},
 	"report: Collector":   {(*report.Collector)(nil), useless},
 	"report: Finding":     {(*report.Finding)(nil), ready},
+	"report: Following":   {(*report.Following)(nil), ready},
 	"report: Resolver":    {(*report.Resolver)(nil), ready},
 	"report: Suppression": {(*report.Suppression)(nil), ready},
 

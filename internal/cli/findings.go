@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -152,6 +153,17 @@ func (f *findings) add(resolved report.Finding) bool {
 		return known.counts()
 	}
 	return f.enter(resolved, false).counts()
+}
+
+// follow adds a race to the findings of one from which it follows.
+func (f *findings) follow(origin string, race report.Following) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key, known := range f.known {
+		if key.fingerprint == origin && !slices.ContainsFunc(known.Following, func(r report.Following) bool { return r.Fingerprint == race.Fingerprint }) {
+			known.Following = append(known.Following, race)
+		}
+	}
 }
 
 // enter adds a finding that is not known.

@@ -101,7 +101,10 @@ type fuzzRun struct {
 	unexplained []*confirm.Result
 	explained   map[*confirm.Program][]confirm.Outcome
 	bugs        []confirmedBug
-	suspected   []report.Finding // of the file -findings
+	following   []followingRace
+	told        map[string]toldRace // by their fingerprints
+	mistakes    map[string]bool     // races inside the standard library that were reported, as in atCalls
+	suspected   []report.Finding    // of the file -findings
 	assumed     assumptions
 	lateUse     map[*confirm.Program]bool // a test was used after its end
 	failures    int                       // failures and observed bugs that were reported
@@ -247,6 +250,7 @@ func (f *fuzzRun) run(ctx context.Context) error {
 		err = f.searchUnits(ctx, partOf(units, f.part, f.parts), len(suspects))
 	}
 	f.reportObserved(ctx)
+	f.reportFollowing(ctx)
 	f.reportUnexplained(ctx)
 	f.coverage = confirm.CoverageOf(programs)
 	return err

@@ -34,31 +34,38 @@ func (f *fuzzRun) reportObserved(ctx context.Context) {
 		return true
 	})
 	f.mu.Unlock()
-	mistakes := map[string]bool{} // of races inside the standard library
 	for _, v := range results {
-		usual, late := f.usual[v.Suspect.Program], confirm.IsLateUse(&v.Finding)
-		if late { // panics because of it are harm in any case, and need no report of their own
-			usual, f.lateUse[v.Suspect.Program] = confirm.Outcome{Class: confirm.Passed}, true
-		}
-		if v.Timing && !f.timing { // the failure is mentioned
-			if late {
-				f.assumed.add(v.Suspect.Program.Package, "timing", "the test may end before the call", fmt.Sprintf("%s, at %s", v.Finding.Message, v.Finding.Accesses[0].Site))
-			}
-			continue
-		}
-		finding := v.Report(usual)
-		if mistake := atCalls(&finding, f.standard); mistake != "" {
-			if mistakes[mistake] {
-				continue
-			}
-			mistakes[mistake] = true
-		}
-		if repro := f.reproduce(ctx, v, &finding); repro != nil && repro.Chance && !f.unconfirmed {
-			f.mentionChance(v, fmt.Sprintf("%s (%s)", finding.Message, finding.Accesses[0].Site), repro)
-			continue
-		}
-		atCalls(&finding, f.standard) // its accesses are those of the repetition
-		f.found.add(finding)
-		f.failures++
+		f.reportBug(ctx, v)
 	}
+}
+
+// reportBug reports a bug that was observed.
+func (f *fuzzRun) reportBug(ctx context.Context, v *confirm.Result) {
+	usual, late := f.usual[v.Suspect.Program], confirm.IsLateUse(&v.Finding)
+	if late { // panics because of it are harm in any case, and need no report of their own
+		usual, f.lateUse[v.Suspect.Program] = confirm.Outcome{Class: confirm.Passed}, true
+	}
+	if v.Timing && !f.timing { // the failure is mentioned
+		if late {
+			f.assumed.add(v.Suspect.Program.Package, "timing", "the test may end before the call", fmt.Sprintf("%s, at %s", v.Finding.Message, v.Finding.Accesses[0].Site))
+		}
+		return
+	}
+	finding := v.Report(usual)
+	if f.follows(ctx, v, &finding) {
+		return
+	}
+	if mistake := atCalls(&finding, f.standard); mistake != "" {
+		if f.mistakes[mistake] {
+			return
+		}
+		f.mistakes[mistake] = true
+	}
+	if repro := f.reproduce(ctx, v, &finding); repro != nil && repro.Chance && !f.unconfirmed {
+		f.mentionChance(v, fmt.Sprintf("%s (%s)", finding.Message, finding.Accesses[0].Site), repro)
+		return
+	}
+	atCalls(&finding, f.standard) // its accesses are those of the repetition
+	f.found.add(finding)
+	f.failures++
 }

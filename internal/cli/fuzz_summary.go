@@ -13,6 +13,7 @@ func (f *fuzzRun) summary() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.found.summary(f.Err)
+	f.followingSummary()
 	if f.strategy == "directed" {
 		f.suspectSummary()
 		f.timeSummary()

@@ -173,6 +173,10 @@ func (f *fuzzRun) reportSuspect(ctx context.Context, v *confirm.Result) {
 	}
 	finding := v.Report(usual)
 	if v.Confirmed > 0 {
+		if f.follows(ctx, v, &finding) {
+			f.bugs = append(f.bugs, confirmedBug{v.Suspect.Program, finding})
+			return
+		}
 		f.reproduce(ctx, v, &finding)
 		f.bugs = append(f.bugs, confirmedBug{v.Suspect.Program, finding})
 		f.mu.Lock()

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/report"
+)
+
+// Races that follow from others belong to the findings of these, and are none of their own. Which ones these are is known
+// when all races are.
+
+// followingRace is a race that follows from others.
+type followingRace struct {
+	result  *confirm.Result
+	finding report.Finding
+	origins []string // fingerprints
+}
+
+// toldRace is a race that does not follow from others.
+type toldRace struct {
+	name    string
+	harmful bool
+}
+
+// follows reports whether a race follows from others. If not, it is one from which others can follow.
+func (f *fuzzRun) follows(ctx context.Context, v *confirm.Result, finding *report.Finding) bool {
+	if finding.Kind != heisen.Race {
+		return false
+	}
+	origins, err := f.confirmer.Origins(ctx, v)
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintf(f.Err, "%s: %v\n", f.tool.Name, err)
+	}
+	if len(origins) > 0 {
+		f.following = append(f.following, followingRace{v, *finding, origins})
+		return true
+	}
+	f.tell(finding)
+	return false
+}
+
+// tell notes a race that is reported.
+func (f *fuzzRun) tell(finding *report.Finding) {
+	f.told[finding.Fingerprint] = toldRace{finding.Variable, finding.Trials.Harmful}
+}
+
+// reportFollowing adds the races that follow from reported ones to the findings of these. It reports others as findings of their own: those
+// that follow from races that no execution has confirmed, and those that do harm that their origins are not known to do.
+func (f *fuzzRun) reportFollowing(ctx context.Context) {
+	for i := range f.following {
+		one := &f.following[i]
+		at := slices.IndexFunc(one.origins, func(origin string) bool {
+			told, known := f.told[origin]
+			return known && (told.harmful || !one.finding.Trials.Harmful)
+		})
+		if at >= 0 {
+			f.found.follow(one.origins[at], report.FollowingOf(&one.finding))
+			continue
+		}
+		finding := one.finding
+		for _, origin := range one.origins {
+			if _, known := f.told[origin]; known {
+				finding.Origins = append(finding.Origins, origin)
+			}
+		}
+		f.reproduce(ctx, one.result, &finding)
+		atCalls(&finding, f.standard)
+		f.found.add(finding)
+		f.failures++
+	}
+}
+
+// followingSummary lists the races that follow from reported ones.
+func (f *fuzzRun) followingSummary() {
+	all, _ := f.found.all()
+	for i := range all {
+		one := &all[i]
+		if len(one.Following) == 0 {
+			continue
+		}
+		name := one.Fingerprint
+		if one.Variable != "" {
+			name += " (" + one.Variable + ")"
+		}
+		fmt.Fprintf(f.Err, "Reached only through the race %s, and so no findings of their own:\n", name)
+		for _, next := range one.Following {
+			fmt.Fprintf(f.Err, "  %s\n", next)
+		}
+	}
+}
