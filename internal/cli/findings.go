@@ -25,6 +25,7 @@ type findings struct {
 	order    []*finding // the reported ones, in the order in which they were first seen
 	known    map[findingKey]*finding
 	print    func(*report.Finding) error // called when a finding is first seen; may be nil
+	again    func(*report.Finding)       // called before a finding is printed again; see add
 	expect   *knownFindings              // findings not to report
 	standard string                      // folder of the standard library's source; empty if it is not known
 	mistakes map[string]*finding         // the first of the races inside the standard library with the same calls
@@ -144,16 +145,44 @@ func (f *findings) see(item fold.Item, from origin) {
 	}
 }
 
-// add takes a resolved finding with its count. It returns whether the finding is reported, and counts.
+// add takes a resolved finding with its count. It returns whether the finding is reported, and counts. A bug that executions have
+// shown is one finding, also if one package has it as a confirmed suspect and another one as an observation. It is printed again, and
+// replaces the first one, only if it turns out to do harm.
 func (f *findings) add(resolved report.Finding) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if known := f.known[findingKey{resolved.Detector, resolved.Fingerprint}]; known != nil {
-		known.Count += resolved.Count
+	known := f.same(&resolved)
+	if known == nil {
+		return f.enter(resolved, false).counts()
+	}
+	known.Count += resolved.Count
+	if known.Trials == nil || resolved.Trials == nil || known.Trials.Harmful || !resolved.Trials.Harmful {
 		return known.counts()
 	}
-	return f.enter(resolved, false).counts()
+	resolved.Count, resolved.Following = known.Count, known.Following
+	known.Finding = resolved
+	if f.print != nil && !known.hidden {
+		f.again(&resolved)
+		f.print(&resolved)
+	}
+	return known.counts()
 }
+
+// same returns the finding of the same bug, or nil.
+func (f *findings) same(resolved *report.Finding) *finding {
+	if known := f.known[findingKey{resolved.Detector, resolved.Fingerprint}]; known != nil || !happened(resolved) {
+		return known
+	}
+	for key, known := range f.known {
+		if key.fingerprint == resolved.Fingerprint && happened(&known.Finding) {
+			return known
+		}
+	}
+	return nil
+}
+
+// happened reports whether executions have shown the bug of a finding.
+func happened(f *report.Finding) bool { return f.Trials != nil && f.Trials.Confirmed > 0 }
 
 // follow adds a race to the findings of one from which it follows.
 func (f *findings) follow(origin string, race report.Following) {

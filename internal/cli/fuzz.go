@@ -192,6 +192,7 @@ func (inv *invocation) fuzz() (int, error) {
 	ctx, stop := inv.interruptible()
 	defer stop()
 	f.found = newFindings(inv.resolver, f.printText(), f.known)
+	f.found.again = f.sayHarmful
 	err := f.run(ctx)
 	interrupted := ctx.Err() != nil
 	if interrupted {

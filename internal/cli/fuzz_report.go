@@ -29,6 +29,13 @@ func (f *fuzzRun) printText() func(*report.Finding) error {
 	}
 }
 
+// sayHarmful says why a finding is printed again.
+func (f *fuzzRun) sayHarmful(finding *report.Finding) {
+	if !f.isQuiet(finding) {
+		fmt.Fprintf(f.Err, "%s: %s was told without harm; in the tests of %s it does harm:\n", f.tool.Name, finding.Fingerprint, cmp.Or(finding.Package, "another package"))
+	}
+}
+
 // reportUnexplained reports the failures of programs that no confirmed bug explains, each once. Those
 // that may only show an assumption, about time or the runtime, come last, and are mentioned unless -timing
 // asks for more. Of the executions that failed in the same way, one counts that cannot be due to what it measured, if

@@ -17,6 +17,7 @@ import (
 	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/internal/racetag"
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/internal/wording"
 	"github.com/heisen-go/heisen/racefuzz"
 	"github.com/heisen-go/heisen/report"
 )
@@ -106,7 +107,7 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver 
 			fmt.Fprint(inv.Err, e.Blocked[i])
 		}
 	}
-	fmt.Fprintf(inv.Err, "%s: %v, after %d steps\n", inv.tool.Name, e.Outcome, e.Steps)
+	fmt.Fprintf(inv.Err, "%s: %s, after %d steps\n", inv.tool.Name, endOf(found, e.Outcome), e.Steps)
 	if text := likeness(schedule, e); text != "" {
 		fmt.Fprintf(inv.Err, "%s: %s\n", inv.tool.Name, text)
 	}
@@ -124,6 +125,29 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver 
 		return Failed, err
 	}
 	return Clean, nil
+}
+
+// endOf says how an execution has ended. That a program has passed does not say that nothing has happened in it.
+func endOf(found []report.Finding, outcome confirm.Outcome) string {
+	if len(found) == 0 || outcome.Class.Failed() {
+		return outcome.String()
+	}
+	var titles, all []string
+	for i := range found {
+		titles = append(titles, strings.ToLower(wording.Title(&found[i])))
+	}
+	for i, title := range titles {
+		if slices.Index(titles, title) == i {
+			n := 0
+			for _, other := range titles[i:] {
+				if other == title {
+					n++
+				}
+			}
+			all = append(all, counted(n, title))
+		}
+	}
+	return strings.Join(all, ", ") + "; the program itself: " + outcome.String()
 }
 
 // likeness says whether an execution is that of a schedule; nothing, if the schedule does not tell. The execution of the

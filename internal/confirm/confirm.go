@@ -298,10 +298,23 @@ func (s *Suspect) confirmed(e *Execution) (yes bool, first int) {
 			return true, s.side(f)
 		}
 		return false, -1
-	case e.Meetings[0].Kind != strategies.Race:
+	}
+	met := s.meetingIn(e)
+	if met.Kind != strategies.Race {
 		return true, -1
 	}
-	return true, s.side(&e.Meetings[0].Finding)
+	return true, s.side(&met.Finding)
+}
+
+// meetingIn returns the meeting of the suspect's accesses in an execution with meetings: the first one, if it is not known
+// which it is. Two goroutines may also have met at one of the places.
+func (s *Suspect) meetingIn(e *Execution) *Meeting {
+	for i := range e.Meetings {
+		if m := &e.Meetings[i]; m.Kind == strategies.Race && pairs(&s.Finding, &m.Finding, s.at) {
+			return m
+		}
+	}
+	return &e.Meetings[0]
 }
 
 // asHappened returns the suspect's finding as it happened in an execution.
@@ -315,7 +328,7 @@ func (s *Suspect) asHappened(e *Execution) report.Finding {
 		return f
 	}
 	if len(e.Meetings) > 0 && !s.searched {
-		if met := &e.Meetings[0]; met.Kind == strategies.Race {
+		if met := s.meetingIn(e); met.Kind == strategies.Race {
 			f = met.Finding
 			if s.side(&met.Finding) == 1 { // keep the order of the suspect's accesses
 				f.Accesses = []report.Access{f.Accesses[1], f.Accesses[0]}
