@@ -340,6 +340,7 @@ var patches = []struct {
 	{"internal/sync/mutex.go", []patch{
 		atStart("Mutex.Lock", "if race.Enabled { race.Locking(unsafe.Pointer(m)) }"),
 		atStart("Mutex.TryLock", "if race.Enabled { race.Trying(unsafe.Pointer(m)) }"),
+		replaceReturns("Mutex.TryLock", "return false", "if race.Enabled { race.Observe(unsafe.Pointer(m)) }; return false", 2),
 		replaceCalls("Mutex.Lock", "race.Acquire(unsafe.Pointer(m))", "race.Locked(unsafe.Pointer(m))", 1),
 		replaceCalls("Mutex.lockSlow", "race.Acquire(unsafe.Pointer(m))", "race.Locked(unsafe.Pointer(m))", 1),
 		replaceCalls("Mutex.TryLock", "race.Acquire(unsafe.Pointer(m))", "race.TryLocked(unsafe.Pointer(m))", 1),
@@ -435,6 +436,8 @@ var patches = []struct {
 		atStart("RWMutex.TryLock", "if race.Enabled { race.Trying(unsafe.Pointer(rw)) }"),
 		atStart("RWMutex.RLock", "if race.Enabled { race.Sharing(unsafe.Pointer(rw)) }"),
 		atStart("RWMutex.TryRLock", "if race.Enabled { race.Trying(unsafe.Pointer(rw)) }"),
+		replaceReturns("RWMutex.TryLock", "return false", "if race.Enabled { race.Observe(unsafe.Pointer(rw)) }; return false", 2),
+		replaceReturns("RWMutex.TryRLock", "return false", "if race.Enabled { race.Observe(unsafe.Pointer(rw)) }; return false", 1),
 		replaceStatements("race.Read(unsafe.Pointer(&rw.w))", "_ = rw.readerSem", 6),
 		replaceStatements("race.Acquire(unsafe.Pointer(&rw.writerSem))", "", 2),
 		replaceCalls("RWMutex.RLock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.RLocked(unsafe.Pointer(rw))", 1),

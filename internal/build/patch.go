@@ -237,9 +237,15 @@ func replaceExpressions(name, expression, with string, expected int) patch {
 	return replaceNodes[*ast.BinaryExpr](name, "expressions", expression, with, expected)
 }
 
+// replaceReturns replaces a return statement in a function, given in gofmt's form. There must be as many as
+// expected.
+func replaceReturns(name, statement, with string, expected int) patch {
+	return replaceNodes[*ast.ReturnStmt](name, "statements", statement, with, expected)
+}
+
 // replaceNodes replaces nodes of one type in a function, given in gofmt's form. what is the name of
 // such nodes in errors.
-func replaceNodes[N ast.Expr](name, what, text, with string, expected int) patch {
+func replaceNodes[N ast.Node](name, what, text, with string, expected int) patch {
 	return func(s *source) error {
 		f, err := s.body(name)
 		if err != nil {
