@@ -259,9 +259,13 @@ type Step struct {
 	Name   string        `json:"goroutine"`
 	Object string        `json:"object"`
 	// Variable is the expression of the object there, if known.
-	Variable string  `json:"variable,omitempty"`
-	Site     string  `json:"site"`
-	Value    *uint64 `json:"value,omitempty"` // read or written, if known
+	Variable string `json:"variable,omitempty"`
+	Site     string `json:"site"`
+	// Call and Caller are set for a step of the standard library: the function that the program has called, and where.
+	Call   string `json:"call,omitempty"`
+	Caller string `json:"caller,omitempty"`
+
+	Value *uint64 `json:"value,omitempty"` // read or written, if known
 	// Pending is set for the events at the end that are next at the same time: the two accesses of
 	// a race, in either order; in a deadlock the acquisitions, which wait for ever.
 	Pending bool `json:"pending,omitempty"`

@@ -347,7 +347,11 @@ func writeWitness(b *strings.Builder, f *Finding) {
 		if waits(s) {
 			what = "waits to " + what
 		}
-		fmt.Fprintf(b, "  %s: %s %s at %s\n", s.Name, what, nameAndObject(s.Variable, s.Object), s.Site)
+		fmt.Fprintf(b, "  %s: %s %s at %s", s.Name, what, nameAndObject(s.Variable, s.Object), s.Site)
+		if s.Call != "" {
+			fmt.Fprintf(b, ", in %s, called at %s", s.Call, s.Caller)
+		}
+		b.WriteString("\n")
 	}
 }
 

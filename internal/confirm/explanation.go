@@ -20,6 +20,7 @@ type explanation struct {
 	with    *build.Toolchain // whose standard library and whose modules are not code of the program
 	targets []recorder.Target
 	folders []string // whose code is explained besides
+	tests   []string // that the bug concerns; empty for all
 	places  map[heisen.Site]*place
 	synced  map[heisen.Object]bool // what goroutines synchronize by: accesses to it are part of that
 	tried   map[attempt]bool       // attempts that are kept
@@ -57,7 +58,7 @@ const maxTried = 20
 // newExplanation returns an explanation of a suspect. If it is a bug of a dependency, the code of that is explained, too.
 func newExplanation(symbols *heisen.Symbols, with *build.Toolchain, s *Suspect) *explanation {
 	return &explanation{
-		symbols: symbols, with: with, targets: s.targets(), folders: foldersOf(&s.Finding, with), places: map[heisen.Site]*place{},
+		symbols: symbols, with: with, targets: s.targets(), folders: foldersOf(&s.Finding, with), tests: s.concerns(), places: map[heisen.Site]*place{},
 		synced: map[heisen.Object]bool{}, tried: map[attempt]bool{},
 	}
 }
@@ -130,6 +131,9 @@ func (s *explanation) keepLast() {
 
 func (s *explanation) keep(r *heisen.Record) {
 	s.pending = false
+	if test := s.symbols.Task(r.Thread, r.Context); test != "" && len(s.tests) > 0 && !slices.Contains(s.tests, topLevel(test)) {
+		return
+	}
 	s.all = append(s.all, *r)
 	if over := len(s.all) - 4*(maxBefore+maxAfter); over > 0 && (s.meetingAt == 0 || s.meetingAt > over+maxBefore) {
 		s.all = append(s.all[:0], s.all[over:]...)
@@ -192,6 +196,7 @@ func (s *explanation) words(r *Resolver) (steps []report.Step) {
 	records := s.selected()
 	all := r.resolve(heisen.Finding{Witness: records}, s.symbols).Witness
 	for i := range all {
+		s.addCall(&records[i], &all[i], r)
 		if s.tells(&records[i], &all[i]) {
 			steps = addStep(steps, all[i])
 		}
@@ -200,6 +205,17 @@ func (s *explanation) words(r *Resolver) (steps []report.Step) {
 		return all
 	}
 	return steps
+}
+
+// addCall adds to a step in the standard library where the program has called that.
+func (s *explanation) addCall(r *heisen.Record, step *report.Step, resolver *Resolver) {
+	call, called := resolver.inProgram(heisen.AccessOf(r, 0), s.symbols)
+	if called == "" {
+		return
+	}
+	if at := resolver.resolve(heisen.Finding{Accesses: []heisen.Access{call}}, s.symbols).Accesses[0].Site; at != step.Site {
+		step.Call, step.Caller = called, at
+	}
 }
 
 func (s *explanation) tells(r *heisen.Record, step *report.Step) bool {

@@ -28,7 +28,7 @@ type failing struct {
 // failing resolves where a program has failed.
 func (r *Resolver) failing(at *recorder.Failing, symbols *heisen.Symbols) *failing {
 	a := heisen.Access{Op: heisen.Call, Thread: at.Thread, Site: at.Site, Context: at.Context}
-	a, _ = callerOf(a, symbols, func(function string) bool { return function == "os.Exit" || strings.HasPrefix(function, "log.") })
+	a, _ = callerOf(a, symbols, func(f heisen.Frame) bool { return f.Func == "os.Exit" || strings.HasPrefix(f.Func, "log.") })
 	f := r.resolve(heisen.Finding{Accesses: []heisen.Access{a}}, symbols)
 	resolved := f.Accesses[0]
 	resolved.LocksUnknown, resolved.Object, resolved.Variable = true, noObject, ""

@@ -86,18 +86,18 @@ func reportFrames(frames []heisen.Frame) (all []report.Frame) {
 // callInProgram returns an access in package testing as the call in the program that has led to it, and the name of
 // the method that is called there; an empty name if there is none.
 func callInProgram(a heisen.Access, symbols *heisen.Symbols) (call heisen.Access, name string) {
-	call, called := callerOf(a, symbols, func(function string) bool { return strings.HasPrefix(function, testingFuncs) })
+	call, called := callerOf(a, symbols, func(f heisen.Frame) bool { return strings.HasPrefix(f.Func, testingFuncs) })
 	return call, called[strings.LastIndexByte(called, '.')+1:]
 }
 
 // callerOf returns an access in some functions as the call that has led to it, in another function, and the function that is
 // called there. It returns the access and an empty name if there is none.
-func callerOf(a heisen.Access, symbols *heisen.Symbols, inside func(function string) bool) (call heisen.Access, called string) {
+func callerOf(a heisen.Access, symbols *heisen.Symbols, inside func(heisen.Frame) bool) (call heisen.Access, called string) {
 	site, cursor := a.Site, symbols.Cursor(a.Context)
 	for _, next := range append(symbols.Calls(a.Context), 0) {
 		info := symbols.Site(site)
 		for i, f := range info.Frames {
-			if inside(f.Func) {
+			if inside(f) {
 				called = f.Func
 				continue
 			}

@@ -134,7 +134,20 @@ func (r *Reproduction) Show(f *report.Finding) {
 		f.Message = shown.Message
 	}
 	f.Accesses, f.Goroutines, f.Witness = shown.Accesses, shown.Goroutines, r.Steps
-	AddBlocked(f, r.Execution.Blocked)
+	AddBlocked(f, r.blockedFor(f))
+}
+
+// blockedFor returns the blocked goroutines that matter to a finding: of those that wait for ever in an execution that went on without
+// them, only those of the tests that it is about.
+func (r *Reproduction) blockedFor(f *report.Finding) []report.Blocked {
+	tests := (&Suspect{Finding: report.Finding{Accesses: f.Accesses}}).concerns()
+	if r.Execution.Outcome.Class == TestFailed {
+		tests = append(tests, topLevel(r.Execution.Outcome.Message))
+	}
+	if r.Execution.Stuck != nil || len(tests) == 0 {
+		return r.Execution.Blocked
+	}
+	return slices.DeleteFunc(slices.Clone(r.Execution.Blocked), func(b report.Blocked) bool { return b.Test != "" && !slices.Contains(tests, topLevel(b.Test)) })
 }
 
 // scheduleOf returns the schedule of a trial.

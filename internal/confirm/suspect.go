@@ -126,6 +126,25 @@ func addTarget(all []recorder.Target, t recorder.Target) []recorder.Target {
 	return append(all, t)
 }
 
+// concerns returns the tests whose goroutines the bug is about, those at the top level; none if they are not known.
+func (s *Suspect) concerns() (tests []string) {
+	add := func(test string) {
+		if test = topLevel(test); test != "" && !slices.Contains(tests, test) {
+			tests = append(tests, test)
+		}
+	}
+	for i := range s.Finding.Accesses {
+		add(s.Finding.Accesses[i].Test)
+	}
+	for i := range s.Finding.Blocked {
+		add(s.Finding.Blocked[i].Test)
+	}
+	if name, failed := strings.CutPrefix(s.Finding.Message, string(TestFailed)+": "); failed && s.Finding.Kind == heisen.Failure {
+		add(name)
+	}
+	return tests
+}
+
 // placeOf returns the function of the program's own code that makes an access, and the line.
 func placeOf(a *report.Access) (at report.Frame, known bool) {
 	for _, f := range a.Stack {

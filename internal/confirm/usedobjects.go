@@ -25,6 +25,7 @@ type usedObjects struct {
 type use struct {
 	thread heisen.Thread
 	site   heisen.Site
+	calls  heisen.Context // that have led there, if they are known
 	at     uint64 // number of the event
 	tried  bool   // the thread has looked at the object, and could not use it
 }
@@ -61,7 +62,7 @@ func (u *usedObjects) handle(r *heisen.Record) {
 			return // a part of something else, such as of learning that a channel is closed
 		}
 		if known || len(of) < maxUsersKept {
-			of[r.Thread] = use{r.Thread, r.Site, u.events, tried}
+			of[r.Thread] = use{r.Thread, r.Site, r.Context, u.events, tried}
 		}
 	case heisen.Begin:
 		delete(u.ended, r.Thread)
@@ -147,7 +148,9 @@ func (h *heldLocks) wait(g *recorder.Blocked, resolver *Resolver) *report.Wait {
 	}
 	w.Users = []report.User{}
 	for _, one := range uses[:min(len(uses), maxUsers)] {
-		at := resolver.resolve(heisen.Finding{Accesses: []heisen.Access{{Thread: one.thread, Object: g.Object, Site: one.site}}}, h.symbols).Accesses[0]
+		where, _ := resolver.inProgram(heisen.Access{Thread: one.thread, Object: g.Object, Site: one.site, Context: one.calls}, h.symbols)
+		where.Op, where.Object = heisen.Invalid, g.Object
+		at := resolver.resolve(heisen.Finding{Accesses: []heisen.Access{where}}, h.symbols).Accesses[0]
 		user := report.User{Thread: one.thread, Goroutine: at.Goroutine, Test: at.Test, Holds: holds, Tried: one.tried, Ended: h.used.ended[one.thread]}
 		if len(h.symbols.Site(one.site).Frames) > 0 { // a goroutine that was woken in the operation has no place there
 			user.Site = at.Site
