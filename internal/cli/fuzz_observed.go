@@ -41,9 +41,9 @@ func (f *fuzzRun) reportObserved(ctx context.Context) {
 
 // reportBug reports a bug that was observed.
 func (f *fuzzRun) reportBug(ctx context.Context, v *confirm.Result) {
-	usual, late := f.usual[v.Suspect.Program], confirm.IsLateUse(&v.Finding)
+	usual, late := v.Suspect.Usual(f.usual[v.Suspect.Program]), confirm.IsLateUse(&v.Finding)
 	if late { // panics because of it are harm in any case, and need no report of their own
-		usual, f.lateUse[v.Suspect.Program] = confirm.Outcome{Class: confirm.Passed}, true
+		usual, f.lateUse[v.Suspect.Program] = nil, true
 	}
 	if v.Timing && !f.timing { // the failure is mentioned
 		if late {
@@ -51,7 +51,7 @@ func (f *fuzzRun) reportBug(ctx context.Context, v *confirm.Result) {
 		}
 		return
 	}
-	finding := v.Report(usual)
+	finding := v.Report(usual...)
 	if f.follows(ctx, v, &finding) {
 		return
 	}

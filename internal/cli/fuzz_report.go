@@ -62,7 +62,7 @@ func (f *fuzzRun) reportUnexplained(ctx context.Context) {
 			f.anyway++
 			continue
 		}
-		finding := v.Report(confirm.Outcome{Class: confirm.Passed})
+		finding := v.Report()
 		if repro := f.reproduce(ctx, v, &finding); repro != nil && repro.Chance && !f.unconfirmed {
 			f.mentionChance(v, "an execution failed ("+outcome.String()+")", repro)
 			continue

@@ -162,7 +162,6 @@ func (f *fuzzRun) addResult(ctx context.Context, v *confirm.Result) {
 
 // reportSuspect reports a suspect, if it was confirmed or is reported in any case.
 func (f *fuzzRun) reportSuspect(ctx context.Context, v *confirm.Result) {
-	usual := f.usual[v.Suspect.Program]
 	for _, e := range v.Endings {
 		if e.Confirmed && v.Suspect.Finding.Kind != heisen.Failure {
 			f.explained[v.Suspect.Program] = append(f.explained[v.Suspect.Program], e.Outcome)
@@ -171,7 +170,7 @@ func (f *fuzzRun) reportSuspect(ctx context.Context, v *confirm.Result) {
 	if v.Suspect.Finding.Kind == heisen.Failure {
 		return
 	}
-	finding := v.Report(usual)
+	finding := v.Report(v.Suspect.Usual(f.usual[v.Suspect.Program])...)
 	if v.Confirmed > 0 {
 		if f.follows(ctx, v, &finding) {
 			f.bugs = append(f.bugs, confirmedBug{v.Suspect.Program, finding})

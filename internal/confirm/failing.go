@@ -109,16 +109,63 @@ func (e *Execution) showFailing(f *report.Finding) {
 // maxPrinted bounds the lines of a program's output in a finding.
 const maxPrinted = 20
 
-// lastLines returns the last lines that a program has printed, without those that are empty.
+// lastLines returns the last lines that a program has printed, without those that are empty. If they are a usage text, its message is
+// the first of them.
 func lastLines(printed []byte) []string {
-	var lines []string
+	lines := printedLines(printed)
+	last := slices.Clone(lines[max(0, len(lines)-maxPrinted):])
+	if said := lastMessage(lines); said != "" && !slices.Contains(last, said) {
+		last[0] = said
+	}
+	return last
+}
+
+// printedLines returns the lines that a program has printed, without those that are empty.
+func printedLines(printed []byte) (lines []string) {
 	for line := range bytes.Lines(printed) {
 		if text := strings.TrimRight(strings.ToValidUTF8(string(line), "?"), " \t\r\n"); text != "" {
 			lines = append(lines, text)
 		}
 	}
-	return lines[max(0, len(lines)-maxPrinted):]
+	return lines
 }
+
+// usageHeading matches the line of a usage text that says so.
+var usageHeading = regexp.MustCompile(`(?i)^\s*usage\b`)
+
+// lastMessage returns the first line of the last message among the lines that a program has printed; an empty text if there is none. It is the
+// last line, unless that belongs to a usage text. What is wrong stands before that, or after it in the form of a message.
+func lastMessage(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	last := lines[len(lines)-1]
+	heading := len(lines) - 1
+	for heading >= 0 && !usageHeading.MatchString(lines[heading]) {
+		heading--
+	}
+	if heading < 0 || !continuesUsage(lines[heading+1:]) {
+		return last
+	}
+	for i := heading - 1; i >= 0; i-- {
+		if line := lines[i]; !indented(line) && !strings.HasSuffix(line, ":") {
+			return line
+		}
+	}
+	return strings.TrimSpace(lines[heading])
+}
+
+// continuesUsage reports whether the last of the lines after the heading of a usage text belongs to that: it is indented, heads a list,
+// or says where to read more. A message has a colon after what it is about.
+func continuesUsage(lines []string) bool {
+	if len(lines) == 0 {
+		return true
+	}
+	last := lines[len(lines)-1]
+	return indented(last) || strings.HasSuffix(last, ":") || !strings.Contains(last, ": ")
+}
+
+func indented(line string) bool { return strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") }
 
 // messagesOf returns what a failed test has printed by its methods. Package testing prints that below the line that names the
 // test, or with -test.v before it.
@@ -231,8 +278,8 @@ func (e *Execution) What() string {
 		return o.Message + " fails in every schedule: " + oneLine(strings.Join(messagesOf(e.Output, o.Message), "; "))
 	case Exited:
 		what = "it exits with " + o.Message + " in every schedule"
-		if last := lastLines(e.Output); len(last) > 0 {
-			what += ": " + oneLine(last[len(last)-1])
+		if said := lastMessage(printedLines(e.Output)); said != "" {
+			what += ": " + oneLine(said)
 		}
 	default:
 		what = fmt.Sprintf("%s in every schedule: %s", o.Class, o.Message)

@@ -10,8 +10,8 @@ import (
 // harmful reports whether the endings of a bug of a kind show that it does harm: a deadlock does in any case.
 // Other bugs do harm if an execution with the bug has failed, unless the failure may have another reason. That
 // is so if the program fails in the same way under the default schedule, and the endings do not show that the
-// bug decides it.
-func harmful(kind heisen.Kind, endings []Ending, usual Outcome) bool {
+// bug decides it. usual has the outcomes of the default schedule: of all of the program, and of tests by themselves.
+func harmful(kind heisen.Kind, endings []Ending, usual ...Outcome) bool {
 	return slices.ContainsFunc(endings, func(e Ending) bool {
 		switch {
 		case !e.Confirmed:
@@ -19,7 +19,8 @@ func harmful(kind heisen.Kind, endings []Ending, usual Outcome) bool {
 		case kind == heisen.Deadlock:
 			return true
 		}
-		return e.Outcome.Class.Failed() && (!e.Outcome.Same(usual) || decides(kind, endings, e.Outcome))
+		anyway := slices.ContainsFunc(usual, func(o Outcome) bool { return o.includes(e.Outcome) })
+		return e.Outcome.Class.Failed() && (!anyway || decides(kind, endings, e.Outcome))
 	})
 }
 

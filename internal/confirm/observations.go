@@ -59,7 +59,7 @@ func (o *Observations) Add(position int, s *Suspect, t *Trial) {
 	}
 	o.made[s.Program]++
 	outcome := t.Execution.Outcome
-	outcome.Message = numbers.ReplaceAllString(outcome.Message, "#")
+	outcome.Message, outcome.failed = numbers.ReplaceAllString(outcome.Message, "#"), ""
 	for i := range t.Execution.Observed {
 		f := &t.Execution.Observed[i]
 		key := observationKey{s.Program, f.Fingerprint}

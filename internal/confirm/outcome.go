@@ -42,7 +42,14 @@ type Outcome struct {
 	// known.
 	Place string
 
-	ownText bool // the message of a panic is a value of the program
+	ownText bool   // the message of a panic is a value of the program
+	failed  string // all tests that failed, each on a line of its own, if Class is TestFailed
+}
+
+// includes reports whether an execution with the outcome o has also ended for the reason of another one, which may have had
+// only some of its tests.
+func (o Outcome) includes(other Outcome) bool {
+	return o.Same(other) || o.Class == TestFailed && other.Class == TestFailed && contains(o.failed, other.Message)
 }
 
 // waitsOf returns Outcome.Waits. Lines are no part of it, so that fingerprints last.
@@ -112,6 +119,7 @@ func outcomeOf(status syscall.WaitStatus, printed []byte) Outcome {
 		return Outcome{Class: Passed}
 	}
 	test := ""
+	var failed []string
 	for line := range bytes.Lines(printed) {
 		text := strings.TrimRight(string(line), "\r\n")
 		switch {
@@ -124,13 +132,14 @@ func outcomeOf(status syscall.WaitStatus, printed []byte) Outcome {
 		}
 		if name, ok := strings.CutPrefix(strings.TrimLeft(text, " "), "--- FAIL: "); ok {
 			name, _, _ = strings.Cut(name, " ")
+			failed = append(failed, name)
 			if test == "" || strings.HasPrefix(name, test+"/") { // its subtests come after it
 				test = name
 			}
 		}
 	}
 	if test != "" {
-		return Outcome{Class: TestFailed, Message: test}
+		return Outcome{Class: TestFailed, Message: test, failed: strings.Join(failed, "\n")}
 	}
 	return Outcome{Class: Exited, Message: fmt.Sprintf("status %d", code)}
 }

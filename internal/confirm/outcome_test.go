@@ -30,7 +30,8 @@ func TestOutcome(t *testing.T) {
 		{"the word only", exited(1), "panic: said log\n", Outcome{Class: Exited, Message: "status 1"}},
 		{"signal", syscall.WaitStatus(syscall.SIGSEGV), "", Outcome{Class: Killed, Message: "segmentation fault"}},
 	} {
-		if got := outcomeOf(test.status, []byte(test.output)); got != test.want {
+		got := outcomeOf(test.status, []byte(test.output))
+		if got.failed = ""; got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 	}

@@ -138,11 +138,11 @@ func (v *Result) add(t *Trial) {
 	v.Endings = append(v.Endings, e)
 }
 
-// Report returns the finding with its Trials. usual is how the program ends under the default
-// schedule: an execution that ends in the same way counts as harmful only if the bug decides it. The endings say which
+// Report returns the finding with its Trials. usual are the outcomes of the default
+// schedule, see Suspect.Usual: an execution that ends in the same way counts as harmful only if the bug decides it. The endings say which
 // failures were seen only where a goroutine was held back while time passed. They count as harm,
 // because the bug is one whether or not the program also relies on time.
-func (v *Result) Report(usual Outcome) report.Finding {
+func (v *Result) Report(usual ...Outcome) report.Finding {
 	f := v.Finding
 	f.Count = uint64(max(v.Confirmed, 1))
 	strategy := strategyNames[v.Suspect.Strategy]
@@ -174,7 +174,7 @@ func (v *Result) Report(usual Outcome) report.Finding {
 		}
 		t.Endings = append(t.Endings, ending)
 	}
-	t.Harmful = harmful(v.Finding.Kind, v.Endings, usual)
+	t.Harmful = harmful(v.Finding.Kind, v.Endings, usual...)
 	f.Trials = t
 	return f
 }

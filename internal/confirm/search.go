@@ -43,7 +43,9 @@ type Unit struct {
 
 	enumeration enumeration
 	usual       bool // Usual is known
-	differed    bool // an execution has ended in another way
+	// alone is how it ended by itself under the default schedule in a survey, nil if it did not run so.
+	alone    *Outcome
+	differed bool // an execution has ended in another way
 
 	targets []recorder.Target // the places of the suspects in the test
 	portfolio
@@ -137,6 +139,9 @@ func (u *Unit) addTargets(s *Suspect) {
 // enumerated, it is not made again.
 func (u *Unit) surveyed(e *Execution, byDefault bool) {
 	u.long = u.long || e.long()
+	if byDefault {
+		u.alone = &e.Outcome
+	}
 	if byDefault && e.Steps > maxEnumerated {
 		u.Usual, u.usual, u.enumeration.over = e.Outcome, true, true
 		u.length = e.Steps

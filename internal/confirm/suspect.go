@@ -44,6 +44,21 @@ func (s *Suspect) in() []*Unit {
 	return s.Program.units
 }
 
+// Usual returns the outcomes of the default schedule: that of the program, which is given, and those of the tests that the suspect
+// concerns, by themselves, as far as they are known.
+func (s *Suspect) Usual(program Outcome) []Outcome {
+	all := []Outcome{program}
+	for _, u := range s.in() {
+		if u.usual {
+			all = append(all, u.Usual)
+		}
+		if u.alone != nil {
+			all = append(all, *u.alone)
+		}
+	}
+	return all
+}
+
 // directed reports whether the suspect is tried by itself, and not part of a search.
 func (s *Suspect) directed() bool {
 	return len(s.Targets) > 0 && s.Finding.Kind != heisen.Failure && !s.observed

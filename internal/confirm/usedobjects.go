@@ -26,8 +26,8 @@ type use struct {
 	thread heisen.Thread
 	site   heisen.Site
 	calls  heisen.Context // that have led there, if they are known
-	at     uint64 // number of the event
-	tried  bool   // the thread has looked at the object, and could not use it
+	at     uint64         // number of the event
+	tried  bool           // the thread has looked at the object, and could not use it
 }
 
 // Bounds on what is kept and told of an object.
