@@ -1,6 +1,7 @@
 package build
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"go/ast"
@@ -54,9 +55,9 @@ func (b *Builder) RaceFiles(ctx context.Context, dir string, tests bool, package
 // constrained returns the files of packages that may be among those of a build, depending on the tag race. What is left
 // out for another reason may be among them.
 func (b *Builder) constrained(ctx context.Context, dir string, tests bool, packages []string) ([]string, error) {
-	kinds := []string{"IgnoredGoFiles"}
+	kinds := []string{"IgnoredGoFiles", "IgnoredOtherFiles"}
 	if b.noRace {
-		kinds = append(kinds, "GoFiles", "CgoFiles", "TestGoFiles", "XTestGoFiles")
+		kinds = append(kinds, "GoFiles", "CgoFiles", "TestGoFiles", "XTestGoFiles", "SFiles", "CFiles", "CXXFiles", "HFiles")
 	}
 	format := "{{if or .Module (not .Standard)}}{{if or (not .Module) .Module.Main}}"
 	for _, kind := range kinds {
@@ -105,6 +106,9 @@ func unconstrained(file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !isGo(file) {
+		return unconstrainedLines(text), nil
+	}
 	fset := token.NewFileSet()
 	parsed, err := parser.ParseFile(fset, file, text, parser.ParseComments|parser.PackageClauseOnly)
 	if err != nil {
@@ -122,13 +126,30 @@ func unconstrained(file string) ([]byte, error) {
 	return text, nil
 }
 
+func isGo(file string) bool { return strings.HasSuffix(file, ".go") }
+
+// unconstrainedLines is unconstrained for assembly or C. A constraint stands in a line of its own.
+func unconstrainedLines(text []byte) []byte {
+	var out []byte
+	for line := range bytes.Lines(text) {
+		if code := bytes.TrimSpace(line); isConstraint(&ast.Comment{Text: string(code)}) && bytes.HasPrefix(code, []byte("//")) {
+			line = line[len(bytes.TrimRight(line, "\r\n")):]
+		}
+		out = append(out, line...)
+	}
+	return out
+}
+
 // isConstraint reports whether a comment is a build constraint, in its form or in that of old releases.
 func isConstraint(c *ast.Comment) bool {
 	return strings.HasPrefix(c.Text, "//go:build ") || strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(c.Text, "//")), "+build")
 }
 
-// emptied returns a file of the same package without code.
+// emptied returns a file without code, if it is Go, of the same package.
 func emptied(file string) ([]byte, error) {
+	if !isGo(file) {
+		return []byte("\n"), nil
+	}
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly)
 	if err != nil {
 		return nil, err

@@ -28,7 +28,10 @@ type failing struct {
 // failing resolves where a program has failed.
 func (r *Resolver) failing(at *recorder.Failing, symbols *heisen.Symbols) *failing {
 	a := heisen.Access{Op: heisen.Call, Thread: at.Thread, Site: at.Site, Context: at.Context}
-	a, _ = callerOf(a, symbols, func(f heisen.Frame) bool { return f.Func == "os.Exit" || strings.HasPrefix(f.Func, "log.") })
+	exits := func(f heisen.Frame) bool { return f.Func == "os.Exit" || strings.HasPrefix(f.Func, "log.") }
+	if call, exit := callerOf(a, symbols, exits); exit != "" { // another part of the library may have called it, such as package flag
+		a, _ = r.inProgram(call, symbols)
+	}
 	f := r.resolve(heisen.Finding{Accesses: []heisen.Access{a}}, symbols)
 	resolved := f.Accesses[0]
 	resolved.LocksUnknown, resolved.Object, resolved.Variable = true, noObject, ""
