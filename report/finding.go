@@ -275,7 +275,7 @@ type Step struct {
 // confirmed bug has really happened.
 type Trials struct {
 	Suspect    string `json:"suspect"`    // fingerprint of the suspected bug, equal where the same bug was tried
-	Strategy   string `json:"strategy"`   // that chose which goroutine runs next; several are separated by commas
+	Strategy   string `json:"strategy"`   // that chose which goroutine runs next; commas separate two, and a bug that any execution may show has "several"
 	Executions int    `json:"executions"` // how many
 	Confirmed  int    `json:"confirmed"`  // in how many the bug happened
 	// Harmful is set if an execution with the bug ended in a failure: a panic, a failed test, a

@@ -21,10 +21,7 @@ func Write(w io.Writer, f *report.Finding, root repository.Root) error {
 	if wording.Certain(f) {
 		level = "error"
 	}
-	title := wording.Title(f)
-	if what := wording.What(f); what != "" {
-		title += ": " + what
-	}
+	title := wording.Subject(f)
 	var properties []string
 	if file, line, ok := place(f, root); ok {
 		properties = append(properties, "file="+property(file), fmt.Sprintf("line=%d", line))

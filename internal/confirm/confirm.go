@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -337,8 +338,11 @@ func (s *Suspect) asHappened(e *Execution) report.Finding {
 	} else if seen := s.raceIn(e); seen != nil {
 		f = inOrderOf(seen, &s.Finding)
 	}
-	if f.Kind == heisen.Failure {
+	switch f.Kind {
+	case heisen.Failure:
 		e.showFailing(&f)
+	case heisen.Deadlock:
+		f.Message = strings.Replace(f.Message, " can wait ", " wait ", 1)
 	}
 	f.Detector, f.Package = detectorName, s.Finding.Package
 	return f

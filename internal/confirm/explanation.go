@@ -99,6 +99,12 @@ func (s *explanation) handle(r *heisen.Record) {
 	if !p.program {
 		return
 	}
+	if n := len(s.all); n > 0 && !s.pending && r.Op == heisen.Receive {
+		if looked := &s.all[n-1]; looked.Op == heisen.Observe && looked.Thread == r.Thread && looked.Site == r.Site {
+			*looked = *r // it has found the channel closed
+			return
+		}
+	}
 	if at := (attempt{r.Thread, r.Site}); r.Op == heisen.Observe && !p.method && !s.tried[at] && len(s.tried) < maxTried {
 		s.tried[at] = true
 		s.keepLast()

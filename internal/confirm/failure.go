@@ -70,7 +70,7 @@ func failure(p *Program, o Outcome) report.Finding {
 	identity := string(o.Class) + "\n" + o.kind() + "\n" + o.Place + o.Waits
 	sum := sha256.Sum256([]byte(string(heisen.Failure) + "\n" + p.Package + "\n" + identity))
 	return report.Finding{
-		Detector: detectorName, Kind: heisen.Failure, Fingerprint: hex.EncodeToString(sum[:8]),
+		Detector: detectorName, Kind: heisen.Failure, Fingerprint: hex.EncodeToString(sum[:8]), Package: p.tested(),
 		Message: o.String(), Count: 1, Accesses: []report.Access{},
 	}
 }

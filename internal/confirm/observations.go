@@ -68,7 +68,7 @@ func (o *Observations) Add(position int, s *Suspect, t *Trial) {
 		}
 		suspect := *s
 		suspect.Finding, suspect.observed = *f, true
-		suspect.Finding.Package = s.Program.Package
+		suspect.Finding.Package = s.Program.tested()
 		next := &observedEnding{suspect: &suspect, trial: t, position: position, count: 1}
 		if t.Execution.late() {
 			next.delayed = 1
@@ -142,13 +142,27 @@ func (b *observation) result(made map[*Program]int) (v *Result, first *observedE
 			t.First = v.Suspect.side(&e.suspect.Finding)
 		}
 		v.Confirmed += e.count
-		v.Endings = append(v.Endings, Ending{Outcome: t.Execution.Outcome, First: t.First, Confirmed: true, Count: e.count, Trial: &t, delayed: e.delayed})
+		if !v.addTo(t.Execution.Outcome, t.First, e) {
+			v.Endings = append(v.Endings, Ending{Outcome: t.Execution.Outcome, First: t.First, Confirmed: true, Count: e.count, Trial: &t, delayed: e.delayed})
+		}
 		if e.before(first) {
 			first = e
 		}
 	}
 	v.Timing = timing
 	return v, first
+}
+
+// addTo adds executions to those of an ending for the same reason, if there is one. Of one of the two, the place may not be known.
+func (v *Result) addTo(outcome Outcome, first int, e *observedEnding) bool {
+	for i := range v.Endings {
+		if known := &v.Endings[i]; known.First == first && known.Outcome.Same(outcome) {
+			known.Count += e.count
+			known.delayed += e.delayed
+			return true
+		}
+	}
+	return false
 }
 
 // Results returns a result for each bug for which wanted returns true, in the order in which the

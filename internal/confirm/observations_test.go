@@ -62,7 +62,7 @@ func TestObservationsInAnyOrder(t *testing.T) {
 
 // TestObservationsFirst: a bug is shown in the first run of the survey that has it.
 func TestObservationsFirst(t *testing.T) {
-	p := &Program{Package: "p"}
+	p := &Program{Package: "p", Test: true}
 	leak := report.Finding{Kind: heisen.Leak, Detector: leakDetector, Fingerprint: "1"}
 	run := func(seed uint64, found ...report.Finding) *Trial {
 		return &Trial{Seed: seed, Execution: &Execution{Outcome: Outcome{Class: Passed}, Observed: found}, First: -1}

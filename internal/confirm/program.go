@@ -36,6 +36,14 @@ type Program struct {
 	suspected map[string]bool            // the keys of its suspects
 }
 
+// tested returns the import path of the package whose tests run, or nothing.
+func (p *Program) tested() string {
+	if p.Test {
+		return p.Package
+	}
+	return ""
+}
+
 // look takes a run in which a survey has looked for suspects.
 func (p *Program) look(e *Execution) {
 	if p.looked == nil {

@@ -147,6 +147,10 @@ func (v *Result) Report(usual ...Outcome) report.Finding {
 	f.Count = uint64(max(v.Confirmed, 1))
 	strategy := strategyNames[v.Suspect.Strategy]
 	switch {
+	case v.Suspect.observed:
+		strategy = "several"
+	case v.Suspect.Strategy == strategies.Replay:
+		strategy = "default"
 	case v.Suspect.searched:
 		strategy = "search"
 	case v.Follow == NotFollowed:

@@ -76,6 +76,7 @@ const (
 // tried, such as for lack of file names and lines.
 func suspectOf(p *Program, f *report.Finding, given bool) (*Suspect, error) {
 	s := &Suspect{Program: p, Finding: *f, Predicted: f.Detector == predictor, Given: given}
+	s.Finding.Package = p.tested()
 	var roles []strategies.Roles
 	switch f.Kind {
 	case heisen.PotentialRace, heisen.Race:

@@ -11,8 +11,10 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"path"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -69,10 +71,31 @@ func level(f *report.Finding) string {
 	return "warning"
 }
 
+// place returns where a result without accesses stands: a failed test has none. The messages that it has printed have lines of files whose
+// folders the steps of the schedule tell; otherwise it stands where the last step was made. It returns an empty text if nothing is known.
+func place(f *report.Finding) string {
+	if len(f.Witness) == 0 {
+		return ""
+	}
+	for _, line := range f.Printed {
+		at := printedPlace.FindString(line)
+		name, _, _ := strings.Cut(at, ":")
+		for i := range f.Witness {
+			if file, _, ok := strings.Cut(f.Witness[i].Site, ".go:"); ok && at != "" && path.Base(file)+".go" == name {
+				return path.Dir(file) + "/" + at
+			}
+		}
+	}
+	return f.Witness[len(f.Witness)-1].Site
+}
+
+// printedPlace matches the place before a message of a test.
+var printedPlace = regexp.MustCompile(`^[^:/ ]+\.go:[0-9]+`)
+
 func (w writer) result(f *report.Finding, rule int) result {
 	r := result{
 		Rule: string(f.Kind), RuleIndex: rule, Level: level(f), Kind: "fail",
-		Message:      message{strings.TrimSpace(wording.Title(f) + ": " + wording.What(f) + ". " + wording.Sentence(f))},
+		Message:      message{strings.TrimSpace(wording.Subject(f) + ". " + wording.Sentence(f))},
 		Fingerprints: map[string]string{fingerprintKey: f.Fingerprint},
 		Locations:    []location{},
 		Count:        max(f.Count, 1),
@@ -91,6 +114,9 @@ func (w writer) result(f *report.Finding, rule int) result {
 			l.ID = &id
 			r.Related = append(r.Related, l)
 		}
+	}
+	if at := place(f); len(r.Locations) == 0 && at != "" {
+		r.Locations = append(r.Locations, w.site(at, f.Message))
 	}
 	r.Stacks = w.stacks(f)
 	if d := diagram.Of(f); len(d.Events) > 0 {

@@ -65,7 +65,7 @@ func (t *trace) arrow(name string, process, thread, at, toThread, toTime int) {
 
 func (t *trace) finding(process int, f *report.Finding) {
 	d := diagram.Of(f)
-	t.add(event{Name: "process_name", Phase: "M", Process: process, Args: map[string]any{"name": wording.Title(f) + ": " + wording.What(f)}})
+	t.add(event{Name: "process_name", Phase: "M", Process: process, Args: map[string]any{"name": wording.Subject(f)}})
 	for i, l := range d.Lanes {
 		t.add(event{Name: "thread_name", Phase: "M", Process: process, Thread: i + 1, Args: map[string]any{"name": l.Name}})
 		t.add(event{Name: "thread_sort_index", Phase: "M", Process: process, Thread: i + 1, Args: map[string]any{"sort_index": i}})

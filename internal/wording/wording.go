@@ -29,6 +29,14 @@ func Title(f *report.Finding) string {
 	return KindTitle(f.Kind)
 }
 
+// Subject returns what a finding is called, and what it is about if that has a name.
+func Subject(f *report.Finding) string {
+	if what := What(f); what != "" {
+		return Title(f) + ": " + what
+	}
+	return Title(f)
+}
+
 // KindTitle returns what findings of a kind are called.
 func KindTitle(kind heisen.Kind) string {
 	switch kind {
