@@ -174,6 +174,13 @@ func Op(op string) string {
 // Sentence returns what a finding means, in a few sentences.
 func Sentence(f *report.Finding) string {
 	text := meaning(f)
+	switch n := len(f.Following); n {
+	case 0:
+	case 1:
+		text += " One more race belongs to it, on what is reached only through it."
+	default:
+		text += fmt.Sprintf(" %d more races belong to it, on what is reached only through it.", n)
+	}
 	if why := f.Reservation(); why != "" {
 		text = strings.TrimSuffix(text, ".") + ". Not certain: " + why + "."
 	}
