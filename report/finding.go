@@ -64,10 +64,10 @@ type Finding struct {
 	Blocked []Blocked `json:"blocked,omitempty"`
 
 	// Following are races that follow from this one: what they race on can be reached only by the pointer that this one is
-	// about. They are no findings of their own. Origins are the fingerprints of races from which this one follows, if it is one
+	// about. They are no findings of their own. Roots are the fingerprints of races from which this one follows, if it is one
 	// nevertheless, because only it is known to do harm.
 	Following []Following `json:"following,omitempty"`
-	Origins   []string    `json:"origins,omitempty"`
+	Roots     []string    `json:"roots,omitempty"`
 
 	Trials  *Trials `json:"trials,omitempty"`  // executions that tried to reproduce the bug
 	Witness []Step  `json:"witness,omitempty"` // a schedule that shows the bug; see Step.Pending

@@ -28,8 +28,8 @@ func writeFollowing(b *strings.Builder, f *Finding) {
 	for _, one := range f.Following {
 		fmt.Fprintf(b, "  %s\n", one)
 	}
-	if len(f.Origins) > 0 {
-		fmt.Fprintf(b, "\nWhat it is about is reached only through the race %s\n", strings.Join(f.Origins, ", "))
+	if len(f.Roots) > 0 {
+		fmt.Fprintf(b, "\nWhat it is about is reached only through the race %s\n", strings.Join(f.Roots, ", "))
 	}
 }
 

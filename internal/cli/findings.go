@@ -185,11 +185,11 @@ func (f *findings) same(resolved *report.Finding) *finding {
 func happened(f *report.Finding) bool { return f.Trials != nil && f.Trials.Confirmed > 0 }
 
 // follow adds a race to the findings of one from which it follows.
-func (f *findings) follow(origin string, race report.Following) {
+func (f *findings) follow(root string, race report.Following) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for key, known := range f.known {
-		if key.fingerprint == origin && !slices.ContainsFunc(known.Following, func(r report.Following) bool { return r.Fingerprint == race.Fingerprint }) {
+		if key.fingerprint == root && !slices.ContainsFunc(known.Following, func(r report.Following) bool { return r.Fingerprint == race.Fingerprint }) {
 			known.Following = append(known.Following, race)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 type followingRace struct {
 	result  *confirm.Result
 	finding report.Finding
-	origins []string // fingerprints
+	roots   []string // fingerprints
 }
 
 // toldRace is a race that does not follow from others.
@@ -31,12 +31,12 @@ func (f *fuzzRun) follows(ctx context.Context, v *confirm.Result, finding *repor
 	if finding.Kind != heisen.Race {
 		return false
 	}
-	origins, err := f.confirmer.Origins(ctx, v)
+	roots, err := f.confirmer.Roots(ctx, v)
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintf(f.Err, "%s: %v\n", f.tool.Name, err)
 	}
-	if len(origins) > 0 {
-		f.following = append(f.following, followingRace{v, *finding, origins})
+	if len(roots) > 0 {
+		f.following = append(f.following, followingRace{v, *finding, roots})
 		return true
 	}
 	f.tell(finding)
@@ -49,22 +49,22 @@ func (f *fuzzRun) tell(finding *report.Finding) {
 }
 
 // reportFollowing adds the races that follow from reported ones to the findings of these. It reports others as findings of their own: those
-// that follow from races that no execution has confirmed, and those that do harm that their origins are not known to do.
+// that follow from races that no execution has confirmed, and those that do harm that their roots are not known to do.
 func (f *fuzzRun) reportFollowing(ctx context.Context) {
 	for i := range f.following {
 		one := &f.following[i]
-		at := slices.IndexFunc(one.origins, func(origin string) bool {
-			told, known := f.told[origin]
+		at := slices.IndexFunc(one.roots, func(root string) bool {
+			told, known := f.told[root]
 			return known && (told.harmful || !one.finding.Trials.Harmful)
 		})
 		if at >= 0 {
-			f.found.follow(one.origins[at], report.FollowingOf(&one.finding))
+			f.found.follow(one.roots[at], report.FollowingOf(&one.finding))
 			continue
 		}
 		finding := one.finding
-		for _, origin := range one.origins {
-			if _, known := f.told[origin]; known {
-				finding.Origins = append(finding.Origins, origin)
+		for _, root := range one.roots {
+			if _, known := f.told[root]; known {
+				finding.Roots = append(finding.Roots, root)
 			}
 		}
 		f.reproduce(ctx, one.result, &finding)

@@ -27,7 +27,7 @@ type following struct {
 	events  uint64
 	words   map[heisen.Object]*[]threadUses // by the address of an aligned word
 	memory  allocations
-	origins []origin // racy reads that do not follow from others
+	roots   []root // racy reads that do not follow from others
 	known   map[racePair]*verdict
 	lost    bool // there was too much to keep: nothing follows
 }
@@ -55,8 +55,8 @@ type memoryUse struct {
 // threadUses are the latest accesses of a thread to a word.
 type threadUses struct{ read, write memoryUse }
 
-// origin is a racy read, with the write that it may have read from.
-type origin struct {
+// root is a racy read, with the write that it may have read from.
+type root struct {
 	read moment
 	pair racePair
 	// write is the write. It may be followed by others of its thread.
@@ -71,14 +71,14 @@ type racePair struct {
 
 // verdict says of a race whether it follows wherever it happens, and from which ones.
 type verdict struct {
-	alone   bool
-	origins []racePair
+	alone bool
+	roots []racePair
 }
 
 // Bounds on what is kept.
 const (
 	maxFollowedWords = 1 << 20
-	maxOrigins       = 1 << 10
+	maxRoots         = 1 << 10
 )
 
 func newFollowing(symbols *heisen.Symbols) (*following, error) {
@@ -169,11 +169,11 @@ func (d *following) compare(earlier, later *memoryUse) {
 	if memory != nil && memory.event > earlier.event {
 		return // other memory
 	}
-	from := d.originsOf(memory, earlier, later)
+	from := d.rootsOf(memory, earlier, later)
 	pair := racePair{earlier.op, later.op, earlier.firstSite, later.site}
 	d.add(pair, from)
 	if len(from) == 0 && earlier.op.IsWrite() && later.reads() {
-		d.addOrigin(origin{later.moment, pair, *earlier})
+		d.addRoot(root{later.moment, pair, *earlier})
 	}
 	if pair.earlierSite = earlier.site; earlier.site != earlier.firstSite {
 		d.add(pair, from)
@@ -189,30 +189,30 @@ func (d *following) add(pair racePair, from []racePair) {
 	}
 	v.alone = v.alone || len(from) == 0
 	for _, p := range from {
-		if !slices.Contains(v.origins, p) {
-			v.origins = append(v.origins, p)
+		if !slices.Contains(v.roots, p) {
+			v.roots = append(v.roots, p)
 		}
 	}
 }
 
-func (d *following) addOrigin(o origin) {
-	for i := range d.origins { // the first read says as much as later ones
-		if known := &d.origins[i]; known.read.thread == o.read.thread && known.write.event == o.write.event {
+func (d *following) addRoot(o root) {
+	for i := range d.roots { // the first read says as much as later ones
+		if known := &d.roots[i]; known.read.thread == o.read.thread && known.write.event == o.write.event {
 			return
 		}
 	}
-	if d.lost = len(d.origins) == maxOrigins; !d.lost {
-		d.origins = append(d.origins, o)
+	if d.lost = len(d.roots) == maxRoots; !d.lost {
+		d.roots = append(d.roots, o)
 	}
 }
 
-// originsOf returns the races from which the race of two accesses to memory follows. memory is nil if its allocation is not known.
-func (d *following) originsOf(memory *allocation, earlier, later *memoryUse) (from []racePair) {
+// rootsOf returns the races from which the race of two accesses to memory follows. memory is nil if its allocation is not known.
+func (d *following) rootsOf(memory *allocation, earlier, later *memoryUse) (from []racePair) {
 	if memory == nil || memory.thread == later.thread || d.order.Before(memory.epoch, later.thread) {
 		return nil
 	}
-	for i := range d.origins {
-		o := &d.origins[i]
+	for i := range d.roots {
+		o := &d.roots[i]
 		if o.read.thread != later.thread && !d.order.Before(o.read.epoch, later.thread) || !o.write.after(&memory.moment) {
 			continue
 		}
@@ -232,8 +232,8 @@ func (u *memoryUse) after(m *moment) bool {
 	return u.past.Covers(m.epoch)
 }
 
-// originsWith returns the fingerprints of the races from which one with a fingerprint follows; none if it does not.
-func (d *following) originsWith(fingerprint string) (from []string) {
+// rootsWith returns the fingerprints of the races from which one with a fingerprint follows; none if it does not.
+func (d *following) rootsWith(fingerprint string) (from []string) {
 	for pair, v := range d.known {
 		if d.fingerprint(pair) != fingerprint {
 			continue
@@ -241,7 +241,7 @@ func (d *following) originsWith(fingerprint string) (from []string) {
 		if v.alone || d.lost || d.order.Err() != nil {
 			return nil
 		}
-		for _, p := range v.origins {
+		for _, p := range v.roots {
 			from = append(from, d.fingerprint(p))
 		}
 	}
@@ -310,9 +310,9 @@ func (a *allocations) at(address heisen.Object) (found *allocation) {
 // maxFollowedEndings bounds the executions that say whether a race follows from others.
 const maxFollowedEndings = 4
 
-// Origins returns the fingerprints of the races from which a confirmed race follows. It returns none if the race has happened
+// Roots returns the fingerprints of the races from which a confirmed race follows. It returns none if the race has happened
 // alone in one of the executions that it looks at, one for each ending.
-func (c *Confirmer) Origins(ctx context.Context, v *Result) (from []string, err error) {
+func (c *Confirmer) Roots(ctx context.Context, v *Result) (from []string, err error) {
 	if v.Finding.Kind != heisen.Race {
 		return nil, nil
 	}
@@ -322,13 +322,13 @@ func (c *Confirmer) Origins(ctx context.Context, v *Result) (from []string, err 
 		if !e.Confirmed {
 			continue
 		}
-		if len(e.Trial.Execution.Meetings) > 0 && v.Suspect.directed() { // nothing has ordered them
+		if len(e.Trial.Execution.Meetings) > 0 && v.Suspect.directed() || e.Trial.Execution.long() { // nothing has ordered them, or it takes too long to tell
 			return nil, nil
 		}
 		if looked++; looked > maxFollowedEndings {
 			break
 		}
-		some, err := c.originsIn(ctx, v, e)
+		some, err := c.rootsIn(ctx, v, e)
 		if err != nil || len(some) == 0 {
 			return nil, err
 		}
@@ -338,8 +338,8 @@ func (c *Confirmer) Origins(ctx context.Context, v *Result) (from []string, err 
 	return slices.Compact(from), nil
 }
 
-// originsIn repeats an execution.
-func (c *Confirmer) originsIn(ctx context.Context, v *Result, e *Ending) (from []string, err error) {
+// rootsIn repeats an execution.
+func (c *Confirmer) rootsIn(ctx context.Context, v *Result, e *Ending) (from []string, err error) {
 	schedule := c.scheduleOf(v.Suspect, e.Trial)
 	var d *following
 	plan := c.plan(v.Suspect, &schedule)
@@ -349,7 +349,7 @@ func (c *Confirmer) originsIn(ctx context.Context, v *Result, e *Ending) (from [
 		d, err = newFollowing(symbols)
 		return []heisen.Detector{d}, err
 	}
-	plan.Finish = func(*heisen.Symbols) { from = d.originsWith(v.Finding.Fingerprint) }
+	plan.Finish = func(*heisen.Symbols) { from = d.rootsWith(v.Finding.Fingerprint) }
 	_, err = v.Suspect.Program.Execute(ctx, plan, c.Resolver)
 	return from, err
 }

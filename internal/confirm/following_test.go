@@ -72,7 +72,7 @@ func TestFollowingOrder(t *testing.T) {
 			d.handle(&test.events[i])
 		}
 		of := d.fingerprint(racePair{write, read, siteOf(1, write, memory), siteOf(2, read, memory)})
-		if got := d.originsWith(of); (len(got) > 0) != test.follows || slices.Contains(got, of) {
+		if got := d.rootsWith(of); (len(got) > 0) != test.follows || slices.Contains(got, of) {
 			t.Errorf("%s: it follows from %q", name, got)
 		}
 	}
