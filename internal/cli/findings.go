@@ -184,15 +184,20 @@ func (f *findings) same(resolved *report.Finding) *finding {
 // happened reports whether executions have shown the bug of a finding.
 func happened(f *report.Finding) bool { return f.Trials != nil && f.Trials.Confirmed > 0 }
 
-// follow adds a race to the findings of one from which it follows.
-func (f *findings) follow(root string, race report.Following) {
+// follow adds a race to the findings of one from which it follows. It returns whether there is one.
+func (f *findings) follow(root string, race report.Following) (known bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for key, known := range f.known {
-		if key.fingerprint == root && !slices.ContainsFunc(known.Following, func(r report.Following) bool { return r.Fingerprint == race.Fingerprint }) {
-			known.Following = append(known.Following, race)
+	for key, of := range f.known {
+		if key.fingerprint != root {
+			continue
+		}
+		known = true
+		if !slices.ContainsFunc(of.Following, func(r report.Following) bool { return r.Fingerprint == race.Fingerprint }) {
+			of.Following = append(of.Following, race)
 		}
 	}
+	return known
 }
 
 // enter adds a finding that is not known.

@@ -102,9 +102,9 @@ type fuzzRun struct {
 	explained   map[*confirm.Program][]confirm.Outcome
 	bugs        []confirmedBug
 	following   []followingRace
-	told        map[string]toldRace // by their fingerprints
-	mistakes    map[string]bool     // races inside the standard library that were reported, as in atCalls
-	suspected   []report.Finding    // of the file -findings
+	told        map[string]bool  // races by their fingerprints: whether they do harm
+	mistakes    map[string]bool  // races inside the standard library that were reported, as in atCalls
+	suspected   []report.Finding // of the file -findings
 	assumed     assumptions
 	lateUse     map[*confirm.Program]bool // a test was used after its end
 	failures    int                       // failures and observed bugs that were reported

@@ -20,7 +20,7 @@ func (inv *invocation) newFuzzing(known *knownFindings) *fuzzRun {
 		parallel: runtime.NumCPU(), procs: 4, limit: time.Minute, virtual: 10 * time.Minute, wait: 100 * time.Millisecond, search: 10 * time.Second,
 		walks: 2, depth: 3, minimize: 60, folder: schedulesFolder, from: 1, to: 10, part: 1, parts: 1,
 		usual: map[*confirm.Program]confirm.Outcome{}, lateUse: map[*confirm.Program]bool{}, explained: map[*confirm.Program][]confirm.Outcome{},
-		positions: map[*confirm.Suspect]int{}, reported: map[string]bool{}, told: map[string]toldRace{}, mistakes: map[string]bool{}, behaviors: map[behaviorOf]bool{},
+		positions: map[*confirm.Suspect]int{}, reported: map[string]bool{}, told: map[string]bool{}, mistakes: map[string]bool{}, behaviors: map[behaviorOf]bool{},
 		quiet: map[findingKey]bool{},
 	}
 }

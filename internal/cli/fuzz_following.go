@@ -20,12 +20,6 @@ type followingRace struct {
 	roots   []string // fingerprints
 }
 
-// toldRace is a race that does not follow from others.
-type toldRace struct {
-	name    string
-	harmful bool
-}
-
 // follows reports whether a race follows from others. If not, it is one from which others can follow.
 func (f *fuzzRun) follows(ctx context.Context, v *confirm.Result, finding *report.Finding) bool {
 	if finding.Kind != heisen.Race {
@@ -39,13 +33,8 @@ func (f *fuzzRun) follows(ctx context.Context, v *confirm.Result, finding *repor
 		f.following = append(f.following, followingRace{v, *finding, roots})
 		return true
 	}
-	f.tell(finding)
+	f.told[finding.Fingerprint] = finding.Trials.Harmful
 	return false
-}
-
-// tell notes a race that is reported.
-func (f *fuzzRun) tell(finding *report.Finding) {
-	f.told[finding.Fingerprint] = toldRace{finding.Variable, finding.Trials.Harmful}
 }
 
 // reportFollowing adds the races that follow from reported ones to the findings of these. It reports others as findings of their own: those
@@ -53,12 +42,10 @@ func (f *fuzzRun) tell(finding *report.Finding) {
 func (f *fuzzRun) reportFollowing(ctx context.Context) {
 	for i := range f.following {
 		one := &f.following[i]
-		at := slices.IndexFunc(one.roots, func(root string) bool {
-			told, known := f.told[root]
-			return known && (told.harmful || !one.finding.Trials.Harmful)
-		})
-		if at >= 0 {
-			f.found.follow(one.roots[at], report.FollowingOf(&one.finding))
+		if slices.ContainsFunc(one.roots, func(root string) bool {
+			harmful, known := f.told[root]
+			return known && (harmful || !one.finding.Trials.Harmful) && f.found.follow(root, report.FollowingOf(&one.finding))
+		}) {
 			continue
 		}
 		finding := one.finding
