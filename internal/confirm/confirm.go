@@ -307,6 +307,18 @@ func (s *Suspect) confirmed(e *Execution) (yes bool, first int) {
 	return true, s.side(&met.Finding)
 }
 
+// firstIn returns the index of the access of a finding that came first in an execution with it: what was given may only have lines.
+func (s *Suspect) firstIn(e *Execution, f *report.Finding) int {
+	race := s.raceIn(e)
+	if len(e.Meetings) > 0 {
+		race = &s.meetingIn(e).Finding
+	}
+	if race == nil || f.Kind != heisen.Race {
+		return -1
+	}
+	return sideOf(f, race, samePlace)
+}
+
 // meetingIn returns the meeting of the suspect's accesses in an execution with meetings: the first one, if it is not known
 // which it is. Two goroutines may also have met at one of the places.
 func (s *Suspect) meetingIn(e *Execution) *Meeting {
@@ -367,6 +379,9 @@ func summarize(s *Suspect, trials []*Trial) *Result {
 		}
 		if v.Confirmed == 0 && t.Confirmed {
 			v.Finding = s.asHappened(t.Execution)
+		}
+		if s.Given && t.Confirmed {
+			t.First = s.firstIn(t.Execution, &v.Finding)
 		}
 		v.add(t)
 	}

@@ -185,14 +185,17 @@ func targetMode(op string) recorder.TargetMode {
 
 // side returns the index of the finding's access at whose place the first access of a race was
 // made. It returns -1 if there is none, or more than one.
-func (s *Suspect) side(race *report.Finding) int {
+func (s *Suspect) side(race *report.Finding) int { return sideOf(&s.Finding, race, s.at) }
+
+// sideOf is side for the accesses of a finding, and what counts as the same place.
+func sideOf(f, race *report.Finding, at func(own, a *report.Access) bool) int {
 	if len(race.Accesses) < 2 {
 		return -1
 	}
 	found := -1
 	first := &race.Accesses[0]
-	for i := range s.Finding.Accesses {
-		if a := &s.Finding.Accesses[i]; sameOp(a, first) && s.at(a, first) {
+	for i := range f.Accesses {
+		if a := &f.Accesses[i]; sameOp(a, first) && at(a, first) {
 			if found >= 0 {
 				return -1
 			}
