@@ -202,6 +202,10 @@ var patches = []struct {
 		atStart("LockOSThread", "heisenOutside(heisenByThread)"),
 		atStart("goexit1", "heisenPointEnd()"),
 		variable("randomizeScheduler"),
+		replaceStatements(`fatal("no goroutines (main called runtime.Goexit) - deadlock!")`,
+			`heisenDeadlocked(); fatal("no goroutines (main called runtime.Goexit) - deadlock!")`, 1),
+		replaceStatements(`fatal("all goroutines are asleep - deadlock!")`,
+			`heisenDeadlocked(); fatal("all goroutines are asleep - deadlock!")`, 1),
 		inEndlessLoop("sysmon", "heisenPoll()"),
 		// The monitor thread is about to sleep because the whole program is idle. The call that it
 		// would make does nothing on Linux.
@@ -299,7 +303,7 @@ var patches = []struct {
 		replaceStatements("racereadrangepc(srcPtr, uintptr(n)*typ.Size_, callerpc, pc)",
 			"if from, n := heisenCopied(srcPtr, dstPtr, uintptr(n)*typ.Size_); n != 0 { racereadrangepc(from, n, callerpc, pc) }", 1),
 	}},
-	{"runtime/runtime.go", []patch{atStart("syscall_Exit", "heisenStop()")}},
+	{"runtime/runtime.go", []patch{atStart("syscall_Exit", "heisenBeforeSyscallExit(code)")}},
 	{"runtime/rand.go", []patch{atStart("rand", "if heisenDraws() { return heisenRandom() }")}},
 	{"runtime/vgetrandom_linux.go", []patch{atStart("vgetrandom", "if heisenDraws() { heisenGetrandom(p); return len(p), true }")}},
 	{"runtime/netpoll_epoll.go", []patch{
@@ -326,9 +330,14 @@ var patches = []struct {
 	{"runtime/cgocall.go", []patch{atStart("cgocall", "heisenOutside(heisenByCgo)")}},
 	{"runtime/panic.go", []patch{
 		atStart("fatalthrow", "heisenAbort()"),
-		atStart("fatalpanic", "heisenNoteFailing(); heisenStop()"),
+		atStart("fatalpanic", "heisenBeforePanic()"),
 	}},
-	{"runtime/signal_unix.go", []patch{atStart("dieFromSignal", "heisenAbort()")}},
+	{"runtime/signal_unix.go", []patch{
+		atStart("dieFromSignal", "heisenAbort()"),
+		atStart("os_sigpipe", "heisenBeforeSIGPIPE()"),
+		replaceExpressions("sighandler", "flags&_SigKill != 0", "flags&_SigKill != 0 && !heisenEndsLater(sig)", 1),
+		replaceExpressions("sighandler", "flags&(_SigThrow|_SigPanic) == 0", "flags&(_SigThrow|_SigPanic) == 0 || heisenLooksOnly(sig)", 1),
+	}},
 	{"runtime/atomic_pointer.go", []patch{
 		dropDeclaration("sync_atomic_StoreUintptr"),
 		dropDeclaration("sync_atomic_SwapUintptr"),

@@ -75,6 +75,9 @@ func init() {
 		heisenReleaseTables()
 		return
 	}
+	if heisen.leaks && !heisenSched.on {
+		heisenStartLooking()
+	}
 	heisen.on, heisen.open = true, true
 }
 

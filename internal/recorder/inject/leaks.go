@@ -35,8 +35,14 @@ type heisenLeakSearch struct {
 	pending uintptr // objects that are to be scanned: the first n of room
 	n       uintptr
 	room    uintptr
-	failed  bool // no memory
+	failed  bool // no memory, or no time
+	until   int64
 }
+
+const (
+	heisenLongestSearch = 4 * 1000 * 1000 * 1000 // ns while no goroutine runs
+	heisenLookAtClock   = 1 << 14                // objects
+)
 
 // heisenFindLeaks marks the goroutines that wait for ever as stranded, and reports whether it could
 // search and there may be some. self ends the program or a test, and if returned is set, nothing
@@ -53,7 +59,7 @@ func heisenFindLeaks(self *g, returned bool) (found bool) {
 	if !waiting {
 		return false
 	}
-	w := &heisenLeakSearch{self: self, lo: racearenastart, size: racearenaend - racearenastart}
+	w := &heisenLeakSearch{self: self, lo: racearenastart, size: racearenaend - racearenastart, until: nanotime1() + heisenLongestSearch}
 	w.marks = uintptr(heisenReserve(w.size / goarch.PtrSize / 8))
 	if w.marks == 0 {
 		return false
@@ -368,9 +374,12 @@ func (w *heisenLeakSearch) reached(p uintptr) bool {
 
 // follow scans the objects that are to be scanned, and those that they lead to.
 func (w *heisenLeakSearch) follow() {
-	for w.n > 0 && !w.failed {
+	for i := 1; w.n > 0 && !w.failed; i++ {
 		base := w.pop()
 		w.words(base, spanOf(base).elemsize)
+		if i%heisenLookAtClock == 0 && nanotime1() > w.until {
+			w.failed = true
+		}
 	}
 }
 

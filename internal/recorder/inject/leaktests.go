@@ -8,8 +8,8 @@ import (
 )
 
 // When ordinary runs look for goroutines that wait for ever (leaks.go): at the end of each top-level
-// test, for those that the test has started, directly or not, and at the end of the program for all.
-// The world is stopped meanwhile. At the end of a test of which no goroutine is blocked, nothing is
+// test, for those that the test has started, directly or not, and at the end of the program for all
+// (ends.go). The world is stopped meanwhile. At the end of a test of which no goroutine is blocked, nothing is
 // searched. Each goroutine is reported once. The functions run on the goroutine that ends the test or
 // the program, as ordinary Go code.
 
@@ -64,15 +64,7 @@ func race_TestLeaks() int {
 	if !heisenTestIsBlocked(gp, test) {
 		return 0
 	}
-	return heisenSearchLeaks(test, false)
-}
-
-// heisenLeaksAtEnd looks for goroutines of the whole program that wait for ever. If another goroutine
-// than main ends the program, main has not returned, and as a rule waits to be ended: nothing is searched.
-func heisenLeaksAtEnd() {
-	if heisen.leaks && heisen.open && getg().goid == 1 {
-		heisenSearchLeaks(0, !heisenSched.ending.exits)
-	}
+	return heisenSearchLeaks(heisenLeakScope{test: test})
 }
 
 // heisenAwaitTest gives other goroutines of a test a moment to end or to block.
@@ -113,42 +105,60 @@ func heisenTestIsBlocked(gp *g, test uint32) (blocked bool) {
 	return blocked
 }
 
-// heisenSearchLeaks looks for goroutines of a test that wait for ever and were not reported yet, of the
-// whole program if test is 0. It returns how many of them the analyzer reports. returned is that of
-// heisenFindLeaks.
-func heisenSearchLeaks(test uint32, returned bool) (reported int) {
+// heisenLeakScope says which goroutines a search concerns, and what may still run.
+type heisenLeakScope struct {
+	test     uint32 // only those of a top-level test; 0 for the whole program
+	returned bool   // nothing follows on the goroutine that looks
+	over     bool   // main or the tests have returned, or no goroutine runs
+}
+
+// heisenSearchLeaks looks for goroutines that wait for ever and were not reported yet. It returns how many of
+// them the analyzer reports.
+func heisenSearchLeaks(scope heisenLeakScope) (reported int) {
 	gp := getg()
-	if debug.asyncpreemptoff != 0 && heisenOthersRun(gp) {
-		return 0 // a goroutine that cannot be preempted would prevent that the world is stopped
-	}
 	found := 0
-	world := stopTheWorld(stwAllGoroutinesStack)
-	systemstack(func() {
-		if heisenFindLeaks(gp, returned) {
-			if test == 0 && (returned || heisenTests != 0) && heisenRests(gp) {
-				heisenStrandByLocks(gp)
-			}
-			found = heisenReportWaiting(heisenLeaked, func(other *g) bool {
-				h := (*heisenG)(unsafe.Pointer(other.racectx))
-				if other == gp || !heisenIsStranded(other) || h.task.leaked || test != 0 && h.test != test {
-					return false
-				}
-				h.task.leaked = true
-				return true
-			})
-		}
-	})
-	startTheWorld(world)
-	if found > 0 {
-		systemstack(func() {
-			r := &heisenReported
-			heisenLock(&r.lock)
-			if heisen.open && !r.ended {
-				count, _ := heisenAskCount(heisenCountLeaks)
-				reported = int(count)
-			}
-			heisenUnlock(&r.lock)
-		})
+	if debug.asyncpreemptoff == 0 || !heisenOthersRun(gp) { // one that cannot be preempted would prevent that the world is stopped
+		world := stopTheWorld(stwAllGoroutinesStack)
+		systemstack(func() { found = heisenFindLeaksIn(gp, scope) })
+		startTheWorld(world)
 	}
+	if scope.test == 0 {
+		heisenEnd.unlimited()
+	}
+	if found > 0 {
+		systemstack(func() { reported = heisenCountLeaked() })
+	}
+	return reported
+}
+
+// heisenFindLeaksIn looks for goroutines that wait for ever, sends those that were not reported yet, and
+// returns their number. self looks, nil if no goroutine does. No goroutine runs. That main waits for ever is no
+// finding: it is how main waits for another goroutine, or for a signal, to end the program.
+func heisenFindLeaksIn(self *g, scope heisenLeakScope) (found int) {
+	if !heisenFindLeaks(self, scope.returned) {
+		return 0
+	}
+	if scope.over && (self == nil || heisenRests(self)) {
+		heisenStrandByLocks(self)
+	}
+	return heisenReportWaiting(heisenLeaked, func(gp *g) bool {
+		h := (*heisenG)(unsafe.Pointer(gp.racectx))
+		if gp == self || gp.goid == 1 || !heisenIsStranded(gp) || h.task.leaked || scope.test != 0 && h.test != scope.test {
+			return false
+		}
+		h.task.leaked = true
+		return true
+	})
+}
+
+// heisenCountLeaked returns how many of the goroutines that were sent the analyzer reports.
+func heisenCountLeaked() (reported int) {
+	r := &heisenReported
+	heisenLock(&r.lock)
+	if heisen.open && !r.ended {
+		count, _ := heisenAskCount(heisenCountLeaks)
+		reported = int(count)
+	}
+	heisenUnlock(&r.lock)
 	return reported
 }

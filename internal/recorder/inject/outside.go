@@ -144,6 +144,9 @@ func (o *heisenOutsideWorld) signalComes() bool {
 //go:linkname race_Kills internal/race.Kills
 //go:nosplit
 func race_Kills(pid, signal uintptr) {
+	if heisen.leaks && pid == heisenGetpid() && signal < uintptr(len(sigtable)) && heisenOnOrdinaryStack() {
+		heisenBeforeOwnSignal(uint32(signal))
+	}
 	o := &heisenSched.outside
 	if !heisenSched.on || signal == 0 || signal >= uintptr(32*len(o.sent)) || pid != 0 && pid != heisenGetpid() && -pid != heisenGetpid() {
 		return

@@ -47,7 +47,7 @@ func heisenGrowslice(oldPtr unsafe.Pointer, newLen, oldCap, num int, et *_type) 
 // racefini ends a program that exits with status 0.
 func racefini() {
 	heisenAwaitOthers(true)
-	heisenLeaksAtEnd()
+	heisenLeaksAtEnd(0)
 	exit(heisenFinish())
 }
 
@@ -63,7 +63,7 @@ func heisenBeforeExit(status int) {
 	if heisenTasks.some || heisenSched.ending.begun {
 		heisenAwaitOthers(false)
 	}
-	heisenLeaksAtEnd()
+	heisenLeaksAtEnd(int32(status))
 	heisenStop()
 }
 
