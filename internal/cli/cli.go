@@ -105,6 +105,7 @@ type invocation struct {
 	runsGo     bool              // the command that is run is go
 	hidden     *recorder.Hidden  // the hidden packages, after the program was built; nil if there are none
 	signal     atomic.Int32      // that has ended the command; 0 if none
+	quitLooks  atomic.Bool       // SIGQUIT does not end the command at the moment, see session
 	guard      *guard            // of the files that the command reads; nil if there is none
 	directives map[string]string // position of the directive that names a variable, by variable
 }

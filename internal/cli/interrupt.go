@@ -82,6 +82,10 @@ func (inv *invocation) holdSignals() (release func()) {
 		for n := 1; ; n++ {
 			select {
 			case s := <-signals:
+				if s == syscall.SIGQUIT && inv.quitLooks.Load() {
+					n--
+					continue
+				}
 				inv.signal.CompareAndSwap(0, int32(s.(syscall.Signal)))
 				if n == 2 {
 					signal.Reset(endings()...)
@@ -112,6 +116,18 @@ func (inv *invocation) interrupted() (status int, ok bool) {
 	return 128 + int(s), s != 0
 }
 
+// lookNow passes SIGQUIT on to the programs that are observed: they look for leaks and go on.
+func (s *session) lookNow() {
+	if fromTerminal(syscall.SIGQUIT) { // they have got it, too
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, pid := range s.open {
+		processes.Find(pid).Signal(syscall.SIGQUIT)
+	}
+}
+
 // endTree passes a signal on to the processes below heisen, and kills those that are still running after
 // a moment, or when another signal comes.
 func (s *session) endTree(root processes.Process, sig syscall.Signal, signals <-chan os.Signal) {
@@ -132,7 +148,7 @@ func (s *session) endTree(root processes.Process, sig syscall.Signal, signals <-
 		}
 	}()
 	typed := fromTerminal(sig)
-	processes.End(roots, processes.GoGrace, hurry, func(p processes.Process) {
+	processes.End(roots, s.gracePeriod(), hurry, func(p processes.Process) {
 		switch {
 		case typed: // they have got it, too
 		case p == root && s.goCommand:
@@ -141,6 +157,18 @@ func (s *session) endTree(root processes.Process, sig syscall.Signal, signals <-
 			p.Signal(sig)
 		}
 	})
+}
+
+// lookGrace is how long programs that look for leaks at their end have for that, and for what they do before
+// they end, such as to serve the last requests.
+const lookGrace = 5 * time.Second
+
+// gracePeriod returns how long programs have to end by themselves after a signal.
+func (s *session) gracePeriod() time.Duration {
+	if s.leaks {
+		return lookGrace
+	}
+	return processes.GoGrace
 }
 
 // fromTerminal reports whether a signal probably comes from the keyboard. Then all processes of the

@@ -37,6 +37,8 @@ type session struct {
 	goCommand  bool              // the command is go, and its status stands for many things
 	calls      bool              // functions are recorded, too
 	signal     *atomic.Int32     // that has ended the command; 0 if none
+	quitLooks  *atomic.Bool      // while SIGQUIT does not end the command, but makes its programs look for leaks
+	endedBy    syscall.Signal    // that has ended the command's process without heisen; 0 if none
 	errors     io.Writer         // standard error
 	hurry      func()            // ends the analysis of what programs have sent; may be nil
 
@@ -97,7 +99,7 @@ func newSession(inv *invocation, mode recorder.Mode, live *recorder.Live, handle
 	}
 	return &session{
 		listener: l, handle: handle, mode: mode, live: live, hidden: inv.hidden, directives: inv.directives,
-		name: inv.tool.Name, goCommand: inv.runsGo, signal: &inv.signal, errors: inv.Err,
+		name: inv.tool.Name, goCommand: inv.runsGo, signal: &inv.signal, quitLooks: &inv.quitLooks, errors: inv.Err,
 		open: map[*recorder.Program]int{}, abandoned: map[*recorder.Program]bool{}, killed: map[string]int{},
 	}, nil
 }
@@ -315,14 +317,11 @@ func (s *session) runAndWait(cmd *exec.Cmd) (int, error) {
 	}
 	root := processes.Find(cmd.Process.Pid)
 	done, ended := make(chan struct{}), make(chan struct{})
+	s.quitLooks.Store(s.leaks && !s.goCommand)
+	defer s.quitLooks.Store(false)
 	go func() {
 		defer close(ended)
-		select {
-		case sig := <-signals:
-			s.signal.Store(int32(sig.(syscall.Signal)))
-			s.endTree(root, sig.(syscall.Signal), signals)
-		case <-done:
-		}
+		s.passSignals(root, signals, done)
 	}()
 	err := cmd.Wait()
 	close(done)
@@ -336,6 +335,7 @@ func (s *session) runAndWait(cmd *exec.Cmd) (int, error) {
 		if s.goCommand && s.signal.CompareAndSwap(0, int32(ws.Signal())) { // nobody waits for the tests any more
 			s.endTree(root, ws.Signal(), signals)
 		}
+		s.endedBy = ws.Signal()
 		return 128 + int(ws.Signal()), nil
 	}
 	if err != nil {
@@ -344,12 +344,37 @@ func (s *session) runAndWait(cmd *exec.Cmd) (int, error) {
 	return Clean, nil
 }
 
+// passSignals passes signals on to what runs below heisen, until one has ended that, or done is closed.
+func (s *session) passSignals(root processes.Process, signals <-chan os.Signal, done <-chan struct{}) {
+	for {
+		select {
+		case sig := <-signals:
+			if sig == syscall.SIGQUIT && s.quitLooks.Load() {
+				s.lookNow()
+				continue
+			}
+			s.signal.Store(int32(sig.(syscall.Signal)))
+			s.endTree(root, sig.(syscall.Signal), signals)
+			return
+		case <-done:
+			return
+		}
+	}
+}
+
+// askedToEnd reports whether the program was ended by a signal that asks for that, not by a fault.
+func (s *session) askedToEnd() bool {
+	return s.endedBy == syscall.SIGHUP || s.endedBy == syscall.SIGINT || s.endedBy == syscall.SIGTERM
+}
+
 // status returns the exit status of a session whose command has ended with the given status: Findings if
-// there are findings, the status of the command if that is its own, and 128 plus the signal if heisen had
-// to end it.
+// there are findings and a signal has ended it, the status of the command if that is its own, and 128 plus the
+// signal if heisen had to end it.
 func (s *session) status(command int, found int) int {
 	sig := s.signal.Load()
 	switch {
+	case sig == 0 && s.leaks && s.askedToEnd() && found > 0: // as a server ends
+		return Findings
 	case sig == 0:
 		return command
 	case found > 0:
