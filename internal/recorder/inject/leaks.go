@@ -16,8 +16,9 @@ import (
 //
 // The search marks objects of the heap from these roots on. A goroutine that waits for something
 // that is marked, or that is not in the heap, may be woken, so its stack is a root as well. The rest
-// is leaked. Stacks and objects are scanned conservatively: each word that may be a pointer is one.
-// So a goroutine may be missed, but what is reported has no pointer to it left.
+// is leaked. Objects, and stacks of goroutines that do not wait (leakstacks.go), are scanned
+// conservatively: each word that may be a pointer is one. So a goroutine may be missed, but what is
+// reported has no pointer to it left.
 //
 // It is the search of the garbage collector of Go 1.26 (runtime/mgc.go, findGoroutineLeaks), for
 // all releases and without a collection. The runtime's own ways to a waiting goroutine do not
@@ -328,13 +329,7 @@ func (w *heisenLeakSearch) goroutine(gp *g) {
 	}
 	// Its defers, among others, but not the end of its stack, where another object may begin.
 	w.words(uintptr(unsafe.Pointer(gp))+unsafe.Offsetof(gp._panic), unsafe.Sizeof(*gp)-unsafe.Offsetof(gp._panic))
-	sp := gp.sched.sp
-	if gp.syscallsp != 0 {
-		sp = gp.syscallsp
-	}
-	if sp-gp.stack.lo < gp.stack.hi-gp.stack.lo {
-		w.words(sp, gp.stack.hi-sp)
-	}
+	w.stack(gp)
 }
 
 // words marks what any words point to.
