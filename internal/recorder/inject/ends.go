@@ -38,7 +38,6 @@ type heisenEndState struct {
 	signal uint32 // that ends the program once it was looked, 0 if none does
 	quit   uint32 // 1 if SIGQUIT asks to look
 	dumps  uint32 // 1 if the next SIGQUIT is for the runtime
-	looked uint32 // 1 if it was looked already when the program sends itself the signal that ends it
 
 	wake   uint32 // 1 if the thread is to look at all this
 	until  int64  // when the program ends however far the search is, 0 if there is no limit
@@ -167,7 +166,7 @@ func heisenEndNow() {
 // may be the one that has sent the signal, and nothing of the program follows it.
 func heisenEndsLater(s uint32) bool {
 	e := &heisenEnd
-	if !e.takes() || atomic.Load(&e.looked) != 0 || !atomic.Cas(&e.signal, 0, s) {
+	if !e.takes() || !atomic.Cas(&e.signal, 0, s) {
 		return false
 	}
 	e.limit()
@@ -255,11 +254,13 @@ func heisenBeforeSIGPIPE() {
 	}
 }
 
-// heisenBeforeOwnSignal is called before the current goroutine, an ordinary one, sends the program a signal.
+// heisenBeforeOwnSignal is called before the current goroutine, an ordinary one, sends the program a signal. If
+// that ends the program, nothing is left to do when the signal arrives: the goroutine may go on until then.
 func heisenBeforeOwnSignal(s uint32) {
-	if heisen.open && sigtable[s].flags&_SigKill != 0 && heisenEndsBy(s) && atomic.Load(&heisenEnd.begun) == 0 {
-		heisenSearchLeaks(heisenLeakScope{})
-		atomic.Store(&heisenEnd.looked, 1)
+	if heisen.open && sigtable[s].flags&_SigKill != 0 && heisenEndsBy(s) {
+		heisenSched.ending.exits = true
+		heisenLeaksAtEnd(2)
+		heisenStop()
 	}
 }
 
@@ -269,14 +270,28 @@ func heisenEndsBy(s uint32) bool {
 	return atomic.Load(&sig.wanted[word])&bit == 0 && atomic.Load(&sig.ignored[word])&bit == 0
 }
 
-// heisenDeadlocked is called when no goroutine can ever continue, on the system stack of the last thread that
-// ran one, right before the fatal error. No goroutine runs, so the world need not be stopped.
+// heisenDeadlocked is called when no goroutine can ever continue, on the system stack of a thread that has
+// noticed, right before the fatal error. No goroutine runs, so the world need not be stopped. Several threads may
+// notice. The first one looks, and ends the program.
 func heisenDeadlocked() {
-	if !heisen.leaks || !heisen.open || !heisenTakeP() {
+	e := &heisenEnd
+	if !heisen.leaks || !heisen.open {
 		return
 	}
-	heisenFindLeaksIn(nil, heisenLeakScope{over: true})
-	heisenCountLeaked()
+	if !atomic.Cas(&e.begun, 0, 1) {
+		usleep(heisenLongestLook / 1000)
+		return
+	}
+	e.status = 2
+	e.limit()
+	found := 0
+	if heisenTakeP() {
+		found = heisenFindLeaksIn(nil, heisenLeakScope{over: true})
+	}
+	e.unlimited()
+	if found > 0 {
+		heisenCountLeaked()
+	}
 }
 
 // heisenTakeP makes sure that the thread has a P, since places are noted in its buffer.
