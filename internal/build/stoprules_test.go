@@ -203,6 +203,7 @@ func (e exported) Import(path string) (*types.Package, error) {
 		return nil, err
 	}
 	defer file.Close()
+	//lint:ignore SA1019 go list -export names archives of the compiler up to Go 1.28
 	r, err := gcexportdata.NewReader(file)
 	if err != nil {
 		return nil, err
