@@ -25,7 +25,8 @@ build, stand in front of the package. A first argument -- is left out. Where bot
 have a flag of the same name, it is that of go run.
 
 $heisen reports races on standard error while the program runs. The detector leak
-looks for goroutines that wait for ever at the end of the program.
+looks for goroutines that wait for ever before the program ends, whatever ends it,
+and at SIGQUIT, after which the program goes on.
 ` + baselineHelp,
 	run: (*invocation).runProgram,
 }

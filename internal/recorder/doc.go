@@ -38,7 +38,7 @@
 // races itself. At their end, programs wait for goroutines that can still run (inject/leftbehind.go).
 //
 // On request ([Want], Leaks) a program looks for goroutines that wait for ever in any run, at the end of
-// each test and of the program (inject/leaktests.go, inject/leaks.go).
+// each test, before any end of the program and at SIGQUIT (inject/leaktests.go, inject/ends.go, inject/leaks.go).
 //
 // A program that sends no events keeps the origins of its goroutines and sends those that a finding
 // names (inject/origins.go).

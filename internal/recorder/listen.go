@@ -158,7 +158,7 @@ type Want struct {
 	// Schedule makes the run deterministic; nil lets it run freely.
 	Schedule *Schedule
 	// Leaks makes a program that runs freely look for goroutines that wait for ever, at the end of
-	// each top-level test and of the program; see Stream.OnLeaks.
+	// each top-level test, before any end of the program, and at SIGQUIT; see Stream.OnLeaks.
 	Leaks bool
 	// Calls makes the stream have Call and Return events of functions in which something happens.
 	// It requires the mode Everything, and nothing hidden: a program that looks for races itself gives calls their places

@@ -9,7 +9,8 @@ import (
 )
 
 // The stacks of goroutines in the search for those that wait for ever (leaks.go). One that waits was stopped
-// in a call, as was the one that looks. There the compiler says which words are live pointers, as it does for the garbage collector.
+// in a call, as was the one that looks. There the compiler says which words are live pointers, as it does for
+// the garbage collector.
 // Variables whose address was taken count as long as their call lasts. All words of other stacks count.
 
 // stack marks what the stack of a goroutine leads to.
