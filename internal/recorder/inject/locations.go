@@ -134,7 +134,7 @@ func (l *heisenLocations) find(pc uintptr, mode uint32) (found uint64) {
 	}
 	name, line := u.fileLine(uf)
 	for i := uint32(1); i <= l.count; i++ {
-		if at := l.at(i); int(at.line) == line && at.flags&mode != 0 && heisenNames(at.file, name, "", "") && at.within(u.srcFunc(uf).name()) {
+		if at := l.at(i); int(at.line) == line && at.flags&mode != 0 && heisenNamed(at.file, name) && at.within(u.srcFunc(uf).name()) {
 			found = uint64(i) << 8
 			atomic.Store(&l.met, 1)
 			break
@@ -152,23 +152,50 @@ func (l *heisenLocation) within(function string) bool {
 	if l.function == 0 {
 		return true
 	}
-	a, b, c := funcNamePiecesForPrint(function)
-	return heisenNames(l.function, a, b, c)
-}
-
-// heisenNames reports whether a name, behind its length, consists of three parts.
-func heisenNames(name uintptr, a, b, c string) bool {
-	if int(*(*uint32)(unsafe.Pointer(name))) != len(a)+len(b)+len(c) {
-		return false
-	}
-	at := name + 4
-	for _, part := range [...]string{a, b, c} {
-		if !memequal(unsafe.Pointer(at), unsafe.Pointer(unsafe.StringData(part)), uintptr(len(part))) {
+	length := uintptr(*(*uint32)(unsafe.Pointer(l.function)))
+	at, end := l.function+4, l.function+4+length
+	for i := 0; i < len(function); {
+		next := heisenTypeArguments(function, i)
+		part := function[i : i+1]
+		if next > i {
+			part, i = "[...]", next
+		} else {
+			i++
+		}
+		n := uintptr(len(part))
+		if end-at < n || !memequal(unsafe.Pointer(at), unsafe.Pointer(unsafe.StringData(part)), n) {
 			return false
 		}
-		at += uintptr(len(part))
+		at += n
 	}
-	return true
+	return at == end
+}
+
+// heisenTypeArguments returns the index behind the type arguments that begin at index i of a function's name, or
+// i if none do.
+func heisenTypeArguments(name string, i int) int {
+	depth := 0
+	for j := i; j < len(name); j++ {
+		switch name[j] {
+		case '[':
+			depth++
+		case ']':
+			depth--
+		}
+		if depth == 0 {
+			if j > i {
+				return j + 1
+			}
+			break
+		}
+	}
+	return i
+}
+
+// heisenNamed reports whether a name, behind its length, is the given one.
+func heisenNamed(name uintptr, given string) bool {
+	return int(*(*uint32)(unsafe.Pointer(name))) == len(given) &&
+		memequal(unsafe.Pointer(name+4), unsafe.Pointer(unsafe.StringData(given)), uintptr(len(given)))
 }
 
 // heisenMode returns the mode of an access.
