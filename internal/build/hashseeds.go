@@ -26,6 +26,9 @@ import "internal/runtime/maps"
 func heisenSeedHashes(next func() uint64) { maps.HeisenSeedHashes(next) }
 `
 
+// mapKeysFile has the keys of hash functions since Go 1.27.
+const mapKeysFile = "internal/runtime/maps/runtime_alg.go"
+
 // addHashSeeds adds heisenSeedHashes to package runtime. The keys are in package runtime up to Go 1.26, and with the
 // maps since Go 1.27.
 func (o overlay) addHashSeeds(read func(string) ([]byte, error)) error {
@@ -35,12 +38,12 @@ func (o overlay) addHashSeeds(read func(string) ([]byte, error)) error {
 		o["runtime/heisen_hashseeds.go"] = fmt.Appendf(nil, hashSeeds, "runtime", "heisenSeedHashes")
 		return nil
 	}
-	text, err := read("internal/runtime/maps/runtime_alg.go")
+	text, err := read(mapKeysFile)
 	if err != nil {
 		return err
 	}
 	if !bytes.Contains(text, []byte("\nvar aeskeysched ")) {
-		return fmt.Errorf("%w GOROOT: internal/runtime/maps/runtime_alg.go: no keys of hash functions", ErrUnsupported)
+		return fmt.Errorf("%w GOROOT: %s: no keys of hash functions", ErrUnsupported, mapKeysFile)
 	}
 	o["internal/runtime/maps/heisen_hashseeds.go"] = fmt.Appendf(nil, hashSeeds, "maps", "HeisenSeedHashes")
 	o["runtime/heisen_hashseeds.go"] = []byte(outerHashSeeds)

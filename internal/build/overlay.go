@@ -236,6 +236,8 @@ var patches = []struct {
 		replaceExpressions("scanframeworker", "state.conservative || isAsyncPreempt || isDebugCall",
 			"state.conservative || isAsyncPreempt || isDebugCall || heisenStandsIn(frame.fn)", 1),
 	}},
+	// A goroutine that is stopped in a hook is scanned as if it was preempted, and has no registers to scan.
+	{"runtime/preempt_xreg.go", []patch{ifAny("xRegScan", atStart("xRegScan", "if gp.xRegs.state == nil { return }"))}},
 	// No memory is returned in the background, because that depends on real time.
 	{"runtime/mgcscavenge.go", []patch{atStart("scavengerState.run", "if heisenSched.on { return 0, 0 }")}},
 	{"runtime/chan.go", []patch{

@@ -174,7 +174,10 @@ func TestStrangeGOROOT(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	needed := []string{"sync/atomic/doc.go", "sync/atomic/doc_64.go", "internal/race/norace.go", "runtime/race/doc.go"}
+	needed := []string{"sync/atomic/doc.go", "sync/atomic/doc_64.go", "internal/race/norace.go", "runtime/race/doc.go", "runtime/alg.go"}
+	if _, err := os.Stat(filepath.Join(toolchain.Root, "src", mapKeysFile)); err == nil {
+		needed = append(needed, mapKeysFile)
+	}
 	for path := range o {
 		if _, err := os.Stat(filepath.Join(toolchain.Root, "src", path)); err == nil && o[path] != nil && filepath.Base(path) != "race.go" {
 			needed = append(needed, path)

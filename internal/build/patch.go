@@ -118,6 +118,16 @@ func (s *source) body(name string) (*ast.FuncDecl, error) {
 	return f, err
 }
 
+// ifAny applies a patch of a function that not all releases have.
+func ifAny(name string, p patch) patch {
+	return func(s *source) error {
+		if _, err := s.body(name); err != nil {
+			return nil
+		}
+		return p(s)
+	}
+}
+
 // atStart inserts a statement at the start of a function.
 func atStart(name, statement string) patch {
 	return func(s *source) error {

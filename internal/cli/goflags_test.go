@@ -35,14 +35,6 @@ func helpFlags(t *testing.T, topics ...string) map[string]bool {
 // TestGoFlags compares the tables of flags with the help and the sources of the installed go
 // command, so that a flag of a new release is noticed.
 func TestGoFlags(t *testing.T) {
-	version, err := exec.Command("go", "env", "GOVERSION").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	missing := map[string]bool{} // flags of later releases
-	if strings.HasPrefix(string(version), "go1.25") {
-		missing["artifacts"] = false
-	}
 	compare := func(what string, help, table map[string]bool, hidden ...string) {
 		t.Helper()
 		for name, value := range help {
@@ -52,8 +44,7 @@ func TestGoFlags(t *testing.T) {
 		}
 		for name := range table {
 			_, in := help[name]
-			_, later := missing[name]
-			if !in && !later && !slices.Contains(hidden, name) {
+			if !in && !slices.Contains(hidden, name) {
 				t.Errorf("%s: flag -%s is not in the help", what, name)
 			}
 		}
@@ -89,7 +80,7 @@ func TestGoFlags(t *testing.T) {
 		}
 	}
 	for name := range goBinaryFlags {
-		if _, later := missing[name]; !passed[name] && !later {
+		if !passed[name] {
 			t.Errorf("go test does not pass -%s to the test binary", name)
 		}
 	}
