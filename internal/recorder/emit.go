@@ -39,11 +39,12 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 			if err != nil {
 				return i, false, err
 			}
-			if size := uint32(record[1]); m.join(g, eventOps[op], heisen.Object(arg), size, site, flags) {
-			} else if size <= maxAccess {
+			switch size := uint32(record[1]); {
+			case m.join(g, eventOps[op], heisen.Object(arg), size, site, flags):
+			case size <= maxAccess:
 				r := m.emit(g)
 				r.Op, r.Object, r.Site, r.Len, r.Flags = eventOps[op], heisen.Object(arg), site, uint16(size), flags
-			} else {
+			default:
 				m.longAccess(g, heisen.Object(arg), uint64(size), site, eventOps[op], flags)
 			}
 		case opAlloc, opFree:
