@@ -103,13 +103,7 @@ func heisenLookOnly() {
 //go:nowritebarrierrec
 func heisenWatch() {
 	e := &heisenEnd
-	blocked := sigset_all
-	sigdelset(&blocked, sigPerThreadSyscall)
-	sigdelset(&blocked, _SIGQUIT) // with GOTRACEBACK=crash
-	sigprocmask(_SIG_SETMASK, &blocked, nil)
-	lock(&sched.lock)
-	sched.nmsys++ // it runs no goroutine, so it prevents no deadlock
-	unlock(&sched.lock)
+	heisenOwnThread()
 	atomic.Store(&e.ready, 1)
 	for {
 		left := int64(-1)

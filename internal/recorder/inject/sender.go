@@ -69,12 +69,11 @@ func heisenStartSender() bool {
 	return true
 }
 
-// heisenSender runs in the thread. Signals are for other threads, except those that each thread must
-// handle.
+// heisenOwnThread is called first in a thread of heisen's. Signals are for other threads, except those that
+// each thread must handle.
 //
 //go:nowritebarrierrec
-func heisenSender() {
-	o := &heisenOut
+func heisenOwnThread() {
 	blocked := sigset_all
 	sigdelset(&blocked, sigPerThreadSyscall)
 	sigdelset(&blocked, _SIGQUIT) // with GOTRACEBACK=crash
@@ -82,6 +81,14 @@ func heisenSender() {
 	lock(&sched.lock)
 	sched.nmsys++ // it runs no goroutine, so it prevents no deadlock
 	unlock(&sched.lock)
+}
+
+// heisenSender runs in the thread.
+//
+//go:nowritebarrierrec
+func heisenSender() {
+	o := &heisenOut
+	heisenOwnThread()
 	o.own = heisenTakeDescriptors(heisen.fd)
 	atomic.Store(&o.ready, 1)
 	futexwakeup(&o.ready, 1)
