@@ -35,6 +35,10 @@ const (
 	// Leak is a thread that waits for ever. Its access is the operation that does not complete.
 	Leak Kind = "leak"
 
+	// Unstoppable is a thread that timers wake again and again, and that nothing can stop any more. Its access is
+	// the operation in which it waits.
+	Unstoppable Kind = "unstoppable"
+
 	// Misuse is a call that a package forbids where it was made, such as one of FailNow of package testing
 	// by a goroutine that does not run the test. Its access is the call.
 	Misuse Kind = "misuse"

@@ -128,6 +128,8 @@ func titleOf(f *Finding) string {
 		return "LOCKING DISCIPLINE"
 	case heisen.Leak:
 		return "GOROUTINE LEAK"
+	case heisen.Unstoppable:
+		return "UNSTOPPABLE GOROUTINE"
 	case heisen.Misuse:
 		return "MISUSE"
 	case heisen.Failure:
@@ -168,6 +170,12 @@ func nameAndObject(variable, object string) string {
 // noObject is the object 0, in hexadecimal.
 const noObject = "0x0"
 
+// endless says what the goroutine of a finding does, of kinds that are about one goroutine.
+var endless = map[heisen.Kind]string{
+	heisen.Leak:        "waits for ever",
+	heisen.Unstoppable: "goes on for ever, each time that a timer fires",
+}
+
 // writeAccesses prints the accesses of a race from the latest back, as Go does. It prints those of
 // other bugs in their order, because the order is the bug.
 func writeAccesses(b *strings.Builder, f *Finding) {
@@ -196,12 +204,12 @@ func writeAccesses(b *strings.Builder, f *Finding) {
 			op = "then " + op
 		}
 		who := goroutineAndTest(a.Goroutine, a.Test)
-		if f.Kind == heisen.Leak {
+		if verb := endless[f.Kind]; verb != "" {
 			at := ", at " + a.Object
 			if a.Object == noObject { // several channels, or none
 				at = ""
 			}
-			fmt.Fprintf(b, "\n%s%s waits for ever%s:%s\n", asHeading, heading(who), at, asIs)
+			fmt.Fprintf(b, "\n%s%s %s%s:%s\n", asHeading, heading(who), verb, at, asIs)
 		} else if len(f.Cycle) > 0 {
 			fmt.Fprintf(b, "\n%s%s wants %s (%s):%s\n", asHeading, heading(who), nameAndObject(a.Variable, a.Object), wantedMode(a.Op), asIs)
 		} else if isNameless(a) || f.Kind == heisen.Misuse || f.Kind == heisen.Failure {

@@ -58,7 +58,7 @@ func writeTrials(b *strings.Builder, f *Finding) {
 		b.WriteString("Harmful: the program fails, if a goroutine goes on only after a timer has fired\n")
 	case t.Harmful:
 		b.WriteString("Harmful: the program fails\n")
-	case t.Confirmed > 0 && f.Kind != heisen.Leak:
+	case t.Confirmed > 0 && endless[f.Kind] == "":
 		b.WriteString("No visible harm in these executions\n")
 	}
 	if t.Confirmed > 0 && f.Replay != "" {

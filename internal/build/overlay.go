@@ -242,7 +242,7 @@ var patches = []struct {
 	{"runtime/mgcscavenge.go", []patch{atStart("scavengerState.run", "if heisenSched.on { return 0, 0 }")}},
 	{"runtime/chan.go", []patch{
 		atStart("chansend", "heisenPointChannel(c)"),
-		atStart("chanrecv", "heisenPointChannel(c)"),
+		atStart("chanrecv", "heisenPointChannel(c); heisenReceives(c, block)"),
 		atStart("closechan", "heisenPointChannel(c)"),
 		// Record which element is next, and which goroutines could neither send nor receive. The
 		// channel's lock is held, so state and order are exact.
@@ -265,8 +265,8 @@ var patches = []struct {
 		atStart("timerchandrain", "heisenDrained(c)"),
 	}},
 	{"runtime/select.go", []patch{
-		atStart("selectgo", "heisenPointSelect(cas0, nsends, nrecvs)"),
-		replaceExpressions("selectgo", "caseReleaseTime > 0", "heisenSelected(casi, nsends, nrecvs) || caseReleaseTime > 0", 1),
+		atStart("selectgo", "heisenPointSelect(cas0, nsends, nrecvs); heisenSelects(cas0, nsends, nrecvs, block)"),
+		replaceExpressions("selectgo", "caseReleaseTime > 0", "heisenSelected(cas0, casi, nsends, nrecvs, block) || caseReleaseTime > 0", 1),
 		replaceCalls("selectgo", "racenotify(c, c.sendx, nil)", "heisenNotify(c, c.sendx, nil, &c.sendx)", 1),
 		replaceCalls("selectgo", "racenotify(c, c.recvx, nil)", "heisenNotify(c, c.recvx, nil, &c.recvx)", 1),
 		replaceCalls("selectgo", "raceacquire(c.raceaddr())", "heisenClosed(gp, c)", 1),
@@ -280,7 +280,7 @@ var patches = []struct {
 		atStart("stopTimer", "heisenPoint(unsafe.Pointer(t))"),
 		atStart("resetTimer", "heisenPoint(unsafe.Pointer(t))"),
 		replaceCalls("stopTimer", "t.stop()", "heisenStopped(t, t.stop())", 1),
-		atStart("timeSleep", "heisenUnsureHere(heisenUnsureTime)"),
+		atStart("timeSleep", "heisenUnsureHere(heisenUnsureTime); heisenBeforeSleep()"),
 		atStart("goroutineReady", "heisenElapsed(arg.(*g), arg.(*g).bubble)"),
 		replaceCalls("timer.unlockAndRun", "f(arg, seq, delay)", "heisenElapsed(nil, bubble); heisenFires(t, bubble); f(arg, seq, delay)", 1),
 	}},
@@ -400,6 +400,11 @@ var patches = []struct {
 		replaceCalls("PB.Next", "pb.globalN.Add(pb.grain)", "heisenHandOut(pb.globalN, pb.grain)", 1),
 	}},
 	{"testing/run_example.go", []patch{atStart("runExample", `heisenTask(eg.Name); defer heisenTask("")`)}},
+	{"context/context.go", []patch{
+		addImport("internal/race"),
+		addImport("unsafe"),
+		atStart("cancelCtx.Err", "if race.Enabled { race.Looks(unsafe.Pointer(c)) }"),
+	}},
 	// To detectors that compare locks and follow messages, the end of a Once is a message to all that
 	// rely on it.
 	{"sync/once.go", []patch{

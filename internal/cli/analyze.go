@@ -40,8 +40,8 @@ func (inv *invocation) analyze() (int, error) {
 	if err != nil {
 		return Misused, err
 	}
-	if detect.leaks() {
-		return Misused, misuse("-detect leak: a trace does not say which goroutines wait for ever; %s run and %[1]s test look for them", inv.tool.Name)
+	if err := detect.onTrace(inv.tool.Name); err != nil {
+		return Misused, err
 	}
 	if err := known.readFiles(); err != nil {
 		return Failed, err

@@ -73,6 +73,8 @@ var detectors = []struct {
 		nil, nil, nil}, // see newAtomRace; a filter in front of it would remove accesses of sections
 	{leakName, "goroutines that wait for ever, for what nothing can reach that may still run; only of running programs", Unfiltered, nil,
 		nil, nil, nil}, // see leaks.go
+	{unstoppableName, "goroutines that timers wake again and again, where nothing can reach what would stop them; only of running programs", Unfiltered, nil,
+		nil, nil, nil}, // see leaks.go
 }
 
 // fasttrackName is the detector that can work inside running programs.
@@ -91,7 +93,7 @@ type Detector struct {
 	front   newTraceFilter // of heisen's own detectors
 	hidden  func(heisen.Sink, vclock.DetectorOption) (heisen.Detector, error)
 	atomic  func(heisen.Sink, ...atomicity.Option) (heisen.Detector, error)
-	live    bool // it works inside running programs; for traces see newAtomRace, and leak is refused
+	live    bool // it works inside running programs; for traces see newAtomRace; the others are refused
 }
 
 // DetectorNames returns the names of the detectors that every tool has.
@@ -105,7 +107,7 @@ func DetectorNames() (names []string) {
 // detectors returns the detectors of the tool, heisen's own first.
 func (t Tool) detectors() (all []Detector) {
 	for _, d := range detectors {
-		known := Detector{Name: d.name, Promise: d.promise, Filter: d.filter, front: d.front, hidden: d.hidden, atomic: d.atomic, live: d.name == atomraceName || d.name == leakName}
+		known := Detector{Name: d.name, Promise: d.promise, Filter: d.filter, front: d.front, hidden: d.hidden, atomic: d.atomic, live: d.name == atomraceName || searchesGoroutines(d.name)}
 		if d.make != nil {
 			known.New = func(_ *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error) { return d.make(sink) }
 		}
@@ -251,16 +253,16 @@ func newAtomRace(symbols *heisen.Symbols, sections []section.Section, sink heise
 }
 
 // Chosen is a list of detectors in the form of -detect. "all" stands for every detector but the
-// slow hb and leak, which needs more than events, and "" for none.
+// slow hb and for leak and unstoppable, which need more than events, and "" for none.
 type Chosen struct{ d detection }
 
-// Choose returns the detectors of a list, which must not name leak.
+// Choose returns the detectors of a list, which must name neither leak nor unstoppable.
 func Choose(list string) (Chosen, error) {
 	d := detection{known: Tool{}.detectors(), live: true}
 	switch list {
 	case "":
 	case "all":
-		d.chosen = slices.DeleteFunc(DetectorNames(), func(name string) bool { return name == "hb" || name == leakName })
+		d.chosen = slices.DeleteFunc(DetectorNames(), func(name string) bool { return name == "hb" || searchesGoroutines(name) })
 	default:
 		if err := d.Set(list); err != nil {
 			return Chosen{}, err

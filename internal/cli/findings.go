@@ -376,6 +376,8 @@ func plural(f *report.Finding) string {
 		return "potential data race(s)"
 	case heisen.Leak:
 		return "goroutine leak(s)"
+	case heisen.Unstoppable:
+		return "unstoppable goroutine(s)"
 	case heisen.Misuse:
 		return "misuse(s)"
 	case heisen.Failure:

@@ -25,7 +25,7 @@ func (inv *invocation) focusFlag() {
 // focusDetectors are the detectors that a plan helps. All but blocks need no accesses to variables that do not race:
 // what orders these is recorded, and serial finds the same first violation by that; for reduction such accesses are
 // movers. Blocks needs them, and is told which functions are atomic.
-var focusDetectors = []string{fasttrackName, "hb", "eraser", "hybrid", "lockorder", serialName, blocksName, reductionName, atomraceName, leakName}
+var focusDetectors = []string{fasttrackName, "hb", "eraser", "hybrid", "lockorder", serialName, blocksName, reductionName, atomraceName, leakName, unstoppableName}
 
 // errFocusHeal: a section can be violated although its variable does not race.
 var errFocusHeal = misuse("-focus: healing needs all accesses, and a plan leaves out those that do not race")

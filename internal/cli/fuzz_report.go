@@ -125,7 +125,7 @@ func (f *fuzzRun) reproduce(ctx context.Context, v *confirm.Result, finding *rep
 		return repro // there is nothing to report
 	}
 	finding.Printed = repro.Finding.Printed
-	if finding.Kind == heisen.Leak {
+	if finding.Kind == heisen.Leak || finding.Kind == heisen.Unstoppable {
 		finding.Blocked, finding.Wait = repro.Finding.Blocked, repro.Finding.Wait // with locks and users
 	}
 	repro.Show(finding)

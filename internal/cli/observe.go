@@ -172,11 +172,11 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	return status, err
 }
 
-// doubts returns origin.doubts. What atomrace reports has happened whatever else synchronizes, and leak does
+// doubts returns origin.doubts. What atomrace reports has happened whatever else synchronizes, and a search for goroutines does
 // not judge an order. A prediction also depends on what the packages do that are not recorded.
 func (w *observation) doubts(inv *invocation, stream *recorder.Stream) func(string) []string {
 	return func(detector string) []string {
-		if detector == atomraceName || detector == leakName {
+		if detector == atomraceName || searchesGoroutines(detector) {
 			return nil
 		}
 		all := stream.Unseen().Reasons()

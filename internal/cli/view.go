@@ -84,13 +84,14 @@ func (inv *invocation) view() (int, error) {
 		return Misused, err
 	}
 	q := &f.query
+	if err := detect.onTrace(inv.tool.Name); err != nil {
+		return Misused, err
+	}
 	switch {
 	case len(files) > 1:
 		return Misused, misuse("view takes one trace")
 	case files[0] == stdStream:
 		return Misused, misuse("standard input can be read only once; name a file")
-	case detect.leaks():
-		return Misused, misuse("-detect leak: a trace does not say which goroutines wait for ever")
 	case q.Events < 1 || q.Events > tracewindow.MaxEvents:
 		return Misused, misuse("-events %d, want 1 to %d", q.Events, tracewindow.MaxEvents)
 	case q.Last != 0 && q.Last < q.First:

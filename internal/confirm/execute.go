@@ -323,7 +323,8 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	if stuck := r.execution.Stuck; stuck != nil {
 		r.execution.Blocked = held.blocked(stuck.Goroutines, r.resolver)
 	} else {
-		r.execution.Blocked = held.blocked(r.execution.Leaked, r.resolver)
+		waiting := slices.DeleteFunc(slices.Clone(r.execution.Leaked), func(b recorder.Blocked) bool { return b.Unstoppable })
+		r.execution.Blocked = held.blocked(waiting, r.resolver)
 	}
 	leaks := held.leaks(r.execution.Leaked, r.resolver)
 	for i := range leaks {

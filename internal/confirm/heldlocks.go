@@ -101,7 +101,7 @@ func (h *heldLocks) access(b *recorder.Blocked) heisen.Access {
 		context = h.symbols.Context(heisen.Cursor{Calls: calls, Locks: h.locks[b.Thread].Locks})
 	}
 	object := b.Object
-	if strings.HasPrefix(b.Reason, "select") {
+	if strings.HasPrefix(b.Reason, "select") && !b.Unstoppable {
 		object = 0 // it may wait for several, or for none
 	}
 	return heisen.Access{Op: waitOp(b.Reason), Thread: b.Thread, Object: object, Site: b.Site, Context: context}

@@ -9,8 +9,14 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// leakDetector is the Detector of goroutines that wait for ever.
-const leakDetector = "leak"
+// leakDetector is the Detector of goroutines that wait for ever, and unstoppableDetector that of those that nothing can stop.
+const (
+	leakDetector        = "leak"
+	unstoppableDetector = "unstoppable"
+)
+
+// isLeft reports whether a finding is about a goroutine that is left behind.
+func isLeft(kind heisen.Kind) bool { return kind == heisen.Leak || kind == heisen.Unstoppable }
 
 // maxBlocked bounds the goroutines that a leak is reported with, and maxAlike those at the same place
 // that are considered for that.
@@ -86,7 +92,11 @@ func (h *heldLocks) leaks(leaked []recorder.Blocked, resolver *Resolver) (all []
 			Detector: leakDetector, Kind: heisen.Leak, Object: access.Object, Accesses: []heisen.Access{access},
 			Message: "a goroutine waits for ever: " + g.Reason,
 		}
-		if alike[g.Context]++; alike[g.Context] <= maxAlike {
+		if g.Unstoppable {
+			f.Detector, f.Kind = unstoppableDetector, heisen.Unstoppable
+			f.Message = "a goroutine goes on for ever: timers wake it again and again, and nothing can reach what would stop it"
+		}
+		if alike[g.Context]++; alike[g.Context] <= maxAlike && !g.Unstoppable {
 			some = append(some, g)
 		}
 		fingerprint := f.Fingerprint(h.symbols)
@@ -96,7 +106,10 @@ func (h *heldLocks) leaks(leaked []recorder.Blocked, resolver *Resolver) (all []
 		}
 		known[fingerprint] = len(all)
 		all = append(all, resolver.resolve(f, h.symbols))
-		all[len(all)-1].Count, all[len(all)-1].Wait = 1, h.wait(&g, resolver)
+		all[len(all)-1].Count = 1
+		if !g.Unstoppable {
+			all[len(all)-1].Wait = h.wait(&g, resolver)
+		}
 	}
 	if waitsInTest := func(f report.Finding) bool { return !inHarness(f.Accesses[0].Stack) }; slices.ContainsFunc(all, waitsInTest) {
 		all = slices.DeleteFunc(all, func(f report.Finding) bool { return !waitsInTest(f) }) // who waits for a test
@@ -109,6 +122,9 @@ func (h *heldLocks) leaks(leaked []recorder.Blocked, resolver *Resolver) (all []
 	}
 	for i := range all {
 		of := &all[i].Accesses[0]
+		if all[i].Kind == heisen.Unstoppable {
+			continue
+		}
 		for _, g := range others {
 			if g.Test == of.Test && !slices.Equal(g.Stack, of.Stack) && len(all[i].Blocked) < maxBlocked {
 				all[i].Blocked = append(all[i].Blocked, g)

@@ -127,7 +127,7 @@ func (b *observation) result(made map[*Program]int) (v *Result, first *observedE
 	// What a failed test leaves behind is no bug, nor does it harm. If the failure may be a timing assumption,
 	// other executions count alone.
 	timing := false
-	if kind := endings[0].suspect.Finding.Kind; kind == heisen.Leak || kind == heisen.Misuse {
+	if kind := endings[0].suspect.Finding.Kind; isLeft(kind) || kind == heisen.Misuse {
 		others := slices.DeleteFunc(slices.Clone(endings), (*observedEnding).late)
 		if timing = len(others) == 0; !timing {
 			endings = others
@@ -207,7 +207,7 @@ func (s *Suspect) targets() []recorder.Target {
 
 // IsObserved reports whether a finding is one of Observations.
 func IsObserved(f *report.Finding) bool {
-	return f.Detector == leakDetector || f.Detector == raceDetector || f.Detector == misuseDetector
+	return f.Detector == leakDetector || f.Detector == unstoppableDetector || f.Detector == raceDetector || f.Detector == misuseDetector
 }
 
 // SameBug reports whether a bug that was observed is a confirmed one, or belongs to it: a race of

@@ -63,7 +63,7 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 	if !proof.Replayed {
 		proof.Again, err = c.again(ctx, v.Suspect, &ending, again, proof.Schedule)
 		kind := v.Suspect.Finding.Kind
-		proof.Chance = err == nil && !proof.Again && (kind == heisen.Failure || kind == heisen.Leak)
+		proof.Chance = err == nil && !proof.Again && (kind == heisen.Failure || isLeft(kind))
 		return proof, err
 	}
 	if attempts == 0 || schedule.Strategy.Strategy == strategies.Follow { // such a schedule stops where no choice can be
@@ -312,7 +312,7 @@ func (c *Confirmer) record(ctx context.Context, s *Suspect, schedule *recorder.S
 // the accesses, which are those of the execution in which the deadlock was suspected, by the
 // operations at which the goroutines are blocked.
 func AddBlocked(f *report.Finding, blocked []report.Blocked) {
-	if f.Kind == heisen.Leak {
+	if isLeft(f.Kind) {
 		return // it has those that matter
 	}
 	f.Blocked = blocked

@@ -131,6 +131,7 @@ var Annotations = []string{
 // AddedAnnotations are the signatures of functions that it adds there for the patched packages.
 var AddedAnnotations = []string{
 	"Task(name string)",
+	"Looks(context unsafe.Pointer)",
 	"Locking(lock unsafe.Pointer)",
 	"Sharing(lock unsafe.Pointer)",
 	"Trying(lock unsafe.Pointer)",

@@ -154,7 +154,7 @@ func (s *Stream) OnOverlap(receive func(Overlap)) { s.overlap = receive }
 // function is called on the goroutine that reads the stream.
 func (s *Stream) OnCount(reported func() int) { s.reported = reported }
 
-// OnLeaks sets the function that receives goroutines that wait for ever, if Want.Leaks requests them:
+// OnLeaks sets the function that receives goroutines that wait or go on for ever, if Want.Leaks requests them:
 // all that one search has found. It returns how many of them are reported; if they belong to a test,
 // package testing fails that test. It is called on the goroutine that reads the stream.
 func (s *Stream) OnLeaks(receive func([]Blocked) (reported int)) { s.leaks = receive }

@@ -226,8 +226,8 @@ type Execution struct {
 	// Behaviors are what the execution has done, each once and in no order, up to some thousands.
 	Behaviors []Behavior
 	// Leaked are the goroutines that wait for ever at the end: for a channel, lock, WaitGroup or
-	// Cond that is in the heap and that nothing can reach that may still run. Schedule.ToEnd
-	// requests them.
+	// Cond that is in the heap and that nothing can reach that may still run. And those that timers wake again and again,
+	// where nothing can reach what would stop them. Schedule.ToEnd requests them.
 	Leaked []Blocked
 	// Misuses are calls that package testing forbids, in order, up to 100.
 	Misuses []Misuse
@@ -331,6 +331,8 @@ const (
 	OutOfSteps
 	// leaked: the goroutines wait for ever, and the program or a test has ended.
 	leaked
+	// unstoppable: they wait for timers again and again, and nothing can stop them.
+	unstoppable
 
 	numStuck
 )
@@ -343,8 +345,11 @@ type Blocked struct {
 	// Object is the object of its last synchronization, which is usually what it waits for; 0 if
 	// there is none, or several.
 	Object heisen.Object
-	// Channels are those for which it waits in a select statement, up to 8.
+	// Channels are those for which it waits in a select statement, up to 8. If it is unstoppable, they are what it looks at to
+	// see whether it should stop, channels and contexts.
 	Channels []heisen.Object
+	// Unstoppable means that it does not wait for ever: timers wake it again and again, and nothing can stop it.
+	Unstoppable bool
 	// Step is the number of choices that were made when it ran last, and Clock the virtual time that had
 	// passed since the start of the program; 0 in other runs than those of a Schedule.
 	Step  uint64
@@ -480,7 +485,7 @@ func (s *Stream) addStuck(why uint32, words []uint64) error {
 	}
 	var into *[]Blocked
 	switch {
-	case StuckReason(why) == leaked:
+	case StuckReason(why) >= leaked:
 		into = &s.execution.Leaked
 	case s.execution.Stuck == nil:
 		s.execution.Stuck = &Stuck{Why: StuckReason(why)}
@@ -507,7 +512,7 @@ func (s *Stream) addStuck(why uint32, words []uint64) error {
 		}
 		blocked := Blocked{
 			Thread: heisen.Thread(id), Reason: string(reason[:size]), Object: heisen.Object(object),
-			Step: words[3], Clock: time.Duration(words[4]),
+			Step: words[3], Clock: time.Duration(words[4]), Unstoppable: StuckReason(why) == unstoppable,
 			Site: p.site, Context: s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks}),
 		}
 		for _, c := range words[n : n+words[6]] {

@@ -52,6 +52,8 @@ func KindTitle(kind heisen.Kind) string {
 		return "Locking discipline"
 	case heisen.Leak:
 		return "Goroutine leak"
+	case heisen.Unstoppable:
+		return "Unstoppable goroutine"
 	case heisen.Misuse:
 		return "Misuse"
 	case heisen.Failure:
@@ -199,6 +201,8 @@ func meaning(f *report.Finding) string {
 		return sentenceOfTransaction(f)
 	case f.Kind == heisen.Atomicity && n >= 3:
 		return sentenceOfSection(f)
+	case f.Kind == heisen.Unstoppable && n == 1:
+		return fmt.Sprintf("%s goes on at %s each time that a timer fires, and nothing can reach the channel or context that would stop it.", f.Accesses[0].Goroutine, Place(f.Accesses[0].Site))
 	case f.Kind == heisen.Leak && n == 1:
 		return fmt.Sprintf("%s waits at %s for something that can no longer happen.", f.Accesses[0].Goroutine, Place(f.Accesses[0].Site))
 	}

@@ -12,7 +12,8 @@ const (
 	heisenDeadlock   = 1 // no goroutine can ever continue
 	heisenStuckClock = 2 // the bound on the clock was reached
 	heisenStuckSteps = 3 // the bound on the number of steps was reached
-	heisenLeaked     = 4 // the program has ended, and these goroutines wait for ever
+	heisenLeaked     = 4 // the program or a test has ended, and these goroutines wait for ever
+	heisenGoingOn    = 5 // and these go on for ever
 )
 
 // heisenAbortRun reports where the goroutines of the program are, and ends the program. Unless why
@@ -67,10 +68,18 @@ func heisenReportWaiting(why uint32, concerns func(*g) bool) (waiting int) {
 		n := uintptr(copy(text[:], reason))
 		words[used+5] = uint64(n)
 		clear(text[n:])
-		channels := &words[used+6]
+		object, channels := &words[used+1], &words[used+6]
 		*channels = 0
 		used += heisenStuckWords + alignUp(n, 8)/8
-		if gp.waitreason == waitReasonSelect && status != _Grunnable {
+		switch {
+		case why == heisenGoingOn:
+			*channels = heisenPutStops(gp, h, words[used:][:heisenStuckChannels])
+			*object = 0
+			if *channels == 1 {
+				*object = words[used]
+			}
+			used += uintptr(*channels)
+		case gp.waitreason == waitReasonSelect && status != _Grunnable:
 			for sg := gp.waiting; sg != nil && *channels < heisenStuckChannels; sg = sg.waitlink {
 				words[used] = uint64(heisenChannelOf(sg))
 				used++

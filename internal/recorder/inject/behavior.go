@@ -94,7 +94,10 @@ func (b *heisenBehaviors) waited(gp *g, h *heisenG) {
 
 // heisenSelected is called when the current goroutine has chosen a case of a select statement. It
 // returns false.
-func heisenSelected(index, sends, receives int) bool {
+func heisenSelected(cas0 *scase, index, sends, receives int, block bool) bool {
+	if block {
+		heisenSelectWoken(cas0, index, sends)
+	}
 	h := (*heisenG)(unsafe.Pointer(getg().racectx))
 	if s := &heisenSched; s.on && h != nil {
 		s.behaviors.add(heisenDidSelect, uint64(uint8(index))|uint64(uint8(sends))<<8|uint64(uint8(sends+receives))<<16, h.task.place)

@@ -3,6 +3,7 @@
 package runtime
 
 import (
+	"internal/abi"
 	"internal/goarch"
 	"unsafe"
 )
@@ -36,6 +37,7 @@ type heisenLeakSearch struct {
 	pending uintptr // objects that are to be scanned: the first n of room
 	n       uintptr
 	room    uintptr
+	listing bool // they stay there, also those that have no pointers
 	failed  bool // no memory, or no time
 	until   int64
 }
@@ -60,18 +62,42 @@ func heisenFindLeaks(self *g, returned bool) (found bool) {
 	if !waiting {
 		return false
 	}
-	w := &heisenLeakSearch{self: self, lo: racearenastart, size: racearenaend - racearenastart, until: nanotime1() + heisenLongestSearch}
-	w.marks = uintptr(heisenReserve(w.size / goarch.PtrSize / 8))
+	w := heisenBeginSearch(self)
 	if w.marks == 0 {
 		return false
 	}
+	w.reach(returned, heisenIsStranded, nil, w.canBeWoken)
+	w.end()
+	return !w.failed
+}
+
+// heisenBeginSearch returns a search that has reached nothing. Without memory for it, marks is 0.
+func heisenBeginSearch(self *g) heisenLeakSearch {
+	size := racearenaend - racearenastart
+	return heisenLeakSearch{
+		self: self, lo: racearenastart, size: size, until: nanotime1() + heisenLongestSearch,
+		marks: uintptr(heisenReserve(size / goarch.PtrSize / 8)),
+	}
+}
+
+func (w *heisenLeakSearch) end() {
+	munmap(unsafe.Pointer(w.marks), w.size/goarch.PtrSize/8)
+	if w.pending != 0 {
+		munmap(unsafe.Pointer(w.pending), w.room*goarch.PtrSize)
+	}
+}
+
+// reach marks what may still be used. Goroutines for which stays returns true use nothing, until goesOn finds that
+// they may go on. Then stays must return false for them. If idle is not nil, those for which it returns true use nothing
+// at all. returned says that nothing follows on the goroutine that looks.
+func (w *heisenLeakSearch) reach(returned bool, stays, idle, goesOn func(*g) bool) {
 	w.excludeRuntime()
-	w.countQueued()
+	w.countQueued(stays)
 	w.globals()
 	w.special()
 	w.timers()
 	forEachGRace(func(gp *g) {
-		if gp != self && !heisenIsStranded(gp) || gp == self && !returned {
+		if gp == w.self && !returned || gp != w.self && !stays(gp) && !(idle != nil && idle(gp)) {
 			w.goroutine(gp)
 		}
 	})
@@ -79,18 +105,12 @@ func heisenFindLeaks(self *g, returned bool) (found bool) {
 		w.follow()
 		more = false
 		forEachGRace(func(gp *g) {
-			if heisenIsStranded(gp) && w.canBeWoken(gp) {
-				(*heisenG)(unsafe.Pointer(gp.racectx)).task.stranded = false
+			if stays(gp) && goesOn(gp) {
 				w.goroutine(gp)
 				more = true
 			}
 		})
 	}
-	munmap(unsafe.Pointer(w.marks), w.size/goarch.PtrSize/8)
-	if w.pending != 0 {
-		munmap(unsafe.Pointer(w.pending), w.room*goarch.PtrSize)
-	}
-	return !w.failed
 }
 
 // heisenMayBeStranded reports whether a goroutine of the program waits for other goroutines.
@@ -143,9 +163,15 @@ func heisenWaitsFor(addr unsafe.Pointer) {
 	}
 }
 
-// canBeWoken reports whether what gp waits for was reached, or another goroutine is about to wake gp.
+// canBeWoken reports whether what gp waits for was reached, or another goroutine is about to wake gp. Then gp is
+// not stranded.
 func (w *heisenLeakSearch) canBeWoken(gp *g) bool {
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	h.task.stranded = !w.mayWake(gp, h)
+	return !h.task.stranded
+}
+
+func (w *heisenLeakSearch) mayWake(gp *g, h *heisenG) bool {
 	if h.task.queued < heisenNumQueues(gp) {
 		return true
 	}
@@ -174,12 +200,12 @@ func heisenNumQueues(gp *g) (n uint32) {
 	return n
 }
 
-// countQueued counts in how many queues of channels and condition variables each goroutine that may
-// be stranded is. excludeRuntime has counted the semaphores. The mark of the second word of a channel
+// countQueued counts in how many queues of channels and condition variables those goroutines are for which of returns
+// true. excludeRuntime has counted the semaphores. The mark of the second word of a channel
 // or list, where no object begins, says that its queues were counted.
-func (w *heisenLeakSearch) countQueued() {
+func (w *heisenLeakSearch) countQueued(of func(*g) bool) {
 	forEachGRace(func(gp *g) {
-		if !heisenIsStranded(gp) {
+		if !of(gp) {
 			return
 		}
 		if heisenWaitsForSync(gp.waitreason) {
@@ -310,15 +336,33 @@ func (w *heisenLeakSearch) special() {
 	}
 }
 
-// timers marks what the timers that may fire can reach.
+// timers marks what the timers that may fire can reach. The mark of the third word of a channel, where no object begins,
+// says that a timer sends to it.
 func (w *heisenLeakSearch) timers() {
 	for _, pp := range allp {
 		for _, t := range pp.timers.heap {
-			if t.timer.astate.Load()&timerZombie == 0 { // stopped ones stay for a while
-				w.mark(uintptr(unsafe.Pointer(t.timer)))
+			if t.timer.astate.Load()&timerZombie != 0 { // stopped ones stay for a while
+				continue
+			}
+			w.mark(uintptr(unsafe.Pointer(t.timer)))
+			if c := heisenChannelOfTimer(t.timer); w.inHeap(c) {
+				w.set(c + 2*goarch.PtrSize)
 			}
 		}
 	}
+}
+
+func (w *heisenLeakSearch) inHeap(p uintptr) bool {
+	base, _ := w.object(p)
+	return base != 0
+}
+
+// heisenChannelOfTimer returns the channel to which a timer sends, 0 if there is none.
+func heisenChannelOfTimer(t *timer) uintptr {
+	if e := efaceOf(&t.arg); e._type != nil && e._type.Kind() == abi.Chan {
+		return uintptr(e.data)
+	}
+	return 0
 }
 
 // goroutine marks what a goroutine can reach.
@@ -352,7 +396,7 @@ func (w *heisenLeakSearch) object(p uintptr) (base uintptr, s *mspan) {
 
 // mark marks the object that p points into, and notes it to be scanned if it may have pointers.
 func (w *heisenLeakSearch) mark(p uintptr) {
-	if base, s := w.object(p); base != 0 && w.set(base) && !s.spanclass.noscan() {
+	if base, s := w.object(p); base != 0 && w.set(base) && (w.listing || !s.spanclass.noscan()) {
 		w.push(base)
 	}
 }

@@ -135,20 +135,26 @@ func heisenSearchLeaks(scope heisenLeakScope) (reported int) {
 // returns their number. self looks, nil if no goroutine does. No goroutine runs. That main waits for ever is no
 // finding: it is how main waits for another goroutine, or for a signal, to end the program.
 func heisenFindLeaksIn(self *g, scope heisenLeakScope) (found int) {
-	if !heisenFindLeaks(self, scope.returned) {
-		return 0
+	report := func(why uint32, are func(*g) bool) int {
+		return heisenReportWaiting(why, func(gp *g) bool {
+			h := (*heisenG)(unsafe.Pointer(gp.racectx))
+			if gp == self || gp.goid == 1 || !are(gp) || h.task.leaked || scope.test != 0 && h.test != scope.test {
+				return false
+			}
+			h.task.leaked = true
+			return true
+		})
 	}
-	if scope.over && (self == nil || heisenRests(self)) {
-		heisenStrandByLocks(self)
-	}
-	return heisenReportWaiting(heisenLeaked, func(gp *g) bool {
-		h := (*heisenG)(unsafe.Pointer(gp.racectx))
-		if gp == self || gp.goid == 1 || !heisenIsStranded(gp) || h.task.leaked || scope.test != 0 && h.test != scope.test {
-			return false
+	if heisenFindLeaks(self, scope.returned) {
+		if scope.over && (self == nil || heisenRests(self)) {
+			heisenStrandByLocks(self)
 		}
-		h.task.leaked = true
-		return true
-	})
+		found = report(heisenLeaked, heisenIsStranded)
+	}
+	if heisenFindUnstoppable(self, scope.returned) {
+		found += report(heisenGoingOn, heisenGoesOn)
+	}
+	return found
 }
 
 // heisenCountLeaked returns how many of the goroutines that were sent the analyzer reports.

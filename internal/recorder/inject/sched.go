@@ -105,6 +105,7 @@ type heisenSchedG struct {
 	leaked        bool    // it was reported to wait for ever
 	queued        uint32  // in how many queues it was found; see leaks.go
 	runs          uintptr // the test that it runs; see misuse.go
+	rounds        heisenRoundsOf
 	// waitsFor is the semaphore or condition variable for which it has waited last.
 	waitsFor uintptr
 	// ranAt is the number of choices when it was chosen last, and ranClock the clock. readyClock is the clock when it came

@@ -2,7 +2,7 @@
 
 package runtime
 
-import "internal/abi"
+import "unsafe"
 
 // Ticks that bring nothing new. A ticker whose channel has a tick that nobody has received yet drops the
 // next ones. Go before 1.23, and programs with such a version in go.mod, have these tickers among their
@@ -14,11 +14,10 @@ import "internal/abi"
 
 // heisenDropsTicks reports whether a timer is a ticker with a full channel.
 func heisenDropsTicks(t *timer) bool {
-	e := efaceOf(&t.arg)
-	if t.period <= 0 || e._type == nil || e._type.Kind() != abi.Chan || e.data == nil {
+	c := (*hchan)(unsafe.Pointer(heisenChannelOfTimer(t)))
+	if t.period <= 0 || c == nil {
 		return false
 	}
-	c := (*hchan)(e.data)
 	return c.dataqsiz > 0 && c.qcount == c.dataqsiz
 }
 

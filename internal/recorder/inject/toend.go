@@ -14,7 +14,8 @@ package runtime
 // that never end, such as one with a ticker.
 
 const (
-	heisenEndTime  = 60 * 1000 * 1000 * 1000 // virtual ns that pass at most
+	heisenEndTime  = 60 * 1000 * 1000 * 1000 // virtual ns that pass at most, unless goroutines wait for timers again and again
+	heisenEndLong  = 12 * 60 * heisenEndTime // then
 	heisenEndSteps = 20_000                  // choices that are made at most
 	heisenEndWait  = 20 * 1000 * 1000        // real ns in which only the outside could go on, at most
 )
@@ -28,6 +29,7 @@ type heisenEnding struct {
 	over    bool     // they have come to rest
 	rests   bool     // and nothing outside can answer
 	clock   int64    // the bounds
+	longest int64    // up to which clock is raised for goroutines that wait for timers
 	steps   uint64
 	outside int64 // ns of waiting for the outside
 }
@@ -49,6 +51,7 @@ func heisenRunToEnd() {
 		return
 	}
 	e.clock = min(s.clock+heisenEndTime, s.maxClock)
+	e.longest = s.clock + heisenEndLong
 	e.steps = s.picker.Steps() + heisenEndSteps
 	e.waiting.set(gp)
 	gopark(nil, nil, waitReasonPanicWait, traceBlockForever, 1)
@@ -58,7 +61,7 @@ func heisenRunToEnd() {
 	}
 }
 
-// heisenReportLeaks reports the goroutines that wait for ever. self ends the program, nil if none does.
+// heisenReportLeaks reports the goroutines that wait for ever, and those that nothing can stop. self ends the program, nil if none does.
 // rests says that the program is at rest (atrest.go).
 func heisenReportLeaks(self *g, returned, rests bool) {
 	if heisenFindLeaks(self, returned) {
@@ -67,18 +70,35 @@ func heisenReportLeaks(self *g, returned, rests bool) {
 		}
 		heisenReportWaiting(heisenLeaked, heisenIsStranded)
 	}
+	if heisenFindUnstoppable(self, returned) {
+		heisenReportWaiting(heisenGoingOn, heisenGoesOn)
+	}
 }
 
 // woken returns the goroutine that ends the program if the others have come to rest or reached a
 // bound, else nil.
 func (e *heisenEnding) woken(s *heisenScheduler) *g {
 	gp := e.waiting.ptr()
-	if gp == nil || !e.over && s.clock < e.clock && s.picker.Steps() < e.steps && e.outside < heisenEndWait {
+	if gp == nil || !e.over && !e.late(s) && s.picker.Steps() < e.steps && e.outside < heisenEndWait {
 		return nil
 	}
 	e.waiting = 0
 	casgstatus(gp, _Gwaiting, _Grunnable)
 	return gp
+}
+
+// late reports whether the bound on the clock is reached. It is raised for goroutines that wait for timers again and again, until
+// these have done so often enough to be found if nothing can stop them. They are found while they wait.
+func (e *heisenEnding) late(s *heisenScheduler) bool {
+	if s.clock < e.clock {
+		return false
+	}
+	within, few := heisenInRounds()
+	if few && e.clock < e.longest {
+		e.clock = min(s.clock+heisenEndTime, e.longest)
+		s.maxClock = max(s.maxClock, e.longest+1)
+	}
+	return !within && s.clock >= e.clock
 }
 
 // cannotGoOn aborts the run, unless the program is ending.
