@@ -13,7 +13,7 @@ import (
 // neither rename nor remove any.
 type Finding struct {
 	Detector    string      `json:"detector"`    // name, as the -detect flag takes it
-	Kind        heisen.Kind `json:"kind"`        // race, potential-race, discipline, atomicity, deadlock, leak, misuse, failure, or a custom detector's
+	Kind        heisen.Kind `json:"kind"`        // race, potential-race, discipline, atomicity, deadlock, leak, unstoppable, misuse, failure, or a custom detector's
 	Fingerprint string      `json:"fingerprint"` // equal across runs and machines
 	Count       uint64      `json:"count"`       // how often it was found, from 1, in either order
 	Message     string      `json:"message"`     // one line, without the places

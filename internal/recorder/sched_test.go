@@ -118,7 +118,7 @@ func TestCorruptExecution(t *testing.T) {
 		{"a choice too late", message(known, msgChoices, 0, 4, 1, 4, 2), "choice of goroutine 2 at step 4"},
 		{"a case of no goroutine", message(known, msgChoices, 0, 4, 1<<32|uint64(strategies.NoTask)), "choice of goroutine 4294967295 at step 4"},
 		{"stuck for no reason", message(known, msgStuck, 0), "stuck for reason 0"},
-		{"stuck for an unknown reason", message(known, msgStuck, 5), "stuck for reason 5"},
+		{"stuck for an unknown reason", message(known, msgStuck, 6), "stuck for reason 6"},
 		{"half a goroutine", message(known, msgStuck, 1, 1, 2, 1), "words of a goroutine"},
 		{"half a reason", message(known, msgStuck, 1, 1, 2, 1, 0, 0, 9, 0, 0), "words of a goroutine"},
 		{"a long reason", message(known, msgStuck, 1, 1, 2, 1, 0, 0, 1<<63, 0), "words of a goroutine"},

@@ -29,12 +29,12 @@ var known = []struct {
 		"heisen fuzz tries to make the race happen. Guard both accesses with one lock."},
 	{heisen.Leak, "error", "772", "A goroutine waits for something that can no longer happen.",
 		"Make sure that every send has a receiver and every receive a sender or a close, also after errors; select on a context."},
-	{heisen.Unstoppable, "error", "772", "A goroutine goes on each time that a timer fires, and nothing can stop it any more.",
-		"Keep the function that cancels its context, or its stop channel, and use it when the goroutine is no longer needed."},
 	{heisen.Misuse, "error", "573", "A function was called where its package forbids that.",
 		"Call FailNow, Fatal, SkipNow and the like in the goroutine that runs the test; other goroutines report by Error, or by a channel."},
 	{heisen.Failure, "error", "362", "An execution under another schedule failed.",
 		"The replay command repeats the execution."},
+	{heisen.Unstoppable, "error", "772", "A goroutine goes on each time that a timer fires, and nothing can stop it any more.",
+		"Keep the function that cancels its context, or its stop channel, and use it when the goroutine is no longer needed."},
 }
 
 // rulesOf returns the rules of heisen and those of other kinds among the findings.

@@ -164,7 +164,7 @@ func TestRules(t *testing.T) {
 	for _, r := range rulesOf([]report.Finding{{Kind: "livelock"}, {Kind: "livelock"}}) {
 		ids = append(ids, r.ID)
 	}
-	want := []string{"race", "atomicity", "deadlock", "discipline", "potential-race", "leak", "misuse", "failure", "livelock"}
+	want := []string{"race", "atomicity", "deadlock", "discipline", "potential-race", "leak", "misuse", "failure", "unstoppable", "livelock"}
 	if diff := cmp.Diff(want, ids); diff != "" {
 		t.Error(diff)
 	}
