@@ -112,6 +112,7 @@ var table = map[string]room{
 	"vet":                  {floor: 4, step: 1, only: []string{"internal/infer"}},
 	"vet/golangci":         {floor: 4, step: 2, only: []string{"vet"}},
 	"internal/build":       {floor: 4, step: 2},
+	"internal/selftest":    {floor: 4, step: 3},
 	"internal/confirm":     {floor: 4, step: 3},
 	"internal/cli":         {floor: 4, step: 4},
 	"internal/cli/scripts": {floor: 4, step: 5},

@@ -73,7 +73,7 @@ func NewWith(ctx context.Context, dir, cacheDir string, flags []string, patterns
 	}
 	o, err := newOverlay(t)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w: %w", t.Version, ErrMismatch, err)
 	}
 	b := &Builder{Toolchain: t}
 	given, rest := cutTags(flags)
@@ -83,6 +83,16 @@ func NewWith(ctx context.Context, dir, cacheDir string, flags []string, patterns
 		return nil, fmt.Errorf("overlay: %w", err)
 	}
 	return b, b.chooseFlags(ctx, dir, patterns)
+}
+
+// Elsewhere returns a builder with the same Go installation and overlay, for modules in other folders, whatever Go release they
+// ask for. It records accesses in all packages.
+func (b *Builder) Elsewhere() *Builder {
+	t := *b.Toolchain
+	t.Go = filepath.Join(t.Root, "bin", "go")
+	t.env = append(slices.Clone(t.env), "GOTOOLCHAIN=local", "GOROOT="+t.Root, "GOWORK=off", "GOFLAGS=")
+	t.Flags = ""
+	return &Builder{Toolchain: &t, overlay: b.overlay, gcflags: slices.Clone(everything)}
 }
 
 // How packages are compiled. Every package outside of the standard library must be compiled in one

@@ -22,7 +22,11 @@ import (
 // instrument.
 var ErrUnsupported = errors.New("unsupported")
 
-// Releases are the supported Go releases, as "1.N".
+// ErrMismatch is wrapped by errors about a GOROOT whose source is not what the recorder expects, so that it cannot be added. They
+// wrap ErrUnsupported, too.
+var ErrMismatch = errors.New("the recorder does not fit")
+
+// Releases are the Go releases that heisen is tested with, as "1.N", in order. Later ones are tried, see Toolchain.Tested.
 var Releases = []string{"1.26", "1.27"}
 
 // Platforms are the supported GOOS/GOARCH pairs. linux/arm64 was tested under emulation only.
@@ -132,10 +136,13 @@ func (t *Toolchain) command(ctx context.Context, dir string, args ...string) *ex
 	return cmd
 }
 
+// Tested reports whether heisen was tested with the toolchain's release. Others may be tried; see package selftest.
+func (t *Toolchain) Tested() bool { return slices.Contains(Releases, releaseOf(t.Version)) }
+
 func (t *Toolchain) check() error {
-	if release := releaseOf(t.Version); !slices.Contains(Releases, release) {
-		return fmt.Errorf("%w Go release %s: heisen instruments programs with Go %s",
-			ErrUnsupported, t.Version, strings.Join(Releases, " and "))
+	if !t.Tested() && !newer(t.Version, Releases[0]) {
+		return fmt.Errorf("%w Go release %s: heisen instruments programs with Go %s and later",
+			ErrUnsupported, t.Version, Releases[0])
 	}
 	if platform := t.GOOS + "/" + t.GOARCH; !slices.Contains(Platforms, platform) {
 		return fmt.Errorf("%w platform %s: heisen instruments programs for %s",

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -40,11 +39,11 @@ func (e *AgeError) Unwrap() error { return e.Err }
 
 // Rebuilt returns the path of a program that is this one, built by the Go release that the go command uses in the
 // folder dir, or "" if this one need not be built again. The program is kept in the cache. An error is an *AgeError. If
-// there is no go command, or it does not work in dir, nothing is built, and neither for releases that are not supported.
+// there is no go command, or it does not work in dir, nothing is built.
 // progress is called before it builds.
 func Rebuilt(ctx context.Context, dir string, progress func(needed string)) (string, error) {
 	env, err := goEnv(ctx, dir)
-	if err != nil || !newer(env.GOVERSION, runtime.Version()) || !slices.Contains(Releases, releaseOf(env.GOVERSION)) {
+	if err != nil || !newer(env.GOVERSION, runtime.Version()) {
 		return "", nil
 	}
 	self, ok := debug.ReadBuildInfo()

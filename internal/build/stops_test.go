@@ -16,7 +16,7 @@ import (
 
 // collecting makes a program collect garbage wherever a goroutine is stopped, and overwrite what is
 // freed.
-var collecting = []string{"HEISEN_COLLECT=1", "GODEBUG=clobberfree=1"}
+var collecting = []string{recorder.CollectEnv + "=1", "GODEBUG=clobberfree=1"}
 
 // TestMemoryAtStops: whatever a goroutine is about to do when it is stopped, the collector sees what it
 // needs for it. Programs without races are stopped everywhere, in all three ways.

@@ -268,6 +268,9 @@ func (f *fuzzRun) newConfirmer() {
 
 // build builds the programs, which remove gives up.
 func (f *fuzzRun) build(ctx context.Context) (programs []*confirm.Program, remove func(), err error) {
+	if err := f.tryInstallation(ctx); err != nil {
+		return nil, nil, err
+	}
 	done := f.progress("building", time.Second)
 	programs, with, remove, err := f.tool.Builds.Build(ctx, &f.origin.Source)
 	done()

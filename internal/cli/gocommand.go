@@ -31,6 +31,7 @@ func (inv *invocation) goCommand() (cmd *exec.Cmd, remove func(), err error) {
 // newBuilder prepares a build of the packages of inv.line.
 func (inv *invocation) newBuilder(ctx context.Context) (*build.Builder, error) {
 	b, err := build.NewWith(ctx, "", "", inv.line.listFlags(), inv.pkgs...)
+	err = inv.tryRelease(ctx, b, err)
 	if err == nil {
 		inv.standard = filepath.Join(b.Toolchain.Root, "src")
 	}

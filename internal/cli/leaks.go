@@ -15,7 +15,9 @@ const (
 )
 
 // searchesGoroutines reports whether a detector is one for which programs search their goroutines.
-func searchesGoroutines(detector string) bool { return detector == leakName || detector == unstoppableName }
+func searchesGoroutines(detector string) bool {
+	return detector == leakName || detector == unstoppableName
+}
 
 // leaks reports whether goroutines are searched for.
 func (d *detection) leaks() bool { return slices.ContainsFunc(d.chosen, searchesGoroutines) }

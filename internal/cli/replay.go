@@ -60,6 +60,9 @@ func (inv *invocation) replay() (int, error) {
 	fmt.Fprintf(inv.Err, "%s: repeating: %s\n", inv.tool.Name, commandOf(schedule))
 	ctx, stop := inv.interruptible()
 	defer stop()
+	if err := inv.tryInstallation(ctx); err != nil {
+		return Failed, err
+	}
 	built := inv.progress("building", time.Second)
 	programs, with, giveUp, err := inv.tool.Builds.Build(ctx, &source)
 	built()

@@ -24,7 +24,7 @@ func (inv *invocation) version() (int, error) {
 		return Misused, misuse("it takes no arguments")
 	}
 	fmt.Fprintf(inv.Out, "%s %s, built with %s\n", inv.tool.Name, toolVersion(), runtime.Version())
-	fmt.Fprintf(inv.Out, "instruments programs with Go %s for %s\n",
+	fmt.Fprintf(inv.Out, "instruments programs with Go %s for %s, and tries later releases\n",
 		strings.Join(build.Releases, " and "), strings.Join(build.Platforms, " and "))
 	return Clean, nil
 }

@@ -5,6 +5,10 @@ import (
 	"strings"
 )
 
+// CollectEnv is the environment variable that makes programs, for tests, collect garbage while goroutines are stopped in hooks:
+// at every Nth stop if its value is N.
+const CollectEnv = "HEISEN_COLLECT"
+
 // Environ returns the variables of env that the recorder does not read. Programs and go commands
 // are started with these, so that the user's environment does not decide what the recorder does.
 func Environ(env []string) []string {

@@ -195,9 +195,9 @@ func (c *comparison) explore(ctx context.Context, pkg string) error {
 	// Where collections take all of a test's time, there are fewer of them.
 	os.Setenv("GODEBUG", "clobberfree=1")
 	defer os.Unsetenv("GODEBUG")
-	defer os.Unsetenv("HEISEN_COLLECT")
+	defer os.Unsetenv(recorder.CollectEnv)
 	for n := c.collect; len(tests) > 0 && n <= c.collect*fewest; n *= 100 {
-		os.Setenv("HEISEN_COLLECT", fmt.Sprint(n))
+		os.Setenv(recorder.CollectEnv, fmt.Sprint(n))
 		if err := c.exploreAll(ctx, program, tests); err != nil {
 			return err
 		}
