@@ -147,7 +147,7 @@ var tests = []struct {
 }
 
 // correct are the programs without a race.
-var correct = []string{"locks", "channels", "atomics", "groups", "pools", "timers", "reuse", "choices", "noleak", "pointers"}
+var correct = []string{"locks", "channels", "atomics", "groups", "pools", "timers", "reuse", "noleak", "pointers"}
 
 var racy = []string{"race-variable", "race-map", "race-slice"}
 
