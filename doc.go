@@ -119,6 +119,7 @@
 //   - vet: analyzers for go vet, of critical sections that should be one.
 //   - vet/golangci: these analyzers as a plugin of golangci-lint.
 //   - internal/ownership: proves from Go source which variables cannot race, and makes plans of that.
+//   - internal/selftest: programs by which a Go release is tried that heisen was not tested with.
 //   - internal/unhook: removes hooks from linked programs, where a focus.Plan says that accesses are safe.
 //   - internal/enforce: keeps the atomicity of passing runs, by locks that it places in Go source.
 //   - internal/patch: repairs races and atomicity violations in Go source by locks, as a patch.
@@ -147,6 +148,7 @@
 //   - internal/testaid/bugtests: tries heisen fuzz on these, and compares it with plain runs.
 //   - internal/testaid/goleaktests: runs heisen fuzz on the test data of Go's profile of leaked goroutines.
 //   - internal/testaid/goracetests: runs the test data of Go's race detector.
+//   - internal/testaid/checkgoroot: says what a Go release has changed that heisen patches, and whether it can be used.
 //   - internal/testaid/gosuites: runs tests of the Go distribution, and compares them with go test -race.
 //   - internal/testaid/healedprograms: random programs with locks of heisen heal -enforce, which must keep what they promise.
 //   - internal/testaid/randomtrials: runs random trials of tests on all processors.

@@ -129,6 +129,7 @@ var table = map[string]room{
 	"internal/testaid/goleaktests":    {floor: 6, step: 1},
 	"internal/testaid/goracetests":    {floor: 6},
 	"docs":                            {floor: 6},
+	"internal/testaid/checkgoroot":    {floor: 6, step: 1},
 	"internal/testaid/gosuites":       {floor: 6, step: 1},
 	"internal/testaid/healedprograms": {floor: 6},
 	"internal/testaid/heisentest":     {floor: 6},

@@ -94,19 +94,19 @@ func (s *source) printed(n ast.Node) string {
 // value and pointer receivers.
 func (s *source) function(name string) (*ast.FuncDecl, error) {
 	for _, d := range s.file.Decls {
-		f, ok := d.(*ast.FuncDecl)
-		if !ok {
-			continue
-		}
-		full := f.Name.Name
-		if f.Recv != nil {
-			full = strings.TrimPrefix(s.printed(f.Recv.List[0].Type), "*") + "." + full
-		}
-		if full == name {
+		if f, ok := d.(*ast.FuncDecl); ok && s.functionName(f) == name {
 			return f, nil
 		}
 	}
 	return nil, fmt.Errorf("no function %s", name)
+}
+
+// functionName returns the name by which function finds a declaration.
+func (s *source) functionName(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return f.Name.Name
+	}
+	return strings.TrimPrefix(s.printed(f.Recv.List[0].Type), "*") + "." + f.Name.Name
 }
 
 // body is function for a function that must have a body.
