@@ -3,14 +3,17 @@ package build
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
 
 // TestDeclarations: the declarations that patches change are found, also in another GOROOT.
 func TestDeclarations(t *testing.T) {
-	all, err := Declarations(runtime.GOROOT())
+	toolchain, err := FindToolchain(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := Declarations(toolchain.Root)
 	if err != nil {
 		t.Fatal(err)
 	}

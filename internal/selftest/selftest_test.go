@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -56,8 +55,12 @@ type change struct{ file, old, new string }
 // copied makes GOROOT a copy of the present one, with changes.
 func copied(t *testing.T, changes ...change) {
 	t.Helper()
+	toolchain, err := build.FindToolchain(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	root := filepath.Join(t.TempDir(), "go")
-	if out, err := exec.Command("cp", "-rs", runtime.GOROOT()+"/.", root).CombinedOutput(); err != nil {
+	if out, err := exec.Command("cp", "-rs", toolchain.Root+"/.", root).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, c := range changes {

@@ -17,7 +17,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"syscall"
 
@@ -37,7 +36,7 @@ func main() {
 
 func command(ctx context.Context, w io.Writer, args []string) error {
 	flags := flag.NewFlagSet("checkgoroot", flag.ContinueOnError)
-	reference := flags.String("reference", runtime.GOROOT(), "compare with the installation in `folder`")
+	reference := flags.String("reference", "", "compare with the installation in `folder` (default: the one in use)")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -47,6 +46,13 @@ func command(ctx context.Context, w io.Writer, args []string) error {
 	root, err := filepath.Abs(flags.Arg(0))
 	if err != nil {
 		return err
+	}
+	if *reference == "" {
+		used, err := build.FindToolchain(ctx, "")
+		if err != nil {
+			return err
+		}
+		*reference = used.Root
 	}
 	if err := compare(w, *reference, root); err != nil {
 		return err
