@@ -41,6 +41,7 @@
 //
 //   - heisen: this package.
 //   - internal/option: functional options in the one shape that all constructors share.
+//   - internal/plural: numbers with the names of what is counted.
 //   - internal/printable: makes text safe to show on a terminal.
 //   - internal/racetag: the build tag race, and builds whose files are chosen without it.
 //   - internal/words: the syntax of lines in the files of sections and plans.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/internal/printable"
 )
 
@@ -262,7 +263,7 @@ func writeStack(b *strings.Builder, stack []Frame, source string) {
 	user := userFrame(stack)
 	for i, f := range stack {
 		if i == maxFrames {
-			fmt.Fprintf(b, "  (%d more frames)\n", len(stack)-i)
+			fmt.Fprintf(b, "  (%s)\n", plural.Of(len(stack)-i, "more frame"))
 			return
 		}
 		if f.File == "" {
@@ -345,9 +346,9 @@ func writeWitness(b *strings.Builder, f *Finding) {
 			waiting++
 		}
 	}
-	fmt.Fprintf(b, "\nA schedule of %s shows it:\n", counted(len(steps)-waiting, "step"))
+	fmt.Fprintf(b, "\nA schedule of %s shows it:\n", plural.Of(len(steps)-waiting, "step"))
 	if more := len(steps) - maxSteps; more > 0 {
-		fmt.Fprintf(b, "  (%d earlier steps)\n", more)
+		fmt.Fprintf(b, "  (%s)\n", plural.Of(more, "earlier step"))
 		steps = steps[more:]
 	}
 	for _, s := range steps {

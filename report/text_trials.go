@@ -5,15 +5,8 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/plural"
 )
-
-// counted returns a number with the name of what is counted.
-func counted(n int, name string) string {
-	if n == 1 {
-		return "1 " + name
-	}
-	return fmt.Sprintf("%d %ss", n, name)
-}
 
 // writeTrials prints how often a suspected bug happened, and how the executions ended.
 func writeTrials(b *strings.Builder, f *Finding) {
@@ -22,9 +15,9 @@ func writeTrials(b *strings.Builder, f *Finding) {
 		return
 	}
 	if t.Confirmed == 0 {
-		fmt.Fprintf(b, "\nNot confirmed in %d executions (%s)\n", t.Executions, t.Strategy)
+		fmt.Fprintf(b, "\nNot confirmed in %s (%s)\n", plural.Of(t.Executions, "execution"), t.Strategy)
 	} else {
-		fmt.Fprintf(b, "\nConfirmed in %d of %d executions (%s):\n", t.Confirmed, t.Executions, t.Strategy)
+		fmt.Fprintf(b, "\nConfirmed in %s (%s):\n", plural.Part(t.Confirmed, t.Executions, "execution"), t.Strategy)
 	}
 	switch t.Follow {
 	case "followed":
@@ -67,8 +60,10 @@ func writeTrials(b *strings.Builder, f *Finding) {
 			b.WriteString("Repeating the schedule showed it again, in another execution\n")
 		case !t.Replayed:
 			b.WriteString("Repeating the schedule gave another execution\n")
+		case t.Choices == 0:
+			b.WriteString("Reproduced by the default schedule\n")
 		default:
-			fmt.Fprintf(b, "Reproduced by a schedule with %s from the default\n", counted(t.Choices, "deviation"))
+			fmt.Fprintf(b, "Reproduced by a schedule with %s from the default\n", plural.Of(t.Choices, "deviation"))
 		}
 		if t.HeldBack != "" {
 			fmt.Fprintf(b, "Too many to be read. In this execution, %s\n", t.HeldBack)

@@ -20,6 +20,7 @@ var table = map[string]room{
 
 	// What several packages are built with.
 	"internal/option":          {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
+	"internal/plural":          {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/printable":       {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/racetag":         {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/contain":         {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
@@ -43,7 +44,7 @@ var table = map[string]room{
 	"lockset": {floor: 1, step: 1, library: true, only: []string{".", "internal/locksets", "internal/option", "internal/shadow", "vclock"}},
 	"tree":    {floor: 1, library: true},
 	"section": {floor: 1, library: true, stdOnly: true, only: []string{".", "internal/option", "internal/words"}},
-	"report":  {floor: 1, library: true, only: []string{".", "internal/option", "internal/printable", "internal/source", "internal/fold"}},
+	"report":  {floor: 1, library: true, only: []string{".", "internal/option", "internal/plural", "internal/printable", "internal/source", "internal/fold"}},
 
 	"internal/repository":   {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/wording":      {floor: 1, step: 1, library: true, only: []string{".", "report", "internal/source"}},

@@ -75,7 +75,7 @@ func (inv *invocation) analyze() (int, error) {
 	failed = errors.Join(failed, to.writeOutput(inv.Out, all, nil, jsonTo(inv.Out)))
 	if to.shows(asText) {
 		failed = errors.Join(failed, writeEach(all, printTo(inv.Out, inv.raw.Out)))
-		found.summary(inv.Out)
+		found.summary(inv.Out, nil)
 	} else {
 		known.summary(inv.Err, found.hidden)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/allocsite"
 	"github.com/heisen-go/heisen/internal/fold"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/internal/wording"
 	"github.com/heisen-go/heisen/report"
 	"github.com/heisen-go/heisen/section"
@@ -289,20 +290,22 @@ func textTo(w io.Writer) func(*report.Finding) error {
 // summary prints the number of reported findings of each kind, in the words of Go's race detector.
 // A bug that several detectors found counts once. If findings were printed when they were first
 // seen, summary prints how often each was found. Of several findings it also prints which are about
-// the same variable, and which one to look at first. It ends with the hidden findings.
-func (f *findings) summary(w io.Writer) {
+// the same variable, and which one to look at first. It ends with the hidden findings. Findings for which quiet returns
+// true are left out; it may be nil.
+func (f *findings) summary(w io.Writer, quiet func(*report.Finding) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	defer f.expect.summary(w, f.hidden)
 	counted := map[string]bool{}
 	numbers := map[string]int{}
 	var kinds []string
-	for _, known := range f.order {
+	shown := slices.DeleteFunc(slices.Clone(f.order), func(known *finding) bool { return quiet != nil && quiet(&known.Finding) })
+	for _, known := range shown {
 		if counted[known.Fingerprint] {
 			continue
 		}
 		counted[known.Fingerprint] = true
-		kind := plural(&known.Finding)
+		kind := kindNoun(&known.Finding)
 		if numbers[kind]++; numbers[kind] == 1 {
 			kinds = append(kinds, kind)
 		}
@@ -310,12 +313,12 @@ func (f *findings) summary(w io.Writer) {
 	for _, kind := range kinds {
 		fmt.Fprintf(w, "Found %d %s\n", numbers[kind], kind)
 	}
-	for _, known := range f.order {
+	for _, known := range shown {
 		if times := known.Finding.Times(); f.print != nil && times != "" {
 			fmt.Fprintf(w, "  %s (%s): %s\n", known.Fingerprint, known.Detector, times)
 		}
 	}
-	f.overview(w)
+	overview(w, shown)
 }
 
 // maxGroups bounds the variables in a summary.
@@ -323,10 +326,10 @@ const maxGroups = 10
 
 // overview prints which findings are about the same variable, and which one to look at first, if there
 // are several.
-func (f *findings) overview(w io.Writer) {
+func overview(w io.Writer, shown []*finding) {
 	var all []report.Finding
 	seen := map[string]bool{}
-	for _, known := range f.order { // a bug that several detectors found is one
+	for _, known := range shown { // a bug that several detectors found is one
 		if !seen[known.Fingerprint] {
 			seen[known.Fingerprint] = true
 			all = append(all, known.Finding)
@@ -338,7 +341,7 @@ func (f *findings) overview(w io.Writer) {
 	groups := wording.Groups(all)
 	for i, g := range groups {
 		if i == maxGroups {
-			fmt.Fprintf(w, "  and %d more variables\n", len(groups)-i)
+			fmt.Fprintf(w, "  and %s\n", plural.Of(len(groups)-i, "more variable"))
 			break
 		}
 		var names []string
@@ -348,14 +351,10 @@ func (f *findings) overview(w io.Writer) {
 		fmt.Fprintf(w, "  %s in %s: %s\n", g.What, cmp.Or(g.Package, "an unknown package"), strings.Join(names, ", "))
 	}
 	first := &all[wording.InOrder(all)[0]]
-	about := ""
-	if what := wording.What(first); what != "" {
-		about = ", " + strings.ToLower(wording.Title(first)) + " of " + what
-	}
-	fmt.Fprintf(w, "Look first at %s%s: %s\n", first.Fingerprint, about, wording.Reason(first))
+	fmt.Fprintf(w, "Look first at %s, %s: %s\n", first.Fingerprint, wording.About(first), wording.Reason(first))
 }
 
-func plural(f *report.Finding) string {
+func kindNoun(f *report.Finding) string {
 	switch f.Kind {
 	case heisen.Race:
 		if f.Supposed() {

@@ -127,6 +127,7 @@ type fuzzRun struct {
 	behaviors map[behaviorOf]bool
 
 	suspects, judged, confirmed, harmful int
+	followed                             int // of the confirmed ones, those that belong to the findings of others
 	further                              int // of the suspects, those that the search has found
 	untried, interrupted                 int // suspects for which there was no time, or not enough
 	executions, tried                    int // planned, and made

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/plural"
 )
 
 // Failures that may only show that a program assumes something about time, or about what it measures of the
@@ -71,13 +72,16 @@ const maxMentioned = 3
 // mention prints the lines.
 func (a *assumptions) mention(f *fuzzRun) {
 	for _, m := range a.all {
-		what, outcomes := "a "+m.kind+" assumption", m.outcomes
+		what, because, outcomes := "a "+m.kind+" assumption", m.because, m.outcomes
 		if n := len(outcomes); n > 1 {
-			what = fmt.Sprintf("%d %s assumptions", n, m.kind)
+			what = plural.Of(n, m.kind+" assumption")
+			if how, ok := strings.CutPrefix(because, "it fails"); ok {
+				because = "they fail" + how
+			}
 		}
 		if over := len(outcomes) - maxMentioned; over > 0 {
 			outcomes = append(outcomes[:maxMentioned:maxMentioned], fmt.Sprintf("%d more", over))
 		}
-		fmt.Fprintf(f.Err, "%s: %s: %s (%s): %s; -timing reports it\n", f.tool.Name, m.pkg, what, strings.Join(outcomes, "; "), m.because)
+		fmt.Fprintf(f.Err, "%s: %s: %s (%s): %s; -timing reports it\n", f.tool.Name, m.pkg, what, strings.Join(outcomes, "; "), because)
 	}
 }

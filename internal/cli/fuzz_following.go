@@ -18,6 +18,7 @@ type followingRace struct {
 	result  *confirm.Result
 	finding report.Finding
 	roots   []string // fingerprints
+	suspect bool     // it was suspected, and confirmed
 }
 
 // follows reports whether a race follows from others. If not, it is one from which others can follow.
@@ -30,7 +31,7 @@ func (f *fuzzRun) follows(ctx context.Context, v *confirm.Result, finding *repor
 		fmt.Fprintf(f.Err, "%s: %v\n", f.tool.Name, err)
 	}
 	if len(roots) > 0 {
-		f.following = append(f.following, followingRace{v, *finding, roots})
+		f.following = append(f.following, followingRace{v, *finding, roots, !confirm.IsObserved(finding)})
 		return true
 	}
 	f.told[finding.Fingerprint] = finding.Trials.Harmful
@@ -46,6 +47,9 @@ func (f *fuzzRun) reportFollowing(ctx context.Context) {
 			harmful, known := f.told[root]
 			return known && (harmful || !one.finding.Trials.Harmful) && f.found.follow(root, report.FollowingOf(&one.finding))
 		}) {
+			if one.suspect {
+				f.followed++
+			}
 			continue
 		}
 		finding := one.finding

@@ -7,6 +7,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/plural"
 )
 
 // Findings of other tools, or of earlier runs, that heisen fuzz tries first (-findings).
@@ -45,7 +46,7 @@ func (f *fuzzRun) mentionGiven(results []*confirm.Result) {
 			for j := range g.Accesses {
 				places = append(places, g.Accesses[j].Site)
 			}
-			fmt.Fprintf(f.Err, "%s: not confirmed in %s: %s\n", f.tool.Name, counted(executions, "execution"), strings.Join(places, ", "))
+			fmt.Fprintf(f.Err, "%s: not confirmed in %s: %s\n", f.tool.Name, plural.Of(executions, "execution"), strings.Join(places, ", "))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/internal/findingsfile"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -55,7 +56,7 @@ func (f *fuzzRun) merge() (int, error) {
 		}
 	}
 	failed = errors.Join(failed, f.reports.writeOutput(f.Out, reported, f.isQuiet, jsonTo(f.Out)), f.reports.writeFiles(reported, f.isQuiet))
-	fmt.Fprint(f.Err, suspectLine(f.tool.Name, confirmed, suspects, harmful, counted(executions, "execution")))
+	fmt.Fprint(f.Err, suspectLine(f.tool.Name, confirmed, suspects, harmful, 0, plural.Of(executions, "execution")))
 	switch {
 	case failed != nil:
 		return Failed, failed

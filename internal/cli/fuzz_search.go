@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
@@ -63,8 +64,8 @@ func (f *fuzzRun) searchStatus(since time.Duration) string {
 	defer f.mu.Unlock()
 	at := max(min(f.parallel, len(f.units)), 1) // units at a time
 	left := f.search*time.Duration((len(f.units)+at-1)/at) - since
-	return fmt.Sprintf("%d executions of %s, %d behaviors, %d findings, at most %v left", f.searched, f.whatIsSearched(),
-		len(f.behaviors), f.found.count()+f.observed.Count(), max(left, 0).Round(time.Second))
+	return fmt.Sprintf("%s of %s, %s, %s, at most %v left", plural.Of(f.searched, "execution"), f.whatIsSearched(),
+		plural.Of(len(f.behaviors), "behavior"), plural.Of(f.found.count()+f.observed.Count(), "finding"), max(left, 0).Round(time.Second))
 }
 
 // searchSummary prints what was searched.
@@ -82,7 +83,7 @@ func (f *fuzzRun) searchSummary() {
 			exhausted++
 		}
 	}
-	fmt.Fprintf(f.Err, "%s: searched %s in %s", f.tool.Name, f.whatIsSearched(), counted(f.searched, "execution"))
+	fmt.Fprintf(f.Err, "%s: searched %s in %s", f.tool.Name, f.whatIsSearched(), plural.Of(f.searched, "execution"))
 	switch {
 	case enumerated == 0:
 	case all == 1 && len(f.units) == 1:
@@ -97,7 +98,7 @@ func (f *fuzzRun) searchSummary() {
 	case len(f.units):
 		fmt.Fprint(f.Err, "; more of them showed no new order of operations")
 	default:
-		fmt.Fprintf(f.Err, "; in %d tests more of them showed no new order of operations", exhausted)
+		fmt.Fprintf(f.Err, "; in %s more of them showed no new order of operations", plural.Of(exhausted, "test"))
 	}
 	fmt.Fprintln(f.Err)
 }
@@ -107,8 +108,6 @@ func (f *fuzzRun) whatIsSearched() string {
 	switch {
 	case f.origin.Source.Verb == "run":
 		return "the program"
-	case len(f.units) == 1:
-		return "1 test"
 	}
-	return fmt.Sprintf("%d tests", len(f.units))
+	return plural.Of(len(f.units), "test")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
@@ -12,7 +13,7 @@ import (
 func (f *fuzzRun) summary() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.found.summary(f.Err)
+	f.found.summary(f.Err, f.isQuiet)
 	f.followingSummary()
 	if f.strategy == "directed" {
 		f.suspectSummary()
@@ -20,17 +21,17 @@ func (f *fuzzRun) summary() {
 		f.searchSummary()
 		f.coverageSummary()
 	} else {
-		fmt.Fprintf(f.Err, "%s: %d executions\n", f.tool.Name, f.tried)
+		fmt.Fprintf(f.Err, "%s: %s\n", f.tool.Name, plural.Of(f.tried, "execution"))
 	}
 	if f.unseen.Any() {
 		fmt.Fprintf(f.Err, "%s: %s may synchronize, which is not seen: of races, only those are confirmed whose accesses met\n", f.tool.Name, strings.Join(f.unseen.Reasons(), ", "))
 	}
 	if f.late > 0 {
-		fmt.Fprintf(f.Err, "%s: %d executions were stopped because they took too much of the time (-time)\n", f.tool.Name, f.late)
+		fmt.Fprintf(f.Err, "%s: %s stopped because of taking too much of the time (-time)\n", f.tool.Name, stoppedExecutions(f.late))
 	}
 	if f.stopped > 0 {
-		fmt.Fprintf(f.Err, "%s: %d executions were stopped at a limit: %v of real time (-limit), or %v of virtual time (-virtual)\n",
-			f.tool.Name, f.stopped, f.limit, f.virtual)
+		fmt.Fprintf(f.Err, "%s: %s stopped at a limit: %v of real time (-limit), or %v of virtual time (-virtual)\n",
+			f.tool.Name, stoppedExecutions(f.stopped), f.limit, f.virtual)
 	}
 }
 
@@ -44,24 +45,28 @@ func (f *fuzzRun) suspectSummary() {
 	case f.tried == 0 && f.further > 0:
 		in = "executions of the search"
 	case f.further > 0:
-		in = counted(f.tried, "execution") + " and those of the search"
+		in = plural.Of(f.tried, "execution") + " and those of the search"
 	case f.tried > 0:
-		in = counted(f.tried, "execution")
+		in = plural.Of(f.tried, "execution")
 	}
-	fmt.Fprint(f.Err, suspectLine(f.tool.Name, f.confirmed, f.suspects, f.harmful, in))
+	fmt.Fprint(f.Err, suspectLine(f.tool.Name, f.confirmed, f.suspects, f.harmful, f.followed, in))
 }
 
-// suspectLine says how many suspects were confirmed in some executions, and how many of them do harm.
-func suspectLine(name string, confirmed, suspects, harmful int, executions string) string {
+// suspectLine says how many suspects were confirmed in some executions, how many of them do harm, and how many follow from
+// others.
+func suspectLine(name string, confirmed, suspects, harmful, followed int, executions string) string {
 	if suspects == 0 {
 		return name + ": no suspects\n"
 	}
-	line := fmt.Sprintf("%s: %d of %s confirmed", name, confirmed, counted(suspects, "suspect"))
+	line := fmt.Sprintf("%s: %s confirmed", name, plural.Part(confirmed, suspects, "suspect"))
 	if executions != "" {
 		line += " in " + executions
 	}
 	if confirmed > 0 {
 		line += fmt.Sprintf(", %d of them harmful", harmful)
+	}
+	if followed > 0 {
+		line += fmt.Sprintf("; %d of them %s from others", followed, plural.Verb(followed, "follows", "follow"))
 	}
 	return line + "\n"
 }
@@ -79,6 +84,11 @@ func (f *fuzzRun) noteStopped(t *confirm.Trial) {
 	default:
 		f.stopped++
 	}
+}
+
+// stoppedExecutions is the subject of a sentence about executions that were stopped.
+func stoppedExecutions(n int) string {
+	return plural.Of(n, "execution") + " " + plural.Verb(n, "was", "were")
 }
 
 // coverageSummary prints what no execution has covered.
@@ -102,16 +112,16 @@ func (f *fuzzRun) coverageSummary() {
 func uncoveredParts(c *confirm.Coverage) (parts []string) {
 	var never []string
 	if c.NotStarted > 0 {
-		never = append(never, fmt.Sprintf("%d of %s", c.NotStarted, counted(c.Goroutines, "go statement")))
+		never = append(never, plural.Part(c.NotStarted, c.Goroutines, "go statement"))
 	}
 	if c.NotChosen > 0 {
-		never = append(never, fmt.Sprintf("%d of %s of select", c.NotChosen, counted(c.Cases, "case")))
+		never = append(never, plural.Part(c.NotChosen, c.Cases, "case")+" of select")
 	}
 	if len(never) > 0 {
 		parts = append(parts, strings.Join(never, ", "))
 	}
 	if free := c.Locks - c.Contended; free > 0 {
-		parts = append(parts, fmt.Sprintf("at %d of %s no goroutine had to wait", free, counted(c.Locks, "lock")))
+		parts = append(parts, "at "+plural.Part(free, c.Locks, "lock")+" no goroutine had to wait")
 	}
 	return parts
 }
@@ -120,10 +130,10 @@ func uncoveredParts(c *confirm.Coverage) (parts []string) {
 func (f *fuzzRun) timeSummary() {
 	var parts []string
 	if f.untried > 0 {
-		parts = append(parts, "for "+counted(f.untried, "suspect"))
+		parts = append(parts, "for "+plural.Of(f.untried, "suspect"))
 	}
 	if f.interrupted > 0 {
-		parts = append(parts, "to try "+counted(f.interrupted, "suspect")+" with all seeds")
+		parts = append(parts, "to try "+plural.Of(f.interrupted, "suspect")+" with all seeds")
 	}
 	if len(parts) > 0 {
 		fmt.Fprintf(f.Err, "%s: there was no time %s; -time gives more\n", f.tool.Name, strings.Join(parts, ", and "))

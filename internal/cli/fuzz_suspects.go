@@ -9,6 +9,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/plural"
 )
 
 // survey returns the suspects in the programs, the most promising ones first. It records failures of
@@ -57,7 +58,7 @@ func (f *fuzzRun) survey(ctx context.Context, programs []*confirm.Program) (susp
 func (f *fuzzRun) runSurvey(ctx context.Context, survey *confirm.Survey, programs []*confirm.Program, surveyed func(*confirm.Program, []*confirm.Suspect, []*confirm.Trial)) error {
 	var looked atomic.Int32
 	done := f.progressOf("looking for suspects", func() string {
-		return fmt.Sprintf("looking for suspects in %d of %d programs", looked.Load()+1, len(programs))
+		return "looking for suspects in " + plural.Part(int(looked.Load())+1, len(programs), "program")
 	}, time.Second)
 	defer done()
 	for _, p := range programs {
@@ -142,7 +143,7 @@ func (f *fuzzRun) confirm(ctx context.Context, suspects []*confirm.Suspect) erro
 func (f *fuzzRun) status() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	text := fmt.Sprintf("%d of %d suspects tried, %d confirmed", f.judged, f.suspects, f.confirmed)
+	text := fmt.Sprintf("%s tried, %d confirmed", plural.Part(f.judged, f.suspects, "suspect"), f.confirmed)
 	if f.tried > 0 && f.tried < f.executions {
 		left := time.Since(f.started) / time.Duration(f.tried) * time.Duration(f.executions-f.tried)
 		text += fmt.Sprintf(", about %v left", left.Round(time.Second))
@@ -172,11 +173,10 @@ func (f *fuzzRun) reportSuspect(ctx context.Context, v *confirm.Result) {
 	}
 	finding := v.Report(v.Suspect.Usual(f.usual[v.Suspect.Program])...)
 	if v.Confirmed > 0 {
-		if f.follows(ctx, v, &finding) {
-			f.bugs = append(f.bugs, confirmedBug{v.Suspect.Program, finding})
-			return
+		follows := f.follows(ctx, v, &finding)
+		if !follows {
+			f.reproduce(ctx, v, &finding)
 		}
-		f.reproduce(ctx, v, &finding)
 		f.bugs = append(f.bugs, confirmedBug{v.Suspect.Program, finding})
 		f.mu.Lock()
 		f.confirmed++
@@ -184,6 +184,9 @@ func (f *fuzzRun) reportSuspect(ctx context.Context, v *confirm.Result) {
 			f.harmful++
 		}
 		f.mu.Unlock()
+		if follows {
+			return
+		}
 	}
 	if v.Confirmed == 0 && len(v.Endings) > 0 {
 		finding.Unseen = v.Endings[0].Trial.Execution.Unseen.Reasons()

@@ -13,6 +13,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/internal/enforce"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/internal/recorder"
 )
@@ -66,7 +67,7 @@ func (inv *invocation) profilePassing(file string, seed uint64) (int, error) {
 	for _, v := range atomic {
 		pairs += len(v.Pairs)
 	}
-	fmt.Fprintf(inv.Err, "%s: %s: %s with %s that no lock keeps atomic\n", inv.tool.Name, file, counted(len(atomic), "variable"), counted(pairs, "pair"))
+	fmt.Fprintf(inv.Err, "%s: %s: %s with %s that no lock keeps atomic\n", inv.tool.Name, file, plural.Of(len(atomic), "variable"), plural.Of(pairs, "pair"))
 	return Clean, nil
 }
 
@@ -159,7 +160,7 @@ func (inv *invocation) enforceProfile(file, folder string) (int, error) {
 		if v.Objects {
 			locks = ", with a lock for each object"
 		}
-		fmt.Fprintf(inv.Err, "%s: %s: %s atomic%s\n", inv.tool.Name, v.Name, counted(v.Pairs, "pair"), locks)
+		fmt.Fprintf(inv.Err, "%s: %s: %s atomic%s\n", inv.tool.Name, v.Name, plural.Of(v.Pairs, "pair"), locks)
 	}
 	for _, r := range plan.Refused {
 		fmt.Fprintf(inv.Err, "%s: %v\n", inv.tool.Name, r)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/internal/infer"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/section"
 )
 
@@ -64,7 +65,7 @@ func (o *atomraceFlags) unfit(inv *invocation, source infer.Source) ([]section.L
 	}
 	unfit, err := inv.synchronizing(source, o.read, false)
 	if n := len(unfit); n > 0 {
-		fmt.Fprintf(inv.Err, "%s: not healed, because of synchronization: %s of %d\n", inv.tool.Name, counted(n, "section"), len(o.read))
+		fmt.Fprintf(inv.Err, "%s: not healed, because of synchronization: %s\n", inv.tool.Name, plural.Part(n, len(o.read), "section"))
 	}
 	return placesOf(o.read, func(i int) bool { return unfit[i] }), err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/heisen-go/heisen/focus"
 	"github.com/heisen-go/heisen/internal/ownership"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/internal/ssaload"
 )
@@ -104,8 +105,8 @@ func (inv *invocation) inferPlan() (int, error) {
 			atomic++
 		}
 	}
-	fmt.Fprintf(inv.Err, "%s: %s: %d of %s cannot race, %d of %s are atomic\n", inv.tool.Name, *file,
-		safe, counted(len(result.Variables), "variable"), atomic, counted(len(result.Functions), "function"))
+	fmt.Fprintf(inv.Err, "%s: %s: %s cannot race, %s %s atomic\n", inv.tool.Name, *file, plural.Part(safe, len(result.Variables), "variable"),
+		plural.Part(atomic, len(result.Functions), "function"), plural.Verb(atomic, "is", "are"))
 	return inv.wrongAnnotations(result)
 }
 
@@ -139,7 +140,7 @@ func (inv *invocation) wrongAnnotations(result *ownership.Result) (int, error) {
 	if wrong == 0 {
 		return Clean, nil
 	}
-	fmt.Fprintf(inv.Err, "%s: %s race-unsafe despite annotations", inv.tool.Name, counted(wrong, "variable"))
+	fmt.Fprintf(inv.Err, "%s: %s %s race-unsafe despite annotations", inv.tool.Name, plural.Of(wrong, "variable"), plural.Verb(wrong, "is", "are"))
 	if seen > 0 {
 		fmt.Fprintf(inv.Err, ", %d of them only by accesses that are not seen", seen)
 	}

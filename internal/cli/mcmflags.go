@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/mcm"
 	"github.com/heisen-go/heisen/section"
 )
@@ -65,6 +66,6 @@ func (m *mcmFlags) summary(to io.Writer, tool string) {
 		sum.Add(d.Stats().Stats)
 	}
 	if sum.Unknown > 0 {
-		fmt.Fprintf(to, "%s: mcm left %d of %d queries open because of -budget\n", tool, sum.Unknown, sum.Queries)
+		fmt.Fprintf(to, "%s: mcm left %s open because of -budget\n", tool, plural.Part(sum.Unknown, sum.Queries, "query"))
 	}
 }

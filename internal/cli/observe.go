@@ -155,7 +155,7 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		fmt.Fprintf(inv.Err, "%s: no program ran, so no report is written to a file\n", inv.tool.Name)
 	}
 	err = errors.Join(err, w.known.writeBaseline(w.found))
-	w.found.summary(inv.Err)
+	w.found.summary(inv.Err, nil)
 	for _, note := range w.failing {
 		fmt.Fprintln(inv.Err, note)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/trace"
@@ -95,7 +96,7 @@ func (inv *invocation) writeTrace(name string, stream *recorder.Stream) error {
 		fmt.Fprintf(inv.Err, "%s: %s may synchronize, which is not recorded: what seems unordered in the trace may be ordered\n", inv.tool.Name, strings.Join(unseen.Reasons(), ", "))
 	}
 	err = errors.Join(err, w.Close(), f.Close())
-	fmt.Fprintf(inv.Err, "%s: %s: %d events\n", inv.tool.Name, name, events)
+	fmt.Fprintf(inv.Err, "%s: %s: %s\n", inv.tool.Name, name, plural.Of(int(events), "event"))
 	return err
 }
 

@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/internal/racetag"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/internal/wording"
@@ -110,7 +111,7 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver 
 			fmt.Fprint(inv.Err, e.Blocked[i])
 		}
 	}
-	fmt.Fprintf(inv.Err, "%s: %s, after %d steps\n", inv.tool.Name, endOf(found, e.Outcome), e.Steps)
+	fmt.Fprintf(inv.Err, "%s: %s, after %s\n", inv.tool.Name, endOf(found, e.Outcome), plural.Of(int(e.Steps), "step"))
 	if text := likeness(schedule, e); text != "" {
 		fmt.Fprintf(inv.Err, "%s: %s\n", inv.tool.Name, text)
 	}
@@ -147,7 +148,7 @@ func endOf(found []report.Finding, outcome confirm.Outcome) string {
 					n++
 				}
 			}
-			all = append(all, counted(n, title))
+			all = append(all, plural.Of(n, title))
 		}
 	}
 	return strings.Join(all, ", ") + "; the program itself: " + outcome.String()
@@ -160,7 +161,7 @@ func likeness(s *racefuzz.Schedule, e *confirm.Execution) string {
 	case s.Hash != 0 && s.Hash == e.Hash && s.Steps == e.Steps:
 		return "the execution is that of the schedule"
 	case e.Diverged > 0:
-		return fmt.Sprintf("%d choices of the schedule could not be followed: the program is not the same", e.Diverged)
+		return plural.Of(int(e.Diverged), "choice") + " of the schedule could not be followed: the program is not the same"
 	case s.Hash != 0:
 		return "the execution differs from that of the schedule: the program, or its input, has changed"
 	}

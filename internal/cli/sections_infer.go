@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/internal/infer"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/section"
 )
 
@@ -107,7 +108,7 @@ func (inv *invocation) writeInferred(found *infer.Inferred, file string, verbose
 		return err
 	}
 	fmt.Fprintf(inv.Err, "%s: %s in %s%s\n", inv.tool.Name,
-		counted(len(found.Sections), "section"), counted(found.Packages, "package"), details(count, found.Locked))
+		plural.Of(len(found.Sections), "section"), plural.Of(found.Packages, "package"), details(count, found.Locked))
 	return nil
 }
 
@@ -137,11 +138,4 @@ func details(count map[string]int, locked int) string {
 		out += fmt.Sprintf("; %d left out because a lock is held", locked)
 	}
 	return out
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/heisen-go/heisen/internal/core/atomrace"
 	"github.com/heisen-go/heisen/internal/infer"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/section"
 )
 
@@ -63,7 +64,7 @@ func (o *atomraceFlags) inferIn(inv *invocation, source infer.Source) error {
 	}
 	kept := withinBounds(found.Sections)
 	if left := len(found.Sections) - len(kept); left > 0 {
-		fmt.Fprintf(inv.Err, "%s: %s more than a program can watch\n", inv.tool.Name, counted(left, "inferred section"))
+		fmt.Fprintf(inv.Err, "%s: %s more than a program can watch\n", inv.tool.Name, plural.Of(left, "inferred section"))
 	}
 	count := map[string]int{}
 	for i := range kept {
@@ -71,7 +72,7 @@ func (o *atomraceFlags) inferIn(inv *invocation, source infer.Source) error {
 	}
 	o.read, o.inferred = kept, true
 	fmt.Fprintf(inv.Err, "%s: inferred %s in %s%s\n", inv.tool.Name,
-		counted(len(kept), "section"), counted(found.Packages, "package"), details(count, found.Locked))
+		plural.Of(len(kept), "section"), plural.Of(found.Packages, "package"), details(count, found.Locked))
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/section"
 )
@@ -61,7 +62,7 @@ func (inv *invocation) refine() (int, error) {
 		verdict := "the tests fail, so the run proves nothing"
 		if run.Correct {
 			correct++
-			verdict = fmt.Sprintf("correct, %d of %d pairs seen, %d violated, %d of them new", len(run.Seen), pairs(o.read), len(run.Violated), len(pruned))
+			verdict = fmt.Sprintf("correct, %s seen, %d violated, %d of them new", plural.Part(len(run.Seen), pairs(o.read), "pair"), len(run.Violated), len(pruned))
 		}
 		fmt.Fprintf(inv.Err, "run %d: %s\n", done, verdict)
 	}
@@ -76,8 +77,8 @@ func (inv *invocation) refine() (int, error) {
 	if !refiner.Done() {
 		settled = "; the last runs still changed them"
 	}
-	fmt.Fprintf(inv.Err, "%d runs, %d correct; %d of %d sections are left, with %d of %d ends%s\n",
-		done, correct, len(refined), len(o.read), pairs(refined), pairs(o.read), settled)
+	fmt.Fprintf(inv.Err, "%s, %d correct; %s %s left, with %s%s\n", plural.Of(done, "run"), correct,
+		plural.Part(len(refined), len(o.read), "section"), plural.Verb(len(refined), "is", "are"), plural.Part(pairs(refined), pairs(o.read), "end"), settled)
 	return Clean, nil
 }
 

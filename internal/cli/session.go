@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/internal/processes"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/internal/resident"
@@ -203,7 +204,7 @@ func (s *session) program(number int, p *recorder.Program) error {
 	case lost.OutOfMemory:
 		err = cmp.Or(err, errors.New("the recording is incomplete: memory for clocks ran out, and later races were missed"))
 	case lost.SharedSlots > 0:
-		fmt.Fprintf(s.errors, "%s: process %d: %d goroutines shared clocks with others, since there were not enough clocks for all; races between those may be missed, but not with -filter none\n", s.name, stream.PID(), lost.SharedSlots)
+		fmt.Fprintf(s.errors, "%s: process %d: %s shared clocks with others, since there were not enough clocks for all; races between those may be missed, but not with -filter none\n", s.name, stream.PID(), plural.Of(int(lost.SharedSlots), "goroutine"))
 	case lost.ForgottenEpochs > 0:
 		fmt.Fprintf(s.errors, "%s: process %d had so many goroutines that some accesses of ended ones were forgotten; races with those may be missed\n", s.name, stream.PID())
 	}
@@ -215,7 +216,7 @@ func (s *session) program(number int, p *recorder.Program) error {
 		fmt.Fprintf(s.errors, "%s: process %d had so many accesses at a time that %d overlaps or sections were not checked\n", s.name, stream.PID(), n)
 	}
 	if n := watched.Unhealed; n > 0 {
-		fmt.Fprintf(s.errors, "%s: process %d: at %d accesses no goroutine could be held up any longer; others may have interfered\n", s.name, stream.PID(), n)
+		fmt.Fprintf(s.errors, "%s: process %d: at %s no goroutine could be held up any longer; others may have interfered\n", s.name, stream.PID(), plural.Of(int(n), "access"))
 	}
 	s.mu.Lock()
 	s.met = s.met || watched.Reached || !watched.Ended

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -45,8 +46,8 @@ func (w *observation) confirmPredictions(inv *invocation) error {
 	}
 	w.found.hide(hidden)
 	if f.confirmer != nil {
-		fmt.Fprintf(inv.Err, "%s: %d of %d predictions confirmed in %d executions, %d of them harmful\n",
-			inv.tool.Name, f.confirmed, f.confirmed+f.predicted, f.tried, f.harmful)
+		fmt.Fprintf(inv.Err, "%s: %s confirmed in %s, %d of them harmful\n",
+			inv.tool.Name, plural.Part(f.confirmed, f.confirmed+f.predicted, "prediction"), plural.Of(f.tried, "execution"), f.harmful)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/internal/printable"
 	"github.com/heisen-go/heisen/trace"
 )
@@ -108,9 +109,9 @@ func (inv *invocation) validate(ctx context.Context, r *trace.Reader, file strin
 	case err != nil:
 		return err
 	case v.Errors() > 0:
-		return fmt.Errorf("%s: %d of %d events are impossible", file, v.Errors(), events)
+		return fmt.Errorf("%s: %s %s impossible", file, plural.Part(int(v.Errors()), int(events), "event"), plural.Verb(int(v.Errors()), "is", "are"))
 	}
-	fmt.Fprintf(inv.Out, "%s: %d events, valid\n", file, events)
+	fmt.Fprintf(inv.Out, "%s: %s, valid\n", file, plural.Of(int(events), "event"))
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/tree"
 )
 
@@ -62,9 +63,9 @@ func (f *traceFilters) summary(to io.Writer, tool string) {
 		sums[at].Bypassed += s.Bypassed
 	}
 	for i, s := range sums {
-		fmt.Fprintf(to, "%s: %s did not need %d of %d accesses", tool, names[i], s.DroppedAccesses, s.Accesses)
+		fmt.Fprintf(to, "%s: %s did not need %s", tool, names[i], plural.Part(int(s.DroppedAccesses), int(s.Accesses), "access"))
 		if s.Bypassed > 0 {
-			fmt.Fprintf(to, "; the filter let %d other events pass unchecked, because checking them did not pay", s.Bypassed)
+			fmt.Fprintf(to, "; the filter let %s pass unchecked, because checking them did not pay", plural.Of(int(s.Bypassed), "other event"))
 		}
 		fmt.Fprintln(to)
 	}

@@ -16,9 +16,13 @@ import (
 //
 // A race follows if three things hold wherever it happens. The later goroutine can know the memory only by a race: happens-before
 // does not order the allocation before its access. There are earlier racy reads by which it can have come to know the
-// memory: the allocation happens before the write that was read. And the earlier access of the race happens before each of these
+// memory: the allocation comes before the write that was read. And the earlier access of the race comes before each of these
 // writes, so that an order of the write and the read would order the accesses, too. A racy read that follows itself tells nothing new and
 // does not count.
+//
+// The goroutine that makes such a write may itself know the memory by a racy read only: one goroutine publishes p, a second one
+// reads p and publishes q, which leads to p, and a third one reads q. So comes before means: by happens-before and by the orders that
+// racy reads would add if they were synchronized.
 
 // following is a detector that finds out which races of an execution follow from others. It finds nothing.
 type following struct {
@@ -61,6 +65,8 @@ type root struct {
 	pair racePair
 	// write is the write. It may be followed by others of its thread.
 	write memoryUse
+	// known are indexes in following.roots of racy reads that happen before the write.
+	known []int
 }
 
 // racePair are the operations of a race, the earlier one first.
@@ -173,7 +179,7 @@ func (d *following) compare(earlier, later *memoryUse) {
 	pair := racePair{earlier.op, later.op, earlier.firstSite, later.site}
 	d.add(pair, from)
 	if len(from) == 0 && earlier.op.IsWrite() && later.reads() {
-		d.addRoot(root{later.moment, pair, *earlier})
+		d.addRoot(root{read: later.moment, pair: pair, write: *earlier})
 	}
 	if pair.earlierSite = earlier.site; earlier.site != earlier.firstSite {
 		d.add(pair, from)
@@ -201,9 +207,15 @@ func (d *following) addRoot(o root) {
 			return
 		}
 	}
-	if d.lost = len(d.roots) == maxRoots; !d.lost {
-		d.roots = append(d.roots, o)
+	if d.lost = len(d.roots) == maxRoots; d.lost {
+		return
 	}
+	for i := range d.roots {
+		if o.write.after(&d.roots[i].read) {
+			o.known = append(o.known, i)
+		}
+	}
+	d.roots = append(d.roots, o)
 }
 
 // rootsOf returns the races from which the race of two accesses to memory follows. memory is nil if its allocation is not known.
@@ -213,15 +225,47 @@ func (d *following) rootsOf(memory *allocation, earlier, later *memoryUse) (from
 	}
 	for i := range d.roots {
 		o := &d.roots[i]
-		if o.read.thread != later.thread && !d.order.Before(o.read.epoch, later.thread) || !o.write.after(&memory.moment) {
+		if o.read.thread != later.thread && !d.order.Before(o.read.epoch, later.thread) {
 			continue
 		}
-		if !o.write.after(&earlier.moment) {
+		allocated := d.through(i, &memory.moment)
+		if len(allocated) == 0 {
+			continue
+		}
+		accessed := d.through(i, &earlier.moment)
+		if len(accessed) == 0 {
 			return nil
 		}
-		from = append(from, o.pair)
+		for _, k := range slices.Concat(allocated, accessed) {
+			if p := d.roots[k].pair; !slices.Contains(from, p) {
+				from = append(from, p)
+			}
+		}
 	}
 	return from
+}
+
+// through returns the racy reads, as indexes of roots, through which what happened at m comes before the write of a root: that root
+// first. It returns none if it does not come before it.
+func (d *following) through(root int, m *moment) (path []int) {
+	seen := map[int]bool{}
+	var reach func(i int) bool
+	reach = func(i int) bool {
+		if seen[i] {
+			return false
+		}
+		seen[i] = true
+		path = append(path, i)
+		if o := &d.roots[i]; o.write.after(m) || slices.ContainsFunc(o.known, reach) {
+			return true
+		}
+		path = path[:len(path)-1]
+		return false
+	}
+	if !reach(root) {
+		return nil
+	}
+	return path
 }
 
 // after reports whether m happens before the write u.

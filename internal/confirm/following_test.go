@@ -11,6 +11,7 @@ import (
 const (
 	pointer heisen.Object = 0x1000 // a variable
 	flag    heisen.Object = 0x1010
+	hook    heisen.Object = 0x1030
 	memory  heisen.Object = 0xc000010000 // allocated by a stream
 	inner   heisen.Object = 0xc000020000
 	lock    heisen.Object = 0x1020
@@ -61,6 +62,17 @@ func TestFollowingOrder(t *testing.T) {
 		"a later race orders it": {[]heisen.Record{did(1, alloc, memory), did(1, write, pointer), did(1, write, memory), did(1, write, flag),
 			did(2, read, pointer), did(2, read, flag), did(2, read, memory)}, false},
 		"no read of a pointer": {[]heisen.Record{did(1, alloc, memory), did(1, write, memory), did(2, read, memory)}, false},
+		"published on": {[]heisen.Record{did(1, alloc, memory), did(1, write, memory), did(1, write, pointer),
+			did(3, read, pointer), did(3, alloc, inner), did(3, write, inner), did(3, write, flag), did(2, read, flag), did(2, read, inner), did(2, read, memory)}, true},
+		"published on by two": {[]heisen.Record{did(1, alloc, memory), did(1, write, memory), did(1, write, pointer),
+			did(3, read, pointer), did(3, write, flag), did(4, read, flag), did(4, write, hook), did(2, read, hook), did(2, read, memory)}, true},
+		"handed on in order and published on": {[]heisen.Record{did(1, alloc, memory), did(1, write, memory), did(1, write, pointer),
+			did(3, read, pointer), did(3, acquire, lock), did(3, release, lock), did(4, acquire, lock), did(4, write, flag),
+			did(2, read, flag), did(2, read, memory)}, true},
+		"published on before it was known": {[]heisen.Record{did(1, alloc, memory), did(1, write, memory), did(3, write, flag), did(1, write, pointer),
+			did(3, read, pointer), did(2, read, flag), did(2, read, memory)}, false},
+		"published on and written later": {[]heisen.Record{did(1, alloc, memory), did(1, write, pointer),
+			did(3, read, pointer), did(3, write, flag), did(1, write, memory), did(2, read, flag), did(2, read, memory)}, false},
 		"once alone": {[]heisen.Record{did(1, alloc, memory), did(1, write, memory), did(1, write, pointer), did(2, read, pointer), did(2, read, memory),
 			did(1, write, memory), did(2, read, memory)}, false},
 	} {

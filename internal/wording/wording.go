@@ -37,6 +37,21 @@ func Subject(f *report.Finding) string {
 	return Title(f)
 }
 
+// About returns what a finding is called and what it is about, else where it is, else what it says, as a part of a
+// sentence.
+func About(f *report.Finding) string {
+	title := strings.ToLower(Title(f))
+	switch {
+	case len(f.Cycle) > 0 || f.Variable != "":
+		return title + " of " + What(f)
+	case len(f.Accesses) > 0 && f.Accesses[0].Site != "":
+		return title + " at " + f.Accesses[0].Site
+	case f.Message != "":
+		return title + " (" + f.Message + ")"
+	}
+	return title
+}
+
 // KindTitle returns what findings of a kind are called.
 func KindTitle(kind heisen.Kind) string {
 	switch kind {
