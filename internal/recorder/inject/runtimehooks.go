@@ -60,8 +60,11 @@ func heisenBeforeExit(status int) {
 		return
 	}
 	heisenNoteFailing()
-	if heisenTasks.some || heisenSched.ending.begun {
+	switch {
+	case heisenTasks.some || heisenSched.ending.begun:
 		heisenAwaitOthers(false)
+	case heisenSched.on:
+		heisenLookBeforeExit()
 	}
 	heisenLeaksAtEnd(int32(status))
 	heisenStop()

@@ -7,6 +7,9 @@ package runtime
 // those that wait for ever (leaks.go). A panic of one of them ends the program, as before. An exit
 // does not: the program is ending already, with the status that it has chosen.
 //
+// A program that another goroutine ends than main, or an exit with another status than 0, ends at once: what main
+// would do next does not happen. It looks for those that wait for ever before.
+//
 // The goroutine that ends the program parks meanwhile. The scheduler wakes it where it would
 // otherwise abort the run.
 //
@@ -46,10 +49,11 @@ func heisenRunToEnd() {
 	if e.begun {
 		gopark(nil, nil, waitReasonPanicWait, traceBlockForever, 1)
 	}
-	e.begun = true
 	if gp.goid != 1 { // main has not returned: this is the program's way to stop it
+		heisenLookBeforeExit()
 		return
 	}
+	e.begun = true
 	e.clock = min(s.clock+heisenEndTime, s.maxClock)
 	e.longest = s.clock + heisenEndLong
 	e.steps = s.picker.Steps() + heisenEndSteps
@@ -57,18 +61,32 @@ func heisenRunToEnd() {
 	gopark(nil, nil, waitReasonPanicWait, traceBlockForever, 1)
 	if panicking.Load() == 0 {
 		returned := !e.exits || heisenTasks.some // a test binary has run its tests
-		systemstack(func() { heisenReportLeaks(gp, returned, returned && e.rests) })
+		systemstack(func() { heisenReportLeaks(gp, returned, returned && e.rests, heisenIsStranded) })
 	}
 }
 
-// heisenReportLeaks reports the goroutines that wait for ever, and those that nothing can stop. self ends the program, nil if none does.
-// rests says that the program is at rest (atrest.go).
-func heisenReportLeaks(self *g, returned, rests bool) {
+// heisenLookBeforeExit looks for leaks on the goroutine that ends the program at once. That main waits for ever is
+// no finding: it is how main waits for another goroutine to end the program.
+func heisenLookBeforeExit() {
+	e := &heisenSched.ending
+	if !e.wanted || !heisen.on || e.begun || panicking.Load() != 0 {
+		return
+	}
+	e.begun = true
+	gp := getg()
+	systemstack(func() {
+		heisenReportLeaks(gp, false, false, func(gp *g) bool { return gp.goid != 1 && heisenIsStranded(gp) })
+	})
+}
+
+// heisenReportLeaks reports those of the goroutines that wait for ever that are of concern, and those that nothing can stop. self ends
+// the program, nil if none does. rests says that the program is at rest (atrest.go).
+func heisenReportLeaks(self *g, returned, rests bool, concerns func(*g) bool) {
 	if heisenFindLeaks(self, returned) {
 		if rests {
 			heisenStrandByLocks(self)
 		}
-		heisenReportWaiting(heisenLeaked, heisenIsStranded)
+		heisenReportWaiting(heisenLeaked, concerns)
 	}
 	if heisenFindUnstoppable(self, returned) {
 		heisenReportWaiting(heisenGoingOn, heisenGoesOn)
@@ -110,7 +128,7 @@ func (s *heisenScheduler) cannotGoOn(why uint32, message string) {
 		return
 	}
 	if why != heisenDeadlock && s.ending.wanted {
-		heisenReportLeaks(nil, false, false)
+		heisenReportLeaks(nil, false, false, heisenIsStranded)
 	}
 	heisenAbortRun(why, message)
 }
