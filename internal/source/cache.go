@@ -160,6 +160,11 @@ func (c *Cache) At(frame heisen.Frame, op heisen.Op, size uint64) *Excerpt {
 	return c.at(frame, roleOf(op), size)
 }
 
+// Waiting returns what the source says about an operation in a frame in which a goroutine waits.
+func (c *Cache) Waiting(frame heisen.Frame, op heisen.Op) *Excerpt {
+	return c.at(frame, waitingRole(op), 0)
+}
+
 // Within returns what the source says about an operation that is made within a call of a package that implements
 // synchronization: it is one on the object of the call. The frame is that of the call.
 func (c *Cache) Within(frame heisen.Frame) *Excerpt {

@@ -24,6 +24,37 @@ const (
 	messages
 )
 
+// Parts of what is looked for: how a goroutine uses a message. No candidate has them.
+const (
+	sending   role = 1 << (iota + 6) // it sends to a channel
+	receiving                        // it receives from a channel, or waits for something else
+)
+
+// waitingRole returns what is looked for where a goroutine waits in an operation.
+func waitingRole(op heisen.Op) role {
+	switch op {
+	case heisen.Send:
+		return roleOf(op) | sending
+	case heisen.Receive:
+		return roleOf(op) | receiving
+	}
+	return roleOf(op)
+}
+
+// fits reports whether the use of a message that is looked for may be that of a candidate. A case of a select
+// may be any.
+func (c *candidate) fits(want role) bool {
+	switch {
+	case c.choice:
+		return true
+	case want&sending != 0:
+		return c.verb == Send
+	case want&receiving != 0:
+		return c.verb != Send && c.verb != Close
+	}
+	return true
+}
+
 func roleOf(op heisen.Op) role {
 	switch op {
 	case heisen.Read:
@@ -61,6 +92,7 @@ type candidate struct {
 	keys      []string // its storage, then the storages around it
 	typ       string   // its type, if known
 	size      uint64   // of its type in bytes; 0 if not known
+	choice    bool     // whether it is one of several that a select statement chooses from
 	onLine    bool     // whether it stands on the line, not only its statement
 	depth     int      // function literals around it
 	nesting   int      // expressions around it
@@ -91,6 +123,7 @@ func (f *finder) fitting(want role, size uint64, function string) []candidate {
 		return c.role&want == 0 || c.rank == rankNone || !c.onLine || function != "" && c.depth != depth
 	})
 	out = prefer(out, func(c candidate) bool { return c.size == 0 || c.size >= size })
+	out = prefer(out, func(c candidate) bool { return c.fits(want) })
 	slices.SortStableFunc(out, func(a, b candidate) int {
 		return cmp.Or(b.rank-a.rank, a.nesting-b.nesting)
 	})
@@ -323,6 +356,7 @@ func (f *finder) addPart(e ast.Expr, part string, r role, limit int) {
 		verb:      f.verb,
 		rank:      min(rank, limit),
 		keys:      keys,
+		choice:    f.choosing,
 		onLine:    f.onLine(e.Pos(), e.End()) || f.within != nil && f.onLine(f.within.Pos(), f.within.End()) || r&writes != 0 && f.operator.IsValid() && f.onLine(f.operator, f.operator),
 		depth:     f.depth,
 		nesting:   f.nesting,

@@ -71,10 +71,10 @@ func closest(c *candidate, others []candidate) (best int) {
 
 // Degrees of sameness.
 const (
-	different = iota // as far as types are known
+	different   = iota // as far as types are known
+	constructed        // perhaps the same, but constructed in the statement
 	maybe
 	sameName
-	constructed // perhaps the same, but constructed in the statement
 	same
 )
 

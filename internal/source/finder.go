@@ -25,6 +25,7 @@ type finder struct {
 	depth     int            // function literals around it
 	nesting   int            // expressions around the one being walked that need its value
 	verb      string         // of the candidates that are added
+	choosing  bool           // it is the case of a select statement
 	within    ast.Node       // what is accessed may be so on any line of this; nil for none
 	results   []*ast.Ident   // the named results of the function
 }
@@ -129,11 +130,12 @@ func (f *finder) stmt(s ast.Stmt) {
 		f.stmt(s.Body)
 	case *ast.SelectStmt:
 		if f.header(s, nil, s.Body) {
-			f.within = s
+			f.retell(f.selectText(s))
+			f.within, f.choosing = s, true
 			for _, clause := range s.Body.List {
 				f.selectable(clause.(*ast.CommClause))
 			}
-			f.within = nil
+			f.within, f.choosing = nil, false
 		}
 		f.stmt(s.Body)
 	case *ast.CaseClause:
@@ -167,6 +169,28 @@ func (f *finder) header(s ast.Stmt, init ast.Stmt, body *ast.BlockStmt) bool {
 	}
 	f.begin(s, body.Lbrace, token.NoPos)
 	return true
+}
+
+// retell gives the statement that has begun another text.
+func (f *finder) retell(text string) {
+	f.statement = text
+	f.innermost[f.depth], f.deepest = text, text
+}
+
+// selectText returns the text of a select statement: its cases, without what follows them.
+func (f *finder) selectText(s *ast.SelectStmt) string {
+	var cases []string
+	for _, clause := range s.Body.List {
+		if c := clause.(*ast.CommClause); c.Comm == nil {
+			cases = append(cases, "default:")
+		} else {
+			cases = append(cases, f.textOf(c, c.Colon)+":")
+		}
+	}
+	if len(cases) == 0 {
+		return "select {}"
+	}
+	return shorten("select { " + strings.Join(cases, " ") + " }")
 }
 
 // selectable adds the channel operation of a select's case. It takes place on the line of the
@@ -217,6 +241,10 @@ func (f *finder) rangeOver(s *ast.RangeStmt) {
 		case nil, *types.Array, *types.Slice, *types.Pointer:
 			if s.Value != nil {
 				f.addElements(s.X, reads)
+			} else if f.typeOf(s.X) == nil { // perhaps a channel
+				f.verb = Receive
+				f.addElements(s.X, messages)
+				f.verb = ""
 			}
 		}
 		f.expr(s.X, reads, rankShared)
