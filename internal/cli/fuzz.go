@@ -101,6 +101,7 @@ type fuzzRun struct {
 	unexplained []*confirm.Result
 	explained   map[*confirm.Program][]confirm.Outcome
 	bugs        []confirmedBug
+	open        []*confirm.Result // suspects that were tried and not confirmed
 	following   []followingRace
 	told        map[string]bool  // races by their fingerprints: whether they do harm
 	mistakes    map[string]bool  // races inside the standard library that were reported, as in atCalls

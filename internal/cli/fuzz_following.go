@@ -18,11 +18,12 @@ type followingRace struct {
 	result  *confirm.Result
 	finding report.Finding
 	roots   []string // fingerprints
-	suspect bool     // it was suspected, and confirmed
+	suspect bool     // it counts as a confirmed suspect
 }
 
-// follows reports whether a race follows from others. If not, it is one from which others can follow.
-func (f *fuzzRun) follows(ctx context.Context, v *confirm.Result, finding *report.Finding) bool {
+// follows reports whether a race follows from others. If not, it is one from which others can follow. suspect says that it counts as
+// a confirmed suspect.
+func (f *fuzzRun) follows(ctx context.Context, v *confirm.Result, finding *report.Finding, suspect bool) bool {
 	if finding.Kind != heisen.Race {
 		return false
 	}
@@ -31,7 +32,7 @@ func (f *fuzzRun) follows(ctx context.Context, v *confirm.Result, finding *repor
 		fmt.Fprintf(f.Err, "%s: %v\n", f.tool.Name, err)
 	}
 	if len(roots) > 0 {
-		f.following = append(f.following, followingRace{v, *finding, roots, !confirm.IsObserved(finding)})
+		f.following = append(f.following, followingRace{v, *finding, roots, suspect})
 		return true
 	}
 	f.told[finding.Fingerprint] = finding.Trials.Harmful

@@ -52,7 +52,7 @@ func (f *fuzzRun) reportBug(ctx context.Context, v *confirm.Result) {
 		return
 	}
 	finding := v.Report(usual...)
-	if f.follows(ctx, v, &finding) {
+	if f.follows(ctx, v, &finding, f.shown(v.Suspect.Program, &finding)) {
 		return
 	}
 	if mistake := atCalls(&finding, f.standard); mistake != "" {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/internal/plural"
+	"github.com/heisen-go/heisen/report"
 )
 
 // survey returns the suspects in the programs, the most promising ones first. It records failures of
@@ -161,6 +163,25 @@ func (f *fuzzRun) addResult(ctx context.Context, v *confirm.Result) {
 	f.reportSuspect(ctx, v)
 }
 
+// shown counts the suspects that no execution has confirmed that tried them, but that are a race that others have shown. It reports
+// whether there is one.
+func (f *fuzzRun) shown(p *confirm.Program, race *report.Finding) (some bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.open = slices.DeleteFunc(f.open, func(v *confirm.Result) bool {
+		is := v.Suspect.Program == p && v.Suspect.Is(race)
+		if is {
+			some = true
+			f.confirmed++
+			if race.Trials.Harmful {
+				f.harmful++
+			}
+		}
+		return is
+	})
+	return some
+}
+
 // reportSuspect reports a suspect, if it was confirmed or is reported in any case.
 func (f *fuzzRun) reportSuspect(ctx context.Context, v *confirm.Result) {
 	for _, e := range v.Endings {
@@ -173,7 +194,7 @@ func (f *fuzzRun) reportSuspect(ctx context.Context, v *confirm.Result) {
 	}
 	finding := v.Report(v.Suspect.Usual(f.usual[v.Suspect.Program])...)
 	if v.Confirmed > 0 {
-		follows := f.follows(ctx, v, &finding)
+		follows := f.follows(ctx, v, &finding, true)
 		if !follows {
 			f.reproduce(ctx, v, &finding)
 		}
@@ -187,6 +208,9 @@ func (f *fuzzRun) reportSuspect(ctx context.Context, v *confirm.Result) {
 		if follows {
 			return
 		}
+	}
+	if v.Confirmed == 0 {
+		f.open = append(f.open, v)
 	}
 	if v.Confirmed == 0 && len(v.Endings) > 0 {
 		finding.Unseen = v.Endings[0].Trial.Execution.Unseen.Reasons()

@@ -293,14 +293,13 @@ func (s *Suspect) confirmed(e *Execution) (yes bool, first int) {
 	case heisen.Failure:
 		return e.Outcome.Class.Failed(), -1
 	}
-	switch {
-	case len(e.Meetings) == 0 || s.searched: // others may have met
+	met := s.meetingIn(e)
+	if met == nil || s.searched { // others may have met
 		if f := s.raceIn(e); f != nil {
 			return true, s.side(f)
 		}
 		return false, -1
 	}
-	met := s.meetingIn(e)
 	if met.Kind != strategies.Race {
 		return true, -1
 	}
@@ -310,8 +309,8 @@ func (s *Suspect) confirmed(e *Execution) (yes bool, first int) {
 // firstIn returns the index of the access of a finding that came first in an execution with it: what was given may only have lines.
 func (s *Suspect) firstIn(e *Execution, f *report.Finding) int {
 	race := s.raceIn(e)
-	if len(e.Meetings) > 0 {
-		race = &s.meetingIn(e).Finding
+	if met := s.meetingIn(e); met != nil {
+		race = &met.Finding
 	}
 	if race == nil || f.Kind != heisen.Race {
 		return -1
@@ -319,15 +318,25 @@ func (s *Suspect) firstIn(e *Execution, f *report.Finding) int {
 	return sideOf(f, race, samePlace)
 }
 
-// meetingIn returns the meeting of the suspect's accesses in an execution with meetings: the first one, if it is not known
-// which it is. Two goroutines may also have met at one of the places.
-func (s *Suspect) meetingIn(e *Execution) *Meeting {
+// meetingIn returns the meeting of the suspect's accesses in an execution, nil if there is none. It is the first one if it is not known
+// which it is, but no meeting of two goroutines at one of several places, which is another bug.
+func (s *Suspect) meetingIn(e *Execution) (first *Meeting) {
 	for i := range e.Meetings {
-		if m := &e.Meetings[i]; m.Kind == strategies.Race && pairs(&s.Finding, &m.Finding, s.at) {
+		m := &e.Meetings[i]
+		if m.Kind == strategies.Race && pairs(&s.Finding, &m.Finding, s.at) {
 			return m
 		}
+		if first == nil && !s.atOnePlace(m) {
+			first = m
+		}
 	}
-	return &e.Meetings[0]
+	return first
+}
+
+// atOnePlace reports whether goroutines have met that made the same access, of a suspect whose accesses are different.
+func (s *Suspect) atOnePlace(m *Meeting) bool {
+	alike := func(a []report.Access) bool { return len(a) == 2 && sameOp(&a[0], &a[1]) && samePlace(&a[0], &a[1]) }
+	return m.Kind == strategies.Race && alike(m.Finding.Accesses) && len(s.Finding.Accesses) == 2 && !alike(s.Finding.Accesses)
 }
 
 // asHappened returns the suspect's finding as it happened in an execution.
@@ -340,8 +349,8 @@ func (s *Suspect) asHappened(e *Execution) report.Finding {
 		f.Package = s.Finding.Package
 		return f
 	}
-	if len(e.Meetings) > 0 && !s.searched {
-		if met := s.meetingIn(e); met.Kind == strategies.Race {
+	if met := s.meetingIn(e); met != nil && !s.searched {
+		if met.Kind == strategies.Race {
 			f = met.Finding
 			if s.side(&met.Finding) == 1 { // keep the order of the suspect's accesses
 				f.Accesses = []report.Access{f.Accesses[1], f.Accesses[0]}

@@ -55,10 +55,11 @@ const (
 // maxTried bounds the attempts that are kept.
 const maxTried = 20
 
-// newExplanation returns an explanation of a suspect. If it is a bug of a dependency, the code of that is explained, too.
-func newExplanation(symbols *heisen.Symbols, with *build.Toolchain, s *Suspect) *explanation {
+// newExplanation returns an explanation of a suspect. tests are those that the bug is about. If it is a bug of a dependency, the
+// code of that is explained, too.
+func newExplanation(symbols *heisen.Symbols, with *build.Toolchain, s *Suspect, tests []string) *explanation {
 	return &explanation{
-		symbols: symbols, with: with, targets: s.targets(), folders: foldersOf(&s.Finding, with), tests: s.concerns(), places: map[heisen.Site]*place{},
+		symbols: symbols, with: with, targets: s.targets(), folders: foldersOf(&s.Finding, with), tests: tests, places: map[heisen.Site]*place{},
 		synced: map[heisen.Object]bool{}, tried: map[attempt]bool{},
 	}
 }
@@ -197,7 +198,7 @@ func modeAt(op heisen.Op) recorder.TargetMode {
 
 // words returns the selected records as the steps of a witness, without those that say nothing: accesses to what
 // has no name, unless they are at targets, accesses that are part of synchronization, and the parts of an operation on
-// a channel but one. Something is left in any case.
+// a channel but one. If nothing is left, all steps with a name are.
 func (s *explanation) words(r *Resolver) (steps []report.Step) {
 	records := s.selected()
 	all := r.resolve(heisen.Finding{Witness: records}, s.symbols).Witness
@@ -207,8 +208,8 @@ func (s *explanation) words(r *Resolver) (steps []report.Step) {
 			steps = addStep(steps, all[i])
 		}
 	}
-	if len(steps) == 0 {
-		return all
+	if len(steps) == 0 { // what synchronizes by itself is better than nothing
+		return slices.DeleteFunc(all, func(s report.Step) bool { return s.Variable == "" })
 	}
 	return steps
 }
@@ -245,7 +246,17 @@ func addStep(steps []report.Step, next report.Step) []report.Step {
 			return steps
 		}
 	}
+	if n := len(steps); n > 0 && sameStep(&steps[n-1], &next) {
+		return steps
+	}
 	return append(steps, next)
+}
+
+// sameStep reports whether two steps are the same in all that is told of them.
+func sameStep(a, b *report.Step) bool {
+	x, y := *a, *b
+	x.Value, y.Value = nil, nil
+	return x == y && (a.Value == b.Value || a.Value != nil && b.Value != nil && *a.Value == *b.Value)
 }
 
 func partOfMessage(s *report.Step) bool { return s.Verb != "" }

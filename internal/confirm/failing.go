@@ -35,6 +35,9 @@ func (r *Resolver) failing(at *recorder.Failing, symbols *heisen.Symbols) *faili
 	f := r.resolve(heisen.Finding{Accesses: []heisen.Access{a}}, symbols)
 	resolved := f.Accesses[0]
 	resolved.LocksUnknown, resolved.Object, resolved.Variable = true, noObject, ""
+	if call, called := r.inProgram(a, symbols); called != "" {
+		resolved.Site = r.resolve(heisen.Finding{Accesses: []heisen.Access{call}}, symbols).Accesses[0].Site
+	}
 	place, inTest := r.placeOfFailing(at, symbols)
 	return &failing{resolved, f.Goroutines, place, at.ByRuntime, at.AtEnd, inTest}
 }

@@ -13,8 +13,9 @@ import (
 // heldLocks is a detector that tracks which locks each thread holds. It finds nothing.
 type heldLocks struct {
 	symbols *heisen.Symbols
-	locks   map[heisen.Thread]heisen.Cursor // of threads that hold any; only the Locks of each are used
-	by      map[heisen.Object][]holding     // who holds each lock, by thread; nil if it has to be made
+	locks   map[heisen.Thread]heisen.Cursor  // of threads that hold any; only the Locks of each are used
+	calls   map[heisen.Thread]heisen.Context // at the latest acquisition of each thread
+	by      map[heisen.Object][]holding      // who holds each lock, by thread; nil if it has to be made
 	// elsewhere means that the program tracks the locks itself: the contexts of blocked goroutines have
 	// them.
 	elsewhere bool
@@ -30,7 +31,7 @@ type holding struct {
 }
 
 func newHeldLocks(symbols *heisen.Symbols) *heldLocks {
-	return &heldLocks{symbols: symbols, locks: map[heisen.Thread]heisen.Cursor{}}
+	return &heldLocks{symbols: symbols, locks: map[heisen.Thread]heisen.Cursor{}, calls: map[heisen.Thread]heisen.Context{}}
 }
 
 // Handle implements heisen.Detector.
@@ -46,6 +47,7 @@ func (h *heldLocks) handle(r *heisen.Record) {
 	case heisen.Acquire, heisen.AcquireShared:
 		lock := heisen.HeldLock{Lock: r.Object, Shared: r.Op == heisen.AcquireShared, Site: r.Site}
 		h.locks[r.Thread], h.by = h.symbols.Acquire(h.locks[r.Thread], lock), nil
+		h.calls[r.Thread] = r.Context
 	case heisen.Release, heisen.ReleaseShared:
 		shared := r.Op == heisen.ReleaseShared
 		if h.releasedBy(r.Thread, r.Object, shared) {

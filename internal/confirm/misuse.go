@@ -1,6 +1,7 @@
 package confirm
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/heisen-go/heisen"
@@ -11,21 +12,21 @@ import (
 // misuseDetector is the Detector of calls that package testing forbids.
 const misuseDetector = "misuse"
 
+// endsOnlyItself is the end of a message about the end of a goroutine that was to be that of a test.
+const endsOnlyItself = " of a test is called by a goroutine that does not run the test, and ends only this goroutine"
+
 // MisuseOf returns a call that package testing forbids as a finding, at the line of the program.
 func MisuseOf(m recorder.Misuse, symbols *heisen.Symbols) heisen.Finding {
 	a := heisen.Access{Op: heisen.Call, Thread: m.Thread, Site: m.Site, Context: m.Context}
 	call, name := callInProgram(a, symbols)
 	f := heisen.Finding{Detector: misuseDetector, Kind: heisen.Misuse, Accesses: []heisen.Access{call}}
 	switch {
-	case m.Late && name == "":
-		name = "A method"
-		fallthrough
 	case m.Late:
-		f.Message = name + lateUse
+		f.Message = cmp.Or(name, "A method") + lateUse
 	case m.Skips:
-		f.Message = "SkipNow of a test is called by a goroutine that does not run the test, and ends only this goroutine"
+		f.Message = cmp.Or(name, "SkipNow") + endsOnlyItself
 	default:
-		f.Message = "FailNow of a test is called by a goroutine that does not run the test, and ends only this goroutine"
+		f.Message = cmp.Or(name, "FailNow") + endsOnlyItself
 	}
 	return f
 }
@@ -33,7 +34,7 @@ func MisuseOf(m recorder.Misuse, symbols *heisen.Symbols) heisen.Finding {
 // addMisuse adds a finding unless there is one for the call. A use after the end of a test says more than one that was in time.
 func addMisuse(all []report.Finding, f report.Finding) []report.Finding {
 	for i := range f.Accesses {
-		f.Accesses[i].LocksUnknown = true
+		f.Accesses[i].LocksUnknown, f.Accesses[i].Locks = true, []report.Lock{} // package testing holds some
 	}
 	at := slices.IndexFunc(all, func(known report.Finding) bool { return known.Fingerprint == f.Fingerprint })
 	if at < 0 {

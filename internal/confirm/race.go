@@ -70,6 +70,11 @@ func (s *Suspect) raceIn(e *Execution) *report.Finding {
 // in any order.
 func samePair(f, other *report.Finding) bool { return pairs(f, other, samePlace) }
 
+// Is reports whether a suspect is the race of a finding.
+func (s *Suspect) Is(race *report.Finding) bool {
+	return race.Kind == heisen.Race && (s.Finding.Kind == heisen.Race || s.Finding.Kind == heisen.PotentialRace) && samePair(&s.Finding, race)
+}
+
 // pairs is samePair for what counts as the same place.
 func pairs(f, other *report.Finding, samePlace func(a, b *report.Access) bool) bool {
 	a, b := f.Accesses, other.Accesses

@@ -53,8 +53,9 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 		return nil, err
 	}
 	schedule.Log = true
+	tests := v.concerns()
 	proof := &Reproduction{Ending: &ending, Schedule: &schedule, Tests: v.Suspect.tests(&schedule)}
-	again, steps, err := c.record(ctx, v.Suspect, proof.Schedule)
+	again, steps, err := c.record(ctx, v.Suspect, tests, proof.Schedule)
 	if err != nil {
 		return nil, err
 	}
@@ -100,12 +101,12 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 		return proof, fmt.Errorf("shrink the schedule of %s: %w", v.Finding.Fingerprint, err)
 	}
 	small := replaying(coreChoices(shrunk.Choices))
-	last, steps, err := c.record(ctx, v.Suspect, small)
+	last, steps, err := c.record(ctx, v.Suspect, tests, small)
 	if err == nil && last.Diverged > 0 && last.Lost == 0 {
 		// Some of the remaining choices depend on those left out and cannot be made. The choices
 		// that were made give the same execution.
 		small = replaying(last.Choices)
-		last, steps, err = c.record(ctx, v.Suspect, small)
+		last, steps, err = c.record(ctx, v.Suspect, tests, small)
 	}
 	if err != nil {
 		return proof, err
@@ -131,6 +132,8 @@ func (r *Reproduction) Show(f *report.Finding) {
 				}
 			}
 		}
+	}
+	if f.Kind == heisen.Race && shown.Kind == heisen.Race {
 		f.Message = shown.Message
 	}
 	f.Accesses, f.Goroutines, f.Witness = shown.Accesses, shown.Goroutines, r.Steps
@@ -276,13 +279,30 @@ func (s *Suspect) repeats(ending *Ending, e *Execution) bool {
 	return confirmed && e.Outcome.Same(ending.Outcome)
 }
 
-// record executes a suspect's program with everything recorded.
-func (c *Confirmer) record(ctx context.Context, s *Suspect, schedule *recorder.Schedule) (*Execution, []report.Step, error) {
+// concerns returns the tests whose goroutines the bug is about, as Suspect.concerns: if the suspect does not tell, the worst ending does.
+func (v *Result) concerns() []string {
+	tests := v.Suspect.concerns()
+	e := v.Endings[0].Trial.Execution
+	if len(tests) > 0 || v.Suspect.Finding.Kind != heisen.Failure {
+		return tests
+	}
+	about := report.Finding{Kind: heisen.Failure, Message: v.Endings[0].Outcome.String()}
+	if e.Outcome.Class == Deadlocked {
+		about.Blocked = e.Blocked
+	}
+	if e.failing != nil {
+		about.Accesses = []report.Access{e.failing.access}
+	}
+	return (&Suspect{Finding: about}).concerns()
+}
+
+// record executes a suspect's program with everything recorded. tests are those that the bug is about.
+func (c *Confirmer) record(ctx context.Context, s *Suspect, tests []string, schedule *recorder.Schedule) (*Execution, []report.Step, error) {
 	var story *explanation
 	plan := c.plan(s, schedule)
 	plan.Mode = recorder.Everything
 	plan.Detect = func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
-		story = newExplanation(symbols, c.Resolver.with, s)
+		story = newExplanation(symbols, c.Resolver.with, s, tests)
 		return []heisen.Detector{story}, nil
 	}
 	plan.OnMeeting = func() {
@@ -308,7 +328,7 @@ func (c *Confirmer) record(ctx context.Context, s *Suspect, schedule *recorder.S
 	return e, story.steps, nil
 }
 
-// AddBlocked adds the blocked goroutines to a finding. In a deadlock of two goroutines it replaces
+// AddBlocked adds the blocked goroutines to a finding. In a deadlock it replaces
 // the accesses, which are those of the execution in which the deadlock was suspected, by the
 // operations at which the goroutines are blocked.
 func AddBlocked(f *report.Finding, blocked []report.Blocked) {
@@ -316,26 +336,17 @@ func AddBlocked(f *report.Finding, blocked []report.Blocked) {
 		return // it has those that matter
 	}
 	f.Blocked = blocked
-	if f.Kind != heisen.Deadlock || len(f.Accesses) != 2 {
+	if f.Kind != heisen.Deadlock || len(f.Accesses) < 2 {
 		return
 	}
-	accesses, taken := slices.Clone(f.Accesses), make([]bool, len(blocked))
+	inCircle := circle(f.Accesses, blocked)
+	if inCircle == nil {
+		return
+	}
+	accesses := slices.Clone(f.Accesses)
 	var cycle []string
 	for i := range accesses {
-		a := &accesses[i]
-		j := slices.IndexFunc(blocked, func(b report.Blocked) bool { return samePlace(a, &report.Access{Stack: b.Stack}) })
-		for j >= 0 && taken[j] {
-			next := slices.IndexFunc(blocked[j+1:], func(b report.Blocked) bool { return samePlace(a, &report.Access{Stack: b.Stack}) })
-			if next < 0 {
-				return
-			}
-			j += 1 + next
-		}
-		if j < 0 {
-			return
-		}
-		taken[j] = true
-		b := &blocked[j]
+		a, b := &accesses[i], inCircle[i]
 		a.Thread, a.Goroutine, a.Test, a.Object, a.Stack, a.Locks = b.Thread, b.Goroutine, b.Test, b.Object, b.Stack, b.Locks
 		cycle = append(cycle, strings.TrimSpace(a.Variable+" "+a.Object))
 	}
@@ -343,4 +354,30 @@ func AddBlocked(f *report.Finding, blocked []report.Blocked) {
 		f.Cycle = append(cycle[len(cycle)-1:len(cycle):len(cycle)], cycle...)
 	}
 	f.Accesses, f.Goroutines = accesses, nil // the creators of these goroutines are not known
+}
+
+// circle returns which goroutine is blocked at each access of a deadlock, nil if that is not known. Of several at one place it is one that
+// holds what the goroutine before it wants, if there is one.
+func circle(accesses []report.Access, blocked []report.Blocked) (all []*report.Blocked) {
+	for i := range accesses {
+		var found *report.Blocked
+		for j := range blocked {
+			b := &blocked[j]
+			if slices.Contains(all, b) || !samePlace(&accesses[i], &report.Access{Stack: b.Stack}) {
+				continue
+			}
+			holds := i > 0 && slices.ContainsFunc(b.Locks, func(l report.Lock) bool { return l.Lock == all[i-1].Object })
+			if found == nil || holds {
+				found = b
+			}
+			if holds {
+				break
+			}
+		}
+		if found == nil {
+			return nil
+		}
+		all = append(all, found)
+	}
+	return all
 }

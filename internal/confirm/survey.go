@@ -58,7 +58,7 @@ func (r *Resolver) resolve(f heisen.Finding, symbols *heisen.Symbols) report.Fin
 func (r *Resolver) blocked(where []heisen.Access, reasons []string, waits []*report.Wait, symbols *heisen.Symbols) []report.Blocked {
 	all := make([]report.Blocked, len(where))
 	for i, a := range where {
-		at := r.resolve(heisen.Finding{Accesses: []heisen.Access{a}}, symbols).Accesses[0]
+		at := r.resolve(heisen.Finding{Kind: heisen.Leak, Accesses: []heisen.Access{a}}, symbols).Accesses[0]
 		all[i] = report.Blocked{
 			Thread: a.Thread, Goroutine: at.Goroutine, Test: at.Test, Reason: reasons[i],
 			Stack: at.Stack, Locks: at.Locks, Wait: waits[i],

@@ -17,6 +17,7 @@ import (
 type usedObjects struct {
 	symbols *heisen.Symbols
 	uses    map[heisen.Object]map[heisen.Thread]use // the latest one of each thread
+	looked  map[heisen.Thread]use                   // the latest read of each thread, of the object on
 	ended   map[heisen.Thread]bool
 	events  uint64
 }
@@ -28,6 +29,7 @@ type use struct {
 	calls  heisen.Context // that have led there, if they are known
 	at     uint64         // number of the event
 	tried  bool           // the thread has looked at the object, and could not use it
+	on     heisen.Object  // of a read
 }
 
 // Bounds on what is kept and told of an object.
@@ -41,12 +43,14 @@ const (
 const channelSize = 64
 
 func newUsedObjects(symbols *heisen.Symbols) *usedObjects {
-	return &usedObjects{symbols: symbols, uses: map[heisen.Object]map[heisen.Thread]use{}, ended: map[heisen.Thread]bool{}}
+	return &usedObjects{symbols: symbols, uses: map[heisen.Object]map[heisen.Thread]use{}, looked: map[heisen.Thread]use{}, ended: map[heisen.Thread]bool{}}
 }
 
 func (u *usedObjects) handle(r *heisen.Record) {
 	u.events++
 	switch r.Op {
+	case heisen.Read:
+		u.looked[r.Thread] = use{thread: r.Thread, site: r.Site, calls: r.Context, on: r.Object}
 	case heisen.Send, heisen.Receive, heisen.Change, heisen.Observe:
 		if u.isWait(r.Site) {
 			return
@@ -62,7 +66,7 @@ func (u *usedObjects) handle(r *heisen.Record) {
 			return // a part of something else, such as of learning that a channel is closed
 		}
 		if known || len(of) < maxUsersKept {
-			of[r.Thread] = use{r.Thread, r.Site, r.Context, u.events, tried}
+			of[r.Thread] = u.placed(use{thread: r.Thread, site: r.Site, calls: r.Context, at: u.events, tried: tried}, r.Object)
 		}
 	case heisen.Begin:
 		delete(u.ended, r.Thread)
@@ -71,6 +75,18 @@ func (u *usedObjects) handle(r *heisen.Record) {
 	case heisen.Alloc:
 		u.forget(r.Object, r.Value)
 	}
+}
+
+// placed returns a use with its place. A goroutine that was woken in an operation on a channel has none there. But the
+// runtime has read the channel where the goroutine began it, and that is the last thing that the goroutine did before.
+func (u *usedObjects) placed(one use, object heisen.Object) use {
+	if len(u.symbols.Site(one.site).Frames) > 0 {
+		return one
+	}
+	if began, known := u.looked[one.thread]; known && began.on-object < channelSize || known && object-began.on < channelSize {
+		one.site, one.calls = began.site, began.calls
+	}
+	return one
 }
 
 // isWait reports whether a place is one at which a goroutine waits for a WaitGroup or Cond. That releases
@@ -152,7 +168,10 @@ func (h *heldLocks) wait(g *recorder.Blocked, resolver *Resolver) *report.Wait {
 		where.Op, where.Object = heisen.Invalid, g.Object
 		at := resolver.resolve(heisen.Finding{Accesses: []heisen.Access{where}}, h.symbols).Accesses[0]
 		user := report.User{Thread: one.thread, Goroutine: at.Goroutine, Test: at.Test, Holds: holds, Tried: one.tried, Ended: h.used.ended[one.thread]}
-		if len(h.symbols.Site(one.site).Frames) > 0 { // a goroutine that was woken in the operation has no place there
+		if holds {
+			user.Test = cmp.Or(h.symbols.Task(one.thread, h.calls[one.thread]), user.Test)
+		}
+		if len(h.symbols.Site(one.site).Frames) > 0 {
 			user.Site = at.Site
 			if !holds {
 				user.Source = at.Source

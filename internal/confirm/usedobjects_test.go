@@ -92,3 +92,30 @@ func TestUsedObjects(t *testing.T) {
 		}
 	}
 }
+
+// TestPlacesOfUses: a goroutine that another one has woken in an operation on a channel has used it where it began that.
+func TestPlacesOfUses(t *testing.T) {
+	const channel, other heisen.Object = 0xc000010000, 0xc000020000
+	symbols := heisen.NewSymbols()
+	began := symbols.AddSite(heisen.SiteInfo{Frames: []heisen.Frame{{Func: "main.f", File: "a.go", Line: 3}}})
+	later := symbols.AddSite(heisen.SiteInfo{Frames: []heisen.Frame{{Func: "main.f", File: "a.go", Line: 5}}})
+	for _, test := range []struct {
+		read heisen.Object
+		at   heisen.Site
+		want heisen.Site
+	}{
+		{channel + 16, 0, began},
+		{channel, 0, began},
+		{channel + 16, later, later},
+		{other, 0, 0},
+	} {
+		u := newUsedObjects(symbols)
+		u.handle(&heisen.Record{Op: heisen.Read, Thread: 1, Object: test.read, Site: began})
+		u.handle(&heisen.Record{Op: heisen.Read, Thread: 2, Object: channel, Site: later})
+		u.handle(&heisen.Record{Op: heisen.Send, Thread: 1, Object: channel + 8, Site: test.at})
+		all := u.users(3, channelSize, channel)
+		if len(all) != 1 || all[0].site != test.want {
+			t.Errorf("after a read of %#x: %+v, want site %d", test.read, all, test.want)
+		}
+	}
+}
