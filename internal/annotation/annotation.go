@@ -5,6 +5,7 @@ package annotation
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/heisen-go/heisen/internal/printable"
@@ -35,13 +36,20 @@ func Write(w io.Writer, f *report.Finding, root repository.Root) error {
 }
 
 // place returns where the annotation stands: the innermost frame of the latest access that is in the
-// repository.
+// repository, or where a finding without accesses stands.
 func place(f *report.Finding, root repository.Root) (file string, line int, ok bool) {
 	for i := len(f.Accesses) - 1; i >= 0; i-- {
 		for _, frame := range f.Accesses[i].Stack {
 			if file, ok = root.Rel(frame.File); ok {
 				return file, frame.Line, true
 			}
+		}
+	}
+	if at := wording.SiteOf(f); len(f.Accesses) == 0 && at != "" {
+		name, number, _ := strings.Cut(at, ".go:")
+		if file, ok = root.Rel(name + ".go"); ok {
+			line, err := strconv.Atoi(number)
+			return file, line, err == nil
 		}
 	}
 	return "", 0, false
@@ -61,7 +69,7 @@ func message(f *report.Finding, root repository.Root) string {
 		if frame.Func != "" {
 			in = " in " + frame.Func
 		}
-		lines = append(lines, fmt.Sprintf("%s %s%s at %s", a.Goroutine, wording.Op(a.Op), in, at))
+		lines = append(lines, fmt.Sprintf("%s %s%s at %s", a.Goroutine, wording.Does(f, a), in, at))
 	}
 	if f.Replay != "" {
 		lines = append(lines, "Replay: "+f.Replay)

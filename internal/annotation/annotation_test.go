@@ -38,9 +38,9 @@ func race() report.Finding {
 }
 
 func TestWrite(t *testing.T) {
-	want := "::error file=a/y.go,line=4,title=Data race%3A m[k]%2C v::goroutine 1 writes m[k], v at x.go:3, and goroutine 2 reads it at y.go:4. " +
+	want := "::error file=a/y.go,line=4,title=Data race%3A m[k]%2C v::Goroutine 1 writes m[k], v at x.go:3, and goroutine 2 reads it at y.go:4. " +
 		"Nothing orders the two: there is no happens-before edge between them, and neither holds a lock.%0A" +
-		"goroutine 1 writes in main.f at a/x.go:3%0Agoroutine 2 reads in main.f at a/y.go:4%0AReplay: heisen replay x%0A" +
+		"goroutine 1 writes in main.f at a/x.go:3%0Agoroutine 2 reads m[k], v in main.f at a/y.go:4%0AReplay: heisen replay x%0A" +
 		"Found by hb, fingerprint 0123456789abcdef\n"
 	if got := annotate(t, race(), "/repo"); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
@@ -53,6 +53,22 @@ func TestWrite(t *testing.T) {
 	suspected.Kind = heisen.PotentialRace
 	if got := annotate(t, suspected, "/repo"); !strings.HasPrefix(got, "::warning file=a/y.go,line=4,title=Potential data race") {
 		t.Errorf("a suspicion: %q", got)
+	}
+}
+
+// TestWithoutAccesses: a failing execution stands where its goroutine waits, or where the message of its test was printed.
+func TestWithoutAccesses(t *testing.T) {
+	deadlock := report.Finding{Kind: heisen.Failure, Message: "deadlock: no goroutine can go on",
+		Blocked: []report.Blocked{{Goroutine: "goroutine 8", Reason: "chan send", Stack: []report.Frame{{Func: "p.f", File: "/repo/p/a.go", Line: 5}}}}}
+	failed := report.Finding{Kind: heisen.Failure, Message: "test failed: TestA", Printed: []string{"a_test.go:9: got 1"},
+		Witness: []report.Step{{Site: "/repo/p/a_test.go:3"}}}
+	for want, f := range map[string]report.Finding{
+		"::error file=p/a.go,line=5,title=Failing execution::Deadlock: no goroutine can go on. Goroutine 8 waits (chan send) at a.go:5.%0A": deadlock,
+		"::error file=p/a_test.go,line=9,title=Failing execution::Test failed: TestA. The program printed: a_test.go:9: got 1%0A":           failed,
+	} {
+		if got := annotate(t, f, "/repo"); !strings.HasPrefix(got, want) {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
 	}
 }
 

@@ -171,8 +171,11 @@ func (b *builder) access(i, row int) int {
 	}
 	if b.stops() {
 		e.Waits, e.Verb = true, "waits: "+e.Op
-		if isAcquire(e.Op) {
+		switch reason := wording.WaitReason(b.f); {
+		case isAcquire(e.Op):
 			e.Verb = "waits for"
+		case reason != "":
+			e.Verb = "waits: " + reason
 		}
 	}
 	if e.What == wording.NoObject {

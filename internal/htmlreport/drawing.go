@@ -217,6 +217,15 @@ func (p *placer) texts(e *diagram.Event) (out []textShape) {
 // short returns a text that fits a lane.
 func (p *placer) short(s string) string { return shorten(printable.Text(s), p.chars) }
 
+// shortPlace returns a place that has at most n characters, or a few more: the name of the file is cut, and not the line.
+func shortPlace(s string, n int) string {
+	i := strings.LastIndexByte(s, ':')
+	if i < 0 || utf8.RuneCountInString(s) <= n {
+		return shorten(s, n)
+	}
+	return shorten(s[:i], n-utf8.RuneCountInString(s[i:])) + s[i:]
+}
+
 func shorten(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
@@ -235,7 +244,7 @@ func (p *placer) starts() (out []edgeShape) {
 		}
 		out = append(out, edgeShape{
 			Class: "start", Path: fmt.Sprintf("M%d %dH%d", from, y, to-toward(from, to)*3),
-			Label: shorten(printable.Text(label), int(float64(max(to-from, from-to)-textLeft)/labelSize)), X: min(from, to) + textLeft, Y: y - 6,
+			Label: shortPlace(printable.Text(label), int(float64(max(to-from, from-to)-textLeft)/labelSize)), X: min(from, to) + textLeft, Y: y - 6,
 		})
 	}
 	return out
@@ -315,7 +324,12 @@ func (p *placer) events() (out []eventShape) {
 		s.Texts = p.texts(e)
 		for k := range s.Texts {
 			t := &s.Texts[k]
-			t.X, t.Y, t.Text = s.X+textLeft, s.Y+15+lineHeight*k, p.short(t.Text)
+			t.X, t.Y = s.X+textLeft, s.Y+15+lineHeight*k
+			if t.Class == "place" {
+				t.Text = shortPlace(printable.Text(t.Text), p.chars)
+			} else {
+				t.Text = p.short(t.Text)
+			}
 		}
 		out = append(out, s)
 	}

@@ -133,22 +133,16 @@ func findingOf(f *report.Finding, n int, sources *sources) (findingView, error) 
 	if wording.Certain(f) {
 		v.Level = "certain"
 	}
-	if f.Message != wording.Sentence(f) {
-		v.Message = printable.Text(f.Message)
+	v.Message = printable.Text(f.Message)
+	if strings.EqualFold(v.Message, v.Sentence) { // it stands in the line above
+		v.Sentence = ""
 	}
 	v.Search = strings.ToLower(strings.Join([]string{v.Title, v.What, v.Package, v.Detector, v.Text}, "\n"))
 	return v, nil
 }
 
-// sentenceOf returns what a finding means. It has a capital letter at its start, unless that is a name.
-func sentenceOf(f *report.Finding) string {
-	s := printable.Text(wording.Sentence(f))
-	words := strings.HasPrefix(s, "goroutine ") || strings.HasPrefix(s, "main goroutine") || s == f.Message
-	if words && s != "" && 'a' <= s[0] && s[0] <= 'z' {
-		return strings.ToUpper(s[:1]) + s[1:]
-	}
-	return s
-}
+// sentenceOf returns what a finding means.
+func sentenceOf(f *report.Finding) string { return printable.Text(wording.Sentence(f)) }
 
 func kindOf(f *report.Finding) string { return printable.Text(wording.Title(f)) }
 

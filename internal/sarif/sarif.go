@@ -11,10 +11,8 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"path"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -71,27 +69,6 @@ func level(f *report.Finding) string {
 	return "warning"
 }
 
-// place returns where a result without accesses stands: a failed test has none. The messages that it has printed have lines of files whose
-// folders the steps of the schedule tell; otherwise it stands where the last step was made. It returns an empty text if nothing is known.
-func place(f *report.Finding) string {
-	if len(f.Witness) == 0 {
-		return ""
-	}
-	for _, line := range f.Printed {
-		at := printedPlace.FindString(line)
-		name, _, _ := strings.Cut(at, ":")
-		for i := range f.Witness {
-			if file, _, ok := strings.Cut(f.Witness[i].Site, ".go:"); ok && at != "" && path.Base(file)+".go" == name {
-				return path.Dir(file) + "/" + at
-			}
-		}
-	}
-	return f.Witness[len(f.Witness)-1].Site
-}
-
-// printedPlace matches the place before a message of a test.
-var printedPlace = regexp.MustCompile(`^[^:/ ]+\.go:[0-9]+`)
-
 func (w writer) result(f *report.Finding, rule int) result {
 	r := result{
 		Rule: string(f.Kind), RuleIndex: rule, Level: level(f), Kind: "fail",
@@ -106,7 +83,7 @@ func (w writer) result(f *report.Finding, rule int) result {
 	}
 	for i := len(f.Accesses) - 1; i >= 0; i-- { // the latest one is where the result stands
 		a := &f.Accesses[i]
-		l := w.access(a)
+		l := w.access(f, a)
 		if len(r.Locations) == 0 {
 			r.Locations = append(r.Locations, l)
 		} else {
@@ -115,7 +92,7 @@ func (w writer) result(f *report.Finding, rule int) result {
 			r.Related = append(r.Related, l)
 		}
 	}
-	if at := place(f); len(r.Locations) == 0 && at != "" {
+	if at := wording.SiteOf(f); len(r.Locations) == 0 && at != "" {
 		r.Locations = append(r.Locations, w.site(at, f.Message))
 	}
 	r.Stacks = w.stacks(f)
@@ -135,7 +112,7 @@ func (w writer) stacks(f *report.Finding) (all []stack) {
 	}
 	for i := len(f.Accesses) - 1; i >= 0; i-- {
 		a := &f.Accesses[i]
-		add(a.Goroutine+" "+wording.Op(a.Op), a.Stack)
+		add(a.Goroutine+" "+wording.Does(f, a), a.Stack)
 	}
 	for i := range f.Goroutines {
 		if g := &f.Goroutines[i]; g.Parent != nil {
@@ -201,12 +178,16 @@ func kinds(op string) []string {
 	return nil
 }
 
-// access returns the location of an access: the line of the program's own code.
-func (w writer) access(a *report.Access) location {
-	frame := wording.UserFrame(a.Stack)
-	l := w.site(a.Site, a.Goroutine+" "+wording.Op(a.Op)+" "+a.Variable)
+// access returns the location of an access: the innermost line in the repository, where services show results, else that of the
+// program's own code.
+func (w writer) access(f *report.Finding, a *report.Access) location {
+	frame, source := wording.UserFrame(a.Stack), a.Source
+	if i := slices.IndexFunc(a.Stack, func(f report.Frame) bool { _, within := w.root.Rel(f.File); return within }); i >= 0 && a.Stack[i] != frame {
+		frame, source = a.Stack[i], ""
+	}
+	l := w.site(a.Site, a.Goroutine+" "+wording.Does(f, a))
 	if frame.File != "" {
-		l.Physical = w.physical(frame.File, frame.Line, a.Source)
+		l.Physical = w.physical(frame.File, frame.Line, source)
 	}
 	if frame.Func != "" {
 		l.Logical = []logicalLocation{{Name: frame.Func[strings.LastIndexByte(frame.Func, '/')+1:], Full: frame.Func, Kind: "function"}}

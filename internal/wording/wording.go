@@ -5,10 +5,13 @@ package wording
 import (
 	"cmp"
 	"fmt"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/internal/source"
 	"github.com/heisen-go/heisen/report"
 )
@@ -42,7 +45,7 @@ func Subject(f *report.Finding) string {
 func About(f *report.Finding) string {
 	title := strings.ToLower(Title(f))
 	switch {
-	case len(f.Cycle) > 0 || f.Variable != "":
+	case What(f) != "":
 		return title + " of " + What(f)
 	case len(f.Accesses) > 0 && f.Accesses[0].Site != "":
 		return title + " at " + f.Accesses[0].Site
@@ -102,15 +105,40 @@ const (
 	reduction = "reduction"
 )
 
-// What returns what a finding is about: its locks, its variable, or its object.
+// IsAddress reports whether the name of an object is only its address, which says nothing outside of the execution.
+func IsAddress(object string) bool { return strings.HasPrefix(object, "0x") }
+
+// What returns what a finding is about: its locks, its variable, its object if that has a name, or the test that fails, unless the
+// message says which one.
 func What(f *report.Finding) string {
 	switch {
 	case len(f.Cycle) > 0:
 		return strings.Join(f.Cycle, " → ")
 	case f.Variable != "":
 		return f.Variable
-	case len(f.Accesses) > 0 && f.Accesses[len(f.Accesses)-1].Object != NoObject:
+	case f.Kind == heisen.Failure:
+		return failingTest(f)
+	case len(f.Accesses) > 0 && !IsAddress(f.Accesses[len(f.Accesses)-1].Object):
 		return f.Accesses[len(f.Accesses)-1].Object
+	}
+	return ""
+}
+
+// failingTest returns the test of the goroutine that has failed, or of the first one that is blocked. It is empty if there is none, or the
+// message has it.
+func failingTest(f *report.Finding) string {
+	if strings.HasPrefix(f.Message, "test failed: ") {
+		return ""
+	}
+	for i := range f.Accesses {
+		if test := f.Accesses[i].Test; test != "" {
+			return test
+		}
+	}
+	for i := range f.Blocked {
+		if test := f.Blocked[i].Test; test != "" {
+			return test
+		}
 	}
 	return ""
 }
@@ -188,9 +216,12 @@ func Op(op string) string {
 	return strings.ReplaceAll(op, "-", " ")
 }
 
-// Sentence returns what a finding means, in a few sentences.
+// Sentence returns what a finding means, in a few sentences. It begins with a capital letter, unless that is a name.
 func Sentence(f *report.Finding) string {
 	text := meaning(f)
+	if strings.HasPrefix(text, "goroutine ") || strings.HasPrefix(text, "main goroutine") || f.Message != "" && strings.HasPrefix(text, f.Message) {
+		text = capital(text)
+	}
 	switch n := len(f.Following); n {
 	case 0:
 	case 1:
@@ -202,6 +233,14 @@ func Sentence(f *report.Finding) string {
 		text = strings.TrimSuffix(text, ".") + ". Not certain: " + why + "."
 	}
 	return text
+}
+
+// capital returns a text with a capital letter at its start.
+func capital(s string) string {
+	if s != "" && 'a' <= s[0] && s[0] <= 'z' {
+		return strings.ToUpper(s[:1]) + s[1:]
+	}
+	return s
 }
 
 // meaning is Sentence without the reservation.
@@ -220,9 +259,110 @@ func meaning(f *report.Finding) string {
 		return fmt.Sprintf("%s goes on at %s each time that a timer fires, and nothing can reach the channel or context that would stop it.", f.Accesses[0].Goroutine, Place(f.Accesses[0].Site))
 	case f.Kind == heisen.Leak && n == 1:
 		return fmt.Sprintf("%s waits at %s for something that can no longer happen.", f.Accesses[0].Goroutine, Place(f.Accesses[0].Site))
+	case f.Kind == heisen.Failure:
+		return sentenceOfFailure(f)
 	}
 	return f.Message
 }
+
+// Bounds on what a sentence says of a failure.
+const (
+	maxWaiting = 4 // goroutines
+	maxPrinted = 3 // lines
+)
+
+// sentenceOfFailure says in which way a program has failed, and for what its goroutines wait, or what it has printed about that.
+func sentenceOfFailure(f *report.Finding) string {
+	text := f.Message
+	if len(f.Accesses) == 1 {
+		text += ", at " + Place(f.Accesses[0].Site)
+	}
+	if n := min(len(f.Printed), maxPrinted); n > 0 {
+		return text + ". The program printed: " + strings.Join(f.Printed[len(f.Printed)-n:], "; ")
+	}
+	if len(f.Accesses) > 0 || len(f.Blocked) == 0 {
+		return text
+	}
+	var parts []string
+	for i := range f.Blocked[:min(len(f.Blocked), maxWaiting)] {
+		b := &f.Blocked[i]
+		at := waitsAt(b)
+		part := fmt.Sprintf("%s waits (%s)", b.Goroutine, strings.Trim(b.Reason+", "+b.Variable, ", "))
+		if at.File != "" {
+			part += fmt.Sprintf(" at %s:%d", Place(at.File), at.Line)
+		}
+		parts = append(parts, part)
+	}
+	if more := len(f.Blocked) - maxWaiting; more > 0 {
+		parts = append(parts, plural.Of(more, "more goroutine")+plural.Form(more, " waits", " wait"))
+	}
+	return text + ". " + capital(strings.Join(parts, "; ")) + "."
+}
+
+// Does returns what the goroutine of an access of a finding does there, and to which variable if it is known, as a part of a sentence.
+func Does(f *report.Finding, a *report.Access) string {
+	stops := f.Kind == heisen.Leak || f.Kind == heisen.Deadlock
+	switch {
+	case stops && a.Variable == "":
+		return "waits"
+	case stops:
+		return "waits for " + a.Variable
+	case f.Kind != heisen.Failure:
+		return strings.TrimSpace(Op(a.Op) + " " + a.Variable)
+	}
+	switch a.Op {
+	case "panic":
+		return "panics"
+	case "exit":
+		return "exits"
+	case "fatal error":
+		return "meets a fatal error"
+	}
+	return Op(a.Op)
+}
+
+// WaitReason returns for what the goroutine of a leak waits, in the words of the runtime; an empty text if the finding does not say.
+func WaitReason(f *report.Finding) string {
+	_, reason, _ := strings.Cut(f.Message, " waits for ever: ")
+	return reason
+}
+
+// SiteOf returns where a finding without accesses stands, such as a failed test. The messages that it has printed have lines of files whose
+// folders the steps of the schedule tell; otherwise it stands where the first goroutine is blocked, or where the last step was made.
+// It returns an empty text if nothing is known.
+func SiteOf(f *report.Finding) string {
+	for _, line := range f.Printed {
+		at := printedPlace.FindString(line)
+		name, _, _ := strings.Cut(at, ":")
+		for i := range f.Witness {
+			if file, _, ok := strings.Cut(f.Witness[i].Site, ".go:"); ok && at != "" && path.Base(file)+".go" == name {
+				return path.Dir(file) + "/" + at
+			}
+		}
+	}
+	for i := range f.Blocked {
+		if at := waitsAt(&f.Blocked[i]); at.File != "" {
+			return fmt.Sprintf("%s:%d", at.File, at.Line)
+		}
+	}
+	if n := len(f.Witness); n > 0 {
+		return f.Witness[n-1].Site
+	}
+	return ""
+}
+
+// waitsAt returns where a goroutine is blocked: the innermost frame outside of package testing, else UserFrame.
+func waitsAt(b *report.Blocked) report.Frame {
+	for _, f := range b.Stack {
+		if f.File != "" && !source.Synchronizes(f.Func) && !strings.HasPrefix(f.Func, "testing.") {
+			return f
+		}
+	}
+	return UserFrame(b.Stack)
+}
+
+// printedPlace matches the place before a message of a test.
+var printedPlace = regexp.MustCompile(`^[^:/ ]+\.go:[0-9]+`)
 
 func sentenceOfRace(f *report.Finding) string {
 	first, second := &f.Accesses[0], &f.Accesses[1]
@@ -230,7 +370,11 @@ func sentenceOfRace(f *report.Finding) string {
 	if f.Kind == heisen.PotentialRace && !confirmed(f) {
 		between = "No lock is common to the two and no message orders them"
 	}
-	return fmt.Sprintf("%s %s %s at %s, and %s %s it at %s. %s%s.", first.Goroutine, Op(first.Op), name(second), Place(first.Site),
+	what := name(second)
+	if IsAddress(what) {
+		what = "memory"
+	}
+	return fmt.Sprintf("%s %s %s at %s, and %s %s it at %s. %s%s.", first.Goroutine, Op(first.Op), what, Place(first.Site),
 		second.Goroutine, Op(second.Op), Place(second.Site), between, locks(first, second))
 }
 

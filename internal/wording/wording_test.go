@@ -14,17 +14,17 @@ import (
 // TestSentence checks what is said of the findings in package report's golden files.
 func TestSentence(t *testing.T) {
 	for name, want := range map[string]string{
-		"race": "main goroutine reads a.balance at bank.go:18, and goroutine 2 writes it at bank.go:14. " +
+		"race": "Main goroutine reads a.balance at bank.go:18, and goroutine 2 writes it at bank.go:14. " +
 			"Nothing orders the two: there is no happens-before edge between them, and only one of them holds a lock.",
-		"potential-race": "main goroutine reads a.balance at bank.go:18, and goroutine 2 writes it at bank.go:14. " +
+		"potential-race": "Main goroutine reads a.balance at bank.go:18, and goroutine 2 writes it at bank.go:14. " +
 			"No lock is common to the two and no message orders them, and only one of them holds a lock.",
-		"deadlock": "goroutine 1 holds a.mu and can come to wait for to.mu at bank.go:23; goroutine 2 holds to.mu and can come to wait for a.mu at bank.go:22. " +
+		"deadlock": "Goroutine 1 holds a.mu and can come to wait for to.mu at bank.go:23; goroutine 2 holds to.mu and can come to wait for a.mu at bank.go:22. " +
 			"If all of them do so at the same time, none can go on.",
-		"atomicity": "goroutine 2 reads a.balance at bank.go:14 and writes it at bank.go:14. In between, goroutine 1 writes it at bank.go:24.",
+		"atomicity": "Goroutine 2 reads a.balance at bank.go:14 and writes it at bank.go:14. In between, goroutine 1 writes it at bank.go:24.",
 		"critical": "The transaction that goroutine 2 begins at bank.go:12 is interrupted in a way that no serial execution has. " +
 			"In between, goroutine 1 writes 0xc000010020 at bank.go:18.",
 		"marked":    "The transaction that T0 begins at b is interrupted in a way that no serial execution has. In between, T1 reads x at d.",
-		"nosymbols": "nothing is known of the numbers",
+		"nosymbols": "Nothing is known of the numbers",
 	} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "report", "testdata", name+".json.golden"))
 		if err != nil {
@@ -38,7 +38,7 @@ func TestSentence(t *testing.T) {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
 		}
 	}
-	if got := Sentence(&report.Finding{Message: "m"}); got != "m" {
+	if got := Sentence(&report.Finding{Message: "m"}); got != "M" {
 		t.Errorf("of a finding without accesses: %q", got)
 	}
 }
@@ -117,5 +117,77 @@ func TestPackage(t *testing.T) {
 	f.Package = ""
 	if got := Package(&f); got != "main" {
 		t.Errorf("package of a program whose path is not known: %q", got)
+	}
+}
+
+// TestFailures checks what is said of executions that fail: for what goroutines wait, what was printed, and where that is.
+func TestFailures(t *testing.T) {
+	blocked := func(goroutine, reason, variable string, line int) report.Blocked {
+		return report.Blocked{Goroutine: goroutine, Reason: reason, Variable: variable, Stack: []report.Frame{{Func: "p.f", File: "/src/p/a_test.go", Line: line}}}
+	}
+	step := report.Step{Site: "/src/p/a_test.go:3"}
+	panics := report.Access{Op: "panic", Goroutine: "goroutine 4", Object: NoObject, Site: "/src/p/b.go:7"}
+	for _, test := range []struct {
+		f                     report.Finding
+		sentence, site, about string
+	}{
+		{report.Finding{Message: "deadlock: no goroutine can go on", Blocked: []report.Blocked{blocked("goroutine 8", "chan send", "c", 5), blocked("goroutine 9", "select", "", 6)}},
+			"Deadlock: no goroutine can go on. Goroutine 8 waits (chan send, c) at a_test.go:5; goroutine 9 waits (select) at a_test.go:6.",
+			"/src/p/a_test.go:5", "failing execution (deadlock: no goroutine can go on)"},
+		{report.Finding{Message: "deadlock: no goroutine can go on", Blocked: slices.Repeat([]report.Blocked{blocked("g", "select", "", 6)}, 6)},
+			"Deadlock: no goroutine can go on. G waits (select) at a_test.go:6; g waits (select) at a_test.go:6; g waits (select) at a_test.go:6; " +
+				"g waits (select) at a_test.go:6; 2 more goroutines wait.", "/src/p/a_test.go:6", "failing execution (deadlock: no goroutine can go on)"},
+		{report.Finding{Message: "test failed: TestA", Printed: []string{"a_test.go:9: got 1, want 2"}, Witness: []report.Step{step}},
+			"Test failed: TestA. The program printed: a_test.go:9: got 1, want 2", "/src/p/a_test.go:9", "failing execution (test failed: TestA)"},
+		{report.Finding{Message: "test failed: TestA", Witness: []report.Step{step}}, "Test failed: TestA", "/src/p/a_test.go:3", "failing execution (test failed: TestA)"},
+		{report.Finding{Message: "panic: x", Accesses: []report.Access{panics}}, "Panic: x, at b.go:7", "", "failing execution at /src/p/b.go:7"},
+	} {
+		test.f.Kind = heisen.Failure
+		if got := Sentence(&test.f); got != test.sentence {
+			t.Errorf("%s\nwant\n%s", got, test.sentence)
+		}
+		if got := SiteOf(&test.f); got != test.site {
+			t.Errorf("%s: at %q, want %q", test.f.Message, got, test.site)
+		}
+		if got := About(&test.f); got != test.about {
+			t.Errorf("%s: about %q, want %q", test.f.Message, got, test.about)
+		}
+	}
+	inTest := report.Finding{Kind: heisen.Failure, Message: "deadlock: no goroutine can go on", Blocked: []report.Blocked{
+		{Stack: []report.Frame{{Func: "testing.(*T).Run", File: "/go/testing.go", Line: 1}, {Func: "p.TestA", File: "/src/p/a_test.go", Line: 2}}, Test: "TestA"}}}
+	if Subject(&inTest) != "Failing execution: TestA" || About(&inTest) != "failing execution of TestA" || SiteOf(&inTest) != "/src/p/a_test.go:2" {
+		t.Errorf("%s, %s, %s", Subject(&inTest), About(&inTest), SiteOf(&inTest))
+	}
+	failed := report.Finding{Kind: heisen.Failure}
+	leaked := report.Finding{Kind: heisen.Leak, Message: "a goroutine waits for ever: sync.Cond.Wait"}
+	for _, test := range []struct {
+		f        *report.Finding
+		op, does string
+	}{
+		{&failed, "panic", "panics"}, {&failed, "exit", "exits"}, {&failed, "fatal error", "meets a fatal error"},
+		{&leaked, "receive", "waits"}, {&report.Finding{Kind: heisen.Deadlock}, "acquire", "waits"}, {&report.Finding{Kind: heisen.Race}, "read", "reads"},
+	} {
+		if got := Does(test.f, &report.Access{Op: test.op}); got != test.does {
+			t.Errorf("%s %s: %q, want %q", test.f.Kind, test.op, got, test.does)
+		}
+		if got, want := Does(test.f, &report.Access{Op: test.op, Variable: "v"}), map[heisen.Kind]string{
+			heisen.Failure: test.does, heisen.Leak: "waits for v", heisen.Deadlock: "waits for v", heisen.Race: "reads v"}[test.f.Kind]; got != want {
+			t.Errorf("%s %s of v: %q, want %q", test.f.Kind, test.op, got, want)
+		}
+	}
+	if got := WaitReason(&leaked); got != "sync.Cond.Wait" {
+		t.Errorf("it waits for %q", got)
+	}
+}
+
+// TestAddresses: an address is no subject, and memory without a name is called that.
+func TestAddresses(t *testing.T) {
+	f := report.Finding{Kind: heisen.Race, Accesses: []report.Access{
+		{Op: "write", Goroutine: "goroutine 1", Object: "0xc000010020", Site: "a.go:1", LocksUnknown: true},
+		{Op: "read", Goroutine: "goroutine 2", Object: "0xc000010020", Site: "a.go:2", LocksUnknown: true},
+	}}
+	want := "Goroutine 1 writes memory at a.go:1, and goroutine 2 reads it at a.go:2. Nothing orders the two: there is no happens-before edge between them."
+	if got := Sentence(&f); got != want || Subject(&f) != "Data race" {
+		t.Errorf("%s: %s\nwant %s", Subject(&f), got, want)
 	}
 }
