@@ -89,7 +89,7 @@ func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) Finding {
 		Message:     f.Message,
 		Accesses:    make([]Access, len(f.Accesses)),
 	}
-	in := resolution{symbols: symbols}
+	in := resolution{symbols: symbols, waits: f.Kind == heisen.Leak}
 	if r != nil {
 		in.sources = r.sources
 	}
@@ -116,6 +116,7 @@ func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) Finding {
 		c := names.choice(f.Witness[i].Object, useOfStep(&f.Witness[i]))
 		out.Witness[i].Variable, out.Witness[i].Verb = c.Variable, verbOf(f.Witness[i].Op, c.Verb)
 	}
+	nameLocks(f.Witness, out.Witness)
 	out.Variable = headVariable(out.Accesses)
 	if isCycle(&f) {
 		out.Cycle = cycle(&f, out.Accesses)
@@ -126,6 +127,28 @@ func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) Finding {
 	out.Locks = in.locksOf(&f)
 	out.Goroutines = in.goroutines(f.Accesses)
 	return out
+}
+
+// nameLocks gives the steps that acquire or release a lock without a name the name that all other such steps have for it. The
+// release in the Wait of a Cond has none.
+func nameLocks(records []heisen.Record, steps []Step) {
+	isLock := func(op heisen.Op) bool {
+		return op == heisen.Acquire || op == heisen.AcquireShared || op == heisen.Release || op == heisen.ReleaseShared
+	}
+	names := map[heisen.Object]string{}
+	for i := range records {
+		if r, name := &records[i], steps[i].Variable; isLock(r.Op) && name != "" {
+			if known, ok := names[r.Object]; ok && known != name {
+				name = ""
+			}
+			names[r.Object] = name
+		}
+	}
+	for i := range records {
+		if r := &records[i]; isLock(r.Op) && steps[i].Variable == "" {
+			steps[i].Variable = names[r.Object]
+		}
+	}
 }
 
 // headVariable returns the variable of a finding with these accesses: that of the latest one that has a name.
@@ -150,6 +173,7 @@ func kindOf(f *heisen.Finding) heisen.Kind {
 type resolution struct {
 	symbols *heisen.Symbols
 	sources *source.Cache
+	waits   bool // the goroutines of the accesses wait in these operations
 }
 
 func (r resolution) access(a heisen.Access) (Access, *source.Excerpt) {
@@ -182,6 +206,9 @@ func (r resolution) excerpt(stack []Frame, op heisen.Op, size uint64) *source.Ex
 	frame := heisen.Frame{Func: f.Func, File: f.File, Line: f.Line}
 	if (op == heisen.Read || op == heisen.Write) && len(stack) > 0 && source.Synchronizes(stack[0].Func) {
 		return r.sources.Within(frame)
+	}
+	if r.waits {
+		return r.sources.Waiting(frame, op)
 	}
 	return r.sources.At(frame, op, size)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/heisen-go/heisen"
@@ -89,7 +90,9 @@ func writeText(w io.Writer, f *Finding, marks *strings.Replacer) error {
 		writeGoroutine(&b, f, &f.Goroutines[i])
 	}
 	for i := range f.Blocked {
-		writeBlocked(&b, &f.Blocked[i])
+		if g := &f.Blocked[i]; !slices.ContainsFunc(f.Accesses, func(a Access) bool { return g == blockedAt(f, &a) }) {
+			writeBlocked(&b, g)
+		}
 	}
 	writeWaitCycle(&b, f)
 	writeTrials(&b, f)
@@ -218,11 +221,31 @@ func writeAccesses(b *strings.Builder, f *Finding) {
 		} else {
 			fmt.Fprintf(b, "\n%s%s by %s at %s:%s\n", asHeading, capital(op), who, a.Object, asIs)
 		}
+		if f.Kind == heisen.Misuse { // no lock makes the call right
+			one := *a
+			one.Locks, one.LocksUnknown = nil, true
+			a = &one
+		}
 		writeAccess(b, a)
 		if i == 0 {
 			writeWait(b, f.Wait)
 		}
+		if g := blockedAt(f, a); g != nil {
+			writeWait(b, g.Wait)
+		}
 	}
+}
+
+// blockedAt returns the blocked goroutine that waits in an access of a deadlock, nil if there is none.
+func blockedAt(f *Finding, a *Access) *Blocked {
+	if len(f.Cycle) == 0 {
+		return nil
+	}
+	i := slices.IndexFunc(f.Blocked, func(g Blocked) bool { return g.Thread == a.Thread && slices.Equal(g.Stack, a.Stack) })
+	if i < 0 {
+		return nil
+	}
+	return &f.Blocked[i]
 }
 
 // writePrinted prints what the program has printed about a failure.

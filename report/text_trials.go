@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/heisen-go/heisen"
@@ -51,6 +52,8 @@ func writeTrials(b *strings.Builder, f *Finding) {
 		b.WriteString("Harmful: the program fails, if a goroutine goes on only after a timer has fired\n")
 	case t.Harmful:
 		b.WriteString("Harmful: the program fails\n")
+	case t.Confirmed > 0 && endless[f.Kind] == "" && t.failed():
+		b.WriteString("No visible harm: the program fails in the same way under the default schedule\n")
 	case t.Confirmed > 0 && endless[f.Kind] == "":
 		b.WriteString("No visible harm in these executions\n")
 	}
@@ -72,6 +75,11 @@ func writeTrials(b *strings.Builder, f *Finding) {
 	if len(t.Outside) > 0 {
 		fmt.Fprintf(b, "Depends on more than the schedule, so a replay may differ: %s\n", strings.Join(t.Outside, "; "))
 	}
+}
+
+// failed reports whether the program has failed in an execution with the bug.
+func (t *Trials) failed() bool {
+	return slices.ContainsFunc(t.Endings, func(e Ending) bool { return e.Confirmed && e.Outcome != "passed" && e.Outcome != "hang" })
 }
 
 // onlyLate reports whether the program has failed with the bug only where a goroutine was held back while

@@ -47,7 +47,7 @@ var table = map[string]room{
 	"report":  {floor: 1, library: true, only: []string{".", "internal/option", "internal/plural", "internal/printable", "internal/source", "internal/fold"}},
 
 	"internal/repository":   {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
-	"internal/wording":      {floor: 1, step: 1, library: true, only: []string{".", "report", "internal/source"}},
+	"internal/wording":      {floor: 1, step: 1, library: true, only: []string{".", "report", "internal/plural", "internal/source"}},
 	"internal/diagram":      {floor: 1, step: 2, library: true, only: []string{".", "report", "internal/wording"}},
 	"internal/findingsfile": {floor: 1, step: 1, library: true, only: []string{".", "report"}},
 	"internal/annotation":   {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/printable", "internal/repository", "internal/wording"}},

@@ -22,7 +22,7 @@ var (
 	blockingElsewhere = regexp.MustCompile(`(?m)^  (testing|main|sync)\.\S+\n.*\n`)
 	blockingStep      = regexp.MustCompile(`(?m)^(  waiting since step )\d+`) // of package testing, too
 	blockingReplay    = regexp.MustCompile(`(?m)^Replay: heisen (replay) (\S+)$`)
-	blockingShrunk    = regexp.MustCompile(`(?m)^Reproduced by a schedule with (0|1) deviations? from the default$`)
+	blockingShrunk    = regexp.MustCompile(`(?m)^Reproduced by (the default schedule|a schedule with 1 deviation from the default)$`)
 )
 
 // TestBlocking compares the reports of blocking bugs of all kinds: each has every goroutine that is involved,

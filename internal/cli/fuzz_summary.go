@@ -27,7 +27,7 @@ func (f *fuzzRun) summary() {
 		fmt.Fprintf(f.Err, "%s: %s may synchronize, which is not seen: of races, only those are confirmed whose accesses met\n", f.tool.Name, strings.Join(f.unseen.Reasons(), ", "))
 	}
 	if f.late > 0 {
-		fmt.Fprintf(f.Err, "%s: %s stopped because of taking too much of the time (-time)\n", f.tool.Name, stoppedExecutions(f.late))
+		fmt.Fprintf(f.Err, "%s: %s stopped because %s took too much of the time (-time)\n", f.tool.Name, stoppedExecutions(f.late), plural.Form(f.late, "it", "they"))
 	}
 	if f.stopped > 0 {
 		fmt.Fprintf(f.Err, "%s: %s stopped at a limit: %v of real time (-limit), or %v of virtual time (-virtual)\n",
@@ -66,7 +66,7 @@ func suspectLine(name string, confirmed, suspects, harmful, followed int, execut
 		line += fmt.Sprintf(", %d of them harmful", harmful)
 	}
 	if followed > 0 {
-		line += fmt.Sprintf("; %d of them %s from others", followed, plural.Verb(followed, "follows", "follow"))
+		line += fmt.Sprintf("; %d of them %s from others", followed, plural.Form(followed, "follows", "follow"))
 	}
 	return line + "\n"
 }
@@ -88,7 +88,7 @@ func (f *fuzzRun) noteStopped(t *confirm.Trial) {
 
 // stoppedExecutions is the subject of a sentence about executions that were stopped.
 func stoppedExecutions(n int) string {
-	return plural.Of(n, "execution") + " " + plural.Verb(n, "was", "were")
+	return plural.Of(n, "execution") + " " + plural.Form(n, "was", "were")
 }
 
 // coverageSummary prints what no execution has covered.

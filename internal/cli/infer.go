@@ -106,7 +106,7 @@ func (inv *invocation) inferPlan() (int, error) {
 		}
 	}
 	fmt.Fprintf(inv.Err, "%s: %s: %s cannot race, %s %s atomic\n", inv.tool.Name, *file, plural.Part(safe, len(result.Variables), "variable"),
-		plural.Part(atomic, len(result.Functions), "function"), plural.Verb(atomic, "is", "are"))
+		plural.Part(atomic, len(result.Functions), "function"), plural.Form(atomic, "is", "are"))
 	return inv.wrongAnnotations(result)
 }
 
@@ -140,7 +140,7 @@ func (inv *invocation) wrongAnnotations(result *ownership.Result) (int, error) {
 	if wrong == 0 {
 		return Clean, nil
 	}
-	fmt.Fprintf(inv.Err, "%s: %s %s race-unsafe despite annotations", inv.tool.Name, plural.Of(wrong, "variable"), plural.Verb(wrong, "is", "are"))
+	fmt.Fprintf(inv.Err, "%s: %s %s race-unsafe despite annotations", inv.tool.Name, plural.Of(wrong, "variable"), plural.Form(wrong, "is", "are"))
 	if seen > 0 {
 		fmt.Fprintf(inv.Err, ", %d of them only by accesses that are not seen", seen)
 	}

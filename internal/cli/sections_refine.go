@@ -78,7 +78,7 @@ func (inv *invocation) refine() (int, error) {
 		settled = "; the last runs still changed them"
 	}
 	fmt.Fprintf(inv.Err, "%s, %d correct; %s %s left, with %s%s\n", plural.Of(done, "run"), correct,
-		plural.Part(len(refined), len(o.read), "section"), plural.Verb(len(refined), "is", "are"), plural.Part(pairs(refined), pairs(o.read), "end"), settled)
+		plural.Part(len(refined), len(o.read), "section"), plural.Form(len(refined), "is", "are"), plural.Part(pairs(refined), pairs(o.read), "end"), settled)
 	return Clean, nil
 }
 

@@ -109,7 +109,7 @@ func (inv *invocation) validate(ctx context.Context, r *trace.Reader, file strin
 	case err != nil:
 		return err
 	case v.Errors() > 0:
-		return fmt.Errorf("%s: %s %s impossible", file, plural.Part(int(v.Errors()), int(events), "event"), plural.Verb(int(v.Errors()), "is", "are"))
+		return fmt.Errorf("%s: %s %s impossible", file, plural.Part(int(v.Errors()), int(events), "event"), plural.Form(int(v.Errors()), "is", "are"))
 	}
 	fmt.Fprintf(inv.Out, "%s: %s, valid\n", file, plural.Of(int(events), "event"))
 	return nil

@@ -25,8 +25,8 @@ func Part(n, all int, name string) string {
 	return fmt.Sprintf("%d of %s", n, Of(all, name))
 }
 
-// Verb returns the form of a verb that agrees with a number: of n, or of n of all.
-func Verb(n int, one, many string) string {
+// Form returns the form of a word that agrees with a number, such as of a verb.
+func Form(n int, one, many string) string {
 	if n == 1 {
 		return one
 	}

@@ -17,8 +17,8 @@ func TestOf(t *testing.T) {
 		"2 accesses":     plural.Of(2, "access"),
 		"0 of 1 test":    plural.Part(0, 1, "test"),
 		"1 of 3 tests":   plural.Part(1, 3, "test"),
-		"1 is, 2 are":    "1 " + plural.Verb(1, "is", "are") + ", 2 " + plural.Verb(2, "is", "are"),
-		"0 queries were": plural.Of(0, "query") + " " + plural.Verb(0, "was", "were"),
+		"1 is, 2 are":    "1 " + plural.Form(1, "is", "are") + ", 2 " + plural.Form(2, "is", "are"),
+		"0 queries were": plural.Of(0, "query") + " " + plural.Form(0, "was", "were"),
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
