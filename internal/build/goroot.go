@@ -140,6 +140,9 @@ func (t *Toolchain) command(ctx context.Context, dir string, args ...string) *ex
 func (t *Toolchain) Tested() bool { return slices.Contains(Releases, releaseOf(t.Version)) }
 
 func (t *Toolchain) check() error {
+	if err := t.checkNoSDK(); err != nil {
+		return err
+	}
 	if !t.Tested() && !newer(t.Version, Releases[0]) {
 		return fmt.Errorf("%w Go release %s: heisen instruments programs with Go %s and later",
 			ErrUnsupported, t.Version, Releases[0])

@@ -14,6 +14,7 @@ func commands() []command {
 		testCommand,
 		runCommand,
 		buildCommand,
+		sdkCommand,
 		healCommand,
 		fuzzCommand,
 		replayCommand,
