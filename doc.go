@@ -152,5 +152,6 @@
 //   - internal/testaid/checkgoroot: says what a Go release has changed that heisen patches, and whether it can be used.
 //   - internal/testaid/gosuites: runs tests of the Go distribution, and compares them with go test -race.
 //   - internal/testaid/healedprograms: random programs with locks of heisen heal -enforce, which must keep what they promise.
+//   - internal/testaid/sdktools: tries a debugger and other tools with what heisen sdk makes.
 //   - internal/testaid/randomtrials: runs random trials of tests on all processors.
 package heisen

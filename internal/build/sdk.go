@@ -121,10 +121,22 @@ type sdk struct {
 	files  overlay
 }
 
+// write makes the folder.
 func (s *sdk) write(ctx context.Context, version string) (err error) {
 	if s.files, err = sdkFiles(s.from); err != nil {
 		return err
 	}
+	if err := s.tree(ctx); err != nil {
+		return err
+	}
+	if err := s.settings(version); err != nil {
+		return err
+	}
+	return s.goCommand(ctx)
+}
+
+// tree makes everything but the go command and its settings.
+func (s *sdk) tree(ctx context.Context) error {
 	entries, err := os.ReadDir(s.from.Root)
 	if err != nil {
 		return err
@@ -149,26 +161,23 @@ func (s *sdk) write(ctx context.Context, version string) (err error) {
 			return err
 		}
 	}
-	if err := s.addFiles(); err != nil {
-		return err
-	}
-	if err := s.settings(version); err != nil {
-		return err
-	}
-	return s.goCommand(ctx)
+	return s.addFiles()
 }
 
 // source makes the folder dir below src. Folders are no links, because the go command follows none where it looks for
-// packages. embeds says that a package above embeds files, which must not be links either.
+// packages. Its index of the packages of the standard library leaves out those with links, and takes four times as long
+// without, so these are copied. embeds says that a package above embeds files, which must not be links either.
 func (s *sdk) source(dir string, embeds bool) error {
-	from := filepath.Join(s.from.Root, "src", dir)
-	if err := os.Mkdir(filepath.Join(s.root, "src", dir), 0o777); err != nil {
+	from, to := filepath.Join(s.from.Root, "src", dir), filepath.Join(s.root, "src", dir)
+	if err := os.Mkdir(to, 0o777); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(from)
 	if err != nil {
 		return err
 	}
+	elements := strings.Split(dir, string(filepath.Separator))
+	indexed := elements[0] != "cmd" && !slices.Contains(elements, "testdata")
 	embeds = embeds || embedsFiles(from, entries)
 	for _, e := range entries {
 		name := filepath.Join(dir, e.Name())
@@ -181,8 +190,8 @@ func (s *sdk) source(dir string, embeds bool) error {
 		case info.IsDir():
 			err = s.source(name, embeds)
 		case changed:
-		case embeds:
-			err = copyFile(filepath.Join(from, e.Name()), filepath.Join(s.root, "src", name))
+		case indexed || embeds:
+			err = copyFile(filepath.Join(from, e.Name()), filepath.Join(to, e.Name()))
 		default:
 			err = s.same(filepath.Join("src", name))
 		}

@@ -67,15 +67,11 @@ func (o overlay) remove(name string, original []byte) (err error) {
 	return err
 }
 
-// split adds both texts of a file. To compilers and debuggers, the changed one has the name and the lines of the
-// original one.
+// split adds both texts of a file. The changed one has the lines of the original one.
 func (o overlay) split(name string, original, changed []byte) error {
 	plain, err := constrained(name, original, "!"+racetag.Name)
 	if err != nil {
 		return err
-	}
-	if isGo(name) {
-		changed = slices.Concat([]byte("//line "+path.Base(name)+":1\n"), changed)
 	}
 	o[name] = plain
 	return o.addConstrained(changedName(name), changed)

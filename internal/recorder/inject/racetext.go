@@ -5,9 +5,10 @@ package runtime
 import "unsafe"
 
 // heisenString returns the n bytes at an address as a string. unsafe.String could panic, which is not
-// possible everywhere in the runtime.
+// possible everywhere in the runtime. The conversion of the pointer is written out: without inlining, as in
+// programs for debuggers, that by stringStructOf leads to a write barrier, which is not possible either.
 func heisenString(at, n uintptr) (s string) {
-	*stringStructOf(&s) = stringStruct{unsafe.Pointer(at), int(n)}
+	*(*stringStruct)(unsafe.Pointer(&s)) = stringStruct{unsafe.Pointer(at), int(n)}
 	return s
 }
 
