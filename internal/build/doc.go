@@ -16,6 +16,9 @@
 // Packages are compiled in one of three ways (build.go): with all hooks, with all hooks and without
 // inlining, or so that only atomic operations are calls.
 //
+// [WriteSDK] makes a GOROOT of the same files, in which -race means heisen (sdk.go, sdkfiles.go). Its go command is built
+// from its source with one check changed; the rest of the package works with the stock one.
+//
 // # Guarantees
 //
 // Errors that wrap [ErrUnsupported] mean that this Go release, platform or installation cannot be
