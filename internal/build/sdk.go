@@ -312,9 +312,12 @@ func (s *sdk) settings(version string) error {
 	)
 }
 
-// goCommand builds the go command from the source of the SDK, by the go command that the SDK was made from.
+// goCommand builds the go command from the source of the SDK, by that of the GOROOT that the SDK is made from. The one in
+// PATH may belong to another release, and would only call it.
 func (s *sdk) goCommand(ctx context.Context) error {
-	cmd := s.from.command(ctx, s.root, "build", "-trimpath", "-o", filepath.Join(s.root, goCommandFile), "cmd/go")
+	from := *s.from
+	from.Go = filepath.Join(s.from.Root, goCommandFile)
+	cmd := from.command(ctx, s.root, "build", "-trimpath", "-o", filepath.Join(s.root, goCommandFile), "cmd/go")
 	cmd.Env = append(cmd.Env, "GOROOT="+s.root, "GOTOOLCHAIN=local", "GOENV=off", "GOFLAGS=", "GOWORK=off", "GO111MODULE=on",
 		"GOOS=", "GOARCH=", "GOEXPERIMENT=", "CGO_ENABLED=0")
 	printed, err := cmd.CombinedOutput()

@@ -157,13 +157,13 @@ func plugin(ctx context.Context, b *bench) error {
 	goCommand := filepath.Join(b.goroot, "bin", "go")
 	for _, args := range [][]string{
 		{"build", "-race", "-buildmode=plugin", "-o", "plugged.so", "./plugged"},
-		{"build", "-race", "-o", "plugs", "./plugs"},
+		{"build", "-race", "-o", "loads", "./plugs"},
 	} {
 		if out, err := b.output(ctx, env, goCommand, args...); err != nil || len(out) > 0 {
 			return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
 		}
 	}
-	out, err := b.output(ctx, nil, filepath.Join(b.program(), "plugs"), "plugged.so")
+	out, err := b.output(ctx, nil, filepath.Join(b.program(), "loads"), "plugged.so")
 	if err != nil {
 		return err
 	}
