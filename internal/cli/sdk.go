@@ -46,6 +46,9 @@ func (inv *invocation) sdk() (int, error) {
 	}
 	ctx, stop := inv.interruptible()
 	defer stop()
+	if err := inv.tryInstallation(ctx); err != nil {
+		return Failed, err
+	}
 	done := inv.progress("building the go command", time.Second)
 	t, err := build.WriteSDK(ctx, *dir, toolVersion(), *copied)
 	done()
