@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"syscall"
 
 	"github.com/heisen-go/heisen/internal/build"
+	"github.com/heisen-go/heisen/internal/processes"
 )
 
 // renewedEnv is set for a command that has taken the place of an older one.
@@ -28,7 +28,7 @@ func renew(args []string) error {
 	if path == "" || err != nil {
 		return err
 	}
-	return syscall.Exec(path, append(os.Args[:1:1], args...), append(os.Environ(), renewedEnv+"=1"))
+	return processes.Replace(path, append(os.Args[:1:1], args...), append(os.Environ(), renewedEnv+"=1"))
 }
 
 // asksVersion reports whether go vet asks its tool what it is.

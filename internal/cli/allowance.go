@@ -8,8 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/heisen-go/heisen/internal/processes"
 )
 
 // An allowance is what a command may spend on files: they may come from anybody, and a small file can
@@ -132,10 +133,7 @@ func machineMemory() int64 {
 			memory = int64(f)
 		}
 	}
-	var space syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_AS, &space); err == nil {
-		atMost(space.Cur, 0.6) // the runtime reserves more address space than it uses
-	}
+	atMost(processes.AddressSpace(), 0.6) // the runtime reserves more address space than it uses
 	if group, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
 		if n, err := strconv.ParseUint(strings.TrimSpace(string(group)), 10, 64); err == nil {
 			atMost(n, 0.8)

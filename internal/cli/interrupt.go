@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/heisen-go/heisen/internal/processes"
@@ -13,7 +12,7 @@ import (
 // endings are the signals that end heisen. What was found so far is reported, and everything that heisen
 // has started ends, too. A signal that was ignored when heisen started, as under nohup, stays ignored.
 func endings() (signals []os.Signal) {
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+	for _, s := range []os.Signal{processes.Interrupt, processes.Terminate, processes.Hangup, processes.Quit} {
 		if !signal.Ignored(s) {
 			signals = append(signals, s)
 		}
@@ -53,7 +52,7 @@ func (inv *invocation) interruptibleBy(signalsTaken int) (ctx context.Context, _
 					signal.Stop(signals)
 				}
 				if n == 1 {
-					inv.signal.Store(int32(s.(syscall.Signal)))
+					inv.signal.Store(int32(s.(processes.Signal)))
 					cancel()
 				} else {
 					close(hurry)
@@ -82,11 +81,11 @@ func (inv *invocation) holdSignals() (release func()) {
 		for n := 1; ; n++ {
 			select {
 			case s := <-signals:
-				if s == syscall.SIGQUIT && inv.quitLooks.Load() {
+				if s == processes.Quit && inv.quitLooks.Load() {
 					n--
 					continue
 				}
-				inv.signal.CompareAndSwap(0, int32(s.(syscall.Signal)))
+				inv.signal.CompareAndSwap(0, int32(s.(processes.Signal)))
 				if n == 2 {
 					signal.Reset(endings()...)
 				}
@@ -118,19 +117,19 @@ func (inv *invocation) interrupted() (status int, ok bool) {
 
 // lookNow passes SIGQUIT on to the programs that are observed: they look for leaks and go on.
 func (s *session) lookNow() {
-	if fromTerminal(syscall.SIGQUIT) { // they have got it, too
+	if fromTerminal(processes.Quit) { // they have got it, too
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, pid := range s.open {
-		processes.Find(pid).Signal(syscall.SIGQUIT)
+		processes.Find(pid).Signal(processes.Quit)
 	}
 }
 
 // endTree passes a signal on to the processes below heisen, and kills those that are still running after
 // a moment, or when another signal comes.
-func (s *session) endTree(root processes.Process, sig syscall.Signal, signals <-chan os.Signal) {
+func (s *session) endTree(root processes.Process, sig processes.Signal, signals <-chan os.Signal) {
 	roots := []processes.Process{root}
 	s.mu.Lock()
 	for _, pid := range s.open {
@@ -152,7 +151,7 @@ func (s *session) endTree(root processes.Process, sig syscall.Signal, signals <-
 		switch {
 		case typed: // they have got it, too
 		case p == root && s.goCommand:
-			p.Signal(syscall.SIGINT) // at which it removes its temporary folder
+			p.Signal(processes.Interrupt) // at which it removes its temporary folder
 		default:
 			p.Signal(sig)
 		}
@@ -173,8 +172,8 @@ func (s *session) gracePeriod() time.Duration {
 
 // fromTerminal reports whether a signal probably comes from the keyboard. Then all processes of the
 // foreground group get it.
-func fromTerminal(sig syscall.Signal) bool {
-	if sig != syscall.SIGINT && sig != syscall.SIGQUIT {
+func fromTerminal(sig processes.Signal) bool {
+	if sig != processes.Interrupt && sig != processes.Quit {
 		return false
 	}
 	tty, err := os.Open("/dev/tty")
@@ -182,6 +181,5 @@ func fromTerminal(sig syscall.Signal) bool {
 		return false
 	}
 	defer tty.Close()
-	foreground, err := foregroundGroup(tty)
-	return err == nil && foreground == syscall.Getpgrp()
+	return processes.InForeground(tty)
 }

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/heisen-go/heisen"
@@ -39,7 +38,7 @@ type session struct {
 	calls      bool              // functions are recorded, too
 	signal     *atomic.Int32     // that has ended the command; 0 if none
 	quitLooks  *atomic.Bool      // while SIGQUIT does not end the command, but makes its programs look for leaks
-	endedBy    syscall.Signal    // that has ended the command's process without heisen; 0 if none
+	endedBy    processes.Signal  // that has ended the command's process without heisen; 0 if none
 	errors     io.Writer         // standard error
 	hurry      func()            // ends the analysis of what programs have sent; may be nil
 
@@ -283,7 +282,7 @@ func (s *session) abandon() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for p, pid := range s.open {
-		if syscall.Kill(pid, 0) == nil {
+		if processes.Find(pid).Running() {
 			fmt.Fprintf(s.errors, "%s: process %d outlives the command; %[1]s does not observe the rest of its run\n", s.name, pid)
 			s.abandoned[p] = true
 			p.Abandon()
@@ -329,15 +328,15 @@ func (s *session) runAndWait(cmd *exec.Cmd) (int, error) {
 	<-ended
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		ws, ok := exit.Sys().(syscall.WaitStatus)
-		if !ok || !ws.Signaled() {
+		sig := processes.EndedBy(exit.ProcessState)
+		if sig == 0 {
 			return exit.ExitCode(), nil
 		}
-		if s.goCommand && s.signal.CompareAndSwap(0, int32(ws.Signal())) { // nobody waits for the tests any more
-			s.endTree(root, ws.Signal(), signals)
+		if s.goCommand && s.signal.CompareAndSwap(0, int32(sig)) { // nobody waits for the tests any more
+			s.endTree(root, sig, signals)
 		}
-		s.endedBy = ws.Signal()
-		return 128 + int(ws.Signal()), nil
+		s.endedBy = sig
+		return 128 + int(sig), nil
 	}
 	if err != nil {
 		return Failed, err
@@ -350,12 +349,12 @@ func (s *session) passSignals(root processes.Process, signals <-chan os.Signal, 
 	for {
 		select {
 		case sig := <-signals:
-			if sig == syscall.SIGQUIT && s.quitLooks.Load() {
+			if sig == processes.Quit && s.quitLooks.Load() {
 				s.lookNow()
 				continue
 			}
-			s.signal.Store(int32(sig.(syscall.Signal)))
-			s.endTree(root, sig.(syscall.Signal), signals)
+			s.signal.Store(int32(sig.(processes.Signal)))
+			s.endTree(root, sig.(processes.Signal), signals)
 			return
 		case <-done:
 			return
@@ -365,7 +364,7 @@ func (s *session) passSignals(root processes.Process, signals <-chan os.Signal, 
 
 // askedToEnd reports whether the program was ended by a signal that asks for that, not by a fault.
 func (s *session) askedToEnd() bool {
-	return s.endedBy == syscall.SIGHUP || s.endedBy == syscall.SIGINT || s.endedBy == syscall.SIGTERM
+	return s.endedBy == processes.Hangup || s.endedBy == processes.Interrupt || s.endedBy == processes.Terminate
 }
 
 // status returns the exit status of a session whose command has ended with the given status: Findings if
@@ -380,7 +379,7 @@ func (s *session) status(command int, found int) int {
 		return command
 	case found > 0:
 		return Findings
-	case s.goCommand && command != Clean, command == 128+int(syscall.SIGKILL):
+	case s.goCommand && command != Clean, command == 128+int(processes.Kill):
 		return 128 + int(sig)
 	}
 	return command

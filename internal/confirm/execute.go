@@ -9,12 +9,12 @@ import (
 	"os/exec"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/internal/overlap"
+	"github.com/heisen-go/heisen/internal/processes"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
 )
@@ -176,7 +176,6 @@ func (p *Program) Execute(ctx context.Context, plan Plan, resolver *Resolver) (*
 	e.Output = temporary.hide(printed.text())
 	mu.Lock()
 	defer mu.Unlock()
-	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	// The messages are part of the fingerprints of failures.
 	switch {
 	case hung || e.Stuck != nil && e.Stuck.Why == recorder.OutOfSteps:
@@ -186,7 +185,7 @@ func (p *Program) Execute(ctx context.Context, plan Plan, resolver *Resolver) (*
 	case e.Stuck != nil:
 		e.Outcome = Outcome{Class: Hung, Message: "it does not end by its own clock"}
 	default:
-		e.Outcome = outcomeOf(status, e.Output)
+		e.Outcome = outcomeOf(endingOf(cmd.ProcessState), e.Output)
 	}
 	e.takeFailing()
 	if !r.met && !hung { // on a busy machine it may have been stopped before
@@ -210,8 +209,8 @@ func (p *Program) command(ctx context.Context, plan *Plan, printed io.Writer) *e
 	cmd := exec.CommandContext(ctx, p.Path, args...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Dir, plan.Input, tee(plan.Output), tee(plan.Errors)
 	// Kill the program's process group, so that processes that it has started end with it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	processes.OwnGroup(cmd)
+	cmd.Cancel = func() error { return processes.KillGroup(cmd) }
 	cmd.WaitDelay = time.Second
 	return cmd
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/heisen-go/heisen/internal/private"
 )
@@ -41,7 +40,7 @@ func takeFolder() (*folder, error) {
 		if err != nil {
 			return nil, err
 		}
-		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		if err := private.TryLock(lock); err != nil && !(made && errors.Is(err, errors.ErrUnsupported)) {
 			lock.Close()
 			n++
 			continue

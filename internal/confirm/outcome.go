@@ -3,11 +3,12 @@ package confirm
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 
+	"github.com/heisen-go/heisen/internal/processes"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -109,12 +110,23 @@ var numbers = regexp.MustCompile(`\b(0x[0-9a-fA-F]+|[0-9]+(\.[0-9]+)?)\b`)
 // recovered matches the runtime's remark about a panic that was recovered before another one.
 var recovered = regexp.MustCompile(` \[recovered(, repanicked)?\]$`)
 
+// ending is how a process has ended: with an exit status, or by a signal.
+type ending struct {
+	code int
+	by   processes.Signal // 0 if none
+}
+
+// endingOf returns how a process that was waited for has ended.
+func endingOf(state *os.ProcessState) ending {
+	return ending{state.ExitCode(), processes.EndedBy(state)}
+}
+
 // outcomeOf returns the outcome of a process that ended by itself and printed the given output.
-func outcomeOf(status syscall.WaitStatus, printed []byte) Outcome {
-	if status.Signaled() {
-		return Outcome{Class: Killed, Message: status.Signal().String()}
+func outcomeOf(ended ending, printed []byte) Outcome {
+	if ended.by != 0 {
+		return Outcome{Class: Killed, Message: ended.by.String()}
 	}
-	code := status.ExitStatus()
+	code := ended.code
 	if code == 0 {
 		return Outcome{Class: Passed}
 	}

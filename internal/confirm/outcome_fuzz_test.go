@@ -2,9 +2,10 @@ package confirm
 
 import (
 	"strings"
-	"syscall"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/heisen-go/heisen/internal/processes"
 )
 
 // FuzzOutcome: whatever a program prints, and however it ends, its outcome is a short message on one line
@@ -16,10 +17,7 @@ func FuzzOutcome(f *testing.F) {
 	f.Add(uint32(9), []byte("fatal error: \xff\x1b[2J"))
 	f.Add(uint32(0), []byte("panic: x"))
 	f.Fuzz(func(t *testing.T, status uint32, printed []byte) {
-		ended := syscall.WaitStatus(status)
-		if !ended.Exited() && !ended.Signaled() {
-			return
-		}
+		ended := ending{code: int(status >> 8 & 0xff), by: processes.Signal(status & 0x7f)}
 		o := outcomeOf(ended, printed)
 		if strings.ContainsAny(o.Message, "\n\r") || len(o.Message) > maxMessage+len("…") && o.Class != TestFailed {
 			t.Errorf("message %q", o.Message)
@@ -27,7 +25,7 @@ func FuzzOutcome(f *testing.F) {
 		if o.Class != TestFailed && !utf8.ValidString(o.Message) {
 			t.Errorf("message %q is no text", o.Message)
 		}
-		if passed := ended.Exited() && ended.ExitStatus() == 0; passed != (o.Class == Passed) {
+		if passed := ended == (ending{}); passed != (o.Class == Passed) {
 			t.Errorf("status %#x is %v", status, o.Class)
 		}
 	})

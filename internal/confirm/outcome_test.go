@@ -5,15 +5,16 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/heisen-go/heisen/internal/processes"
 	"github.com/heisen-go/heisen/report"
 )
 
-func exited(code int) syscall.WaitStatus { return syscall.WaitStatus(code << 8) }
+func exited(code int) ending { return ending{code: code} }
 
 func TestOutcome(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		status syscall.WaitStatus
+		status ending
 		output string
 		want   Outcome
 	}{
@@ -28,7 +29,7 @@ func TestOutcome(t *testing.T) {
 		{"two tests", exited(1), "--- FAIL: TestA (0.00s)\n--- FAIL: TestB (0.00s)\nFAIL\n", Outcome{Class: TestFailed, Message: "TestA"}},
 		{"exit", exited(3), "sorry\n", Outcome{Class: Exited, Message: "status 3"}},
 		{"the word only", exited(1), "panic: said log\n", Outcome{Class: Exited, Message: "status 1"}},
-		{"signal", syscall.WaitStatus(syscall.SIGSEGV), "", Outcome{Class: Killed, Message: "segmentation fault"}},
+		{"signal", ending{by: processes.Signal(syscall.SIGSEGV)}, "", Outcome{Class: Killed, Message: "segmentation fault"}},
 	} {
 		got := outcomeOf(test.status, []byte(test.output))
 		if got.failed = ""; got != test.want {

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"syscall"
 )
 
 // Create is os.Create, but where other users could have prepared something under the name, in a
@@ -19,10 +18,10 @@ func Create(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if own(folder) && folder.Mode().Perm()&0o002 == 0 {
+	if own(folder) && permissions(folder)&0o002 == 0 {
 		return os.Create(name)
 	}
-	const flags = os.O_WRONLY | os.O_CREATE | syscall.O_NOFOLLOW
+	const flags = os.O_WRONLY | os.O_CREATE | noFollow
 	if info, err := os.Lstat(name); err == nil && plain(info) {
 		f, err := os.OpenFile(name, flags, 0o666)
 		if err != nil {
@@ -47,7 +46,7 @@ func plain(info fs.FileInfo) bool {
 
 // truncate empties a file; devices and pipes have nothing to lose.
 func truncate(f *os.File) error {
-	if err := f.Truncate(0); err != nil && !errors.Is(err, syscall.EINVAL) {
+	if err := f.Truncate(0); err != nil && !errors.Is(err, invalid) {
 		return errors.Join(err, f.Close())
 	}
 	return nil
@@ -105,18 +104,9 @@ func beside(name string, perm fs.FileMode) (f *os.File, err error) {
 // unchanged reports whether the file name has the content and only the user can change that.
 func unchanged(name string, content []byte) bool {
 	info, err := os.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() || !plain(info) || info.Mode().Perm()&0o022 != 0 {
+	if err != nil || !info.Mode().IsRegular() || !plain(info) || permissions(info)&0o022 != 0 {
 		return false
 	}
 	old, err := os.ReadFile(name)
 	return err == nil && string(old) == string(content)
-}
-
-// links returns the number of names of a file.
-func links(info fs.FileInfo) uint64 {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return 1
-	}
-	return uint64(stat.Nlink)
 }

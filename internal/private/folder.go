@@ -15,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
 
 // Folder makes the folder at path, and those above, unless it exists. It makes sure that the folder
@@ -52,7 +51,7 @@ func Folder(path string) error {
 		return fmt.Errorf("%s is not a folder", path)
 	case !mine(info):
 		return fmt.Errorf("%s belongs to another user", path)
-	case info.Mode().Perm()&0o077 != 0:
+	case permissions(info)&0o077 != 0:
 		return os.Chmod(path, 0o700)
 	}
 	return nil
@@ -131,7 +130,7 @@ func stays(dir string) error {
 			if err != nil {
 				return err
 			}
-			if info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 && os.Getenv(trustEnv) == "" {
+			if permissions(info)&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 && os.Getenv(trustEnv) == "" {
 				return fmt.Errorf("everybody can exchange what is in %s (prevent that with chmod +t, or set %s=1 if you trust everybody)", at, trustEnv)
 			}
 			above := filepath.Dir(at)
@@ -155,16 +154,4 @@ func Trust(path string) error {
 		return fmt.Errorf("%s belongs to another user", path)
 	}
 	return stays(path)
-}
-
-// own reports whether a folder or link belongs to the present user or to root.
-func own(info fs.FileInfo) bool {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && (stat.Uid == 0 || int(stat.Uid) == os.Geteuid())
-}
-
-// mine reports whether a file belongs to the present user.
-func mine(info fs.FileInfo) bool {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(stat.Uid) == os.Geteuid()
 }

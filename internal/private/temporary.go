@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
 
 // Temporary is a private folder for temporary files. The process that has made it holds a lock on it. When the process
@@ -49,7 +48,7 @@ var errLost = errors.New("the folder is locked or was removed")
 
 // lock locks a folder. A file system without locks is no error: nobody can lock the folder to remove it.
 func lock(path string) (*Temporary, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)
+	f, err := openFolder(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errLost
 	}
@@ -57,7 +56,7 @@ func lock(path string) (*Temporary, error) {
 		return nil, err
 	}
 	t := &Temporary{path, f}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
+	if err := TryLock(f); errors.Is(err, ErrLocked) {
 		f.Close()
 		return nil, errLost
 	}
@@ -83,6 +82,9 @@ func (t *Temporary) Remove() error {
 	if t == nil {
 		return nil
 	}
+	if !removesOpen {
+		return errors.Join(t.lock.Close(), os.RemoveAll(t.Path))
+	}
 	return errors.Join(os.RemoveAll(t.Path), t.lock.Close())
 }
 
@@ -107,12 +109,12 @@ func RemoveAbandoned(base string) {
 
 // removeIfFree removes a folder that nobody has locked. On a file system without locks it does nothing.
 func removeIfFree(path string) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)
+	f, err := openFolder(path)
 	if err != nil {
 		return
 	}
 	defer f.Close()
-	if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil && (&Temporary{path, f}).stands() {
+	if TryLock(f) == nil && (&Temporary{path, f}).stands() {
 		os.RemoveAll(path)
 	}
 }
@@ -152,3 +154,6 @@ func (p programs) below(folder string) bool {
 	}
 	return false
 }
+
+// ErrLocked means that another process has locked a file.
+var ErrLocked = errors.New("another process has locked it")

@@ -2,16 +2,19 @@
 //
 // A go command starts compilers and test binaries, and tests start programs. A signal to the first of
 // them does not reach the others, and killing it leaves them behind. The package finds them by their
-// parents, in /proc. Where there is no /proc, it knows the first process only.
+// parents, in /proc. On systems other than Linux it knows the first process only, and where there are no
+// signals, it can only kill.
+//
+// The package also has what else heisen needs of processes and what differs between operating systems.
 package processes
 
 import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -30,6 +33,9 @@ type state struct {
 
 // stateOf returns the state of process id. If there is none, it is dead.
 func stateOf(id int) state {
+	if runtime.GOOS != "linux" {
+		return state{dead: !exists(id)}
+	}
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
 	if err != nil {
 		return state{dead: true}
@@ -54,18 +60,18 @@ func (p Process) Running() bool {
 }
 
 // Signal sends a signal to the process, if it is running.
-func (p Process) Signal(sig syscall.Signal) {
+func (p Process) Signal(sig Signal) {
 	if p.Running() {
-		syscall.Kill(p.ID, sig)
+		signal(p.ID, sig)
 	}
 }
 
 // Tree returns the given processes and all below them that are running.
 func Tree(roots ...Process) (all []Process) {
 	children := map[int][]Process{}
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return roots
+	var entries []os.DirEntry
+	if runtime.GOOS == "linux" {
+		entries, _ = os.ReadDir("/proc")
 	}
 	for _, e := range entries {
 		if id, err := strconv.Atoi(e.Name()); err == nil {
@@ -124,7 +130,7 @@ func End(roots []Process, grace time.Duration, hurry <-chan struct{}, ask func(P
 		}
 		for _, p := range running {
 			if killed >= rootPauses || p != roots[0] {
-				p.Signal(syscall.SIGKILL)
+				p.Signal(Kill)
 			}
 		}
 		killed++
@@ -139,7 +145,7 @@ const GoGrace = 800 * time.Millisecond
 // folder, and end everything below it.
 func BindGo(cmd *exec.Cmd) {
 	cmd.Cancel = func() error {
-		End([]Process{Find(cmd.Process.Pid)}, GoGrace, nil, func(p Process) { p.Signal(syscall.SIGINT) })
+		End([]Process{Find(cmd.Process.Pid)}, GoGrace, nil, func(p Process) { p.Signal(Interrupt) })
 		return nil
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -69,7 +68,7 @@ func TestEnd(t *testing.T) {
 				close(hurry)
 			}
 			go cmd.Wait()
-			End(all[:1], test.grace, hurry, func(p Process) { p.Signal(syscall.SIGTERM) })
+			End(all[:1], test.grace, hurry, func(p Process) { p.Signal(Terminate) })
 			for _, p := range all {
 				if p.Running() {
 					t.Errorf("%v is running", p)

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/heisen-go/heisen"
@@ -44,8 +43,8 @@ func Listen() (*Listener, error) {
 	return &Listener{folder: folder, l: l}, nil
 }
 
-// maxSocketName is the longest name of a socket.
-const maxSocketName = len(syscall.RawSockaddrUnix{}.Path) - 1
+// maxSocketName is the longest name of a socket on all systems: Linux allows four bytes more than others.
+const maxSocketName = 103
 
 // Env returns the environment variable that makes instrumented programs, and those that they start,
 // connect to the listener.
@@ -65,7 +64,7 @@ func (l *Listener) Accept() (*Program, error) {
 		return nil, net.ErrClosed
 	}
 	conn, err := l.l.AcceptUnix()
-	for tries := 0; tries < acceptTries && (errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)); tries++ {
+	for tries := 0; tries < acceptTries && tooManyOpen(err); tries++ {
 		time.Sleep(acceptPause)
 		conn, err = l.l.AcceptUnix()
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"syscall"
 
 	"github.com/heisen-go/heisen"
 )
@@ -243,7 +242,7 @@ func (s *Stream) step() error {
 // read processes the next message.
 func (s *Stream) read() error {
 	m, err := s.in.message()
-	if err == io.EOF || errors.Is(err, syscall.ECONNRESET) { // the latter if the program had an answer to read
+	if err == io.EOF || hungUp(err) {
 		return s.end()
 	}
 	if err != nil {

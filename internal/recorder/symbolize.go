@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/processes"
 )
 
 // processSymbolizer asks a second process of the program's own executable, which knows its inlined
@@ -127,7 +127,7 @@ func (p *processSymbolizer) start() error {
 	p.cmd.Env = p.env
 	// A signal typed at the terminal goes to a process group. This process is still needed then, and ends
 	// with its input.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	processes.OwnGroup(p.cmd)
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
 		return err

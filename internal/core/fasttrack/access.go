@@ -4,14 +4,14 @@ package fasttrack
 // one's.
 const (
 	// conflicts has the pairs that race if they are not ordered.
-	conflicts = 1<<(8*Read+Write) | 1<<(8*Read+AtomicWrite) | 1<<(8*Read+AtomicUpdate) |
+	conflicts uint64 = 1<<(8*Read+Write) | 1<<(8*Read+AtomicWrite) | 1<<(8*Read+AtomicUpdate) |
 		0x1F<<(8*Write) |
 		1<<(8*AtomicRead+Write) |
 		1<<(8*AtomicWrite+Read) | 1<<(8*AtomicWrite+Write) |
 		1<<(8*AtomicUpdate+Read) | 1<<(8*AtomicUpdate+Write)
 	// subsumes has the pairs of a thread's accesses in which the later one is redundant in the same
 	// epoch: any access that races with the later one also races with the earlier one.
-	subsumes = 1<<(8*Read+Read) |
+	subsumes uint64 = 1<<(8*Read+Read) |
 		0x1F<<(8*Write) |
 		1<<(8*AtomicRead+AtomicRead) |
 		1<<(8*AtomicWrite+AtomicRead) | 1<<(8*AtomicWrite+AtomicWrite) | 1<<(8*AtomicWrite+AtomicUpdate) |
@@ -19,7 +19,7 @@ const (
 	// replaces has the pairs in which the later access takes the place of an earlier one that is
 	// ordered before it: any later access that races with the earlier one also races with the later
 	// one.
-	replaces = 1<<(8*Read+Read) | 1<<(8*Read+Write) |
+	replaces uint64 = 1<<(8*Read+Read) | 1<<(8*Read+Write) |
 		1<<(8*Write+Write) |
 		1<<(8*AtomicRead+AtomicRead) | 1<<(8*AtomicRead+AtomicWrite) | 1<<(8*AtomicRead+AtomicUpdate) | 1<<(8*AtomicRead+Write) |
 		1<<(8*AtomicWrite+AtomicWrite) | 1<<(8*AtomicWrite+AtomicUpdate) | 1<<(8*AtomicWrite+Write) |

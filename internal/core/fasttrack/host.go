@@ -3,10 +3,8 @@ package fasttrack
 import (
 	"iter"
 	"math/bits"
-	"os"
 	"runtime"
 	"sync/atomic"
-	"syscall"
 	"unsafe"
 )
 
@@ -14,46 +12,90 @@ import (
 // freed. Package runtime has its own host, internal/recorder/inject/shadow.go. This one serves
 // tests and benchmarks. It has one set of arenas, for one table at a time.
 
+// arenas has where the arrays of each kind are.
 type arenas struct {
-	vectors    [maxVectors]vector
-	tails      [maxVectors]vectorTail
-	nodes      [maxNodes]node
-	blocks     [maxBlocks]block
-	blockRefs  [maxBlocks]blockRefs
-	extensions [maxExtensions]extension
-	overflow   [maxOverflowEntries]overflowEntry
+	all        []byte
+	vectors    unsafe.Pointer // of maxVectors
+	tails      unsafe.Pointer // of maxVectors
+	nodes      unsafe.Pointer // of maxNodes
+	blocks     unsafe.Pointer // of maxBlocks
+	blockRefs  unsafe.Pointer // of maxBlocks
+	extensions unsafe.Pointer // of maxExtensions
+	overflow   unsafe.Pointer // of maxOverflowEntries
 	scratch    scratch
 }
 
 // scratch is what a reclamation needs.
 type scratch struct {
-	weights [maxWeights]weight
-	marks   [maxMarks]mark
-	classes [maxClasses]class
-	moved   [maxMovedOwners]movedOwner
-	_       [1 << 16]byte // for the rest of a page
+	all     []byte
+	weights unsafe.Pointer // of maxWeights
+	marks   unsafe.Pointer // of maxMarks
+	classes unsafe.Pointer // of maxClasses
+	moved   unsafe.Pointer // of maxMovedOwners
 }
 
-var memory *arenas
+var memory arenas
 
-// ReserveMemory reserves the memory of the next table, and releases that of the last one.
+// ReserveMemory reserves the memory of the next table, and releases that of the last one. It returns an error
+// that wraps errors.ErrUnsupported on systems other than Linux, and with addresses of 32 bits.
 func ReserveMemory() error {
 	ReleaseMemory()
 	testFreeCache = nil
-	m, err := syscall.Mmap(-1, 0, int(unsafe.Sizeof(arenas{})), syscall.PROT_READ|syscall.PROT_WRITE,
-		syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
-	if err == nil {
-		memory = (*arenas)(unsafe.Pointer(unsafe.SliceData(m)))
+	m := &memory
+	kept := layout{&m.vectors: array[vector](maxVectors), &m.tails: array[vectorTail](maxVectors), &m.nodes: array[node](maxNodes),
+		&m.blocks: array[block](maxBlocks), &m.blockRefs: array[blockRefs](maxBlocks), &m.extensions: array[extension](maxExtensions),
+		&m.overflow: array[overflowEntry](maxOverflowEntries)}
+	scratch := layout{&m.scratch.weights: array[weight](maxWeights), &m.scratch.marks: array[mark](maxMarks),
+		&m.scratch.classes: array[class](maxClasses), &m.scratch.moved: array[movedOwner](maxMovedOwners)}
+	all, err := reserve(kept.size() + scratch.size())
+	if err != nil {
+		return err
 	}
-	return err
+	m.all = all
+	m.scratch.all = all[kept.size():]
+	kept.place(all)
+	scratch.place(m.scratch.all)
+	return nil
 }
 
 // ReleaseMemory releases the memory of the last table.
 func ReleaseMemory() {
-	if memory != nil {
-		syscall.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(memory)), unsafe.Sizeof(arenas{})))
-		memory = nil
+	if memory.all != nil {
+		release(memory.all)
+		memory = arenas{}
 	}
+}
+
+// layout has the sizes of arrays, in bytes, by what points to them.
+type layout map[*unsafe.Pointer]uint64
+
+// array returns the size of an array of n elements: full pages of any system.
+func array[E any](n uint64) uint64 {
+	const page = 64 << 10
+	var e E
+	return (n*uint64(unsafe.Sizeof(e)) + page - 1) &^ (page - 1)
+}
+
+func (l layout) size() (n uint64) {
+	for _, size := range l {
+		n += size
+	}
+	return n
+}
+
+// place puts the arrays one behind the other into m.
+func (l layout) place(m []byte) {
+	at := uint64(0)
+	for p, size := range l {
+		*p = unsafe.Pointer(&m[at])
+		at += size
+	}
+}
+
+// element returns an element of an array.
+func element[E any](array unsafe.Pointer, i uint64) *E {
+	var e E
+	return (*E)(unsafe.Add(array, uintptr(i)*unsafe.Sizeof(e)))
 }
 
 // Word is a shadow cell with its side entries.
@@ -77,44 +119,44 @@ func nextCell(c *Cell) *Cell {
 }
 
 //go:nosplit
-func vectorAt(i uint32) *vector { return &memory.vectors[i%maxVectors] }
+func vectorAt(i uint32) *vector { return element[vector](memory.vectors, uint64(i%maxVectors)) }
 
 //go:nosplit
-func tailAt(i uint32) *vectorTail { return &memory.tails[i%maxVectors] }
+func tailAt(i uint32) *vectorTail { return element[vectorTail](memory.tails, uint64(i%maxVectors)) }
 
 //go:nosplit
-func nodeAt(i uint32) *node { return &memory.nodes[i%maxNodes] }
+func nodeAt(i uint32) *node { return element[node](memory.nodes, uint64(i%maxNodes)) }
 
 //go:nosplit
-func blockAt(i uint32) *block { return &memory.blocks[i%maxBlocks] }
+func blockAt(i uint32) *block { return element[block](memory.blocks, uint64(i%maxBlocks)) }
 
 //go:nosplit
-func blockRefsAt(i uint32) *blockRefs { return &memory.blockRefs[i%maxBlocks] }
+func blockRefsAt(i uint32) *blockRefs {
+	return element[blockRefs](memory.blockRefs, uint64(i%maxBlocks))
+}
 
 //go:nosplit
-func extensionAt(i uint32) *extension { return &memory.extensions[i%maxExtensions] }
+func extensionAt(i uint32) *extension {
+	return element[extension](memory.extensions, uint64(i%maxExtensions))
+}
 
 //go:nosplit
-func overflowAt(i uint64) *overflowEntry { return &memory.overflow[i%maxOverflowEntries] }
+func overflowAt(i uint64) *overflowEntry {
+	return element[overflowEntry](memory.overflow, uint64(i%maxOverflowEntries))
+}
 
-func weightAt(i uint32) *weight { return &memory.scratch.weights[i%maxWeights] }
+func weightAt(i uint32) *weight { return element[weight](memory.scratch.weights, uint64(i%maxWeights)) }
 
-func markAt(i uint32) *mark { return &memory.scratch.marks[i%maxMarks] }
+func markAt(i uint32) *mark { return element[mark](memory.scratch.marks, uint64(i%maxMarks)) }
 
-func classAt(i uint32) *class { return &memory.scratch.classes[i%maxClasses] }
+func classAt(i uint32) *class { return element[class](memory.scratch.classes, uint64(i%maxClasses)) }
 
-func oldMovedOwnerAt(i uint32) *movedOwner { return &memory.scratch.moved[i%maxMovedOwners] }
+func oldMovedOwnerAt(i uint32) *movedOwner {
+	return element[movedOwner](memory.scratch.moved, uint64(i%maxMovedOwners))
+}
 
 // releaseScratch makes the memory of a reclamation zero.
-func releaseScratch() {
-	page := uintptr(os.Getpagesize())
-	first := (uintptr(unsafe.Pointer(&memory.scratch)) - uintptr(unsafe.Pointer(memory)) + page - 1) &^ (page - 1)
-	clear((*[1 << 16]byte)(unsafe.Pointer(&memory.scratch))[:page])
-	all := unsafe.Slice((*byte)(unsafe.Pointer(memory)), unsafe.Sizeof(arenas{})&^(page-1))
-	if err := syscall.Madvise(all[first:], syscall.MADV_DONTNEED); err != nil {
-		panic(err)
-	}
-}
+func releaseScratch() { zero(memory.scratch.all) }
 
 // testFreeCache is the free cache, if there is one. Tests in which one thread runs at a time may
 // set it after ReserveMemory.

@@ -2,7 +2,8 @@ package build
 
 import (
 	"fmt"
-	"syscall"
+
+	"github.com/heisen-go/heisen/internal/processes"
 )
 
 // leastAddressSpace is what heisen needs itself, in bytes: each of its threads may reserve 64 MiB for
@@ -13,9 +14,8 @@ const leastAddressSpace = 2500 << 20
 // checkAddressSpace returns an error if the address space of processes is limited to less than heisen
 // needs.
 func checkAddressSpace() error {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_AS, &limit); err == nil && limit.Cur < leastAddressSpace {
-		return fmt.Errorf("address space is limited to %d MiB (ulimit -v), and heisen needs %d", limit.Cur>>20, leastAddressSpace>>20)
+	if limit := processes.AddressSpace(); limit < leastAddressSpace {
+		return fmt.Errorf("address space is limited to %d MiB (ulimit -v), and heisen needs %d", limit>>20, uint64(leastAddressSpace)>>20)
 	}
 	return nil
 }
