@@ -29,9 +29,6 @@ var ErrMismatch = errors.New("the recorder does not fit")
 // Releases are the Go releases that heisen is tested with, as "1.N", in order. Later ones are tried, see Toolchain.Tested.
 var Releases = []string{"1.26", "1.27"}
 
-// Platforms are the supported GOOS/GOARCH pairs. linux/arm64 was tested under emulation only.
-var Platforms = []string{"linux/amd64", "linux/arm64"}
-
 // Toolchain is the user's Go installation, as its own go command describes it.
 type Toolchain struct {
 	Go      string // path of the go command
@@ -147,9 +144,8 @@ func (t *Toolchain) check() error {
 		return fmt.Errorf("%w Go release %s: heisen instruments programs with Go %s and later",
 			ErrUnsupported, t.Version, Releases[0])
 	}
-	if platform := t.GOOS + "/" + t.GOARCH; !slices.Contains(Platforms, platform) {
-		return fmt.Errorf("%w platform %s: heisen instruments programs for %s",
-			ErrUnsupported, platform, strings.Join(Platforms, " and "))
+	if _, err := t.port(); err != nil {
+		return err
 	}
 	for _, flag := range strings.Fields(t.Flags) {
 		name, _, _ := strings.Cut(strings.TrimLeft(flag, `-'"`), "=") // the list may have quotes

@@ -34,7 +34,7 @@ func newOverlay(t *Toolchain) (overlay, error) {
 	}
 
 	// The recorder.
-	injected, err := recorder.Sources(syscallPackage(src))
+	injected, err := recorder.Sources(syscallPackage(src), os.Getenv(portableEnv) != "")
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +43,12 @@ func newOverlay(t *Toolchain) (overlay, error) {
 	}
 	o["runtime/race.go"] = o["runtime/heisen_hooks.go"]
 	delete(o, "runtime/heisen_hooks.go")
-	for _, goarch := range architectures() {
-		o["runtime/race_"+goarch+".s"] = nil // calls the C library of the race detector
+	assembly, err := filepath.Glob(filepath.Join(src, "runtime", "race_*.s"))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range assembly {
+		o["runtime/"+filepath.Base(file)] = nil // calls the C library of the race detector
 	}
 	roots, err := stdRoots(src)
 	if err != nil {
@@ -85,7 +89,8 @@ func newOverlay(t *Toolchain) (overlay, error) {
 	o["testing/heisen.go"] = []byte(testingTask)
 	o["sync/heisen.go"] = []byte(onceMessages)
 	o["internal/sync/heisen.go"] = []byte(syncMap)
-	o["syscall/heisen_child.go"] = []byte(syscallChild)
+	o["syscall/heisen_child_linux.go"] = []byte(syscallChild)
+	o["syscall/heisen_child_other.go"] = []byte(syscallNoChild)
 	if err := o.addAtomics(read); err != nil {
 		return nil, err
 	}
@@ -180,6 +185,20 @@ func heisenEnv(path string, env []string, replaced bool) []string {
 }
 `
 
+// syscallNoChild has these functions for systems on which programs do not connect.
+const syscallNoChild = `//go:build unix && !linux
+
+package syscall
+
+func heisenForkEnv(_ string, attr *ProcAttr, _ *SysProcAttr) []string { return attr.Env }
+
+func heisenEnv(_ string, env []string, _ bool) []string { return env }
+`
+
+// portableEnv is set for tests: programs for Linux use the implementation for other systems of what the recorder
+// needs of the operating system.
+const portableEnv = "HEISEN_PORTABLE"
+
 // patches are the changes to files of GOROOT, each tied to a declaration. The list is long because
 // it is a table.
 var patches = []struct {
@@ -207,9 +226,8 @@ var patches = []struct {
 		replaceStatements(`fatal("all goroutines are asleep - deadlock!")`,
 			`heisenDeadlocked(); fatal("all goroutines are asleep - deadlock!")`, 1),
 		inEndlessLoop("sysmon", "heisenPoll()"),
-		// The monitor thread is about to sleep because the whole program is idle. The call that it
-		// would make does nothing on Linux.
-		replaceCalls("sysmon", "osRelax(true)", "heisenPoll()", 1),
+		// The monitor thread is about to sleep because the whole program is idle.
+		replaceCalls("sysmon", "osRelax(true)", "heisenRelax()", 1),
 		atStart("os_beforeExit", "heisenBeforeExit(exitCode)"),
 		atStart("syscall_runtime_BeforeExec", "heisenBeforeExec()"),
 		atStart("syscall_runtime_AfterExec", "heisenAfterExec()"),
@@ -528,15 +546,6 @@ func (o overlay) emptyRace(src string) error {
 		}
 	}
 	return nil
-}
-
-// architectures returns the architectures of Platforms.
-func architectures() (archs []string) {
-	for _, platform := range Platforms {
-		_, goarch, _ := strings.Cut(platform, "/")
-		archs = append(archs, goarch)
-	}
-	return archs
 }
 
 // syscallPackage returns the import path of the runtime's system call package, which differs

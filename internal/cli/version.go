@@ -24,8 +24,9 @@ func (inv *invocation) version() (int, error) {
 		return Misused, misuse("it takes no arguments")
 	}
 	fmt.Fprintf(inv.Out, "%s %s, built with %s\n", inv.tool.Name, toolVersion(), runtime.Version())
-	fmt.Fprintf(inv.Out, "instruments programs with Go %s for %s, and tries later releases\n",
-		strings.Join(build.Releases, " and "), strings.Join(build.Platforms, " and "))
+	fmt.Fprintf(inv.Out, "instruments programs with Go %s for %s, and tries later releases; not tested for %s\n",
+		strings.Join(build.Releases, " and "), strings.Join(build.PortNames(build.Emulated), ", "),
+		strings.Join(build.PortNames(build.Linked)[len(build.PortNames(build.Emulated)):], ", "))
 	return Clean, nil
 }
 

@@ -20,12 +20,20 @@ import (
 //go:embed inject/*.go inject/*.s
 var inject embed.FS
 
-// buildTag is the first line of the injected files. It keeps them out of this module's builds.
-const buildTag = "//go:build heisen_inject\n"
+// buildTag begins the first line of the injected files. It keeps them out of this module's builds. What follows
+// it in some files is the constraint that they have in package runtime.
+const buildTag = "//go:build heisen_inject"
+
+// The implementations of what the recorder needs of the operating system, see inject/os.go.
+const (
+	osLinux    = "os_linux.go"
+	osPortable = "os_portable.go"
+)
 
 // Sources returns the injected files, by name, as they go into package runtime. syscallPackage is
-// the import path of the runtime's system call package, which depends on the Go release.
-func Sources(syscallPackage string) (map[string][]byte, error) {
+// the import path of the runtime's system call package, which depends on the Go release. If portable is set,
+// programs for Linux use what the runtime has on all ports instead of Linux.
+func Sources(syscallPackage string, portable bool) (map[string][]byte, error) {
 	entries, err := fs.ReadDir(inject, "inject")
 	if err != nil {
 		return nil, err
@@ -39,6 +47,14 @@ func Sources(syscallPackage string) (map[string][]byte, error) {
 		body, ok := strings.CutPrefix(string(text), buildTag)
 		if !ok {
 			return nil, fmt.Errorf("%s does not start with %q", e.Name(), buildTag)
+		}
+		if constraint, ok := strings.CutPrefix(body, " && "); ok && !(portable && e.Name() == osPortable) {
+			body = "//go:build " + constraint
+		} else {
+			_, body, _ = strings.Cut(body, "\n")
+		}
+		if portable && e.Name() == osLinux {
+			continue
 		}
 		files[e.Name()] = []byte(strings.ReplaceAll(body, `"internal/runtime/syscall/linux"`, `"`+syscallPackage+`"`))
 	}

@@ -98,7 +98,30 @@ func heisenCallerOn(gp *g, fp uintptr) (best uintptr) {
 		}
 		fp = *(*uintptr)(unsafe.Pointer(fp))
 	}
+	if !framepointer_enabled {
+		return heisenCallerInFrames(gp)
+	}
 	return best
+}
+
+// heisenCallerInFrames is heisenCallerOn for processors on which the runtime keeps no frame pointers. It knows
+// only the calls of recorded functions, so it returns where the innermost of them was called from outside of
+// the packages that implement synchronization.
+//
+//go:nosplit
+func heisenCallerInFrames(gp *g) uintptr {
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if h == nil {
+		return 0
+	}
+	f := h.top.function()
+	for i := 0; i < 24 && f != h.bottom && f.pc != 0; i++ {
+		if heisenLayer(f.pc) < heisenCore {
+			return f.pc
+		}
+		f = f.below().function()
+	}
+	return 0
 }
 
 // The layers of code that heisenCaller distinguishes.

@@ -16,6 +16,9 @@ import "unsafe"
 
 const (
 	heisenMaxHeap = 1 << 38
+	// heisenReservedHeap is the largest heap with cells where addresses can be reserved, but not memory that
+	// costs nothing.
+	heisenReservedHeap = 1 << 35
 	// heisenCellsAt is where the cells are if they are not reserved. Kernels place mappings near the
 	// stack, programs are below or there, too, and the heap begins at 0xc000000000.
 	heisenCellsAt = 1 << 44
@@ -47,9 +50,6 @@ const (
 	// heisenMaxIslands bounds the number of stretches on huge pages behind one that is not: a process
 	// may have only so many mappings.
 	heisenMaxIslands = 1 << 12
-
-	heisenHugePages = 14 // MADV_HUGEPAGE
-	heisenCollapse  = 25 // MADV_COLLAPSE
 )
 
 type heisenShadowMemory struct {
@@ -87,7 +87,7 @@ func (c *heisenShadowMemory) init() (left uintptr, ok bool) {
 	c.dataRoom = alignUp(c.data.span, heisenLargestPage)
 	c.heap.lo = racearenastart &^ (1<<heisenBlockShift - 1)
 	left = ^uintptr(0)
-	if base := uintptr(heisenReserve(2*c.size(heisenMaxHeap) + heisenMaxHeap>>heisenBlockShift + heisenLargestPage)); base != 0 {
+	if base := heisenAllCells(2*c.size(heisenMaxHeap) + heisenMaxHeap>>heisenBlockShift + heisenLargestPage); base != 0 {
 		base = alignUp(base, heisenLargestPage)
 		c.place(base, heisenMaxHeap)
 		c.used = base + 2*c.size(heisenMaxHeap)
@@ -98,7 +98,11 @@ func (c *heisenShadowMemory) init() (left uintptr, ok bool) {
 		data := c.dataCovered(left)
 		left -= min(left, data*(2*heisenCellSize/8))
 		c.most = min(alignDown(left/heisenHeapShare, heisenLargestPage), heisenMaxHeap)
-		c.place(heisenCellsAt, c.most)
+		at := uintptr(heisenCellsAt)
+		if base := heisenAddresses(2*c.size(heisenReservedHeap) + heisenLargestPage); base != 0 {
+			at, c.most = alignUp(base, heisenLargestPage), heisenReservedHeap
+		}
+		c.place(at, c.most)
 		c.used = uintptr(heisenReserve(c.most >> heisenBlockShift))
 		if c.most == 0 || c.used == 0 || !c.mapCells(c.data.cells, data/8*heisenCellSize) {
 			return left, false
@@ -108,7 +112,7 @@ func (c *heisenShadowMemory) init() (left uintptr, ok bool) {
 			return left, false
 		}
 	}
-	if huge := physHugePageSize; 0 < huge && huge <= heisenLargestPage && huge&(huge-1) == 0 {
+	if huge := physHugePageSize; heisenLazy && 0 < huge && huge <= heisenLargestPage && huge&(huge-1) == 0 {
 		for c.stretchShift = heisenBlockShift; 1<<c.stretchShift < huge/(heisenCellSize/8); c.stretchShift++ {
 		}
 		if c.stretches = uintptr(heisenReserve(max(c.most, c.heap.span) >> c.stretchShift * 2)); c.stretches == 0 {
@@ -116,6 +120,14 @@ func (c *heisenShadowMemory) init() (left uintptr, ok bool) {
 		}
 	}
 	return left, true
+}
+
+// heisenAllCells returns memory for the cells of the largest heap, 0 if there is not so much.
+func heisenAllCells(n uintptr) uintptr {
+	if !heisenLazy {
+		return 0
+	}
+	return uintptr(heisenReserve(n))
 }
 
 // size returns the bytes of the cells of a heap of span bytes and of the data segments. Side entries
@@ -244,9 +256,9 @@ func (c *heisenShadowMemory) makeRoom(n uintptr) {
 // unmapCells unmaps what mapCells has mapped, and returns how much that is.
 func (c *heisenShadowMemory) unmapCells(cells, n uintptr) uintptr {
 	side := cells/2 + c.sides
-	munmap(unsafe.Pointer(cells), n)
-	munmap(unsafe.Pointer(side), n/2)
-	munmap(unsafe.Pointer(side+c.sideStride), n/2)
+	heisenUnmap(unsafe.Pointer(cells), n)
+	heisenUnmap(unsafe.Pointer(side), n/2)
+	heisenUnmap(unsafe.Pointer(side+c.sideStride), n/2)
 	heisenTables.size -= 2 * n
 	return 2 * n
 }
@@ -336,7 +348,6 @@ func heisenUseHugePage(stretch uintptr) {
 		*c.stretch(stretch) |= heisenHugeStretch
 		n := uintptr(1) << c.stretchShift * (heisenCellSize / 8)
 		at := unsafe.Pointer(c.heap.cells + stretch*n)
-		madvise(at, n, heisenHugePages)
-		madvise(at, n, heisenCollapse)
+		heisenMakeHuge(at, n)
 	})
 }

@@ -149,7 +149,7 @@ func heisenRefuse(why string) {
 func heisenReadAnswer() (answer int32, ok bool) {
 	for {
 		n := read(heisen.fd, noescape(unsafe.Pointer(&answer)), int32(unsafe.Sizeof(answer)))
-		if n != -_EINTR {
+		if n != -heisenInterrupted {
 			return answer, n == int32(unsafe.Sizeof(answer))
 		}
 	}

@@ -77,7 +77,7 @@ func heisenLook() {
 func heisenEndBySignal() {
 	heisenLeaksAtEnd(0)
 	heisenStop()
-	systemstack(func() { dieFromSignal(atomic.Load(&heisenEnd.signal)) })
+	systemstack(func() { heisenDie(atomic.Load(&heisenEnd.signal)) })
 }
 
 // heisenLookOnly looks because of SIGQUIT. The program goes on, unless it runs tests.
@@ -92,7 +92,7 @@ func heisenLookOnly() {
 	switch {
 	case heisenTasks.some:
 		atomic.Store(&e.dumps, 1)
-		raiseproc(_SIGQUIT)
+		heisenRaise(heisenQuit)
 	case found == 0:
 		print("heisen: SIGQUIT: no goroutine was found that waits for ever and was not reported before; a second SIGQUIT within a second ends the program\n")
 	}
@@ -112,7 +112,7 @@ func heisenWatch() {
 				heisenEndNow()
 			}
 		}
-		futexsleep(&e.wake, 0, left)
+		heisenSleepOn(&e.wake, 0, left)
 		if atomic.Xchg(&e.wake, 0) != 0 {
 			e.wakeGoroutine()
 		}
@@ -134,7 +134,7 @@ func (e *heisenEndState) wakeGoroutine() {
 // wakeThread wakes the thread. It may run in a signal handler.
 func (e *heisenEndState) wakeThread() {
 	atomic.Store(&e.wake, 1)
-	futexwakeup(&e.wake, 1)
+	heisenWakeUp(&e.wake, 1)
 }
 
 // limit bounds the time until the search is over.
@@ -150,7 +150,7 @@ func (e *heisenEndState) unlimited() { atomic.Storeint64(&e.until, 0) }
 func heisenEndNow() {
 	heisenAbort()
 	if s := atomic.Load(&heisenEnd.signal); s != 0 {
-		dieFromSignal(s)
+		heisenDie(s)
 	}
 	exit(heisenEnd.status)
 }
@@ -176,9 +176,9 @@ func heisenEndsLater(s uint32) bool {
 // reports whether the program looks instead, and goes on.
 func heisenLooksOnly(s uint32) bool {
 	e := &heisenEnd
-	if s != _SIGQUIT || !e.takes() || atomic.Load(&e.dumps) != 0 || atomic.Load(&e.signal) != 0 ||
+	if s != heisenQuit || !e.takes() || atomic.Load(&e.dumps) != 0 || atomic.Load(&e.signal) != 0 ||
 		nanotime1()-e.quitAt < heisenQuitAgain || !atomic.Cas(&e.quit, 0, 1) {
-		if heisen.leaks && s == _SIGQUIT && crashing.Load() == 0 {
+		if heisen.leaks && s == heisenQuit && !heisenCrashing() {
 			heisenAbort()
 		}
 		return false
@@ -189,7 +189,7 @@ func heisenLooksOnly(s uint32) bool {
 
 // takes reports whether the thread can be woken and the analyzer told what it finds.
 func (e *heisenEndState) takes() bool {
-	return atomic.Load(&e.ready) != 0 && heisen.open && panicking.Load() == 0 && crashing.Load() == 0
+	return atomic.Load(&e.ready) != 0 && heisen.open && panicking.Load() == 0 && !heisenCrashing()
 }
 
 // heisenLeaksAtEnd looks for goroutines of the whole program that wait for ever. The current goroutine ends the
@@ -239,29 +239,14 @@ func heisenBeforePanic() {
 	heisenStop()
 }
 
-// heisenBeforeSIGPIPE is called when the program has written to a pipe that nobody reads, and ends unless it
-// handles that.
-func heisenBeforeSIGPIPE() {
-	if heisenEndsBy(_SIGPIPE) {
-		heisenSched.ending.exits = true
-		heisenLeaksAtEnd(2)
-	}
-}
-
 // heisenBeforeOwnSignal is called before the current goroutine, an ordinary one, sends the program a signal. If
 // that ends the program, nothing is left to do when the signal arrives: the goroutine may go on until then.
 func heisenBeforeOwnSignal(s uint32) {
-	if heisen.open && sigtable[s].flags&_SigKill != 0 && heisenEndsBy(s) {
+	if heisen.open && heisenKillsUnhandled(s) {
 		heisenSched.ending.exits = true
 		heisenLeaksAtEnd(2)
 		heisenStop()
 	}
-}
-
-// heisenEndsBy reports whether the program neither handles nor ignores a signal.
-func heisenEndsBy(s uint32) bool {
-	word, bit := s/32, uint32(1)<<(s&31)
-	return atomic.Load(&sig.wanted[word])&bit == 0 && atomic.Load(&sig.ignored[word])&bit == 0
 }
 
 // heisenDeadlocked is called when no goroutine can ever continue, on the system stack of a thread that has

@@ -119,7 +119,7 @@ func heisenUnsure(why uint64, fp uintptr) {
 // that a program can see: it is the seed of a new map, or decides what a sync.Pool keeps.
 func heisenNoChoice(fp uintptr) bool {
 	const drawn = "runtime.rand"
-	for range 8 {
+	for i := 0; i < 8 && fp != 0; i++ {
 		pc := *(*uintptr)(unsafe.Pointer(fp + goarch.PtrSize))
 		f := findfunc(pc)
 		if !f.valid() {

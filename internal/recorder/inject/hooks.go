@@ -22,17 +22,6 @@ var (
 	racedatastart, racedataend   uintptr
 )
 
-// The compiler calls these. Most accesses are redundant by the first entry of their cell, and most
-// calls only push a frame: fasthooks_*.s handles these.
-
-func raceread(addr uintptr)
-
-func racewrite(addr uintptr)
-
-func racefuncenter(callpc uintptr)
-
-func racefuncexit()
-
 // heisenReadGeneral is raceread for memory without a cell, and in modes other than finding races.
 //
 //go:nosplit

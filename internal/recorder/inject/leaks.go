@@ -81,9 +81,9 @@ func heisenBeginSearch(self *g) heisenLeakSearch {
 }
 
 func (w *heisenLeakSearch) end() {
-	munmap(unsafe.Pointer(w.marks), w.size/goarch.PtrSize/8)
+	heisenUnmap(unsafe.Pointer(w.marks), w.size/goarch.PtrSize/8)
 	if w.pending != 0 {
-		munmap(unsafe.Pointer(w.pending), w.room*goarch.PtrSize)
+		heisenUnmap(unsafe.Pointer(w.pending), w.room*goarch.PtrSize)
 	}
 }
 
@@ -454,7 +454,7 @@ func (w *heisenLeakSearch) push(p uintptr) {
 			memmove(unsafe.Pointer(pending), unsafe.Pointer(w.pending), w.n*goarch.PtrSize)
 		}
 		if w.pending != 0 {
-			munmap(unsafe.Pointer(w.pending), w.room*goarch.PtrSize)
+			heisenUnmap(unsafe.Pointer(w.pending), w.room*goarch.PtrSize)
 		}
 		w.pending, w.room = pending, room
 	}

@@ -187,29 +187,7 @@ func heisenSleeps(pp *p) bool {
 			mp = m
 		}
 	}
-	if mp == nil {
-		return false
-	}
-	const before, after = "/proc/self/task/", "/stat\x00"
-	var path [64]byte
-	n := copy(path[:], before)
-	var digits [20]byte
-	n += copy(path[n:], itoa(digits[:], mp.procid))
-	copy(path[n:], after)
-	fd := open(&path[0], 0 /* O_RDONLY */, 0)
-	if fd < 0 {
-		return true
-	}
-	var text [256]byte
-	got := read(fd, noescape(unsafe.Pointer(&text)), int32(len(text)))
-	closefd(fd)
-	// The state follows the name, which is in parentheses.
-	for i := int(got) - 3; i >= 0; i-- {
-		if text[i] == ')' {
-			return text[i+2] != 'R' && text[i+2] != 'D'
-		}
-	}
-	return true
+	return mp != nil && heisenThreadSleeps(mp.procid)
 }
 
 // heisenRetaken counts the Ps that the monitor thread has taken away.

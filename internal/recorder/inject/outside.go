@@ -144,7 +144,7 @@ func (o *heisenOutsideWorld) signalComes() bool {
 //go:linkname race_Kills internal/race.Kills
 //go:nosplit
 func race_Kills(pid, signal uintptr) {
-	if heisen.leaks && pid == heisenGetpid() && signal < uintptr(len(sigtable)) && heisenOnOrdinaryStack() {
+	if heisen.leaks && pid == heisenGetpid() && signal < heisenNumSignals && heisenOnOrdinaryStack() {
 		heisenBeforeOwnSignal(uint32(signal))
 	}
 	o := &heisenSched.outside

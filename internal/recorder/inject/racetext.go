@@ -107,23 +107,13 @@ func (t *heisenText) write() {
 
 // heisenOpenLog opens the log file. If that fails for the first time, it prints a line.
 func heisenOpenLog() int32 {
-	const (
-		create  = 0x40
-		empty   = 0x200
-		toEnd   = 0x400
-		closing = 0x80000 // in programs that this one starts
-	)
 	var path [4096]byte
 	name, fd := heisenText{at: uintptr(unsafe.Pointer(&path))}, int32(-1)
 	if len(heisenOptions.logPath)+len(".18446744073709551615\x00") <= len(path) {
 		name.add(heisenOptions.logPath)
 		name.add(".")
 		name.number(uint64(heisenGetpid()))
-		how := int32(_O_WRONLY | create | closing | toEnd)
-		if !heisenAlone.opened {
-			how |= empty
-		}
-		fd = open(&path[0], how, 0o644)
+		fd = heisenOpenToAppend(&path[0], !heisenAlone.opened)
 	}
 	if fd < 0 && !heisenAlone.opened {
 		print("heisen: GORACE: log_path: cannot open ", heisenOptions.logPath, ".", heisenGetpid(), "\n")
@@ -139,8 +129,8 @@ func heisenWriteAll(fd, p, n uintptr) {
 		switch {
 		case k > 0:
 			p, n = p+uintptr(k), n-uintptr(k)
-		case k == -_EINTR:
-		case k == -_EAGAIN && tries < 1000:
+		case k == -heisenInterrupted:
+		case k == -heisenBusy && tries < 1000:
 			tries++
 			usleep(1000)
 		default:

@@ -100,7 +100,7 @@ func heisenLock(l *uint32) {
 		procyield(10)
 	}
 	for atomic.Xchg(l, 2) != 0 {
-		futexsleep(l, 2, -1)
+		heisenSleepOn(l, 2, -1)
 	}
 }
 
@@ -109,7 +109,7 @@ func heisenLock(l *uint32) {
 //go:nosplit
 func heisenUnlock(l *uint32) {
 	if atomic.Xchg(l, 0) == 2 {
-		futexwakeup(l, 1)
+		heisenWakeUp(l, 1)
 	}
 }
 

@@ -181,11 +181,12 @@ func heisenRecordPoint(h *heisenG) {
 }
 
 // heisenHooks has the entries of the functions in which a goroutine stops at an access: those that the compiler calls
-// for ranges, and those in which raceread and racewrite go on, which have no frames of their own.
-var heisenHooks [6]uintptr
+// for ranges, raceread and racewrite, and those in which these go on where they have no frames of their own.
+var heisenHooks [8]uintptr
 
 func heisenInitHooks() {
-	heisenHooks = [6]uintptr{
+	heisenHooks = [8]uintptr{
+		abi.FuncPCABIInternal(raceread), abi.FuncPCABIInternal(racewrite),
 		abi.FuncPCABIInternal(heisenReadGeneral), abi.FuncPCABIInternal(heisenWriteGeneral),
 		abi.FuncPCABIInternal(heisenReadMiss), abi.FuncPCABIInternal(heisenWriteMiss),
 		abi.FuncPCABIInternal(racereadrange), abi.FuncPCABIInternal(racewriterange),

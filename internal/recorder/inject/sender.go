@@ -59,7 +59,7 @@ func heisenStartSender() bool {
 	systemstack(func() {
 		newm(heisenSender, nil, -1)
 		for atomic.Load(&o.ready) == 0 {
-			futexsleep(&o.ready, 0, -1)
+			heisenSleepOn(&o.ready, 0, -1)
 		}
 	})
 	o.started = true
@@ -74,10 +74,7 @@ func heisenStartSender() bool {
 //
 //go:nowritebarrierrec
 func heisenOwnThread() {
-	blocked := sigset_all
-	sigdelset(&blocked, sigPerThreadSyscall)
-	sigdelset(&blocked, _SIGQUIT) // with GOTRACEBACK=crash
-	sigprocmask(_SIG_SETMASK, &blocked, nil)
+	heisenBlockSignals()
 	lock(&sched.lock)
 	sched.nmsys++ // it runs no goroutine, so it prevents no deadlock
 	unlock(&sched.lock)
@@ -91,7 +88,7 @@ func heisenSender() {
 	heisenOwnThread()
 	o.own = heisenTakeDescriptors(heisen.fd)
 	atomic.Store(&o.ready, 1)
-	futexwakeup(&o.ready, 1)
+	heisenWakeUp(&o.ready, 1)
 	for {
 		switch {
 		case atomic.Load(&o.broken) == 0 && o.sent != atomic.Load(&o.queued):
@@ -104,11 +101,11 @@ func heisenSender() {
 				}
 			}
 			atomic.Store(&o.asked, state)
-			futexwakeup(&o.asked, 1)
+			heisenWakeUp(&o.asked, 1)
 		default:
 			atomic.Store(&o.idle, 1)
 			if (o.sent == atomic.Load(&o.queued) || atomic.Load(&o.broken) != 0) && atomic.Load(&o.asked) != heisenAsked {
-				futexsleep(&o.idle, 1, -1)
+				heisenSleepOn(&o.idle, 1, -1)
 			}
 			atomic.Store(&o.idle, 0)
 		}
@@ -133,20 +130,20 @@ func heisenSendQueued() {
 	switch {
 	case k > 0:
 		atomic.Store(&o.sent, o.sent+uint32(k))
-	case k == -_EINTR || k == -_EAGAIN:
+	case k == -heisenInterrupted || k == -heisenBusy:
 		return
 	default:
 		atomic.Store(&o.broken, 1)
 	}
 	if atomic.Load(&o.waiting) != 0 && atomic.Xchg(&o.waiting, 0) != 0 {
-		futexwakeup(&o.waiting, 1<<30)
+		heisenWakeUp(&o.waiting, 1<<30)
 	}
 }
 
 // heisenWakeSender wakes the thread if it sleeps.
 func heisenWakeSender() {
 	if o := &heisenOut; atomic.Load(&o.idle) != 0 && atomic.Xchg(&o.idle, 0) != 0 {
-		futexwakeup(&o.idle, 1)
+		heisenWakeUp(&o.idle, 1)
 	}
 }
 
@@ -157,7 +154,7 @@ func heisenSendAll(p unsafe.Pointer, n uintptr) bool {
 	for n > 0 {
 		k := 0
 		if !o.started {
-			if k = heisenSendto(heisen.fd, p, n); k == -_EINTR || k == -_EAGAIN {
+			if k = heisenSendto(heisen.fd, p, n); k == -heisenInterrupted || k == -heisenBusy {
 				continue
 			}
 		} else if k = heisenQueue(p, n); k == 0 && heisenAwaitSent(o.queued-heisenRingBytes) {
@@ -191,7 +188,7 @@ func heisenAwaitSent(sent uint32) bool {
 	for atomic.Load(&o.sent) == sent && atomic.Load(&o.broken) == 0 {
 		atomic.Store(&o.waiting, 1)
 		if atomic.Load(&o.sent) == sent && atomic.Load(&o.broken) == 0 {
-			futexsleep(&o.waiting, 1, heisenWaitSlice)
+			heisenSleepOn(&o.waiting, 1, heisenWaitSlice)
 		}
 		if heisenGetpid() != o.pid {
 			atomic.Store(&o.broken, 1)
@@ -223,7 +220,7 @@ func heisenAskAnswer() (answer int32, ok bool) {
 	atomic.Store(&o.asked, heisenAsked)
 	heisenWakeSender()
 	for atomic.Load(&o.asked) == heisenAsked && heisenGetpid() == o.pid {
-		futexsleep(&o.asked, heisenAsked, heisenWaitSlice)
+		heisenSleepOn(&o.asked, heisenAsked, heisenWaitSlice)
 	}
 	return o.answer, atomic.Load(&o.asked) == heisenAnswered
 }

@@ -106,10 +106,10 @@ func heisenFastTrackOldMovedOwnerAt(i uint32) *heisenFastTrackMovedOwner {
 // heisenFastTrackReleaseScratch makes the memory of a reclamation zero.
 func heisenFastTrackReleaseScratch() {
 	m := &heisenFastTrackMemory
-	madvise(unsafe.Pointer(m.weights), heisenFastTrackMaxWeights>>heisenFastTrack.memory.fewer*unsafe.Sizeof(heisenFastTrackWeight{}), _MADV_DONTNEED)
-	madvise(unsafe.Pointer(m.marks), heisenFastTrackMaxMarks>>heisenFastTrack.memory.smaller*unsafe.Sizeof(heisenFastTrackMark{}), _MADV_DONTNEED)
-	madvise(unsafe.Pointer(m.classes), heisenFastTrackMaxClasses*unsafe.Sizeof(heisenFastTrackClass{}), _MADV_DONTNEED)
-	madvise(unsafe.Pointer(m.moved), heisenFastTrackMaxMovedOwners*unsafe.Sizeof(heisenFastTrackMovedOwner{}), _MADV_DONTNEED)
+	heisenZero(unsafe.Pointer(m.weights), heisenFastTrackMaxWeights>>heisenFastTrack.memory.fewer*unsafe.Sizeof(heisenFastTrackWeight{}))
+	heisenZero(unsafe.Pointer(m.marks), heisenFastTrackMaxMarks>>heisenFastTrack.memory.smaller*unsafe.Sizeof(heisenFastTrackMark{}))
+	heisenZero(unsafe.Pointer(m.classes), heisenFastTrackMaxClasses*unsafe.Sizeof(heisenFastTrackClass{}))
+	heisenZero(unsafe.Pointer(m.moved), heisenFastTrackMaxMovedOwners*unsafe.Sizeof(heisenFastTrackMovedOwner{}))
 }
 
 // heisenFastTrackLocalFreeCache returns the free cache of the current P: hooks are not preempted.
@@ -194,10 +194,6 @@ func heisenReserveArenas(left uintptr) bool {
 func (r *heisenRegion) cell(addr uintptr) *heisenFastTrackCell {
 	return (*heisenFastTrackCell)(unsafe.Pointer(r.cells + (addr-r.lo)&^7*(heisenCellSize/8)))
 }
-
-// heisenPrefetch starts to load the cache line of p for writing and does not wait for it: another
-// processor may have it.
-func heisenPrefetch(p uintptr)
 
 // heisenNoCell stands for the cells of words that have none. It stays empty.
 var heisenNoCell heisenFastTrackCell

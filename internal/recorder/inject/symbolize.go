@@ -36,7 +36,7 @@ func heisenSymbolize() {
 			n := write(1, unsafe.Pointer(&out[0]), int32(min(len(out), 1<<20)))
 			if n > 0 {
 				out = out[n:]
-			} else if n != -_EINTR {
+			} else if n != -heisenInterrupted {
 				return
 			}
 		}
@@ -96,7 +96,7 @@ func heisenAppend32(out []byte, v uint32) []byte {
 func heisenReadAll(fd int32, p unsafe.Pointer, n uintptr) bool {
 	for n > 0 {
 		k := read(fd, p, int32(n))
-		if k == -_EINTR {
+		if k == -heisenInterrupted {
 			continue
 		}
 		if k <= 0 {

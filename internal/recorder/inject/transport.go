@@ -143,6 +143,12 @@ func heisenPoll() {
 	heisenFlushAll(0)
 }
 
+// heisenRelax is called by the monitor thread before it sleeps because the whole program is idle.
+func heisenRelax() {
+	heisenPoll()
+	osRelax(true)
+}
+
 // heisenFinish ends the recording of a program that exits with status 0. It returns the status to
 // exit with instead.
 //

@@ -1,10 +1,10 @@
-//go:build heisen_inject
+//go:build heisen_inject && ((linux && amd64) || windows)
 
 package runtime
 
 import _ "unsafe" // for go:linkname
 
-// This file has the clock of package time on amd64, where the runtime implements it in assembly,
+// This file has the clock of package time where the runtime implements it in assembly,
 // which is patched to be called heisenClock. It runs on the goroutine's stack.
 
 // heisenClock is the clock of package time in runs that are not deterministic.

@@ -1,7 +1,8 @@
-//go:build heisen_inject
+//go:build heisen_inject && linux && (arm64 || loong64 || riscv64)
 
 package runtime
 
+// The numbers of system calls that newer architectures have in common.
 const (
 	heisenSysFcntl       = 25
 	heisenSysGetpid      = 172

@@ -7,8 +7,7 @@ import (
 	"unsafe"
 )
 
-// The system calls that package runtime does not have. They run during initialization, or where
-// messages are sent: on the system stack, with heisen.sendLock held.
+// The connection to the analyzer: a socket in the file system. See os.go.
 
 const (
 	heisenAFUnix      = 1
