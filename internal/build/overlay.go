@@ -34,7 +34,7 @@ func newOverlay(t *Toolchain) (overlay, error) {
 	}
 
 	// The recorder.
-	injected, err := recorder.Sources(syscallPackage(src), os.Getenv(portableEnv) != "")
+	injected, err := recorder.Sources(syscallPackage(src), system())
 	if err != nil {
 		return nil, err
 	}
@@ -195,10 +195,6 @@ func heisenForkEnv(_ string, attr *ProcAttr, _ *SysProcAttr) []string { return a
 func heisenEnv(_ string, env []string, _ bool) []string { return env }
 `
 
-// portableEnv is set for tests: programs for Linux use the implementation for other systems of what the recorder
-// needs of the operating system.
-const portableEnv = "HEISEN_PORTABLE"
-
 // patches are the changes to files of GOROOT, each tied to a declaration. The list is long because
 // it is a table.
 var patches = []struct {
@@ -240,6 +236,8 @@ var patches = []struct {
 	{"runtime/malloc.go", []patch{
 		replaceStatements(`throw("too many address space collisions for -race mode")`, "return heisenHeapFull(n)", 1),
 		atStart("mallocgcLarge", "heisenBeforeLarge(size)"),
+		// Heisen does without the layouts of address space that the race detector knows.
+		replaceExpressions("mallocinit", "raceenabled && vmaSize != 39 && vmaSize != 48", "false", 1),
 	}},
 	{"runtime/mgc.go", []patch{
 		atStart("GC", "heisenMeasuring(heisenMeasuresCollection, true)"),

@@ -2,8 +2,11 @@ package build
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
+
+	"github.com/heisen-go/heisen/internal/recorder"
 )
 
 // A Trial is how far programs built by heisen were tried on a port of Go.
@@ -66,6 +69,21 @@ func (t *Toolchain) Untested() string {
 	return fmt.Sprintf("heisen was not tested on %s/%s: programs for it were only linked", t.GOOS, t.GOARCH)
 }
 
+// portableEnv is set for tests. With the value 1, programs for Linux use what those for other systems use of the
+// operating system. With the value alone, they do not connect either.
+const portableEnv = "HEISEN_PORTABLE"
+
+// system returns what programs for Linux use.
+func system() recorder.System {
+	switch os.Getenv(portableEnv) {
+	case "":
+		return recorder.Native
+	case "alone":
+		return recorder.Apart
+	}
+	return recorder.Portable
+}
+
 // Connects reports whether programs that the toolchain builds connect to the heisen command. Others look for races
 // themselves, and print them.
-func (t *Toolchain) Connects() bool { return t.GOOS == "linux" }
+func (t *Toolchain) Connects() bool { return t.GOOS == "linux" && system() != recorder.Apart }

@@ -69,6 +69,7 @@ func (inv *invocation) goBuild(keep *atomraceFlags) (int, error) {
 	ctx, stop := inv.interruptible()
 	defer stop()
 	done := inv.progress("preparing", time.Second)
+	inv.standsAlone = true
 	b, err := inv.newBuilder(ctx)
 	done()
 	if err != nil {

@@ -100,14 +100,16 @@ type invocation struct {
 	limit     int           // bound on the objects that a hidden call reaches
 	once      bool          // objects are followed once
 
-	events     bool              // the output of go test is that of -json
-	ending     time.Time         // of what is done after that; zero at first
-	runsGo     bool              // the command that is run is go
-	hidden     *recorder.Hidden  // the hidden packages, after the program was built; nil if there are none
-	signal     atomic.Int32      // that has ended the command; 0 if none
-	quitLooks  atomic.Bool       // SIGQUIT does not end the command at the moment, see session
-	guard      *guard            // of the files that the command reads; nil if there is none
-	directives map[string]string // position of the directive that names a variable, by variable
+	events      bool              // the output of go test is that of -json
+	ending      time.Time         // of what is done after that; zero at first
+	runsGo      bool              // the command that is run is go
+	hidden      *recorder.Hidden  // the hidden packages, after the program was built; nil if there are none
+	signal      atomic.Int32      // that has ended the command; 0 if none
+	quitLooks   atomic.Bool       // SIGQUIT does not end the command at the moment, see session
+	guard       *guard            // of the files that the command reads; nil if there is none
+	standsAlone bool              // the programs find and print by themselves all that is asked for
+	unconnected bool              // they do so, because they do not connect
+	directives  map[string]string // position of the directive that names a variable, by variable
 }
 
 // Main runs the command with the given arguments, without the program's name, and returns its exit

@@ -34,6 +34,7 @@ func (inv *invocation) newBuilder(ctx context.Context) (*build.Builder, error) {
 	err = inv.tryRelease(ctx, b, err)
 	if err == nil {
 		inv.standard = filepath.Join(b.Toolchain.Root, "src")
+		err = inv.checkPort(b.Toolchain)
 	}
 	if file, given := inv.line.value("overlay"); err == nil && given && file != "" {
 		err = b.AddOverlay(file)

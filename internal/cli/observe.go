@@ -61,11 +61,15 @@ func (w *observation) prepare(inv *invocation) (err error) {
 	if err := w.reports.check(); err != nil {
 		return err
 	}
+	inv.standsAlone = w.standsAlone()
 	return w.known.readFiles()
 }
 
 // run runs a command and reports the findings in the programs below it.
 func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
+	if inv.unconnected {
+		return inv.runUnconnected(cmd)
+	}
 	live, end := printTo(inv.Err, inv.raw.Err), jsonTo(inv.Out)
 	if w.events != nil {
 		live, end = w.events.text, w.events.finding

@@ -10,7 +10,7 @@ import (
 // collector would not scan the frame around it conservatively. The hooks in assembly have no frames; they jump to
 // functions that have.
 func TestHooks(t *testing.T) {
-	files, err := Sources("internal/runtime/syscall/linux", false)
+	files, err := Sources("internal/runtime/syscall/linux", Native)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"go/token"
 	"go/types"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/heisen-go/heisen/internal/core/atomrace"
@@ -24,16 +26,34 @@ var inject embed.FS
 // it in some files is the constraint that they have in package runtime.
 const buildTag = "//go:build heisen_inject"
 
-// The implementations of what the recorder needs of the operating system, see inject/os.go.
+// A System says what programs for Linux use of it. Programs for other systems use what the runtime has on all of its
+// ports, and do not connect. See inject/os.go.
+type System int
+
+// The systems.
 const (
-	osLinux    = "os_linux.go"
-	osPortable = "os_portable.go"
+	Native   System = iota
+	Portable        // what the runtime has on all ports, and the connection of Linux
+	Apart           // what programs for other systems use
 )
 
+// substitutes has the files that a system leaves out and those that take their places on Linux, too.
+func (s System) substitutes() map[string]string {
+	files := map[string]string{}
+	if s >= Portable {
+		files["os_linux.go"] = "os_portable.go"
+	}
+	if s == Apart {
+		files["connection_linux.go"] = "connection_none.go"
+	}
+	return files
+}
+
 // Sources returns the injected files, by name, as they go into package runtime. syscallPackage is
-// the import path of the runtime's system call package, which depends on the Go release. If portable is set,
-// programs for Linux use what the runtime has on all ports instead of Linux.
-func Sources(syscallPackage string, portable bool) (map[string][]byte, error) {
+// the import path of the runtime's system call package, which depends on the Go release.
+func Sources(syscallPackage string, system System) (map[string][]byte, error) {
+	instead := system.substitutes()
+	everywhere := slices.Collect(maps.Values(instead))
 	entries, err := fs.ReadDir(inject, "inject")
 	if err != nil {
 		return nil, err
@@ -48,12 +68,12 @@ func Sources(syscallPackage string, portable bool) (map[string][]byte, error) {
 		if !ok {
 			return nil, fmt.Errorf("%s does not start with %q", e.Name(), buildTag)
 		}
-		if constraint, ok := strings.CutPrefix(body, " && "); ok && !(portable && e.Name() == osPortable) {
+		if constraint, ok := strings.CutPrefix(body, " && "); ok && !slices.Contains(everywhere, e.Name()) {
 			body = "//go:build " + constraint
 		} else {
 			_, body, _ = strings.Cut(body, "\n")
 		}
-		if portable && e.Name() == osLinux {
+		if instead[e.Name()] != "" {
 			continue
 		}
 		files[e.Name()] = []byte(strings.ReplaceAll(body, `"internal/runtime/syscall/linux"`, `"`+syscallPackage+`"`))

@@ -22,6 +22,8 @@ const (
 	// heisenCellsAt is where the cells are if they are not reserved. Kernels place mappings near the
 	// stack, programs are below or there, too, and the heap begins at 0xc000000000.
 	heisenCellsAt = 1 << 44
+	// heisenSmallCellsAt is where they are if addresses have 39 bits, half of them for programs.
+	heisenSmallCellsAt = 1 << 37
 	// heisenHeapShare is the part of scarce address space that may be heap with cells, of so many.
 	// The cells take four of these parts.
 	heisenHeapShare = 8
@@ -99,6 +101,9 @@ func (c *heisenShadowMemory) init() (left uintptr, ok bool) {
 		left -= min(left, data*(2*heisenCellSize/8))
 		c.most = min(alignDown(left/heisenHeapShare, heisenLargestPage), heisenMaxHeap)
 		at := uintptr(heisenCellsAt)
+		if GOARCH == "riscv64" && getg().m.g0.stack.hi < 2*heisenSmallCellsAt {
+			at = heisenSmallCellsAt
+		}
 		if base := heisenAddresses(2*c.size(heisenReservedHeap) + heisenLargestPage); base != 0 {
 			at, c.most = alignUp(base, heisenLargestPage), heisenReservedHeap
 		}

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"fmt"
+	"os/exec"
+	"slices"
+
+	"github.com/heisen-go/heisen/internal/build"
+	"github.com/heisen-go/heisen/internal/recorder"
+)
+
+// checkPort says once that heisen was not tested on the port for which it builds. It returns an error if programs do not
+// connect to heisen there and the command needs that.
+func (inv *invocation) checkPort(t *build.Toolchain) error {
+	if line := t.Untested(); line != "" {
+		fmt.Fprintf(inv.Err, "%s: %s\n", inv.tool.Name, line)
+	}
+	inv.unconnected = !t.Connects()
+	if inv.unconnected && !inv.standsAlone {
+		return fmt.Errorf("programs for %s/%s do not connect to %s: there, only run, test and build -detect fasttrack work, "+
+			"without a baseline and with reports as text, which the programs print", t.GOOS, t.GOARCH, inv.tool.Name)
+	}
+	return nil
+}
+
+// standsAlone reports whether programs find and print by themselves all that is asked for.
+func (w *observation) standsAlone() bool {
+	only := slices.Equal(w.detect.chosen, []string{fasttrackName})
+	return only && w.live == nil && w.predictions == nil && w.events == nil && !w.reports.foreignTo(asText) && w.known.none()
+}
+
+// runUnconnected runs a command whose programs print the races that they find.
+func (inv *invocation) runUnconnected(cmd *exec.Cmd) (int, error) {
+	cmd.Env = recorder.Environ(cmd.Environ())
+	s := &session{name: inv.tool.Name, goCommand: inv.runsGo, signal: &inv.signal, quitLooks: &inv.quitLooks, errors: inv.Err}
+	return s.runAndWait(cmd)
+}
+
+// foreignTo reports whether findings are reported in another format, or to a file.
+func (r *reports) foreignTo(format string) bool {
+	return slices.ContainsFunc(r.all, func(to reportTo) bool { return to.format != format || to.file != "" })
+}
+
+// none reports whether all findings are reported, and no baseline is written.
+func (k *knownFindings) none() bool {
+	return k.baselineFile == "" && k.newBaselineFile == "" && k.suppressionsFile == ""
+}
