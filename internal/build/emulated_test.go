@@ -1,6 +1,7 @@
 package build
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,16 +10,25 @@ import (
 	"testing"
 )
 
-// emulator runs programs for linux/arm64 on other machines.
-const emulator = "qemu-aarch64-static"
+// emulators run programs for other processors under Linux, by GOARCH.
+var emulators = map[string]string{"arm64": "qemu-aarch64-static", "riscv64": "qemu-riscv64-static"}
 
-// TestEmulated runs tests of this package again with programs for linux/arm64 under emulation. The
+// emulate has the processors that TestEmulated tries.
+var emulate = flag.String("emulate", "arm64", "comma-separated `processors` that are emulated")
+
+// TestEmulated runs tests of this package again with programs for other processors under emulation. The
 // emulator has the memory order of this machine, so it does not show bugs of weaker order.
 func TestEmulated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the standard library once more")
 	}
-	if _, err := exec.LookPath(emulator); err != nil || runtime.GOARCH == "arm64" {
+	for goarch := range strings.SplitSeq(*emulate, ",") {
+		t.Run(goarch, func(t *testing.T) { testEmulated(t, goarch) })
+	}
+}
+
+func testEmulated(t *testing.T, goarch string) {
+	if _, err := exec.LookPath(emulators[goarch]); err != nil || runtime.GOARCH == goarch {
 		t.Skipf("nothing is emulated on %s: %v", runtime.GOARCH, err)
 	}
 	// Programs that start others are left out: the kernel does not know the emulator for those.
@@ -29,7 +39,7 @@ func TestEmulated(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0],
 		"-test.run=^Test("+strings.Join(tests, "|")+")$", "-test.v", "-test.short", "-replays=1")
-	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=arm64")
+	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+goarch)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
@@ -41,10 +51,10 @@ func TestEmulated(t *testing.T) {
 	}
 }
 
-// emulated returns a script that runs the program at exe. It bounds the address space, because the
+// emulated returns a script that runs the program at exe, for a processor. It bounds the address space, because the
 // emulator keeps track of every reserved page and the recorder reserves gigabytes.
-func emulated(exe string) (script string, err error) {
-	path, err := exec.LookPath(emulator)
+func emulated(exe, goarch string) (script string, err error) {
+	path, err := exec.LookPath(emulators[goarch])
 	if err != nil {
 		return "", err
 	}

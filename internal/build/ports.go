@@ -84,6 +84,12 @@ func system() recorder.System {
 	return recorder.Portable
 }
 
-// Connects reports whether programs that the toolchain builds connect to the heisen command. Others look for races
-// themselves, and print them.
-func (t *Toolchain) Connects() bool { return t.GOOS == "linux" && system() != recorder.Apart }
+// Connection returns an error that wraps ErrUnsupported if programs that the toolchain builds do not connect to the heisen
+// command. They look for races themselves, and print them.
+func (t *Toolchain) Connection() error {
+	if t.GOOS == "linux" && system() != recorder.Apart {
+		return nil
+	}
+	return fmt.Errorf("%w: programs for %s/%s do not connect to heisen: there, only run, test and build -detect fasttrack work, "+
+		"without a baseline and with reports as text, which the programs print", ErrUnsupported, t.GOOS, t.GOARCH)
+}

@@ -53,7 +53,7 @@ func program(t *testing.T) string {
 		}
 		built.exe = filepath.Join(built.dir, "prog")
 		if built.err = buildProgram(context.Background(), built.exe); built.err == nil && installation(t).GOARCH != runtime.GOARCH {
-			built.exe, built.err = emulated(built.exe)
+			built.exe, built.err = emulated(built.exe, installation(t).GOARCH)
 		}
 	})
 	if built.err != nil {

@@ -81,6 +81,9 @@ func (s *Source) Build(ctx context.Context, folder string) (programs []*Program,
 		patterns = []string{build.MainModules}
 	}
 	b, err := build.NewWith(ctx, "", "", s.listFlags(), patterns...)
+	if err == nil {
+		err = b.Toolchain.Connection()
+	}
 	if err == nil && s.Overlay != "" {
 		err = b.AddOverlay(s.Overlay)
 	}

@@ -1,0 +1,110 @@
+package build
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/heisen-go/heisen/internal/recorder"
+)
+
+// links has the ports for which TestLinks links programs.
+var links = flag.String("links", "", "comma-separated `ports` for which programs are linked, or all")
+
+// formats has what executables of a system begin with.
+var formats = map[string]string{"linux": "\x7fELF", "freebsd": "\x7fELF", "darwin": "\xcf\xfa\xed\xfe", "windows": "MZ"}
+
+// TestLinks links three programs for other ports: the bank of the examples, a server, and a test binary.
+func TestLinks(t *testing.T) {
+	ports := strings.Split(*links, ",")
+	switch *links {
+	case "":
+		t.Skip("-links names no ports: each needs a standard library of its own")
+	case "all":
+		ports = PortNames(Linked)
+	}
+	for _, port := range ports {
+		t.Run(port, func(t *testing.T) {
+			goos, goarch, _ := strings.Cut(port, "/")
+			t.Setenv("GOOS", goos)
+			t.Setenv("GOARCH", goarch)
+			b, err := New(t.Context(), "", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			for name, err := range map[string]error{
+				"bank": b.Build(t.Context(), "", filepath.Join(dir, "bank"), nil, "../../examples/bank"),
+				"web":  b.Build(t.Context(), "", filepath.Join(dir, "web"), nil, "./testdata/web"),
+				"test": b.Command(t.Context(), "test", "-vet=off", "-c", "-o", filepath.Join(dir, "test"), "./testdata/web").Run(),
+			} {
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				text, err := os.ReadFile(filepath.Join(dir, name))
+				if err != nil || !strings.HasPrefix(string(text), formats[goos]) || len(text) < 1<<20 {
+					t.Errorf("%s: %d bytes, error %v", name, len(text), err)
+				}
+			}
+		})
+	}
+}
+
+// TestPorts: other ports are refused, with all that there are, and only for those that were not tried a line says so.
+func TestPorts(t *testing.T) {
+	for name, untested := range map[string]bool{"linux/amd64": false, "linux/riscv64": false, "windows/amd64": true, "linux/386": true, "plan9/arm": true} {
+		tc := &Toolchain{}
+		tc.GOOS, tc.GOARCH, _ = strings.Cut(name, "/")
+		_, err := tc.port()
+		known := strings.Contains(strings.Join(PortNames(Linked), " "), name)
+		if (err == nil) != known || err != nil && (!errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "freebsd/amd64")) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if line := tc.Untested(); (line != "") != (untested && known) {
+			t.Errorf("%s: %q", name, line)
+		}
+		if err := tc.Connection(); (err == nil) != (tc.GOOS == "linux" && system() != recorder.Apart) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestEmptyRoot runs a program in a root folder that has nothing else, as a container that was built from scratch: it
+// prints the race with the lines of the source. A user who may not change the root does that in a namespace.
+func TestEmptyRoot(t *testing.T) {
+	if target := installation(t); target.GOOS != "linux" || target.GOARCH != runtime.GOARCH {
+		t.Skipf("%s/%s does not run here in another root", target.GOOS, target.GOARCH)
+	}
+	t.Setenv("CGO_ENABLED", "0")
+	b, err := New(t.Context(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	if err := b.Build(t.Context(), "", filepath.Join(root, "bank"), nil, "../../examples/bank"); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "/bank")
+	cmd.Dir, cmd.Env = "/", []string{}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root}
+	if os.Geteuid() != 0 {
+		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
+	}
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) {
+		t.Skipf("this system lets no user change the root: %v", err)
+	}
+	source, _ := filepath.Abs("../../examples/bank/main.go")
+	if cmd.ProcessState.ExitCode() != 66 || !strings.Contains(string(out), "WARNING: DATA RACE") || !strings.Contains(string(out), fmt.Sprintf("%s:32", source)) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
