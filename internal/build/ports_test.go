@@ -108,3 +108,45 @@ func TestEmptyRoot(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// TestMusl builds a program with C against the C library of Alpine, and runs it.
+func TestMusl(t *testing.T) {
+	const compiler = "musl-gcc"
+	if testing.Short() {
+		t.Skip("builds what uses C in the standard library once more")
+	}
+	if _, err := exec.LookPath(compiler); err != nil {
+		t.Skipf("no musl: %v", err)
+	}
+	t.Setenv("CGO_ENABLED", "1")
+	t.Setenv("CC", compiler)
+	b, err := New(t.Context(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe := filepath.Join(t.TempDir(), "web")
+	if err := b.Build(t.Context(), "", exe, nil, "./testdata/web"); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(exe); err != nil || !strings.Contains(string(text), "ld-musl") {
+		t.Errorf("the program is not linked with musl, error %v", err)
+	}
+	cmd := exec.CommandContext(t.Context(), exe)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != 66 || !strings.Contains(string(out), "testdata/web/main.go:15") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestPortsInDocs: the table of ports in the documents says what Ports says.
+func TestPortsInDocs(t *testing.T) {
+	text, err := os.ReadFile("../../docs/limits.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range Ports {
+		if !strings.Contains(string(text), fmt.Sprintf("| %s | %v |", p.Name, p.Trial)) {
+			t.Errorf("docs/limits.md does not say of %s that it is %v", p.Name, p.Trial)
+		}
+	}
+}

@@ -16,7 +16,7 @@ package runtime
 //	heisenAddresses(n)            n addresses without memory, 0 if there are not so many or heisenLazy is true
 //	heisenMapFixed(at, n)         maps n bytes there, where nothing else is, and reports whether it could
 //	heisenUnmap(p, n)             gives back what was mapped by one call
-//	heisenZero(p, n)              makes n bytes zero; if possible, they are not backed by memory afterwards
+//	heisenZero(p, n)              makes n bytes zero, which heisenMap has returned; if possible, they are not backed by memory afterwards
 //	heisenMakeHuge(p, n)          backs n bytes, aligned to huge pages, by such; it may do nothing
 //	heisenLimitedSpace()          about how many addresses are left to a process for which they are limited
 //	heisenAddressSpace()          about how many bytes of tables there may be where memory is scarce

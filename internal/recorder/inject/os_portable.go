@@ -39,7 +39,13 @@ func heisenMapFixed(at, n uintptr) bool {
 
 func heisenUnmap(p unsafe.Pointer, n uintptr) { sysFreeOS(p, alignUp(n, physPageSize)) }
 
-func heisenZero(p unsafe.Pointer, n uintptr) { memclrNoHeapPointers(p, n) }
+// heisenZero maps the memory again.
+func heisenZero(p unsafe.Pointer, n uintptr) {
+	n = alignUp(n, physPageSize)
+	sysUnusedOS(p, n)
+	sysMapOS(p, n, "heisen")
+	sysUsedOS(p, n)
+}
 
 func heisenMakeHuge(unsafe.Pointer, uintptr) {}
 
