@@ -2,6 +2,7 @@ package mcm
 
 import (
 	"context"
+	"math"
 
 	"github.com/heisen-go/heisen/mcm/internal/cascade"
 	"github.com/heisen-go/heisen/mcm/internal/model"
@@ -51,7 +52,7 @@ var modes = func() []mode {
 		{"schedules", []DetectorOption{before(edges, states)}},
 		{"closure, schedules", []DetectorOption{before(edges, closure, states)}},
 		{"a thread held back, solver", []DetectorOption{heldBackFirst(1<<20, false)}},
-		{"a grid, solver", []DetectorOption{before(cascade.Stage{Name: "grid", Budget: cascade.Budget{States: cascade.PointsPerState * cascade.QueriesPerModel * cascade.StatesPerConflict << 20}, Run: cascade.Grid})}},
+		{"a grid, solver", []DetectorOption{before(cascade.Stage{Name: "grid", Budget: cascade.Budget{States: min(cascade.PointsPerState*cascade.QueriesPerModel*cascade.StatesPerConflict<<20, math.MaxInt)}, Run: cascade.Grid})}},
 		{"delayed threads, solver", []DetectorOption{before(cascade.Stage{Name: "delayed thread", Budget: cascade.Budget{States: 1 << 10, Total: cascade.Unlimited}, Run: cascade.Delays})}},
 		{"a sweep, solver", []DetectorOption{before(cascade.Stage{Name: "sweep", Budget: cascade.Budget{States: 1 << 20, Rounds: 1}, Run: cascade.Sweep(sweep.ExhaustiveRound)})}},
 		{"solver, shared, lazy", []DetectorOption{before()}},

@@ -213,7 +213,7 @@ func TestSTDRoundTrip(t *testing.T) {
 			symbols.AddSite(heisen.SiteInfo{Text: fmt.Sprintf("site %d|of (%d)", i, i)})
 			symbols.SetThread(heisen.Thread(i), heisen.ThreadInfo{Name: name.Draw(t, "thread name")})
 			symbols.SetName(heisen.Object(8*i), name.Draw(t, "object name"))
-			symbols.SetName(heisen.Object(1<<44+8*i), name.Draw(t, "object name"))
+			symbols.SetName(1<<44+heisen.Object(8*i), name.Draw(t, "object name"))
 		}
 		var want []heisen.Record
 		for range rapid.IntRange(0, 60).Draw(t, "records") {

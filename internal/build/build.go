@@ -125,6 +125,9 @@ var atomicCallers = []string{
 	"go/types", "internal/bisect", "internal/poll", "net", "net/http", "os/exec", "runtime/trace",
 }
 
+// atomicCallersOn has those of one system, by GOOS.
+var atomicCallersOn = map[string][]string{"windows": {"syscall"}}
+
 // chooseFlags decides how each package is compiled. The go command takes the last pattern that
 // matches a package.
 func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string) error {
@@ -140,7 +143,7 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string
 		return nil
 	}
 	b.gcflags = append(b.gcflags, compiled{"all", atomicsOnly}, compiled{"std", ""})
-	for _, pkg := range atomicCallers {
+	for _, pkg := range slices.Concat(atomicCallersOn[b.Toolchain.GOOS], atomicCallers) {
 		b.gcflags = append(b.gcflags, compiled{pkg, atomicsOnly})
 	}
 	// For the packages that sync is made of, the compiler reports atomic operations only.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -455,7 +456,7 @@ func TestNilArguments(t *testing.T) {
 		"a negative length":  {Chains: []int{-1}},
 		"negative booleans":  {Chains: []int{1}, Bools: -1},
 		"a required boolean": {Chains: []int{2}, Bools: 1, Require: []order.Lit{order.Bool(0)}},
-		"too many nodes":     {Chains: []int{1 << 31}},
+		"too many nodes":     {Chains: []int{math.MaxInt32}},
 	} {
 		var text bytes.Buffer
 		_, want := p.Solver()
@@ -468,8 +469,8 @@ func TestNilArguments(t *testing.T) {
 	if err := assumed.WriteSMTLIB(&bytes.Buffer{}); !errors.Is(err, order.ErrNode) {
 		t.Errorf("WriteSMTLIB of an unknown node: %v", err)
 	}
-	if _, err := order.NewSolver([]int{1 << 31}); err == nil || err.Error() !=
-		"order.NewSolver: too large: chain 0 of length 2147483648 makes more than 2147483646 nodes, the most of 1 chains" {
+	if _, err := order.NewSolver([]int{math.MaxInt32}); err == nil || err.Error() !=
+		"order.NewSolver: too large: chain 0 of length 2147483647 makes more than 2147483646 nodes, the most of 1 chains" {
 		t.Errorf("NewSolver: %v", err)
 	}
 	if err := new(order.Problem).WriteSMTLIB(nil); !errors.Is(err, heisen.ErrOption) {
