@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -115,7 +117,7 @@ func TestWrongPlanFiles(t *testing.T) {
 		{"heisen plan 1\nfile a.go " + hash + "\nreads 1-", `line 3: "1-" is not a range of lines`},
 		{"heisen plan 1\nfile a.go " + hash + "\nreads 0", `line 3: the lines 0-0 are not in order`},
 		{"heisen plan 1\nfile a.go " + hash + "\nreads 7-3", `line 3: the lines 7-3 are not in order`},
-		{"heisen plan 1\nfile a.go " + hash + "\nreads 1-9223372036854775807 3", `line 3: the lines 3-3 are not in order`},
+		{"heisen plan 1\nfile a.go " + hash + "\nreads 1-" + strconv.Itoa(math.MaxInt) + " 3", `line 3: the lines 3-3 are not in order`},
 		{"heisen plan 1\nfile a.go " + hash + "\nreads 3-7 8", `line 3: the lines 8-8 are not in order`},
 		{"heisen plan 1\nvariable a.b local", `line 2: want the form: variable NAME safe|unsafe OWNER`},
 		{"heisen plan 1\nvariable a safe local", `line 2: not the name of a variable`},
