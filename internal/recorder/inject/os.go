@@ -27,10 +27,10 @@ package runtime
 //	heisenSleepOn(word, value, ns)  sleeps if the word has the value, until it is woken, for at most ns
 //	                                nanoseconds unless that is negative; it may return early
 //	heisenWakeUp(word, n)           wakes up to n threads that sleep on the word, which has another value now
-//	heisenBlockSignals()            keeps signals that any thread may handle from the calling thread
 //
 // Signals (signals_unix.go, signals_none.go).
 //
+//	heisenBlockSignals()          keeps signals that any thread may handle from the calling thread
 //	heisenInterrupted, heisenBusy the errors of reads and writes that are tried again
 //	heisenCrashing()              whether threads dump their stacks one after the other (GOTRACEBACK=crash)
 //	heisenQuit                    the signal that makes the program look for leaks

@@ -101,14 +101,6 @@ func heisenSleepOn(word *uint32, value uint32, ns int64) { futexsleep(word, valu
 //go:nosplit
 func heisenWakeUp(word *uint32, n uint32) { futexwakeup(word, n) }
 
-//go:nowritebarrierrec
-func heisenBlockSignals() {
-	blocked := sigset_all
-	sigdelset(&blocked, sigPerThreadSyscall)
-	sigdelset(&blocked, _SIGQUIT) // with GOTRACEBACK=crash
-	sigprocmask(_SIG_SETMASK, &blocked, nil)
-}
-
 func heisenOpenToAppend(path *byte, empty bool) int32 {
 	const (
 		create  = 0x40

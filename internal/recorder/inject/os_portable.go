@@ -68,11 +68,6 @@ func heisenSleepOn(word *uint32, value uint32, ns int64) {
 //go:nosplit
 func heisenWakeUp(*uint32, uint32) {}
 
-//go:nowritebarrierrec
-func heisenBlockSignals() {
-	sigblock(true) // but for those that each thread must handle
-}
-
 func heisenOpenToAppend(*byte, bool) int32 { return -1 }
 
 func heisenFromOutside(uintptr) bool { return true }

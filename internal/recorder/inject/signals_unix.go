@@ -14,6 +14,14 @@ const (
 	heisenNumSignals = uintptr(len(sigtable))
 )
 
+//go:nowritebarrierrec
+func heisenBlockSignals() {
+	blocked := sigset_all
+	sigdelset(&blocked, sigPerThreadSyscall)
+	sigdelset(&blocked, _SIGQUIT) // with GOTRACEBACK=crash
+	sigprocmask(_SIG_SETMASK, &blocked, nil)
+}
+
 func heisenCrashing() bool { return crashing.Load() != 0 }
 
 func heisenRaise(s uint32) { raiseproc(s) }
