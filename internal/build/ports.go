@@ -66,7 +66,7 @@ func (t *Toolchain) Untested() string {
 	if p, err := t.port(); err != nil || p.Trial < Linked {
 		return ""
 	}
-	return fmt.Sprintf("heisen was not tested on %s/%s: programs for it were only linked", t.GOOS, t.GOARCH)
+	return fmt.Sprintf("not tested on %s/%s: programs for it were only linked", t.GOOS, t.GOARCH)
 }
 
 // portableEnv is set for tests. With the value 1, programs for Linux use what those for other systems use of the
