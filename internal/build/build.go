@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"unicode"
@@ -86,12 +87,12 @@ func NewWith(ctx context.Context, dir, cacheDir string, flags []string, patterns
 }
 
 // Elsewhere returns a builder with the same Go installation and overlay, for modules in other folders, whatever Go release they
-// ask for. It records accesses in all packages.
+// ask for, and this machine. It records accesses in all packages.
 func (b *Builder) Elsewhere() *Builder {
 	t := *b.Toolchain
 	t.Go = filepath.Join(t.Root, "bin", "go")
-	t.env = append(slices.Clone(t.env), "GOTOOLCHAIN=local", "GOROOT="+t.Root, "GOWORK=off", "GOFLAGS=")
-	t.Flags = ""
+	t.env = append(slices.Clone(t.env), "GOTOOLCHAIN=local", "GOROOT="+t.Root, "GOWORK=off", "GOFLAGS=", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+	t.Flags, t.GOOS, t.GOARCH = "", runtime.GOOS, runtime.GOARCH
 	return &Builder{Toolchain: &t, overlay: b.overlay, gcflags: slices.Clone(everything)}
 }
 

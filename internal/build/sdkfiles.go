@@ -170,7 +170,7 @@ func (o overlay) patchGoCommand(src string) error {
 	var b strings.Builder
 	b.WriteString("package work\n\n// heisenSupports reports whether heisen instruments programs for a platform.\n")
 	b.WriteString("func heisenSupports(goos, goarch string) bool {\n\tswitch goos + \"/\" + goarch {\n\tcase ")
-	for i, platform := range Platforms {
+	for i, platform := range PortNames(Emulated) {
 		if i > 0 {
 			b.WriteString(", ")
 		}
