@@ -184,6 +184,14 @@ func (s *explanation) place(site heisen.Site) *place {
 	return p
 }
 
+func isLockOp(op heisen.Op) bool {
+	switch op {
+	case heisen.Acquire, heisen.AcquireShared, heisen.Release, heisen.ReleaseShared:
+		return true
+	}
+	return false
+}
+
 func modeAt(op heisen.Op) recorder.TargetMode {
 	switch op {
 	case heisen.Read, heisen.AtomicRead:
@@ -203,6 +211,9 @@ func (s *explanation) words(r *Resolver) (steps []report.Step) {
 	records := s.selected()
 	all := r.resolve(heisen.Finding{Witness: records}, s.symbols).Witness
 	for i := range all {
+		if all[i].Variable == "" && isLockOp(records[i].Op) {
+			s.nameUpdate(&records[i], &all[i], r)
+		}
 		s.addCall(&records[i], &all[i], r)
 		if s.tells(&records[i], &all[i]) {
 			steps = addStep(steps, all[i])
@@ -212,6 +223,16 @@ func (s *explanation) words(r *Resolver) (steps []report.Step) {
 		return slices.DeleteFunc(all, func(s report.Step) bool { return s.Variable == "" })
 	}
 	return steps
+}
+
+// nameUpdate makes an update of a step at a lock that is none of the program's: one in an object with atomic methods, such as a
+// sync.Map, of which the source has a call.
+func (s *explanation) nameUpdate(r *heisen.Record, step *report.Step, resolver *Resolver) {
+	update := *r
+	update.Op = heisen.AtomicUpdate
+	if named := resolver.resolve(heisen.Finding{Witness: []heisen.Record{update}}, s.symbols).Witness[0]; named.Variable != "" {
+		*step = named
+	}
 }
 
 // addCall adds to a step in the standard library where the program has called that.
@@ -239,8 +260,9 @@ func addStep(steps []report.Step, next report.Step) []report.Step {
 	if n := len(steps); n > 0 && partOfMessage(&steps[n-1]) && partOfMessage(&next) {
 		last := &steps[n-1]
 		learns := last.Op == heisen.Receive.String() && next.Op == heisen.Observe.String() // that a channel is closed
-		if last.Thread == next.Thread && last.Site == next.Site && (last.Verb == next.Verb && last.Variable == next.Variable || learns) {
-			if last.Op != last.Verb && !learns {
+		tries := strings.HasPrefix(last.Verb, "try to ") && strings.HasSuffix(last.Verb, strings.TrimPrefix(next.Verb, "fail to "))
+		if last.Thread == next.Thread && last.Site == next.Site && (last.Verb == next.Verb && last.Variable == next.Variable || learns || tries) {
+			if last.Op != last.Verb && !learns || tries {
 				*last = next
 			}
 			return steps

@@ -2,6 +2,7 @@ package confirm
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/heisen-go/heisen"
@@ -117,5 +118,30 @@ func TestSteps(t *testing.T) {
 	}
 	if len(steps) != 6 {
 		t.Errorf("%d steps, want 6: %+v", len(steps), steps)
+	}
+
+	message := func(thread heisen.Thread, op, verb string) report.Step {
+		return report.Step{Op: op, Verb: verb, Thread: thread, Variable: "c", Site: "a.go:3"}
+	}
+	for name, test := range map[string]struct {
+		steps []report.Step
+		want  string // the verbs of what is left
+	}{
+		"a send":            {[]report.Step{message(1, "read", "try to send"), message(1, "send", "send")}, "send"},
+		"a failing receive": {[]report.Step{message(1, "read", "try to receive"), message(1, "observe", "fail to receive")}, "fail to receive"},
+		"a send that waits": {[]report.Step{message(1, "read", "try to send"), message(2, "receive", "receive"), message(1, "send", "send")}, "try to send,receive,send"},
+		"others":            {[]report.Step{message(1, "read", "try to send"), message(2, "send", "send")}, "try to send,send"},
+	} {
+		var steps []report.Step
+		var left []string
+		for _, s := range test.steps {
+			steps = addStep(steps, s)
+		}
+		for _, s := range steps {
+			left = append(left, s.Verb)
+		}
+		if got := strings.Join(left, ","); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
 	}
 }
