@@ -151,8 +151,9 @@ func isName(s string) bool {
 // Go release than the one that has built the command, Main builds the command again and runs that one instead. If the arguments are those by which
 // go vet -vettool starts a tool, Main runs the analyzers of package vet on one package and ends the process.
 func Main(options ...Option) int {
-	if err := renew(os.Args[1:]); err != nil {
-		fmt.Fprintf(os.Stderr, "heisen: %v\n", err)
+	name := nameOf(options)
+	if err := renew(name, os.Args[1:]); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		return Failed
 	}
 	if isVetTool(os.Args[1:]) {
@@ -164,6 +165,15 @@ func Main(options ...Option) int {
 		return Misused
 	}
 	return status
+}
+
+// nameOf returns the name of the command that options choose. Run reports those that are wrong.
+func nameOf(options []Option) string {
+	var c config
+	if option.Apply("driver.Main", &c, options) != nil || c.tool.Name == "" {
+		return "heisen"
+	}
+	return c.tool.Name
 }
 
 // isVetTool reports whether arguments are those of a tool of go vet: it asks for the version and for the flags,

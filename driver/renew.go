@@ -17,13 +17,13 @@ const renewedEnv = "HEISEN_RENEWED"
 var sourceless = []string{"analyze", "help", "trace", "version", "view"}
 
 // renew replaces this process by one of a command that was built again, if the module in the working directory needs a
-// newer Go release. It returns an error if that cannot be built.
-func renew(args []string) error {
+// newer Go release. It returns an error if that cannot be built. name is that of the command in messages.
+func renew(name string, args []string) error {
 	if len(args) == 0 || slices.Contains(sourceless, args[0]) || asksVersion(args) || os.Getenv(renewedEnv) != "" {
 		return os.Unsetenv(renewedEnv) // it is not for the programs that are started
 	}
 	path, err := build.Rebuilt(context.Background(), "", func(needed string) {
-		fmt.Fprintf(os.Stderr, "heisen: building this command with %s, which the module needs\n", needed)
+		fmt.Fprintf(os.Stderr, "%s: building this command with %s, which the module needs\n", name, needed)
 	})
 	if path == "" || err != nil {
 		return err
