@@ -89,7 +89,7 @@ func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) Finding {
 		Message:     f.Message,
 		Accesses:    make([]Access, len(f.Accesses)),
 	}
-	in := resolution{symbols: symbols, waits: f.Kind == heisen.Leak}
+	in := resolution{symbols: symbols, waits: f.Kind == heisen.Leak || f.Kind == heisen.Unstoppable}
 	if r != nil {
 		in.sources = r.sources
 	}

@@ -178,6 +178,9 @@ func (b *builder) access(i, row int) int {
 			e.Verb = "waits: " + reason
 		}
 	}
+	if b.f.Kind == heisen.Unstoppable {
+		e.Waits, e.Verb, e.What = true, wording.Does(b.f, a), ""
+	}
 	if e.What == wording.NoObject {
 		e.What = ""
 	}

@@ -307,6 +307,8 @@ func Does(f *report.Finding, a *report.Access) string {
 		return "waits"
 	case stops:
 		return "waits for " + a.Variable
+	case f.Kind == heisen.Unstoppable:
+		return "goes on by its timer"
 	case f.Kind != heisen.Failure:
 		return strings.TrimSpace(Op(a.Op) + " " + a.Variable)
 	}
