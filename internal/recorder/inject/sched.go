@@ -106,6 +106,8 @@ type heisenSchedG struct {
 	queued        uint32  // in how many queues it was found; see leaks.go
 	runs          uintptr // the test that it runs; see misuse.go
 	rounds        heisenRoundsOf
+	inBubble      uintptr // the semaphore for which it has waited last in a bubble; see bubbles.go
+	bubbleSince   int64   // and since when
 	// waitsFor is the semaphore or condition variable for which it has waited last.
 	waitsFor uintptr
 	// ranAt is the number of choices when it was chosen last, and ranClock the clock. readyClock is the clock when it came
