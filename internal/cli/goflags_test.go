@@ -89,7 +89,7 @@ func TestGoFlags(t *testing.T) {
 // TestCollisions: no flag of a command that runs the go command has the name of one of go's, apart
 // from those that stand before the verb or that belong to files that heisen writes.
 func TestCollisions(t *testing.T) {
-	allowed := map[string][]string{"record": {"o"}, "sections": {"o", "v", "tags"}, "infer": {"tags"}}
+	allowed := map[string][]string{"record": {"o"}, "sdk": {"o"}, "sections": {"o", "v", "tags"}, "infer": {"tags"}}
 	for _, c := range commands() {
 		if slices.Contains([]string{"analyze", "trace", "view", "replay", "version"}, c.name) {
 			continue

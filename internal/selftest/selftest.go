@@ -26,7 +26,9 @@ import (
 	"github.com/heisen-go/heisen/vclock"
 )
 
-//go:embed testdata/program
+// source has the programs. Their names end in .txt, so that they are no packages of this module.
+//
+//go:embed program
 var source embed.FS
 
 // Error says that a program with a known verdict has another one.
@@ -110,14 +112,7 @@ type programs struct{ main, tests string }
 
 // compile writes the source to a folder and builds it there.
 func compile(ctx context.Context, b *build.Builder, folder string) (p programs, err error) {
-	files, err := fs.Sub(source, "testdata/program")
-	if err == nil {
-		err = os.CopyFS(folder, files)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, "go.mod"), []byte("module example.com/selftest\n\ngo 1.26\n"), 0o600)
-	}
-	if err != nil {
+	if err := copySource(folder); err != nil {
 		return p, err
 	}
 	p = programs{filepath.Join(folder, "selftest"), filepath.Join(folder, "selftest.test")}
@@ -130,6 +125,28 @@ func compile(ctx context.Context, b *build.Builder, folder string) (p programs, 
 		return p, fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
 	}
 	return p, nil
+}
+
+// copySource writes the source to a folder.
+func copySource(folder string) error {
+	err := os.WriteFile(filepath.Join(folder, "go.mod"), []byte("module example.com/selftest\n\ngo 1.26\n"), 0o600)
+	if err != nil {
+		return err
+	}
+	return fs.WalkDir(source, "program", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(folder, strings.TrimPrefix(strings.TrimSuffix(path, ".txt"), "program"))
+		if d.IsDir() {
+			return os.MkdirAll(to, 0o700)
+		}
+		text, err := source.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(to, text, 0o600)
+	})
 }
 
 // tests are what is tried, the simplest first.
