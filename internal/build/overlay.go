@@ -301,7 +301,7 @@ var patches = []struct {
 		replaceCalls("timer.unlockAndRun", "f(arg, seq, delay)", "heisenElapsed(nil, bubble); heisenFires(t, bubble); f(arg, seq, delay)", 1),
 	}},
 	{"runtime/sema.go", []patch{
-		atStart("semacquire1", "heisenWaitsFor(unsafe.Pointer(addr)); heisenWaitsInBubble(addr)"),
+		atStart("semacquire1", "heisenWaitsFor(unsafe.Pointer(addr)); heisenWaitsInBubble(addr, reason)"),
 		atStart("notifyListWait", "heisenWaitsFor(unsafe.Pointer(l))"),
 		atEnd("internal_sync_runtime_SemacquireMutex", "heisenTriesAgain()"),
 		atStart("internal_sync_nanotime", "if heisenSched.on { return heisenSched.clock }"),

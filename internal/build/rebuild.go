@@ -149,13 +149,23 @@ func (r *rebuild) goCommand(ctx context.Context, to string) error {
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(cmd.Environ(), "GOTOOLCHAIN="+r.needed, "GOBIN="+to, "GOFLAGS=")
+	cmd.Env = append(cmd.Environ(), "GOTOOLCHAIN="+toolchainOf(r.needed), "GOBIN="+to, "GOFLAGS=")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 		return fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, lines[len(lines)-1])
 	}
 	return nil
+}
+
+// toolchainOf returns the value of GOTOOLCHAIN for a version of the go command. Those in development have no name by which the
+// go command could choose them; then the one that is installed is meant.
+func toolchainOf(version string) string {
+	version, _, _ = strings.Cut(version, " ") // experiments
+	if strings.Contains(version, "devel") {
+		return "local"
+	}
+	return version
 }
 
 // published reports whether the main module has a version that the go command can get.
@@ -182,9 +192,9 @@ func (r *rebuild) root() string {
 func (r *rebuild) command() string {
 	switch root := r.root(); {
 	case root != "":
-		return fmt.Sprintf("cd %s && GOTOOLCHAIN=%s go install %s", root, r.needed, r.path)
+		return fmt.Sprintf("cd %s && GOTOOLCHAIN=%s go install %s", root, toolchainOf(r.needed), r.path)
 	case r.published():
-		return fmt.Sprintf("GOTOOLCHAIN=%s go install %s@%s", r.needed, r.path, r.version)
+		return fmt.Sprintf("GOTOOLCHAIN=%s go install %s@%s", toolchainOf(r.needed), r.path, r.version)
 	}
-	return fmt.Sprintf("GOTOOLCHAIN=%s go install %s@latest", r.needed, r.path)
+	return fmt.Sprintf("GOTOOLCHAIN=%s go install %s@latest", toolchainOf(r.needed), r.path)
 }

@@ -8,6 +8,16 @@ import (
 	"time"
 )
 
+func TestToolchainOf(t *testing.T) {
+	for version, want := range map[string]string{
+		"go1.27.4": "go1.27.4", "go1.28rc1": "go1.28rc1", "go1.26.8 X:synctest": "go1.26.8", "go1.28-devel_0123abc": "local", "devel go1.28-0123abc": "local",
+	} {
+		if got := toolchainOf(version); got != want {
+			t.Errorf("%q: %q, want %q", version, got, want)
+		}
+	}
+}
+
 // TestRemoveUnused: only programs that were not used for long are removed.
 func TestRemoveUnused(t *testing.T) {
 	cache := t.TempDir()

@@ -150,7 +150,8 @@ func needsRace(expr constraint.Expr) bool {
 
 // The go command's function that checks the flag -race.
 const (
-	raceCheckFile = "cmd/go/internal/work/init.go"
+	goCommand     = "cmd/go/internal/work"
+	raceCheckFile = goCommand + "/init.go"
 	raceCheck     = "instrumentInit"
 )
 
@@ -177,7 +178,7 @@ func (o overlay) patchGoCommand(src string) error {
 		fmt.Fprintf(&b, "%q", platform)
 	}
 	b.WriteString(":\n\t\treturn true\n\t}\n\treturn false\n}\n")
-	o[path.Join(path.Dir(raceCheckFile), "heisen.go")] = []byte(b.String())
+	o[goCommand+"/heisen.go"] = []byte(b.String())
 	return nil
 }
 

@@ -44,7 +44,7 @@ func heisenEnd(c *common) {
 			numFailed.Add(1)
 		}
 		c.Helper()
-		c.Errorf("%d leaked goroutine(s) detected at the end of test", n)
+		c.Errorf("%d goroutine(s) of the test are left behind for ever", n)
 	}
 }
 

@@ -33,13 +33,13 @@ func (inv *invocation) tryRelease(ctx context.Context, b *build.Builder, err err
 	}
 	version := b.Toolchain.Version
 	err = selftest.Ensure(ctx, b, func() {
-		fmt.Fprintf(inv.Err, "%s: trying %s, because %[1]s was not tested with it; this takes some minutes, once\n", inv.tool.Name, version)
+		fmt.Fprintf(inv.Err, "%s: trying %s, which is not tested: this takes some minutes, once\n", inv.tool.Name, version)
 	})
 	if failed := (*selftest.Error)(nil); errors.As(err, &failed) {
 		return fmt.Errorf("%w\n%s", err, unaffected)
 	}
 	if err == nil {
-		fmt.Fprintf(inv.Err, "%s: %[1]s was not tested with %s, but passes its self-test there\n", inv.tool.Name, version)
+		fmt.Fprintf(inv.Err, "%s: not tested with %s, but the self-test passes there\n", inv.tool.Name, version)
 	}
 	return err
 }

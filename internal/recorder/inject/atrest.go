@@ -51,10 +51,13 @@ func heisenAwaitedLock(gp *g) uintptr {
 }
 
 // heisenLocks reports whether gp waits for a lock.
-func heisenLocks(gp *g) bool {
-	switch gp.waitreason {
+func heisenLocks(gp *g) bool { return heisenIsLockReason(gp.waitreason) && heisenWaiting(gp) }
+
+// heisenIsLockReason reports whether a reason to wait is a lock.
+func heisenIsLockReason(why waitReason) bool {
+	switch why {
 	case waitReasonSyncMutexLock, waitReasonSyncRWMutexRLock, waitReasonSyncRWMutexLock:
-		return heisenWaiting(gp)
+		return true
 	}
 	return false
 }

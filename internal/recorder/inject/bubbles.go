@@ -25,11 +25,11 @@ var heisenBubbles struct {
 	timer timer
 }
 
-// heisenWaitsInBubble is called when the current goroutine may have to wait for a semaphore.
-func heisenWaitsInBubble(sema *uint32) {
+// heisenWaitsInBubble is called when the current goroutine may have to wait for a semaphore, for a reason.
+func heisenWaitsInBubble(sema *uint32, why waitReason) {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if gp.bubble == nil || h == nil || heisenSched.on {
+	if gp.bubble == nil || h == nil || heisenSched.on || !heisenIsLockReason(why) {
 		return
 	}
 	h.task.inBubble = uintptr(unsafe.Pointer(sema))

@@ -121,7 +121,7 @@ func heisenTimersBefore(limit int64) bool {
 	for _, pp := range allp {
 		for _, t := range pp.timers.heap {
 			// The heap may not know yet that a timer was set to another time.
-			if t.timer.astate.Load()&timerZombie == 0 && t.timer.when <= limit && !heisenDropsTicks(t.timer) {
+			if t.timer.astate.Load()&timerZombie == 0 && t.timer.when <= limit && !heisenDropsTicks(t.timer) && t.timer != &heisenBubbles.timer {
 				return true
 			}
 		}

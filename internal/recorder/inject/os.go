@@ -34,7 +34,7 @@ package runtime
 //	heisenInterrupted, heisenBusy the errors of reads and writes that are tried again
 //	heisenCrashing()              whether threads dump their stacks one after the other (GOTRACEBACK=crash)
 //	heisenQuit                    the signal that makes the program look for leaks
-//	heisenNumSignals                 how many signals there are, 0 if none ends a program
+//	heisenNumSignals              how many signals there are, 0 if none ends a program
 //	heisenRaise(s)                sends the process a signal
 //	heisenDie(s)                  ends the program as a signal does; it does not return
 //	heisenKillsUnhandled(s)       whether a signal ends this program, which neither handles nor ignores it
