@@ -10,8 +10,8 @@ import (
 )
 
 // hardForMcm is a program whose threads access variables mostly with their locks, so that whether some of
-// the accesses may race depends on the order of all others. Its arguments are the number of steps of each
-// thread, and the step after which it makes the file ready.
+// the accesses may race depends on the order of all others. A step has three or four events. Its arguments
+// are the number of steps of each thread, and whether the program then makes the file ready and stays.
 const hardForMcm = `package main
 
 import (
@@ -20,6 +20,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"time"
 )
 
 const variables, locks = 300, 20
@@ -43,32 +44,33 @@ func step(rng *rand.Rand) {
 
 func main() {
 	steps, _ := strconv.Atoi(os.Args[1])
-	ready, _ := strconv.Atoi(os.Args[2])
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
 			first++
 			rng := rand.New(rand.NewPCG(uint64(i), 1))
-			for n := range steps {
-				if i == 0 && n == ready {
-					os.WriteFile("ready", nil, 0o666)
-				}
+			for range steps {
 				step(rng)
 			}
 		})
 	}
 	wg.Wait()
+	if os.Args[2] == "stay" {
+		os.WriteFile("ready", nil, 0o666)
+		time.Sleep(time.Hour)
+	}
 	fmt.Println("done")
 }
 `
 
 // TestInterruptLive: after a signal, heisen does not wait until a detector has finished what it is doing
-// with the events of a program, and reports what was found so far.
+// with the events of a program, and reports what was found so far. The program makes more events than fit
+// into the window, and so few more that they do not have to wait for the detector.
 func TestInterruptLive(t *testing.T) {
 	var begin time.Time
 	for _, detect := range []string{"fasttrack,mcm", "mcm,fasttrack,leak"} {
 		dir := writeFiles(t, map[string]string{"go.mod": "module example.com/m\n\ngo 1.25\n", "main.go": hardForMcm})
-		args := []string{"run", "-pkgs", "work", "-detect", detect, "-window", "400000", "-budget", "20000", ".", "10000000", "60000"}
+		args := []string{"run", "-pkgs", "work", "-detect", detect, "-window", "400000", "-budget", "20000", ".", "15000", "stay"}
 		started := func() { begin = time.Now() }
 		status, _, stderr := signalledAt(t, dir, nil, "ready", toHeisen, syscall.SIGTERM, started, args...)
 		took := time.Since(begin)
@@ -98,7 +100,7 @@ func TestMemoryLive(t *testing.T) {
 		{"0", "hb,fasttrack", false},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-		cmd := exec.CommandContext(ctx, "heisen", "run", "-pkgs", "work", "-max-memory", test.limit, "-detect", test.detect, ".", "80000", "-1")
+		cmd := exec.CommandContext(ctx, "heisen", "run", "-pkgs", "work", "-max-memory", test.limit, "-detect", test.detect, ".", "80000", "end")
 		cmd.Dir = dir
 		var stdout, stderr strings.Builder
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
