@@ -267,7 +267,7 @@ func (c *comparison) exploreTest(ctx context.Context, program *confirm.Program, 
 		v.Outcome, v.Output = "fail", fmt.Sprintf("%v: %s\n%s", e.Outcome.Class, e.Outcome.Message, e.Output)
 	}
 	if v.Outcome == "pass" && len(e.Observed) > 0 {
-		v.Outcome, v.Output = "reported", e.Observed[0].Message
+		v.Outcome, v.Output = "reported", e.Observed[0].Variable+": "+e.Observed[0].Message
 	}
 	return c.add(v)
 }
