@@ -115,6 +115,7 @@
 //   - internal/arch: the architecture as a test.
 //   - internal/recorder: the recorder that is injected into programs, and the receiver of its
 //     events.
+//   - internal/static: what the analyses of source know of the standard library and of locks
 //   - internal/ssaload: loads Go packages and builds their SSA form.
 //   - internal/infer: proposes atomic sections from Go source.
 //   - vet: analyzers for go vet, of critical sections that should be one.

@@ -97,7 +97,8 @@ var table = map[string]room{
 
 	"racefuzz": {floor: 3, library: true},
 
-	"internal/ssaload": {floor: 3, only: []string{"internal/racetag"}}, // runs the go command
+	"internal/static":  {floor: 3, only: []string{}},
+	"internal/ssaload": {floor: 3, step: 1, only: []string{"internal/racetag", "internal/static"}}, // runs the go command
 
 	// The parts of the command.
 	"internal/arch":        {floor: 4, step: 0, stdOnly: true, only: []string{}},
@@ -105,11 +106,11 @@ var table = map[string]room{
 	"internal/resident":    {floor: 4, stdOnly: true, only: []string{}},
 	"internal/private":     {floor: 4, step: 0, stdOnly: true, only: []string{}},
 	"internal/recorder":    {floor: 4, step: 1},
-	"internal/infer":       {floor: 4, step: 0, only: []string{"internal/option", "internal/ssaload", "section"}},
-	"internal/ownership":   {floor: 4, step: 0, only: []string{"focus", "internal/ssaload", "internal/textdiff"}},
+	"internal/infer":       {floor: 4, step: 0, only: []string{"internal/option", "internal/ssaload", "internal/static", "section"}},
+	"internal/ownership":   {floor: 4, step: 0, only: []string{"focus", "internal/ssaload", "internal/static", "internal/textdiff"}},
 	"internal/unhook":      {floor: 4, step: 0, only: []string{"focus"}},
-	"internal/enforce":     {floor: 4, step: 1, only: []string{".", "heal", "heal/lock", "internal/ssaload"}},
-	"internal/patch":       {floor: 4, step: 1, only: []string{".", "internal/infer", "internal/textdiff", "report"}},
+	"internal/enforce":     {floor: 4, step: 1, only: []string{".", "heal", "heal/lock", "internal/ssaload", "internal/static"}},
+	"internal/patch":       {floor: 4, step: 1, only: []string{".", "internal/infer", "internal/static", "internal/textdiff", "report"}},
 	"vet":                  {floor: 4, step: 1, only: []string{"internal/infer"}},
 	"vet/golangci":         {floor: 4, step: 2, only: []string{"vet"}},
 	"internal/build":       {floor: 4, step: 2},

@@ -20,10 +20,10 @@ func (p *Program) outline(u *unit) (f heal.Function, err error) {
 	for _, s := range u.flow.steps {
 		if op := s.lock; op != nil {
 			mode := heal.Exclusive
-			if op.shared {
+			if op.Shared() {
 				mode = heal.Shared
 			}
-			f.Locks = append(f.Locks, heal.LockOp{Node: s.id, Lock: op.name, Mode: mode, Release: op.release, Try: op.try})
+			f.Locks = append(f.Locks, heal.LockOp{Node: s.id, Lock: op.name, Mode: mode, Release: op.Releases(), Try: op.Tries()})
 		}
 		for _, c := range s.calls {
 			if len(c.targets) > 0 {

@@ -6,6 +6,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // access is an access to a variable by its name.
@@ -253,7 +255,7 @@ func (p *Program) use(info *types.Info, e ast.Expr, found func(read, write bool)
 				return
 			}
 			if call, ok := p.parents[outer].(*ast.CallExpr); ok {
-				if fn := calledFunc(info, call); fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "sync/atomic" {
+				if fn := static.Callee(info, call); fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "sync/atomic" {
 					load := strings.HasPrefix(fn.Name(), "Load")
 					found(load, !load)
 					return
@@ -313,26 +315,6 @@ func (p *Program) escapes(name string, e ast.Expr) {
 	if at, ok := p.addressed[name]; !ok || e.Pos() < at {
 		p.addressed[name] = e.Pos()
 	}
-}
-
-// calledFunc returns the function that a call names, or nil.
-func calledFunc(info *types.Info, call *ast.CallExpr) *types.Func {
-	fun := ast.Unparen(call.Fun)
-	switch e := fun.(type) {
-	case *ast.IndexExpr:
-		fun = e.X
-	case *ast.IndexListExpr:
-		fun = e.X
-	}
-	switch fun := fun.(type) {
-	case *ast.Ident:
-		fn, _ := info.Uses[fun].(*types.Func)
-		return fn
-	case *ast.SelectorExpr:
-		fn, _ := info.Uses[fun.Sel].(*types.Func)
-		return fn
-	}
-	return nil
 }
 
 // findSites finds out which variables are accessed on each line. A statement of several lines accesses its variables

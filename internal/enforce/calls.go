@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // call is a call in a step, in the same goroutine.
@@ -43,7 +45,7 @@ func (p *Program) operation(u *unit, s *step, expr *ast.CallExpr) {
 			s.lock = op
 			return
 		}
-		s.waits, s.waitsAt = s.waits || !op.release && !op.try, expr.Pos()
+		s.waits, s.waitsAt = s.waits || !op.Releases() && !op.Tries(), expr.Pos()
 		s.further = append(s.further, op.name)
 		return
 	}
@@ -52,30 +54,12 @@ func (p *Program) operation(u *unit, s *step, expr *ast.CallExpr) {
 	}
 }
 
-// lockOf returns the operation on a sync.Mutex or sync.RWMutex that a call is, or nil.
+// lockOf returns the operation on a lock that a call is, or nil.
 func (p *Program) lockOf(info *types.Info, expr *ast.CallExpr) *lockOp {
-	fn := calledFunc(info, expr)
-	if fn == nil {
-		return nil
-	}
-	op := &lockOp{call: expr}
-	switch fn.FullName() {
-	case "(*sync.Mutex).Lock", "(*sync.RWMutex).Lock":
-	case "(*sync.Mutex).Unlock", "(*sync.RWMutex).Unlock":
-		op.release = true
-	case "(*sync.RWMutex).RLock":
-		op.shared = true
-	case "(*sync.RWMutex).RUnlock":
-		op.shared, op.release = true, true
-	case "(*sync.Mutex).TryLock", "(*sync.RWMutex).TryLock":
-		op.try = true
-	case "(*sync.RWMutex).TryRLock":
-		op.try, op.shared = true, true
-	default:
-		return nil
-	}
+	fn := static.Callee(info, expr)
 	sel, ok := ast.Unparen(expr.Fun).(*ast.SelectorExpr)
-	if !ok {
+	op := &lockOp{LockOp: static.LockOpOf(fn), call: expr}
+	if !ok || op.LockOp == static.NoLockOp || types.IsInterface(fn.Signature().Recv().Type()) {
 		return nil
 	}
 	op.name = p.lockName(info, sel)
@@ -130,12 +114,12 @@ func (p *Program) callOf(info *types.Info, expr *ast.CallExpr) *call {
 		return nil
 	}
 	if lit, ok := ast.Unparen(expr.Fun).(*ast.FuncLit); ok {
-		return static(expr, p.byNode[lit])
+		return direct(expr, p.byNode[lit])
 	}
 	if info.Types[expr.Fun].IsBuiltin() { // also those of package unsafe
 		return nil
 	}
-	fn := calledFunc(info, expr)
+	fn := static.Callee(info, expr)
 	switch {
 	case fn == nil: // a function value
 		return &call{expr: expr, targets: p.group(anyValue), waits: true}
@@ -143,7 +127,7 @@ func (p *Program) callOf(info *types.Info, expr *ast.CallExpr) *call {
 		return &call{expr: expr, targets: p.group(fn.Name()), waits: true}
 	}
 	if u := p.byFunc[p.key(fn)]; u != nil {
-		return static(expr, u)
+		return direct(expr, u)
 	}
 	switch fn.FullName() {
 	case "(*sync.WaitGroup).Go", "time.AfterFunc": // in another goroutine
@@ -151,14 +135,14 @@ func (p *Program) callOf(info *types.Info, expr *ast.CallExpr) *call {
 	}
 	c := &call{expr: expr, waits: p.mayWait(info, fn, expr)}
 	for _, arg := range expr.Args {
-		if fn.Pkg() != nil && slices.Contains(silent, fn.Pkg().Path()) {
+		if static.Known(fn).Has(static.CallsFunctionsOnly) {
 			if _, function := underlying(info.TypeOf(arg)).(*types.Signature); !function {
 				continue
 			}
 		}
 		c.targets = append(c.targets, p.callbacks(info, arg)...)
 	}
-	if sel, ok := ast.Unparen(expr.Fun).(*ast.SelectorExpr); ok && info.Selections[sel] != nil && !(fn.Pkg() != nil && slices.Contains(silent, fn.Pkg().Path())) {
+	if sel, ok := ast.Unparen(expr.Fun).(*ast.SelectorExpr); ok && info.Selections[sel] != nil && !static.Known(fn).Has(static.CallsFunctionsOnly) {
 		c.targets = append(c.targets, p.callbacks(info, sel.X)...)
 	}
 	slices.Sort(c.targets)
@@ -169,7 +153,7 @@ func (p *Program) callOf(info *types.Info, expr *ast.CallExpr) *call {
 	return c
 }
 
-func static(expr *ast.CallExpr, u *unit) *call {
+func direct(expr *ast.CallExpr, u *unit) *call {
 	return &call{expr: expr, targets: []int{u.number}, callee: u}
 }
 
@@ -278,23 +262,6 @@ func (p *Program) callbacksOf(t types.Type, seen map[types.Type]bool, out *[]int
 			p.callbacksOf(u.Field(i).Type(), seen, out)
 		}
 	}
-}
-
-// neverReturns reports whether a call does not return.
-func neverReturns(info *types.Info, call *ast.CallExpr) bool {
-	if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok {
-		_, builtin := info.Uses[id].(*types.Builtin)
-		return builtin && id.Name == "panic"
-	}
-	if fn := calledFunc(info, call); fn != nil {
-		switch fn.FullName() {
-		case "os.Exit", "runtime.Goexit", "log.Fatal", "log.Fatalf", "log.Fatalln",
-			"(*testing.common).Fatal", "(*testing.common).Fatalf", "(*testing.common).FailNow",
-			"(*testing.common).Skip", "(*testing.common).Skipf", "(*testing.common).SkipNow":
-			return true
-		}
-	}
-	return false
 }
 
 // findOutputs finds out whether the module reads its own output, and whether it uses testing/synctest.

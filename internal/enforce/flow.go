@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // flow is the control flow of a function in steps, which become the nodes of a heal.Graph.
@@ -33,11 +35,9 @@ type step struct {
 
 // lockOp is an operation on a lock of the program.
 type lockOp struct {
-	call    *ast.CallExpr
-	name    string
-	shared  bool
-	release bool
-	try     bool
+	static.LockOp
+	call *ast.CallExpr
+	name string
 }
 
 // spot is where operations just before a step are written.
@@ -208,7 +208,7 @@ func (b *flowBuilder) stmt(s ast.Stmt) {
 	default:
 		step := b.step(at, s)
 		if e, ok := s.(*ast.ExprStmt); ok {
-			if call, ok := ast.Unparen(e.X).(*ast.CallExpr); ok && neverReturns(b.u.info(), call) {
+			if call, ok := ast.Unparen(e.X).(*ast.CallExpr); ok && !static.MayReturn(b.u.info(), call) {
 				b.exits = append(b.exits, step.id)
 				b.dangling = nil
 			}

@@ -207,7 +207,7 @@ func (plan *Plan) threaded(function int) bool {
 
 // stallsAt reports whether a step acquires a lock of the program whose holder may wait.
 func (plan *Plan) stallsAt(s *step) bool {
-	return s.lock != nil && !s.lock.release && !s.lock.try && plan.stalls[s.lock.name]
+	return s.lock != nil && !s.lock.Releases() && !s.lock.Tries() && plan.stalls[s.lock.name]
 }
 
 // waitsIn reports whether a step may wait, other than in calls of functions that are told what is held.

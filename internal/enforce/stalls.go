@@ -5,6 +5,8 @@ import (
 	"go/types"
 	"maps"
 	"slices"
+
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // stalling returns the locks of the program whose holder may wait for another goroutine by other means than locks, or
@@ -20,7 +22,7 @@ func (p *Program) stalling() map[string]bool {
 	acquires := func(target int, name string) bool {
 		all, ok := acquired[name]
 		if !ok {
-			all = p.upwards(func(s *step) bool { return s.lock != nil && !s.lock.release && s.lock.name == name })
+			all = p.upwards(func(s *step) bool { return s.lock != nil && !s.lock.Releases() && s.lock.name == name })
 			acquired[name] = all
 		}
 		return all[target]
@@ -28,7 +30,7 @@ func (p *Program) stalling() map[string]bool {
 	for i, u := range p.units {
 		for _, s := range u.flow.steps {
 			for name := range held[i][s.id] {
-				twice := s.lock != nil && !s.lock.release && s.lock.name == name
+				twice := s.lock != nil && !s.lock.Releases() && s.lock.name == name
 				for _, c := range s.calls {
 					for _, target := range c.targets {
 						twice = twice || acquires(target, name)
@@ -66,7 +68,7 @@ func (p *Program) stalling() map[string]bool {
 
 // waitsFor reports whether an operation waits for one of some locks. A nil lockOp does not.
 func (op *lockOp) waitsFor(locks map[string]bool) bool {
-	return op != nil && !op.release && !op.try && locks[op.name]
+	return op != nil && !op.Releases() && !op.Tries() && locks[op.name]
 }
 
 // upwards says which functions and groups have a step for which is is true, themselves or in calls.
@@ -109,7 +111,7 @@ func (p *Program) programLocks() (held [][]map[string]bool, left map[string]bool
 		}
 	}
 	for i, u := range p.units {
-		if slices.ContainsFunc(u.flow.steps, func(s *step) bool { return s.lock != nil && !s.lock.release }) {
+		if slices.ContainsFunc(u.flow.steps, func(s *step) bool { return s.lock != nil && !s.lock.Releases() }) {
 			push(i)
 		}
 	}
@@ -159,7 +161,7 @@ func (p *Program) follow(u *unit, held, leaves []map[string]bool) map[string]boo
 						merge(&after, leaves[target])
 					}
 				}
-				if s.lock != nil && s.lock.release {
+				if s.lock != nil && s.lock.Releases() {
 					delete(after, s.lock.name)
 				} else if s.lock != nil {
 					merge(&after, map[string]bool{s.lock.name: true})
@@ -192,16 +194,16 @@ func (p *Program) untraced() map[string]bool {
 				if v, ok = info.Defs[id].(*types.Var); !ok {
 					return true
 				}
-				if v.Embedded() && isMutex(v.Type()) { // an interface may have its methods
+				if v.Embedded() && isLock(v.Type()) { // an interface may have its methods
 					out[p.nameOfLock(v)] = true
 				}
-				if isMutexPointer(v.Type()) {
+				if isLockPointer(v.Type()) {
 					out[p.nameOfLock(v)] = true
 				}
 				return true
 			}
-			if !isMutex(v.Type()) {
-				if isMutexPointer(v.Type()) {
+			if !isLock(v.Type()) {
+				if isLockPointer(v.Type()) {
 					out[p.nameOfLock(v)] = true
 				}
 				return true
@@ -246,12 +248,9 @@ func (p *Program) calledDirectly(id *ast.Ident) bool {
 	return ok && call.Fun == method
 }
 
-func isMutex(t types.Type) bool {
-	n, ok := types.Unalias(t).(*types.Named)
-	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "sync" && (n.Obj().Name() == "Mutex" || n.Obj().Name() == "RWMutex")
-}
+func isLock(t types.Type) bool { return static.KindOf(t) != static.NotLock }
 
-func isMutexPointer(t types.Type) bool {
+func isLockPointer(t types.Type) bool {
 	ptr, ok := types.Unalias(t).(*types.Pointer)
-	return ok && isMutex(ptr.Elem())
+	return ok && isLock(ptr.Elem())
 }

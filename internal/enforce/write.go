@@ -243,7 +243,7 @@ func (w *writer) step(i int, s *step, names []string, last string, resume bool) 
 	if w.pauses(u, s) && last != "" && len(operands) == 0 {
 		ops = append(ops, strings.TrimPrefix(last, "&")+".Pause()")
 	}
-	if w.counting && s.lock != nil && !s.lock.release && w.countable(u, s) {
+	if w.counting && s.lock != nil && !s.lock.Releases() && w.countable(u, s) {
 		ops = append(ops, w.counted(0))
 	}
 	if len(ops) > 0 {
@@ -264,7 +264,7 @@ func (w *writer) step(i int, s *step, names []string, last string, resume bool) 
 	if w.plan.stallsAt(s) && s.before.kind != deferred {
 		if operand := w.lockCall(u, s); operand != "" && !w.plan.waitsIn(s) {
 			method := "LockOther"
-			if s.lock.shared {
+			if s.lock.Shared() {
 				method = "RLockOther"
 			}
 			w.replace(s.lock.call.Pos(), s.lock.call.End(), fmt.Sprintf("%s.%s(%s)", strings.TrimPrefix(last, "&"), method, operand))

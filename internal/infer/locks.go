@@ -1,11 +1,13 @@
 package infer
 
 import (
+	"cmp"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/heisen-go/heisen/internal/ssaload"
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // hold is a lock that a function has taken and not released.
@@ -15,8 +17,8 @@ type hold struct {
 	shared bool // as a reader
 }
 
-// locking computes which locks a function certainly holds at an instruction. A lock is a value with
-// methods Lock and Unlock, or RLock and RUnlock, without parameters. Locks that callers hold count if
+// locking computes which locks a function certainly holds at an instruction. A lock is a value of a lock type, or one
+// with methods Lock and Unlock, or RLock and RUnlock, without parameters. Locks that callers hold count if
 // all callers are known and hold them. A lock that may or may not be held counts as not held. A call of a function of this
 // package that unlocks a lock with the same name releases the lock, and so does waiting for a
 // condition. Other calls release nothing.
@@ -57,7 +59,7 @@ func (l *locking) collect(fn *ssa.Function) bool {
 			if _, started := ins.(*ssa.Go); started {
 				continue
 			}
-			if lock, op := lockOp(call.Common()); op == unlock || op == runlock {
+			if lock, op := lockOp(call.Common()); op.Releases() {
 				known[lock.Last()] = true
 			}
 			if callee := l.p.body(call.Common()); callee != nil {
@@ -70,43 +72,14 @@ func (l *locking) collect(fn *ssa.Function) bool {
 	return len(known) > before
 }
 
-type lockOperation uint8
-
-const (
-	noLock lockOperation = iota
-	lock
-	rlock
-	unlock
-	runlock
-	wait // for a condition, which releases its lock
-)
-
-// lockOp returns the lock operation that a call makes, and its lock.
-func lockOp(call *ssa.CallCommon) (ssaload.Path, lockOperation) {
-	var name string
-	var receiver ssa.Value
-	switch callee := call.StaticCallee(); {
-	case call.IsInvoke():
-		name, receiver = call.Method.Name(), call.Value
-		if len(call.Args) > 0 {
-			return ssaload.Path{}, noLock
-		}
-	case callee != nil && callee.Signature.Recv() != nil && len(call.Args) == 1:
-		name, receiver = callee.Name(), call.Args[0]
-		if callee.Object() != nil {
-			name = callee.Object().Name()
-		}
-	default:
-		return ssaload.Path{}, noLock
+// lockOp returns what a call does with a lock, and the lock. What may or may not acquire a lock does nothing.
+func lockOp(call *ssa.CallCommon) (ssaload.Path, static.LockOp) {
+	fn := static.CalleeSSA(call)
+	op := cmp.Or(static.LockOpOf(fn), static.LooksLikeLockOp(fn))
+	if op == static.NoLockOp || op.Tries() {
+		return ssaload.Path{}, static.NoLockOp
 	}
-	if call.Signature().Results().Len() > 0 {
-		return ssaload.Path{}, noLock
-	}
-	op := map[string]lockOperation{"Lock": lock, "RLock": rlock, "Unlock": unlock, "RUnlock": runlock, "Wait": wait}[name]
-	if op == wait && (call.StaticCallee() == nil || call.StaticCallee().String() != "(*sync.Cond).Wait") {
-		op = noLock
-	}
-	return ssaload.Pointee(receiver), op
+	return ssaload.Pointee(ssaload.Arguments(call)[0]), op
 }
 
 // step returns the locks that are held after an instruction. It does not change held.
@@ -119,15 +92,15 @@ func (l *locking) step(held []hold, ins ssa.Instruction) []hold {
 		return held
 	}
 	p, op := lockOp(&call.Call)
-	switch op {
-	case lock, rlock:
-		held = append(held[:len(held):len(held)], hold{p, ins, op == rlock})
-	case unlock, runlock:
-		held = without(held, func(h hold) bool { return h.lock.Equal(p) && h.shared == (op == runlock) })
-	case wait:
+	switch {
+	case op.Acquires():
+		held = append(held[:len(held):len(held)], hold{p, ins, op.Shared()})
+	case op.Releases():
+		held = without(held, func(h hold) bool { return h.lock.Equal(p) && h.shared == op.Shared() })
+	case static.ReleasesWhileWaiting(static.CalleeSSA(&call.Call)):
 		held = nil
 	}
-	if callee := l.p.body(&call.Call); callee != nil && op == noLock {
+	if callee := l.p.body(&call.Call); callee != nil && op == static.NoLockOp {
 		held = without(held, func(h hold) bool { return l.unlocks[callee][h.lock.Last()] })
 	}
 	return held

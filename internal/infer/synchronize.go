@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/go/analysis/checker"
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/heisen-go/heisen/internal/static"
 	"github.com/heisen-go/heisen/section"
 )
 
@@ -236,15 +237,12 @@ func (p *program) synchronizingCall(call *ssa.CallCommon) string {
 		return "calls a function value"
 	case callee.Object() == nil || callee.Object().Pkg() == nil:
 		return "calls " + callee.String()
-	case computes[callee.Object().Pkg().Path()]:
+	case static.Known(static.Func(callee)).Has(static.Prompt) && !synchronizing[callee.Object().Pkg().Path()]:
 		return ""
 	}
 	return "calls " + callee.String()
 }
 
-// computes has the packages of the standard library whose functions neither wait nor take locks, themselves.
-var computes = map[string]bool{
-	"bytes": true, "cmp": true, "errors": true, "hash/crc32": true, "hash/fnv": true, "maps": true, "math": true,
-	"math/bits": true, "slices": true, "sort": true, "strconv": true, "strings": true, "sync/atomic": true, "unicode": true,
-	"unicode/utf16": true, "unicode/utf8": true,
-}
+// synchronizing has packages of the standard library whose functions may order what goroutines do, even if they wait
+// for none.
+var synchronizing = map[string]bool{"context": true, "sync": true, "testing": true, "time": true}

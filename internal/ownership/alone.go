@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/heisen-go/heisen/internal/ssaload"
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // An access is alone if it is made while no other goroutine can run code of the program: by the initialization of packages
@@ -65,9 +66,9 @@ type spawning struct {
 // findAlone finds the functions and accesses that are alone.
 func (a *analysis) findAlone() {
 	s := &spawning{a: a, starts: map[*function]bool{}, leaves: map[*function]bool{}, groups: map[*ssa.Alloc]bool{}, alone: map[*function]bool{}, none: map[*function]map[ssa.Instruction]bool{}}
-	for name := range a.taken {
+	for id, fn := range a.taken {
 		// A function of another package that is called through a variable.
-		if a.byID[name] == nil && !s.quietName(name) {
+		if a.byID[id] == nil && !static.Known(fn).Has(static.StartsNothing) {
 			s.unknown = true
 		}
 	}
@@ -97,7 +98,7 @@ func (a *analysis) findAlone() {
 		return
 	}
 	for _, f := range a.functions {
-		s.alone[f] = f.initializes || f.isMain() && len(f.callers) == 0 && !a.taken[f.id] || !f.unknownCallers && len(f.callers) > 0
+		s.alone[f] = f.initializes || f.isMain() && len(f.callers) == 0 && !a.isTaken(f.id) || !f.unknownCallers && len(f.callers) > 0
 	}
 	for changed := true; changed; {
 		changed = false
@@ -383,14 +384,14 @@ func (s *spawning) called(f *function, ins ssa.CallInstruction) bool {
 		}
 		return false
 	}
-	return !s.quietName(fullName(callee)) || s.unknown && takesFunctions(callee.Signature)
+	return !static.Known(static.Func(callee)).Has(static.StartsNothing) || s.unknown && takesFunctions(callee.Signature)
 }
 
 // foreign reports whether a method of that name may be one of another package's type that starts goroutines.
 func (s *spawning) foreign(method string) bool {
 	for _, b := range s.a.boxed {
 		n := ssaload.Named(ssaload.Deref(b.typ))
-		if n == nil || n.Obj().Pkg() == nil || s.a.declares(n.Obj().Pkg()) || quiet[n.Obj().Pkg().Path()] {
+		if n == nil || n.Obj().Pkg() == nil || s.a.declares(n.Obj().Pkg()) || static.FactsOf(n.Obj().Pkg().Path()).Has(static.StartsNothing) {
 			continue
 		}
 		if b.has(method) {
@@ -422,35 +423,6 @@ func takesFunctions(s *types.Signature) bool {
 		}
 	}
 	return false
-}
-
-// quietName reports whether a function of another package starts no goroutine that runs code of its callers. It may call
-// functions that are passed to it.
-func (s *spawning) quietName(name string) bool {
-	name = strings.TrimPrefix(strings.TrimPrefix(name, "("), "*")
-	switch {
-	case name == "sync.NewCond", name == "context.Background", name == "context.TODO", name == "context.WithValue", name == "context.Cause":
-		return true // the others may start a goroutine that calls methods of a context
-	case name == "time.AfterFunc", name == "runtime.SetFinalizer", name == "runtime.AddCleanup",
-		strings.HasPrefix(name, "time.Timer"), strings.HasPrefix(name, "sync."):
-		return false
-	}
-	slash := strings.LastIndexByte(name, '/') + 1
-	dot := strings.IndexByte(name[slash:], '.')
-	if dot < 0 {
-		return false
-	}
-	return quiet[name[:slash+dot]]
-}
-
-// quiet has packages whose functions start no goroutines that run code of their callers, apart from those in quietName.
-var quiet = map[string]bool{
-	"bufio": true, "bytes": true, "cmp": true, "container/heap": true, "container/list": true, "container/ring": true,
-	"crypto/md5": true, "crypto/rand": true, "crypto/sha1": true, "crypto/sha256": true, "crypto/sha512": true, "encoding/base64": true, "encoding/binary": true,
-	"encoding/csv": true, "encoding/hex": true, "encoding/json": true, "errors": true, "flag": true, "fmt": true, "hash/crc32": true, "hash/fnv": true,
-	"io": true, "log": true, "maps": true, "math": true, "math/big": true, "math/bits": true, "math/cmplx": true, "math/rand": true, "math/rand/v2": true, "os": true, "path": true,
-	"path/filepath": true, "regexp": true, "runtime": true, "slices": true, "sort": true, "strconv": true, "strings": true, "sync/atomic": true,
-	"text/tabwriter": true, "time": true, "unicode": true, "unicode/utf8": true, "unicode/utf16": true,
 }
 
 // isGroup reports whether a local WaitGroup is used for nothing but to start goroutines and to await them.

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/heisen-go/heisen/internal/ssaload"
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // call is a call of a function of the analyzed packages.
@@ -34,7 +35,7 @@ func (f *function) findUses() {
 			f.usesOf(ins)
 			if box, ok := ins.(*ssa.MakeInterface); ok {
 				f.a.callable(box.X.Type())
-				if lockType(ssaload.Deref(box.X.Type())) != notLock {
+				if static.KindOf(ssaload.Deref(box.X.Type())) != static.NotLock {
 					if m, ok := f.at(box.X); ok {
 						f.a.lockers = f.a.lockers.with(f.a.classes.number(m.memory))
 					}
@@ -54,11 +55,18 @@ func (f *function) usesOf(ins ssa.Instruction) {
 		if closure, ok := ins.(*ssa.MakeClosure); ok && operand == &closure.Fn && calledOnly(closure) {
 			continue
 		}
-		f.a.taken[f.a.id(fn)] = true
-		if obj, ok := fn.Object().(*types.Func); ok { // of a wrapper, the method
-			f.a.taken[obj.Origin().FullName()] = true
+		obj := static.Func(fn)
+		f.a.taken[f.a.id(fn)] = obj
+		if obj != nil { // of a wrapper, the method
+			f.a.taken[obj.Origin().FullName()] = obj
 		}
 	}
+}
+
+// isTaken reports whether the function is used other than by calling it.
+func (a *analysis) isTaken(id string) bool {
+	_, taken := a.taken[id]
+	return taken
 }
 
 // callable says that the methods of a type can be called through interfaces.
@@ -88,7 +96,7 @@ func calledOnly(closure *ssa.MakeClosure) bool {
 // callersUnknown reports whether a function may be called from where the analysis does not see it. An exported
 // function alone is not: the analysis sees the whole program.
 func (f *function) callersUnknown() bool {
-	return f.unknownCallers || f.a.taken[f.id] || f.a.open[f.id] || f.entered()
+	return f.unknownCallers || f.a.isTaken(f.id) || f.a.open[f.id] || f.entered()
 }
 
 // indirect reports whether a function may be called other than by its name.

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/heisen-go/heisen/internal/ssaload"
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // What instructions do to the graph of local.go.
@@ -402,7 +403,7 @@ func (g *flows) call(f *function, ins ssa.CallInstruction) {
 		}
 		return
 	}
-	if silent(callee) && !started {
+	if static.Known(static.Func(callee)).Has(static.Forgets) && !started {
 		if value != nil {
 			g.results(value, func(_ int, n *flow, t types.Type) {
 				g.share(n)
@@ -490,42 +491,4 @@ func (g *flows) builtin(name string, args []ssa.Value, ins ssa.CallInstruction) 
 			g.shareValue(value)
 		}
 	}
-}
-
-// sorting has the functions of package sort that call methods of what they are given.
-var sorting = map[string]bool{"Sort": true, "Stable": true, "IsSorted": true, "Reverse": true}
-
-// silent reports whether a function of another package keeps nothing that it is given, and passes it to nobody. It may
-// return it, or parts of it.
-func silent(callee *ssa.Function) bool {
-	if callee == nil {
-		return false
-	}
-	obj, ok := callee.Object().(*types.Func)
-	if !ok || obj.Pkg() == nil {
-		return false
-	}
-	name, pkg := obj.Name(), obj.Pkg().Path()
-	method := obj.Signature().Recv() != nil
-	switch pkg {
-	case "sync":
-		if !method {
-			return false
-		}
-		switch obj.FullName() {
-		case "(*sync.Mutex).Lock", "(*sync.Mutex).Unlock", "(*sync.Mutex).TryLock",
-			"(*sync.RWMutex).Lock", "(*sync.RWMutex).Unlock", "(*sync.RWMutex).RLock", "(*sync.RWMutex).RUnlock", "(*sync.RWMutex).TryLock", "(*sync.RWMutex).TryRLock",
-			"(*sync.WaitGroup).Add", "(*sync.WaitGroup).Done", "(*sync.WaitGroup).Wait", "(*sync.Cond).Wait", "(*sync.Cond).Signal", "(*sync.Cond).Broadcast", "(*sync.Once).Do":
-			return true
-		}
-	case "math", "math/bits", "math/cmplx", "unicode", "unicode/utf8", "unicode/utf16", "strconv", "cmp":
-		return true
-	case "sort":
-		return !method && !sorting[name]
-	case "strings":
-		return strings.HasPrefix(obj.FullName(), "(*strings.Builder).") || !method && name != "NewReader" && name != "NewReplacer"
-	case "time":
-		return strings.HasPrefix(obj.FullName(), "(time.Time).") || strings.HasPrefix(obj.FullName(), "(*time.Time).")
-	}
-	return false
 }

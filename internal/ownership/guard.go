@@ -10,6 +10,7 @@ import (
 
 	"github.com/heisen-go/heisen/focus"
 	"github.com/heisen-go/heisen/internal/ssaload"
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // candidate is a lock that may guard a variable.
@@ -92,7 +93,7 @@ func (a *analysis) locksInStruct(t types.Type, in focus.Variable, path, steps st
 		c.class.Variable = in
 		c.class.Name = strings.TrimPrefix(in.Name+"."+field.Name(), ".")
 		c.guard = focus.Guard{SameObject: true, Path: strings.TrimPrefix(path+"."+field.Name(), ".")}
-		if lockType(field.Type()) != notLock {
+		if static.KindOf(field.Type()) != static.NotLock {
 			out = append(out, c)
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/heisen-go/heisen/internal/ssaload"
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // handover is the start of a goroutine that gets objects which its starter has made for it alone: in the same block, so
@@ -443,7 +444,7 @@ func basesOf(ins ssa.Instruction) []ssa.Value {
 		}
 		// Methods of package sync access what they are given, and synchronize.
 		callee := ins.Common().StaticCallee()
-		if callee != nil && callee.Blocks == nil && silent(callee) && !synchronizes(callee) {
+		if callee != nil && callee.Blocks == nil && static.Known(static.Func(callee)).Has(static.Forgets) && !synchronizes(callee) {
 			return ins.Common().Args
 		}
 	}

@@ -4,46 +4,21 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/heisen-go/heisen/internal/static"
 )
 
-// lockOp is an operation on a lock.
-type lockOp uint8
-
-const (
-	noOperation lockOp = iota
-	lock
-	rlock
-	unlock
-	runlock
-	try // whether it succeeds is not followed
-)
-
-// lockOperation returns the operation on a lock that a call is, and the pointer to the lock. An Unlock of a
-// sync.Locker has no pointer.
-func lockOperation(call *ssa.CallCommon) (lockOp, ssa.Value) {
-	if call.IsInvoke() {
-		if call.Method.FullName() == "(sync.Locker).Unlock" {
-			return unlock, nil
-		}
-		return noOperation, nil
+// lockOperation returns what a call does with a lock, and the pointer to the lock. An Unlock of a sync.Locker has no
+// pointer, and a Lock of one does nothing.
+func lockOperation(call *ssa.CallCommon) (static.LockOp, ssa.Value) {
+	op := static.LockOpOf(static.CalleeSSA(call))
+	switch {
+	case op == static.NoLockOp || call.IsInvoke() && !op.Releases():
+		return static.NoLockOp, nil
+	case call.IsInvoke():
+		return op, nil
 	}
-	callee := call.StaticCallee()
-	if callee == nil || len(call.Args) == 0 || callee.Object() == nil || callee.Object().Pkg() == nil || callee.Object().Pkg().Path() != "sync" {
-		return noOperation, nil
-	}
-	switch callee.String() {
-	case "(*sync.Mutex).Lock", "(*sync.RWMutex).Lock":
-		return lock, call.Args[0]
-	case "(*sync.RWMutex).RLock":
-		return rlock, call.Args[0]
-	case "(*sync.Mutex).Unlock", "(*sync.RWMutex).Unlock":
-		return unlock, call.Args[0]
-	case "(*sync.RWMutex).RUnlock":
-		return runlock, call.Args[0]
-	case "(*sync.Mutex).TryLock", "(*sync.RWMutex).TryLock", "(*sync.RWMutex).TryRLock":
-		return try, call.Args[0]
-	}
-	return noOperation, nil
+	return op, call.Args[0]
 }
 
 // held is a lock that a function has acquired and certainly not released.
@@ -113,16 +88,16 @@ func (f *function) step(s locksAt, ins ssa.Instruction) locksAt {
 
 func (f *function) stepCall(s locksAt, call *ssa.Call) locksAt {
 	op, pointer := lockOperation(&call.Call)
-	switch op {
-	case lock, rlock:
+	switch {
+	case op.Tries(): // whether it succeeds is not followed
+		return s
+	case op.Acquires():
 		h := f.lockAt(pointer)
-		h.shared = op == rlock
+		h.shared = op.Shared()
 		s.held = append(s.held[:len(s.held):len(s.held)], h)
 		return s
-	case unlock, runlock:
-		return f.unlocked(s, pointer, op == runlock)
-	case try:
-		return s
+	case op.Releases():
+		return f.unlocked(s, pointer, op.Shared())
 	}
 	if released := f.a.releasedBy(&call.Call); len(released) > 0 {
 		any := released.has(anyClass)
@@ -227,17 +202,17 @@ func (f *function) collectReleases() bool {
 		}
 		op, pointer := lockOperation(call.Common())
 		switch {
-		case op == unlock || op == runlock:
+		case op.Releases():
 			if pointer == nil {
 				found = found.union(f.a.lockers)
 				return
 			}
 			h := f.lockAt(pointer)
-			h.shared = op == runlock
+			h.shared = op.Shared()
 			if !slices.ContainsFunc(s.held, h.equal) {
 				found = found.with(h.number)
 			}
-		case op == noOperation:
+		case op == static.NoLockOp:
 			released := f.a.releasedBy(call.Common())
 			for _, h := range s.held {
 				released = released.without(h.number)

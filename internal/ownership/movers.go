@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/heisen-go/heisen/internal/ssaload"
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // mover says with what events of other goroutines a piece of code can be exchanged (Lipton, "Reduction: A Method of
@@ -215,13 +216,13 @@ func builtinPart(common *ssa.CallCommon) part {
 
 // called returns what a call contributes that is none of a builtin function. Ins is nil if it is deferred.
 func (f *function) called(common *ssa.CallCommon, ins *ssa.Call) part {
-	switch op, _ := lockOperation(common); op {
-	case lock, rlock:
-		return part{is: right, locks: 1, sync: true, why: "acquires a lock"}
-	case unlock, runlock:
-		return part{is: left, locks: -1, sync: true, why: "releases a lock"}
-	case try:
+	switch op, _ := lockOperation(common); {
+	case op.Tries():
 		return part{is: compound, why: "tries to acquire a lock"}
+	case op.Acquires():
+		return part{is: right, locks: 1, sync: true, why: "acquires a lock"}
+	case op.Releases():
+		return part{is: left, locks: -1, sync: true, why: "releases a lock"}
 	}
 	if common.IsInvoke() {
 		return f.invoked(common, ins)
@@ -233,6 +234,7 @@ func (f *function) called(common *ssa.CallCommon, ins *ssa.Call) part {
 		}
 		return part{callees: []*function{to}, why: "calls " + shortName(callee)}
 	}
+	known := static.Known(static.Func(callee))
 	switch name := fullName(callee); {
 	case callee == nil:
 		return part{is: compound, why: "calls a function value"}
@@ -246,9 +248,9 @@ func (f *function) called(common *ssa.CallCommon, ins *ssa.Call) part {
 		}
 		p.is = compound
 		return p
-	case indivisible[name], printing(callee) && f.plainArguments(common.Args):
-		return part{is: atomic, sync: indivisible[name], why: "calls " + name}
-	case moving[name], pure(callee) && f.plainArguments(common.Args):
+	case known.Has(static.Indivisible), known.Has(static.Prints) && f.plainArguments(common.Args):
+		return part{is: atomic, sync: known.Has(static.Indivisible), why: "calls " + name}
+	case known.Has(static.Unnoticed), known.Has(static.OnlyLooks) && f.plainArguments(common.Args):
 		return part{is: both}
 	default:
 		return part{is: compound, why: "calls " + name}
@@ -274,41 +276,6 @@ func (f *function) invoked(common *ssa.CallCommon, ins *ssa.Call) part {
 	}
 	p.is, p.callees = nothing, callees
 	return p
-}
-
-// indivisible has functions of other packages that do one step.
-var indivisible = map[string]bool{
-	"(*sync.WaitGroup).Add": true, "(*sync.WaitGroup).Done": true,
-	"(*sync.Cond).Signal": true, "(*sync.Cond).Broadcast": true,
-	"(*sync.Map).Load": true, "(*sync.Map).Store": true, "(*sync.Map).LoadOrStore": true, "(*sync.Map).LoadAndDelete": true,
-	"(*sync.Map).Delete": true, "(*sync.Map).Swap": true, "(*sync.Map).CompareAndSwap": true, "(*sync.Map).CompareAndDelete": true,
-	"(*sync.Pool).Put": true,
-}
-
-// moving has functions of other packages that others do not notice.
-var moving = map[string]bool{
-	"runtime.Gosched": true, "runtime.NumCPU": true, "runtime.KeepAlive": true,
-	"time.Now": true, "time.Since": true, "time.Until": true, "time.Sleep": true,
-	"errors.New": true,
-}
-
-// pure reports whether a function of another package does nothing but to look at its arguments and to return something.
-func pure(callee *ssa.Function) bool {
-	switch name := fullName(callee); name {
-	case "fmt.Sprint", "fmt.Sprintf", "fmt.Sprintln", "fmt.Errorf":
-		return true
-	default:
-		return silent(callee) && !strings.HasPrefix(name, "(*sync.") || strings.HasPrefix(name, "(time.")
-	}
-}
-
-// printing reports whether a function of another package prints its arguments in one step.
-func printing(callee *ssa.Function) bool {
-	switch fullName(callee) {
-	case "fmt.Print", "fmt.Printf", "fmt.Println", "log.Print", "log.Printf", "log.Println":
-		return true
-	}
-	return false
 }
 
 // plainArguments reports whether a function that is given these arguments can access no memory that others may access.

@@ -3,7 +3,6 @@ package ownership
 import (
 	"fmt"
 	"go/token"
-	"go/types"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -343,28 +342,4 @@ func bindingOf(fv *ssa.FreeVar) ssa.Value {
 		return outside
 	}
 	return nil
-}
-
-// lockKind is a type of lock.
-type lockKind uint8
-
-const (
-	notLock lockKind = iota
-	mutex
-	rwMutex
-)
-
-// lockType returns the kind of lock that values of a type are.
-func lockType(t types.Type) lockKind {
-	n := ssaload.Named(t)
-	if n == nil || n.Obj().Pkg() == nil || n.Obj().Pkg().Path() != "sync" {
-		return notLock
-	}
-	switch n.Obj().Name() {
-	case "Mutex":
-		return mutex
-	case "RWMutex":
-		return rwMutex
-	}
-	return notLock
 }

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/heisen-go/heisen/internal/ssaload"
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // publishing finds where objects may become known to other goroutines: from where on they are not fresh.
@@ -223,7 +224,7 @@ func (f *following) value(v ssa.Value) {
 		case *ssa.Call:
 			f.call(ref, v)
 		case *ssa.Defer:
-			if op, _ := lockOperation(&ref.Call); op == noOperation {
+			if op, _ := lockOperation(&ref.Call); op == static.NoLockOp {
 				f.publishes(ref)
 			}
 		case *ssa.MakeInterface:
@@ -307,7 +308,7 @@ func synchronizes(fn *ssa.Function) bool {
 
 // onlyForCond reports whether a lock is converted to an interface for sync.NewCond only.
 func onlyForCond(locker *ssa.MakeInterface) bool {
-	if lockType(ssaload.Deref(locker.X.Type())) == notLock {
+	if static.KindOf(ssaload.Deref(locker.X.Type())) == static.NotLock {
 		return false
 	}
 	for _, ref := range *locker.Referrers() {

@@ -151,7 +151,7 @@ func (s *singles) runsOnce(f *function) bool {
 		return once
 	}
 	s.once[f] = false
-	once := f.initializes || f.isMain() && len(f.callers) == 0 && !s.a.taken[f.id]
+	once := f.initializes || f.isMain() && len(f.callers) == 0 && !s.a.isTaken(f.id)
 	if !once && !f.unknownCallers && !f.isMain() && len(f.callers) == 1 {
 		c := f.callers[0]
 		once = !ssaload.Repeats(c.ins.Block()) && s.runsOnce(c.caller)

@@ -29,10 +29,10 @@ type analysis struct {
 
 	annotations map[focus.Variable][]annotation
 
-	taken   map[string]bool // functions that are used other than by calling them
-	methods map[string]bool // full names of methods that can be called through interfaces
-	open    map[string]bool // of those, the ones of which not all such calls are known
-	twice   map[string]bool // names of functions of which there are several
+	taken   map[string]*types.Func // functions that are used other than by calling them; nil for literals
+	methods map[string]bool        // full names of methods that can be called through interfaces
+	open    map[string]bool        // of those, the ones of which not all such calls are known
+	twice   map[string]bool        // names of functions of which there are several
 	boxes   *boxes
 
 	reflected      map[string]bool // types whose values may be accessed by reflection, by key
@@ -101,7 +101,7 @@ type function struct {
 func newAnalysis(ctx context.Context, loaded *ssaload.Loaded) (*analysis, error) {
 	a := &analysis{
 		ctx: ctx, fset: loaded.Fset, byID: map[string]*function{}, ids: map[*ssa.Function]string{}, paths: map[string]bool{},
-		structs: map[focus.Variable]*types.Named{}, annotations: map[focus.Variable][]annotation{}, taken: map[string]bool{}, methods: map[string]bool{},
+		structs: map[focus.Variable]*types.Named{}, annotations: map[focus.Variable][]annotation{}, taken: map[string]*types.Func{}, methods: map[string]bool{},
 		open: map[string]bool{}, twice: map[string]bool{}, reflected: map[string]bool{}, pointers: map[memory]memory{},
 		classes: newClasses(), releases: map[string]classSet{}, acquires: map[string][]acquired{},
 		variables: map[memory]*variable{}, boxed: map[string]boxedType{}, captured: map[string][]carrier{},

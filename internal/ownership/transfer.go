@@ -8,6 +8,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/heisen-go/heisen/internal/ssaload"
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // transfer is a store of something that leads to objects. If other goroutines can read the memory without being
@@ -263,10 +264,10 @@ func (f *function) passed(call ssa.CallInstruction) {
 		return
 	}
 	callee := common.StaticCallee()
-	if callee != nil && f.a.byID[f.a.id(callee)] != nil || keepsNothing(callee) || f.followed(call) {
+	if callee != nil && f.a.byID[f.a.id(callee)] != nil || static.Known(static.Func(callee)).Has(static.HandsOver) || f.followed(call) {
 		return
 	}
-	if op, _ := lockOperation(common); op != noOperation {
+	if op, _ := lockOperation(common); op != static.NoLockOp {
 		return
 	}
 	for _, arg := range common.Args {
@@ -335,29 +336,6 @@ func calleeName(call *ssa.CallCommon) string {
 	return "a function value"
 }
 
-// ordered has the packages whose functions keep nothing of what is passed to them, or hand it to others only
-// in ways that order these after the call.
-var ordered = map[string]bool{
-	"errors": true, "fmt": true, "log": true, "log/slog": true, "maps": true, "math": true, "math/bits": true, "math/rand": true, "math/rand/v2": true,
-	"os/signal": true, "reflect": true, "runtime": true, "slices": true, "sort": true, "strconv": true, "strings": true, "bytes": true,
-	"sync": true, "sync/atomic": true, "testing": true, "time": true, "unicode": true, "unicode/utf8": true, "encoding/json": true, "encoding/binary": true,
-}
-
-// keepsNothing reports whether a function is of such a package.
-func keepsNothing(callee *ssa.Function) bool {
-	if callee == nil {
-		return false
-	}
-	obj := callee.Object()
-	return obj != nil && obj.Pkg() != nil && ordered[obj.Pkg().Path()] && !keeping[obj.Name()]
-}
-
-// keeping has the names of functions of these packages that return something which leads to their arguments.
-var keeping = map[string]bool{
-	"NewReader": true, "NewBuffer": true, "NewDecoder": true, "NewEncoder": true, "New": true, "NewHandler": true, "NewJSONHandler": true,
-	"NewTextHandler": true, "SetOutput": true, "With": true, "Values": true, "All": true, "Keys": true, "Backward": true, "Chunk": true, "ValueOf": true,
-}
-
 // foreignArguments reports whether an address is in the array of the last arguments of a call of a function of
 // another package. It is made for this call.
 func foreignArguments(address ssa.Value) bool {
@@ -383,7 +361,7 @@ func foreignArguments(address ssa.Value) bool {
 			if callee.Object() == nil || callee.Object().Pkg() == nil || callee.Object().Pkg() == array.Parent().Pkg.Pkg {
 				return false
 			}
-			if strings.Contains(callee.Object().Pkg().Path(), ".") && !keepsNothing(callee) {
+			if strings.Contains(callee.Object().Pkg().Path(), ".") && !static.Known(static.Func(callee)).Has(static.HandsOver) {
 				return false
 			}
 		}

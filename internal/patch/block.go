@@ -5,65 +5,24 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"strings"
+
+	"github.com/heisen-go/heisen/internal/static"
 )
 
-// pure has the packages whose functions do not wait, and do not keep their arguments.
-var pure = map[string]bool{
-	"bytes": true, "cmp": true, "container/heap": true, "container/list": true, "encoding/binary": true, "encoding/hex": true,
-	"errors": true, "hash/fnv": true, "maps": true, "math": true, "math/bits": true, "math/rand": true, "math/rand/v2": true,
-	"path": true, "slices": true, "sort": true, "strconv": true, "strings": true, "sync/atomic": true,
-	"unicode": true, "unicode/utf8": true, "unsafe": true,
+// known returns what is known of a call of a builtin function, of a conversion, or of a function of the standard
+// library.
+func known(info *types.Info, call *ast.CallExpr) static.Fact {
+	switch fun := info.Types[call.Fun]; {
+	case fun.IsBuiltin():
+		return static.Prompt | static.StartsNothing | static.HandsOver
+	case fun.IsType():
+		return static.Prompt | static.StartsNothing
+	}
+	return static.Known(static.Callee(info, call))
 }
 
-// isPure reports whether a call is of a builtin function, a conversion, or of a function of the standard library
-// that does not wait.
-func isPure(info *types.Info, call *ast.CallExpr) bool {
-	if info.Types[call.Fun].IsType() {
-		return true
-	}
-	var used types.Object
-	switch fun := ast.Unparen(call.Fun).(type) {
-	case *ast.Ident:
-		used = info.Uses[fun]
-	case *ast.SelectorExpr:
-		used = info.Uses[fun.Sel]
-	case *ast.IndexExpr:
-		if sel, ok := fun.X.(*ast.SelectorExpr); ok {
-			used = info.Uses[sel.Sel]
-		}
-	}
-	switch used := used.(type) {
-	case *types.Builtin:
-		return true
-	case *types.Func:
-		if used.Pkg() == nil {
-			return false // the method of an error
-		}
-		if recv := used.Signature().Recv(); recv != nil && types.IsInterface(recv.Type()) {
-			return false
-		}
-		switch used.Pkg().Path() {
-		case "fmt":
-			return strings.HasPrefix(used.Name(), "Sprint") || used.Name() == "Errorf"
-		case "time":
-			switch used.Name() {
-			case "Sleep", "After", "Tick", "NewTimer", "NewTicker", "AfterFunc", "Reset", "Stop":
-				return false
-			}
-			return true
-		case "sync":
-			switch used.FullName() {
-			case "(*sync.WaitGroup).Done", "(*sync.WaitGroup).Add", "(*sync.Cond).Signal", "(*sync.Cond).Broadcast",
-				"(*sync.Pool).Put", "sync.NewCond":
-				return true
-			}
-			return false
-		}
-		return pure[used.Pkg().Path()]
-	}
-	return false
-}
+// callsBefore are the facts of a function that calls the functions which it is given before it returns, and not after that.
+const callsBefore = static.StartsNothing | static.HandsOver
 
 // wait is a place at which a goroutine may wait.
 type wait struct {
@@ -122,7 +81,7 @@ func (p *program) waitsInCall(fn *function, expr *ast.CallExpr, seen map[*functi
 		return nil
 	}
 	c := p.callOf(fn, expr)
-	if isPure(info, expr) && !p.passesFunction(fn, expr) {
+	if known(info, expr).Has(static.Prompt) && !p.passesFunction(fn, expr) {
 		return nil
 	}
 	if !c.known || c.std != nil {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // guard is the lock that is to guard a target.
@@ -107,12 +109,11 @@ func (p *program) candidates(uses []*use) (out []*guard) {
 			if v == nil {
 				continue
 			}
-			named := deref(v.Type()).String()
-			g.rw = named == "sync.RWMutex"
-			g.embedded = v.Embedded()
-			if named != "sync.Mutex" && !g.rw {
+			kind := static.KindOf(deref(v.Type()))
+			if kind == static.NotLock {
 				continue
 			}
+			g.rw, g.embedded = kind == static.RWMutex, v.Embedded()
 			seen[g] = true
 			count[g]++
 		}

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"strconv"
 	"strings"
+
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // lock is a lock of the program as a function names it.
@@ -41,36 +43,15 @@ type locking struct {
 
 // lockCall is an operation on a lock.
 type lockCall struct {
-	lock      lock
-	release   bool
-	exclusive bool
-	try       bool
+	static.LockOp
+	lock lock
 }
 
 // lockCallOf returns the operation on a lock that a call is.
 func (p *program) lockCallOf(info *types.Info, expr *ast.CallExpr) (lockCall, bool) {
+	op := lockCall{LockOp: static.LockOpOf(static.Callee(info, expr))}
 	sel, ok := ast.Unparen(expr.Fun).(*ast.SelectorExpr)
-	if !ok {
-		return lockCall{}, false
-	}
-	fn, ok := info.Uses[sel.Sel].(*types.Func)
-	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != "sync" || fn.Signature().Recv() == nil {
-		return lockCall{}, false
-	}
-	op := lockCall{}
-	switch fn.FullName() {
-	case "(*sync.Mutex).Lock", "(*sync.RWMutex).Lock", "(sync.Locker).Lock":
-		op.exclusive = true
-	case "(*sync.RWMutex).RLock":
-	case "(*sync.Mutex).TryLock", "(*sync.RWMutex).TryLock":
-		op.exclusive, op.try = true, true
-	case "(*sync.RWMutex).TryRLock":
-		op.try = true
-	case "(*sync.Mutex).Unlock", "(*sync.RWMutex).Unlock", "(sync.Locker).Unlock":
-		op.release, op.exclusive = true, true
-	case "(*sync.RWMutex).RUnlock":
-		op.release = true
-	default:
+	if !ok || op.LockOp == static.NoLockOp {
 		return lockCall{}, false
 	}
 	op.lock.path = p.pathOf(info, sel.X)
@@ -209,7 +190,7 @@ func (l *locking) summarize(fn *function) (changed bool) {
 			continue
 		}
 		if op, ok := l.p.lockCallOf(fn.pkg.TypesInfo, c.expr); ok {
-			if op.release {
+			if op.Releases() {
 				add(l.releases[fn], op.lock.class)
 			} else {
 				add(l.acquires[fn], op.lock.class)
@@ -332,7 +313,7 @@ func (l *locking) node(fn *function, n ast.Node, h *held) (changed bool) {
 		case *ast.CallExpr:
 			if !deferred {
 				changed = l.call(fn, inner, h) || changed
-			} else if op, ok := l.p.lockCallOf(fn.pkg.TypesInfo, inner); !ok || !op.release {
+			} else if op, ok := l.p.lockCallOf(fn.pkg.TypesInfo, inner); !ok || !op.Releases() {
 				changed = l.call(fn, inner, h.clone()) || changed
 			}
 		}
@@ -386,7 +367,7 @@ func (l *locking) call(fn *function, expr *ast.CallExpr, h *held) (changed bool)
 				}
 			}
 		}
-		if c.std != nil && c.std.FullName() == "(*sync.Cond).Wait" {
+		if static.ReleasesWhileWaiting(c.std) {
 			clear(h.must)
 		}
 	}
@@ -428,7 +409,7 @@ func (l *locking) enter(callee *function, at *held) bool {
 
 // operate changes h by an operation on a lock, and adds to the lock order.
 func (l *locking) operate(fn *function, op lockCall, h *held) {
-	if op.release {
+	if op.Releases() {
 		delete(h.must, op.lock)
 		_, another := l.entries[fn].may[op.lock.class]
 		for at := range h.must {
@@ -445,9 +426,9 @@ func (l *locking) operate(fn *function, op lockCall, h *held) {
 		}
 		l.order[class][op.lock.class] = true
 	}
-	h.may[op.lock.class] = h.may[op.lock.class] || op.exclusive
-	if !op.try && op.lock.path.valid() {
-		h.must[op.lock] = op.exclusive
+	h.may[op.lock.class] = h.may[op.lock.class] || !op.Shared()
+	if !op.Tries() && op.lock.path.valid() {
+		h.must[op.lock] = !op.Shared()
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // start is a place at which functions are started in other goroutines.
@@ -36,7 +38,7 @@ func (p *program) starts() (out []*start) {
 					s.group = p.doneBy(s.literal)
 				}
 				out = append(out, s)
-			case c.std != nil && c.known && !waiting[c.std.FullName()] && !isPure(info, c.expr):
+			case c.std != nil && c.known && !waiting[c.std.FullName()] && !static.Known(c.std).Has(callsBefore):
 				for _, arg := range c.expr.Args {
 					begins, any := p.passed(info, arg)
 					if any {

@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/tools/go/cfg"
 	"golang.org/x/tools/go/packages"
+
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // program is the source of a module.
@@ -120,7 +122,7 @@ func (p *program) addFile(f *file) {
 }
 
 func (p *program) addFunction(fn *function) {
-	fn.graph = cfg.New(fn.body, mayReturn(fn.pkg.TypesInfo))
+	fn.graph = cfg.New(fn.body, func(call *ast.CallExpr) bool { return static.MayReturn(fn.pkg.TypesInfo, call) })
 	p.functions = append(p.functions, fn)
 	p.byNode[fn.node] = fn
 	if decl, ok := fn.node.(*ast.FuncDecl); ok {
@@ -130,27 +132,6 @@ func (p *program) addFunction(fn *function) {
 		if decl.Recv != nil {
 			p.methods[decl.Name.Name] = append(p.methods[decl.Name.Name], fn)
 		}
-	}
-}
-
-// mayReturn reports whether a call may return.
-func mayReturn(info *types.Info) func(*ast.CallExpr) bool {
-	return func(call *ast.CallExpr) bool {
-		switch fun := ast.Unparen(call.Fun).(type) {
-		case *ast.Ident:
-			_, builtin := info.Uses[fun].(*types.Builtin)
-			return !(builtin && fun.Name == "panic")
-		case *ast.SelectorExpr:
-			if fn, ok := info.Uses[fun.Sel].(*types.Func); ok {
-				switch fn.FullName() {
-				case "os.Exit", "runtime.Goexit", "log.Fatal", "log.Fatalf", "log.Fatalln",
-					"(*testing.common).Fatal", "(*testing.common).Fatalf", "(*testing.common).FailNow",
-					"(*testing.common).Skip", "(*testing.common).Skipf", "(*testing.common).SkipNow":
-					return false
-				}
-			}
-		}
-		return true
 	}
 }
 
@@ -277,7 +258,7 @@ func (p *program) inline(fn *function) bool {
 	case *ast.GoStmt, *ast.DeferStmt:
 		return false
 	}
-	return isPure(fn.pkg.TypesInfo, call)
+	return known(fn.pkg.TypesInfo, call).Has(callsBefore)
 }
 
 // possible returns the functions of the module that a call may call.

@@ -5,6 +5,8 @@ import (
 	"go/ast"
 	"go/token"
 	"slices"
+
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // form is how a critical section is written.
@@ -186,7 +188,7 @@ func (r *repair) terminates(fn *function, s ast.Stmt) bool {
 		return false
 	}
 	call, ok := e.X.(*ast.CallExpr)
-	return ok && !mayReturn(fn.pkg.TypesInfo)(call)
+	return ok && !static.MayReturn(fn.pkg.TypesInfo, call)
 }
 
 // compound returns why the lock cannot be held around a statement with statements in it.

@@ -130,7 +130,7 @@ func (r *repair) acyclic() *refusal {
 				if !ok || g.form == ahead {
 					return
 				}
-				if op, ok := p.lockCallOf(g.fn.pkg.TypesInfo, call); ok && !op.release {
+				if op, ok := p.lockCallOf(g.fn.pkg.TypesInfo, call); ok && !op.Releases() {
 					add(r.g.class, op.lock.class)
 				}
 				for callee := range p.reach(p.possible(p.callOf(g.fn, call))) {

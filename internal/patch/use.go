@@ -6,6 +6,8 @@ import (
 	"go/types"
 	"maps"
 	"slices"
+
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // use is an access to the variable that is repaired: an expression that names it, or a call of a function that
@@ -212,7 +214,7 @@ func (p *program) argument(info *types.Info, u *use, call *ast.CallExpr, arg ast
 			return
 		}
 	}
-	u.write, u.alias = true, !isPure(info, call)
+	u.write, u.alias = true, !known(info, call).Has(static.HandsOver)
 }
 
 // leadsOn reports whether values of a type lead to elements that belong to the variable.

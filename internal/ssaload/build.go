@@ -7,6 +7,8 @@ import (
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // Build builds the SSA form of a package, and of nothing else: it needs of imported packages their types
@@ -14,7 +16,7 @@ import (
 // order; the instance of a generic function is not among them.
 func Build(fset *token.FileSet, of *types.Package, files []*ast.File, info *types.Info) (pkg *ssa.Package, functions []*ssa.Function, err error) {
 	prog := ssa.NewProgram(fset, ssa.BuilderMode(0))
-	prog.SetNoReturn(noReturn)
+	prog.SetNoReturn(func(fn *types.Func) bool { return static.Known(fn).Has(static.NeverReturns) })
 	for _, imported := range of.Imports() {
 		prog.CreatePackage(imported, nil, nil, true)
 	}
@@ -78,19 +80,6 @@ func IsAtomic(fn *ssa.Function) bool {
 func IsGlobal(v ssa.Value) bool {
 	_, ok := v.(*ssa.Global)
 	return ok
-}
-
-// noReturn reports whether a function of the standard library never returns.
-func noReturn(fn *types.Func) bool {
-	switch fn.FullName() {
-	case "os.Exit", "runtime.Goexit", "log.Fatal", "log.Fatalf", "log.Fatalln", "log.Panic", "log.Panicf", "log.Panicln",
-		"(*log.Logger).Fatal", "(*log.Logger).Fatalf", "(*log.Logger).Fatalln",
-		"(*log.Logger).Panic", "(*log.Logger).Panicf", "(*log.Logger).Panicln",
-		"(*testing.common).Fatal", "(*testing.common).Fatalf", "(*testing.common).FailNow",
-		"(*testing.common).Skip", "(*testing.common).Skipf", "(*testing.common).SkipNow":
-		return true
-	}
-	return false
 }
 
 // LeadsTo reports whether control can get from one instruction to another without entering block
