@@ -42,10 +42,10 @@ func (p *Program) function(u *unit, requests []*request) (f heal.Function, refus
 	}
 	f.Variables = map[string]heal.Variable{}
 	for _, r := range requests {
-		if _, direct := u.direct[r.name]; !direct && r.whole[u.number] == nil && r.calls[u.number] == nil {
+		if _, direct := u.direct[r.name]; !direct && r.whole[u.Number] == nil && r.calls[u.Number] == nil {
 			continue
 		}
-		v := heal.Variable{Pairs: r.pairs[u.number]}
+		v := heal.Variable{Pairs: r.pairs[u.Number]}
 		for _, s := range u.flow.steps {
 			a := heal.Access{Node: s.id}
 			accessed := false
@@ -54,10 +54,10 @@ func (p *Program) function(u *unit, requests []*request) (f heal.Function, refus
 					accessed, a.Write = true, a.Write || of.write
 				}
 			}
-			if exclusive, ok := r.whole[u.number][s.id]; ok {
+			if exclusive, ok := r.whole[u.Number][s.id]; ok {
 				accessed, a.Write = true, a.Write || exclusive
 			}
-			if write, ok := r.calls[u.number][s.id]; ok {
+			if write, ok := r.calls[u.Number][s.id]; ok {
 				accessed, a.Write = true, a.Write || write
 			}
 			if !accessed {
@@ -67,8 +67,8 @@ func (p *Program) function(u *unit, requests []*request) (f heal.Function, refus
 			switch {
 			case u.flow.refused != "":
 				refused = append(refused, *p.refusal(r.name, u.flow.refusedAt, "it is accessed in a function with %s", u.flow.refused))
-			case u.file.cgo:
-				refused = append(refused, *p.refusal(r.name, u.node.Pos(), "it is accessed in a file that is generated or uses cgo"))
+			case p.foreign(u.File):
+				refused = append(refused, *p.refusal(r.name, u.Node.Pos(), "it is accessed in a file that is generated or uses cgo"))
 			}
 		}
 		if len(v.Accesses) > 0 {

@@ -37,18 +37,18 @@ func (p *Program) accessesIn(info *types.Info, root ast.Node) (out []access) {
 			}
 		}
 	}
-	inspectOwn(root, func(n ast.Node) {
+	static.Own(root, func(n ast.Node) {
 		switch n := n.(type) {
 		case *ast.Ident, *ast.SelectorExpr:
 			e := n.(ast.Expr)
-			if sel, ok := p.parents[n].(*ast.SelectorExpr); ok && sel.Sel == n {
+			if sel, ok := p.src.Parent(n).(*ast.SelectorExpr); ok && sel.Sel == n {
 				return
 			}
 			if id, ok := n.(*ast.Ident); ok && info.Uses[id] == nil {
 				return
 			}
-			if kv, ok := p.parents[n].(*ast.KeyValueExpr); ok && kv.Key == n {
-				if lit, ok := p.parents[kv].(*ast.CompositeLit); ok {
+			if kv, ok := p.src.Parent(n).(*ast.KeyValueExpr); ok && kv.Key == n {
+				if lit, ok := p.src.Parent(kv).(*ast.CompositeLit); ok {
 					if _, ok := underlying(info.TypeOf(lit)).(*types.Map); !ok {
 						return // the name of a field, or an index
 					}
@@ -95,20 +95,6 @@ func (p *Program) accessesIn(info *types.Info, root ast.Node) (out []access) {
 	return out
 }
 
-// inspectOwn calls visit with the nodes below root, without those in literals.
-func inspectOwn(root ast.Node, visit func(ast.Node)) {
-	ast.Inspect(root, func(n ast.Node) bool {
-		if n == nil {
-			return false
-		}
-		if _, ok := n.(*ast.FuncLit); ok && n != root {
-			return false
-		}
-		visit(n)
-		return true
-	})
-}
-
 // named returns the variables that an expression names: a package-level variable or a field, and the fields of a
 // struct that is accessed as a whole.
 func (p *Program) named(info *types.Info, e ast.Expr) (names []string) {
@@ -122,7 +108,7 @@ func (p *Program) named(info *types.Info, e ast.Expr) (names []string) {
 	if v == nil || synchronizes(v.Type()) {
 		return nil
 	}
-	name := p.fields[p.key(v)]
+	name := p.fields[p.src.Key(v)]
 	if name == "" {
 		return nil
 	}
@@ -155,7 +141,7 @@ func (p *Program) structVariables(t types.Type) (names []string) {
 		}
 		if inner := p.structVariables(f.Type()); inner != nil {
 			names = append(names, inner...)
-		} else if name := p.fields[p.key(f)]; name != "" {
+		} else if name := p.fields[p.src.Key(f)]; name != "" {
 			names = append(names, name)
 		}
 	}
@@ -176,7 +162,7 @@ func isAtomic(t types.Type) bool {
 
 // whole reports whether the struct that an expression names is read or written, and not only a part of it.
 func (p *Program) whole(info *types.Info, e ast.Expr) bool {
-	switch outer := p.parents[e].(type) {
+	switch outer := p.src.Parent(e).(type) {
 	case *ast.ParenExpr:
 		return p.whole(info, outer)
 	case *ast.SelectorExpr:
@@ -195,7 +181,7 @@ func (p *Program) whole(info *types.Info, e ast.Expr) bool {
 
 // assigned reports whether an expression stands on the left of an assignment.
 func (p *Program) assigned(e ast.Expr) bool {
-	switch outer := p.parents[e].(type) {
+	switch outer := p.src.Parent(e).(type) {
 	case *ast.ParenExpr:
 		return p.assigned(outer)
 	case *ast.AssignStmt:
@@ -213,7 +199,7 @@ func (p *Program) use(info *types.Info, e ast.Expr, found func(read, write bool)
 	var inner ast.Node = e
 	part := false // an element of the variable, or what it points to
 	for {
-		outer := p.parents[inner]
+		outer := p.src.Parent(inner)
 		switch outer := outer.(type) {
 		case *ast.ParenExpr:
 		case *ast.StarExpr:
@@ -254,7 +240,7 @@ func (p *Program) use(info *types.Info, e ast.Expr, found func(read, write bool)
 				found(true, false)
 				return
 			}
-			if call, ok := p.parents[outer].(*ast.CallExpr); ok {
+			if call, ok := p.src.Parent(outer).(*ast.CallExpr); ok {
 				if fn := static.Callee(info, call); fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "sync/atomic" {
 					load := strings.HasPrefix(fn.Name(), "Load")
 					found(load, !load)
@@ -340,14 +326,14 @@ func (p *Program) findSites() {
 			for _, part := range s.parts {
 				first, last := p.lines(part)
 				literal := hasLiteral(part)
-				for _, a := range p.accessesIn(u.info(), part) {
+				for _, a := range p.accessesIn(u.Info(), part) {
 					from, to := first, last
 					if literal { // its lines are those of another function
 						from, to = p.lineOf(a.at), p.lineOf(a.at)
-						add(place{u.file.name, first}, a)
+						add(place{u.Path, first}, a)
 					}
 					for line := from; line <= to; line++ {
-						add(place{u.file.name, line}, a)
+						add(place{u.Path, line}, a)
 					}
 				}
 			}
@@ -360,7 +346,7 @@ func (p *Program) findSites() {
 	}
 }
 
-func (p *Program) lineOf(pos token.Pos) int { return p.fset.PositionFor(pos, false).Line }
+func (p *Program) lineOf(pos token.Pos) int { return p.src.Fset.PositionFor(pos, false).Line }
 
 // lines returns the first and last line of a node.
 func (p *Program) lines(n ast.Node) (first, last int) { return p.lineOf(n.Pos()), p.lineOf(n.End()) }

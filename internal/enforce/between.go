@@ -26,22 +26,22 @@ func (p *Program) join(r *request, u *unit) (refused []Refusal) {
 			}
 		}
 	}
-	for at := range r.whole[u.number] {
+	for at := range r.whole[u.Number] {
 		accesses[at] = true
 	}
-	for at := range r.calls[u.number] {
+	for at := range r.calls[u.Number] {
 		accesses[at] = true
 		delete(objects, at)
 	}
 	w := &ways{flow: u.flow, accesses: accesses, objects: objects, definitions: map[*types.Var]int{}}
 	modes := map[[2]int]heal.Mode{}
-	for _, pair := range r.pairs[u.number] {
+	for _, pair := range r.pairs[u.Number] {
 		key := [2]int{pair.First, pair.Second}
 		modes[key] = max(modes[key], pair.Mode)
 	}
-	for _, pair := range slices.Clone(r.pairs[u.number]) {
+	for _, pair := range slices.Clone(r.pairs[u.Number]) {
 		between := w.between(pair.First, pair.Second)
-		if i := slices.IndexFunc(between, func(step [2]int) bool { return r.free[u.number][step] }); i >= 0 {
+		if i := slices.IndexFunc(between, func(step [2]int) bool { return r.free[u.Number][step] }); i >= 0 {
 			why := p.refusal(r.name, u.flow.steps[between[i][1]].pos(), "another object is accessed here between the two, and others came before that")
 			why.Function, why.some = p.name(u), true
 			if !slices.Contains(refused, *why) {
@@ -53,9 +53,9 @@ func (p *Program) join(r *request, u *unit) (refused []Refusal) {
 			modes[step] = max(modes[step], pair.Mode)
 		}
 	}
-	r.pairs[u.number] = nil
+	r.pairs[u.Number] = nil
 	for key, mode := range modes {
-		r.pairs[u.number] = append(r.pairs[u.number], heal.Pair{First: key[0], Second: key[1], Mode: mode})
+		r.pairs[u.Number] = append(r.pairs[u.Number], heal.Pair{First: key[0], Second: key[1], Mode: mode})
 	}
 	return refused
 }

@@ -149,11 +149,11 @@ func TestSeveralObjects(t *testing.T) {
 			}
 			var held []string
 			for _, u := range p.units {
-				if pl.before[u.number] == nil {
+				if pl.before[u.Number] == nil {
 					continue
 				}
 				for _, s := range u.flow.steps {
-					if len(s.parts) == 0 || len(pl.before[u.number][s.id]) == 0 {
+					if len(s.parts) == 0 || len(pl.before[u.Number][s.id]) == 0 {
 						continue
 					}
 					if m := mark.FindStringSubmatch(lineOf(t, p, s)); m != nil && !slices.Contains(held, m[1]) {
@@ -176,7 +176,7 @@ func TestSeveralObjects(t *testing.T) {
 // lineOf returns the line of the source on which a step begins.
 func lineOf(t *testing.T, p *Program, s *step) string {
 	t.Helper()
-	at := p.fset.PositionFor(s.parts[0].Pos(), false)
+	at := p.src.Fset.PositionFor(s.parts[0].Pos(), false)
 	w := &writer{p: p, texts: map[string][]byte{}}
 	return strings.Split(string(w.text(at.Filename)), "\n")[at.Line-1]
 }

@@ -23,7 +23,7 @@ type call struct {
 
 // operations adds to a step what its part does besides accesses: calls, operations on locks and channels.
 func (p *Program) operations(u *unit, s *step, part ast.Node) {
-	inspectOwn(part, func(n ast.Node) {
+	static.Own(part, func(n ast.Node) {
 		switch n := n.(type) {
 		case *ast.SendStmt:
 			s.waits, s.waitsAt = true, n.Pos()
@@ -39,7 +39,7 @@ func (p *Program) operations(u *unit, s *step, part ast.Node) {
 
 // operation adds a call to a step.
 func (p *Program) operation(u *unit, s *step, expr *ast.CallExpr) {
-	info := u.info()
+	info := u.Info()
 	if op := p.lockOf(info, expr); op != nil {
 		if s.lock == nil {
 			s.lock = op
@@ -101,10 +101,10 @@ const unnamedLock = "?"
 
 // nameOfLock names the lock that a field or variable is.
 func (p *Program) nameOfLock(v *types.Var) string {
-	if name := p.fields[p.key(v)]; name != "" {
+	if name := p.fields[p.src.Key(v)]; name != "" {
 		return name
 	}
-	at := p.fset.PositionFor(v.Pos(), false)
+	at := p.src.Fset.PositionFor(v.Pos(), false)
 	return fmt.Sprintf("%s@%s:%d", v.Name(), filepath.Base(at.Filename), at.Line)
 }
 
@@ -114,7 +114,7 @@ func (p *Program) callOf(info *types.Info, expr *ast.CallExpr) *call {
 		return nil
 	}
 	if lit, ok := ast.Unparen(expr.Fun).(*ast.FuncLit); ok {
-		return direct(expr, p.byNode[lit])
+		return direct(expr, p.unitOf(p.src.Of(lit)))
 	}
 	if info.Types[expr.Fun].IsBuiltin() { // also those of package unsafe
 		return nil
@@ -126,7 +126,7 @@ func (p *Program) callOf(info *types.Info, expr *ast.CallExpr) *call {
 	case fn.Signature().Recv() != nil && types.IsInterface(fn.Signature().Recv().Type()):
 		return &call{expr: expr, targets: p.group(fn.Name()), waits: true}
 	}
-	if u := p.byFunc[p.key(fn)]; u != nil {
+	if u := p.unitOf(p.src.Declared(fn)); u != nil {
 		return direct(expr, u)
 	}
 	switch fn.FullName() {
@@ -154,7 +154,7 @@ func (p *Program) callOf(info *types.Info, expr *ast.CallExpr) *call {
 }
 
 func direct(expr *ast.CallExpr, u *unit) *call {
-	return &call{expr: expr, targets: []int{u.number}, callee: u}
+	return &call{expr: expr, targets: []int{u.Number}, callee: u}
 }
 
 // anyValue is the name of the group of all functions that are used other than by calling them. Other groups have the
@@ -164,22 +164,22 @@ const anyValue = ""
 // group returns the targets of calls of function values, or of methods with a name: the number of the group, which
 // comes after those of the functions. A group of one is the function itself, and one of none is nothing.
 func (p *Program) group(name string) []int {
-	all := p.methods[name]
+	all := p.src.Methods(name)
 	if name == anyValue {
-		all = p.values
+		all = p.src.Values()
 	}
 	switch len(all) {
 	case 0:
 		return nil
 	case 1:
-		return []int{all[0].number}
+		return []int{all[0].Number}
 	}
 	n, ok := p.groupOf[name]
 	if !ok {
 		n = len(p.units) + len(p.groups)
 		var numbers []int
 		for _, u := range all {
-			numbers = append(numbers, u.number)
+			numbers = append(numbers, u.Number)
 		}
 		p.groupOf[name], p.groups = n, append(p.groups, numbers)
 	}
@@ -198,7 +198,7 @@ func (p *Program) members(target int) []int {
 func (p *Program) callbacks(info *types.Info, arg ast.Expr) (out []int) {
 	arg = ast.Unparen(arg)
 	if lit, ok := arg.(*ast.FuncLit); ok {
-		return []int{p.byNode[lit].number}
+		return []int{p.src.Of(lit).Number}
 	}
 	t := info.TypeOf(arg)
 	out, known := p.callbacksBy[t]
@@ -225,8 +225,8 @@ func (p *Program) callbacksOf(t types.Type, seen map[types.Type]bool, out *[]int
 	seen[t] = true
 	if n, ok := t.(*types.Named); ok {
 		for i := range n.NumMethods() {
-			if u := p.byFunc[p.key(n.Method(i))]; u != nil {
-				*out = append(*out, u.number)
+			if u := p.src.Declared(n.Method(i)); u != nil {
+				*out = append(*out, u.Number)
 			}
 		}
 		for arg := range n.TypeArgs().Types() {
@@ -266,21 +266,21 @@ func (p *Program) callbacksOf(t types.Type, seen map[types.Type]bool, out *[]int
 
 // findOutputs finds out whether the module reads its own output, and whether it uses testing/synctest.
 func (p *Program) findOutputs() {
-	for _, f := range p.files {
-		for _, imported := range f.syntax.Imports {
+	for _, f := range p.src.Files() {
+		for _, imported := range f.Syntax.Imports {
 			p.bubbles = p.bubbles || imported.Path.Value == `"testing/synctest"`
 		}
-		ast.Inspect(f.syntax, func(n ast.Node) bool {
+		ast.Inspect(f.Syntax, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.Ident:
-				if fn, ok := f.pkg.TypesInfo.Uses[n].(*types.Func); ok {
+				if fn, ok := f.Info().Uses[n].(*types.Func); ok {
 					name := fn.FullName()
 					p.redirects = p.redirects || name == "os.Pipe" || name == "log.SetOutput"
 				}
 			case *ast.AssignStmt:
 				for _, left := range n.Lhs {
 					if sel, ok := ast.Unparen(left).(*ast.SelectorExpr); ok {
-						v, ok := f.pkg.TypesInfo.Uses[sel.Sel].(*types.Var)
+						v, ok := f.Info().Uses[sel.Sel].(*types.Var)
 						p.redirects = p.redirects || ok && v.Pkg() != nil && v.Pkg().Path() == "os" && strings.HasPrefix(v.Name(), "Std")
 					}
 				}

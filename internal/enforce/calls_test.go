@@ -25,7 +25,7 @@ func main() { unknown(value); known(); constants(nil) }
 `})
 	want := map[string][2]int{"constants": {0, 0}, "known": {1, 0}, "unknown": {1, 1}}
 	for _, u := range p.units {
-		name := u.decl.Name.Name
+		name := u.Decl.Name.Name
 		numbers, ok := want[name]
 		if !ok {
 			continue

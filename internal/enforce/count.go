@@ -82,5 +82,5 @@ func (w *writer) counted(mode int) string {
 
 // countable reports whether something can be written before a step.
 func (w *writer) countable(u *unit, s *step) bool {
-	return s.before.kind != deferred && u.flow.refused == "" && !u.file.cgo && w.p.unwritable(u, s.before) == ""
+	return s.before.kind != deferred && u.flow.refused == "" && !w.p.foreign(u.File) && w.p.unwritable(u, s.before) == ""
 }

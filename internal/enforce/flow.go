@@ -85,8 +85,8 @@ type loop struct {
 
 func (p *Program) flowOf(u *unit) *flow {
 	b := &flowBuilder{p: p, u: u, f: &flow{}}
-	b.step(spot{kind: start, pos: u.body.Lbrace + 1})
-	b.list(u.body.List)
+	b.step(spot{kind: start, pos: u.Body.Lbrace + 1})
+	b.list(u.Body.List)
 	b.exits = append(b.exits, b.dangling...)
 	b.deferredCalls()
 	b.f.succs = make([][]int, len(b.f.steps))
@@ -115,7 +115,7 @@ func (b *flowBuilder) evaluate(s *step, parts ...ast.Node) {
 			continue
 		}
 		s.parts = append(s.parts, part)
-		s.accesses = append(s.accesses, b.p.accessesIn(b.u.info(), part)...)
+		s.accesses = append(s.accesses, b.p.accessesIn(b.u.Info(), part)...)
 		b.p.operations(b.u, s, part)
 	}
 }
@@ -208,7 +208,7 @@ func (b *flowBuilder) stmt(s ast.Stmt) {
 	default:
 		step := b.step(at, s)
 		if e, ok := s.(*ast.ExprStmt); ok {
-			if call, ok := ast.Unparen(e.X).(*ast.CallExpr); ok && !static.MayReturn(b.u.info(), call) {
+			if call, ok := ast.Unparen(e.X).(*ast.CallExpr); ok && !static.MayReturn(b.u.Info(), call) {
 				b.exits = append(b.exits, step.id)
 				b.dangling = nil
 			}
@@ -325,19 +325,19 @@ func (b *flowBuilder) again(l *loop, body *ast.BlockStmt, head *step, post ast.S
 func (b *flowBuilder) rangeStmt(s *ast.RangeStmt, at spot, label *ast.LabeledStmt) {
 	b.step(at, s.X)
 	head := b.step(spot{kind: jumps, jumps: []spot{at}}, nodes(s.Key, s.Value)...)
-	switch underlying(b.u.info().TypeOf(s.X)).(type) {
+	switch underlying(b.u.Info().TypeOf(s.X)).(type) {
 	case *types.Chan:
 		head.waits, head.waitsAt = true, s.Pos()
 	case *types.Signature:
 		b.refuse(s.Pos(), "a loop over a function")
 	case *types.Map, *types.Slice, *types.Array, *types.Pointer: // its elements are read
-		for _, name := range b.p.named(b.u.info(), ast.Unparen(s.X)) {
+		for _, name := range b.p.named(b.u.Info(), ast.Unparen(s.X)) {
 			head.accesses = append(head.accesses, access{
-				variable: name, at: s.X.Pos(), object: b.p.object(b.u.info(), ast.Unparen(s.X), name), parts: true,
+				variable: name, at: s.X.Pos(), object: b.p.object(b.u.Info(), ast.Unparen(s.X), name), parts: true,
 			})
 		}
 		if s.Value != nil {
-			for _, name := range b.p.structVariables(b.u.info().TypeOf(s.Value)) {
+			for _, name := range b.p.structVariables(b.u.Info().TypeOf(s.Value)) {
 				head.accesses = append(head.accesses, access{variable: name, at: s.X.Pos()})
 			}
 		}

@@ -163,16 +163,16 @@ func (plan *Plan) findPassed() {
 		u := work[len(work)-1]
 		work = work[:len(work)-1]
 		for _, s := range u.flow.steps {
-			if len(plan.held[u.number][s.id])+len(plan.passed[u.number]) == 0 {
+			if len(plan.held[u.Number][s.id])+len(plan.passed[u.Number]) == 0 {
 				continue
 			}
 			for _, c := range s.calls {
 				if c.callee == nil {
 					continue
 				}
-				to := plan.passed[c.callee.number]
+				to := plan.passed[c.callee.Number]
 				before := len(to)
-				maps.Copy(to, plan.all(u.number, s.id))
+				maps.Copy(to, plan.all(u.Number, s.id))
 				if len(to) > before {
 					work = append(work, c.callee)
 				}

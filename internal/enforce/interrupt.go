@@ -39,10 +39,10 @@ func (plan *Plan) interruptions() (all []Interruption) {
 				continue
 			}
 			for _, name := range slices.Sorted(maps.Keys(plan.paired(i, s))) {
-				pos := p.fset.PositionFor(at, false)
+				pos := p.src.Fset.PositionFor(at, false)
 				in := Interruption{Variable: name, Function: p.name(u), File: p.relative(pos.Filename), Line: pos.Line}
 				if inside.IsValid() {
-					pos := p.fset.PositionFor(inside, false)
+					pos := p.src.Fset.PositionFor(inside, false)
 					in.WaitFile, in.WaitLine = p.relative(pos.Filename), pos.Line
 				}
 				all = append(all, in)

@@ -37,7 +37,7 @@ func (plan *Plan) objectLocks(requests []*request) map[string]bool {
 
 // objectsIn reports whether the operations on the lock of a variable in a function can be on one for each object.
 func (plan *Plan) objectsIn(u *unit, r *request) bool {
-	i := u.number
+	i := u.Number
 	if len(r.calls[i]) > 0 {
 		return false
 	}
@@ -50,7 +50,7 @@ func (plan *Plan) objectsIn(u *unit, r *request) bool {
 			continue
 		}
 		object, _ := s.objectOf(r.name)
-		if object == nil || plan.p.fields[plan.p.key(object)] == r.name || !addressable(object) || !plan.p.visible(u, s.before, object) {
+		if object == nil || plan.p.fields[plan.p.src.Key(object)] == r.name || !addressable(object) || !plan.p.visible(u, s.before, object) {
 			return false
 		}
 		objects[s.id] = object
@@ -99,7 +99,7 @@ func (p *Program) visible(u *unit, at spot, v *types.Var) bool {
 	if at.pos == token.NoPos {
 		return false
 	}
-	scope := u.file.pkg.Types.Scope().Innermost(at.pos)
+	scope := u.Package.Types.Scope().Innermost(at.pos)
 	if scope == nil {
 		return false
 	}

@@ -12,7 +12,7 @@ import (
 func (p *Program) object(info *types.Info, e ast.Expr, name string) *types.Var {
 	switch e := e.(type) {
 	case *ast.Ident:
-		if v, _ := info.Uses[e].(*types.Var); v != nil && (p.fields[p.key(v)] == name || p.hasField(v.Type(), name) && p.steady(v)) {
+		if v, _ := info.Uses[e].(*types.Var); v != nil && (p.fields[p.src.Key(v)] == name || p.hasField(v.Type(), name) && p.steady(v)) {
 			return v
 		}
 	case *ast.StarExpr:
@@ -23,7 +23,7 @@ func (p *Program) object(info *types.Info, e ast.Expr, name string) *types.Var {
 		}
 	case *ast.SelectorExpr:
 		v, _ := info.Uses[e.Sel].(*types.Var)
-		if v == nil || p.fields[p.key(v)] != name { // a field of a struct that is accessed as a whole
+		if v == nil || p.fields[p.src.Key(v)] != name { // a field of a struct that is accessed as a whole
 			return nil
 		}
 		if !v.IsField() {
@@ -47,7 +47,7 @@ func (p *Program) hasField(t types.Type, name string) bool {
 		return false
 	}
 	for i := range st.NumFields() {
-		if p.fields[p.key(st.Field(i))] == name {
+		if p.fields[p.src.Key(st.Field(i))] == name {
 			return true
 		}
 	}
@@ -69,13 +69,13 @@ func (p *Program) steady(v *types.Var) bool {
 // and results with names, which a return statement changes.
 func (p *Program) findLooping() {
 	p.looping = map[*types.Var]bool{}
-	for _, f := range p.files {
+	for _, f := range p.src.Files() {
 		note := func(id *ast.Ident) {
-			if v, ok := f.pkg.TypesInfo.Defs[id].(*types.Var); ok {
+			if v, ok := f.Info().Defs[id].(*types.Var); ok {
 				p.looping[v] = true
 			}
 		}
-		ast.Inspect(f.syntax, func(n ast.Node) bool {
+		ast.Inspect(f.Syntax, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.ForStmt:
 				if init, ok := n.Init.(*ast.AssignStmt); ok && init.Tok == token.DEFINE {

@@ -5,6 +5,8 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // operands returns the expressions in a step that may wait whose accesses come before the wait: operands of the one
@@ -20,7 +22,7 @@ func (plan *Plan) operands(u *unit, s *step) (out []ast.Expr, ok bool) {
 		waits++
 		all = operands
 	}
-	inspectOwn(s.parts[0], func(n ast.Node) {
+	static.Own(s.parts[0], func(n ast.Node) {
 		switch n := n.(type) {
 		case *ast.SendStmt:
 			take(n.Chan, n.Value)
@@ -34,8 +36,8 @@ func (plan *Plan) operands(u *unit, s *step) (out []ast.Expr, ok bool) {
 				return
 			}
 			take(n.Args...)
-			if sel, isSelector := ast.Unparen(n.Fun).(*ast.SelectorExpr); isSelector && u.info().Selections[sel] != nil {
-				switch underlying(u.info().TypeOf(sel.X)).(type) {
+			if sel, isSelector := ast.Unparen(n.Fun).(*ast.SelectorExpr); isSelector && u.Info().Selections[sel] != nil {
+				switch underlying(u.Info().TypeOf(sel.X)).(type) {
 				case *types.Pointer, *types.Interface:
 					all = append([]ast.Expr{sel.X}, all...)
 				}
@@ -45,7 +47,7 @@ func (plan *Plan) operands(u *unit, s *step) (out []ast.Expr, ok bool) {
 	if waits != 1 {
 		return nil, false
 	}
-	for _, a := range plan.p.accessesIn(u.info(), s.parts[0]) {
+	for _, a := range plan.p.accessesIn(u.Info(), s.parts[0]) {
 		if a.made || !slices.Contains(plan.names, a.variable) {
 			continue
 		}
@@ -53,7 +55,7 @@ func (plan *Plan) operands(u *unit, s *step) (out []ast.Expr, ok bool) {
 		if i < 0 {
 			return nil, false
 		}
-		if t := u.info().Types[all[i]]; !t.IsValue() || isTuple(t.Type) || isUntyped(t.Type) {
+		if t := u.Info().Types[all[i]]; !t.IsValue() || isTuple(t.Type) || isUntyped(t.Type) {
 			return nil, false
 		}
 		if !slices.Contains(out, all[i]) {

@@ -172,7 +172,7 @@ func (p *Program) withoutTests(r *request) bool {
 	var tests []int
 	others := len(r.whole) > 0
 	for number := range r.pairs {
-		if strings.HasSuffix(p.units[number].file.name, "_test.go") {
+		if strings.HasSuffix(p.units[number].Path, "_test.go") {
 			tests = append(tests, number)
 		} else {
 			others = true
@@ -191,7 +191,7 @@ func (p *Program) withoutTests(r *request) bool {
 func (p *Program) refusal(variable string, at token.Pos, format string, args ...any) *Refusal {
 	r := &Refusal{Variable: variable, Reason: fmt.Sprintf(format, args...), function: -1}
 	if at.IsValid() {
-		pos := p.fset.PositionFor(at, false)
+		pos := p.src.Fset.PositionFor(at, false)
 		r.File, r.Line = p.relative(pos.Filename), pos.Line
 	}
 	return r
@@ -249,10 +249,10 @@ func (plan *Plan) check() (refused []Refusal) {
 			at := plan.posOf(u, s)
 			for _, name := range slices.Sorted(maps.Keys(held)) {
 				if s.before.kind == deferred && plan.held[i][s.id][name] {
-					refused = append(refused, *p.refusal(name, u.node.Pos(), "its lock would be held in deferred calls"))
+					refused = append(refused, *p.refusal(name, u.Node.Pos(), "its lock would be held in deferred calls"))
 				}
-				if u.flow.refused != "" || u.file.cgo {
-					refused = append(refused, *p.refusal(name, u.node.Pos(), "its lock would be held in a function that cannot be changed"))
+				if u.flow.refused != "" || p.foreign(u.File) {
+					refused = append(refused, *p.refusal(name, u.Node.Pos(), "its lock would be held in a function that cannot be changed"))
 				}
 				for _, c := range s.calls {
 					if c.callee != nil {
@@ -297,7 +297,7 @@ func (p *Program) unwritable(u *unit, at spot) string {
 	case nowhere:
 		return "nothing can be inserted here"
 	case condition:
-		if t, ok := u.info().TypeOf(at.expr).(*types.Basic); !ok || t.Info()&types.IsBoolean == 0 {
+		if t, ok := u.Info().TypeOf(at.expr).(*types.Basic); !ok || t.Info()&types.IsBoolean == 0 {
 			return "the condition has a type of its own"
 		}
 	}
@@ -308,7 +308,7 @@ func (plan *Plan) posOf(u *unit, s *step) token.Pos {
 	if len(s.parts) > 0 {
 		return s.parts[0].Pos()
 	}
-	return u.node.Pos()
+	return u.Node.Pos()
 }
 
 // count counts what was placed.

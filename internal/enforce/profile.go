@@ -110,29 +110,29 @@ func (p *Profile) Merge(other *Profile) {
 
 // name returns the name of a function in a profile.
 func (p *Program) name(u *unit) string {
-	if u.decl == nil { // a literal in the initial value of a variable
-		return u.file.pkg.PkgPath + "." + filepath.Base(u.file.name)
+	if u.Decl == nil { // a literal in the initial value of a variable
+		return u.Package.PkgPath + "." + filepath.Base(u.Path)
 	}
 	recv := ""
-	if u.decl.Recv != nil && len(u.decl.Recv.List) > 0 {
-		recv = "(" + types.ExprString(u.decl.Recv.List[0].Type) + ")."
+	if u.Decl.Recv != nil && len(u.Decl.Recv.List) > 0 {
+		recv = "(" + types.ExprString(u.Decl.Recv.List[0].Type) + ")."
 	}
-	return u.file.pkg.PkgPath + "." + recv + u.decl.Name.Name
+	return u.Package.PkgPath + "." + recv + u.Decl.Name.Name
 }
 
 // describe describes the source that a unit belongs to.
 func (p *Program) describe(u *unit, text []byte) Function {
 	first, last := 0, len(text)
 	line := 1
-	if u.decl != nil {
-		at := p.fset.PositionFor(u.decl.Pos(), false)
-		first, last, line = at.Offset, p.fset.PositionFor(u.decl.End(), false).Offset, at.Line
+	if u.Decl != nil {
+		at := p.src.Fset.PositionFor(u.Decl.Pos(), false)
+		first, last, line = at.Offset, p.src.Fset.PositionFor(u.Decl.End(), false).Offset, at.Line
 	}
 	if first > last || last > len(text) {
 		first, last = 0, 0
 	}
 	sum := sha256.Sum256(text[first:last])
-	return Function{File: p.relative(u.file.name), Line: line, Hash: hex.EncodeToString(sum[:])}
+	return Function{File: p.relative(u.Path), Line: line, Hash: hex.EncodeToString(sum[:])}
 }
 
 // Current returns the pairs of a profile at their places in the source as it is now. It also returns a line for each
@@ -145,15 +145,15 @@ func (p *Program) Current(profile *Profile) (current *heal.Profile, stale []stri
 	for _, u := range p.units {
 		name := p.name(u)
 		if _, wanted := profile.Functions[name]; wanted {
-			text := w.text(u.file.name)
+			text := w.text(u.Path)
 			now[name] = p.describe(u, text)
-			files[name] = u.file.name
+			files[name] = u.Path
 			if now[name].Hash != profile.Functions[name].Hash {
 				continue
 			}
 			lines[name] = bytes.Count(text, []byte("\n")) + 1 // of literals in the initial values of variables
-			if u.decl != nil {
-				first, last := p.lines(u.decl)
+			if u.Decl != nil {
+				first, last := p.lines(u.Decl)
 				lines[name] = last - first + 1
 			}
 		}

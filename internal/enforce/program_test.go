@@ -270,7 +270,7 @@ func constraintsAt(t *testing.T, pl *Plan, variable, function, label string) (ou
 		if labelOf(s) != label {
 			continue
 		}
-		for _, c := range pl.result.Placements[u.number][variable].Constraints[s.id] {
+		for _, c := range pl.result.Placements[u.Number][variable].Constraints[s.id] {
 			out = append(out, labelOf(u.flow.steps[c.First])+"-"+labelOf(u.flow.steps[c.Second])+" "+c.Mode.String())
 		}
 	}

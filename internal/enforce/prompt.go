@@ -96,9 +96,9 @@ func (p *Program) writerCall(info *types.Info, e ast.Expr) (*ast.CallExpr, bool)
 func (p *Program) findDefinitions() {
 	p.definitions, p.changed = map[*types.Var]ast.Expr{}, map[*types.Var]bool{}
 	changed := p.changed
-	for _, f := range p.files {
-		info := f.pkg.TypesInfo
-		ast.Inspect(f.syntax, func(n ast.Node) bool {
+	for _, f := range p.src.Files() {
+		info := f.Info()
+		ast.Inspect(f.Syntax, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.AssignStmt:
 				for i, left := range n.Lhs {

@@ -153,7 +153,7 @@ func TestRandomFunctions(t *testing.T) {
 		r := rand.New(rand.NewPCG(uint64(i), 29))
 		var u *unit
 		for _, c := range p.units {
-			if c.decl != nil && c.decl.Name.Name == fmt.Sprintf("f%d", i) {
+			if c.Decl != nil && c.Decl.Name.Name == fmt.Sprintf("f%d", i) {
 				u = c
 			}
 		}
@@ -169,7 +169,7 @@ func TestRandomFunctions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, ok := written[u.file.name]
+		text, ok := written[u.Path]
 		if !ok {
 			continue
 		}
@@ -218,7 +218,7 @@ func randomProfile(t *testing.T, p *Program, u *unit, r *rand.Rand) *heal.Profil
 			}
 			any = true
 			fmt.Fprintf(&b, `{"first":{"func":"f","file":%q,"line":%d,"op":%q},"second":{"func":"f","file":%[1]q,"line":%[4]d,"op":%[5]q},"atomic":%[6]q}`,
-				u.file.name, first.line, first.op, second.line, second.op, []string{"read", "exclusive"}[r.IntN(2)])
+				u.Path, first.line, first.op, second.line, second.op, []string{"read", "exclusive"}[r.IntN(2)])
 		}
 		b.WriteString("]}")
 	}
@@ -267,16 +267,16 @@ func (h *heldState) mode() heal.Mode {
 func newMachine(t *testing.T, pl *Plan, u *unit, text []byte) *machine {
 	t.Helper()
 	m := &machine{t: t, pl: pl, u: u, fset: token.NewFileSet()}
-	f, err := parser.ParseFile(m.fset, u.file.name, text, parser.SkipObjectResolution)
+	f, err := parser.ParseFile(m.fset, u.Path, text, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	for _, d := range f.Decls {
-		if fn, ok := d.(*ast.FuncDecl); ok && strings.TrimSuffix(fn.Name.Name, suffix) == u.decl.Name.Name {
+		if fn, ok := d.(*ast.FuncDecl); ok && strings.TrimSuffix(fn.Name.Name, suffix) == u.Decl.Name.Name {
 			m.body = fn.Body
 		}
 	}
-	old, err := os.ReadFile(filepath.Clean(u.file.name))
+	old, err := os.ReadFile(filepath.Clean(u.Path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -549,7 +549,7 @@ func isHead(u *unit, s *step) bool {
 // advance makes the operations of the Placements between two nodes, and compares what is held.
 func (m *machine) advance(from, to int) {
 	for _, name := range m.pl.names {
-		pl := m.pl.result.Placements[m.u.number][name]
+		pl := m.pl.result.Placements[m.u.Number][name]
 		if pl == nil {
 			continue
 		}

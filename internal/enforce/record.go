@@ -66,7 +66,7 @@ func (r *Recorder) variable(uses []heal.Use) string {
 // access is one of other code.
 func (r *Recorder) names(use heal.Use) (names []string, at string) {
 	for _, f := range r.symbols.Site(use.Site).Frames {
-		if r.p.files[f.File] != nil {
+		if r.p.src.File(f.File) != nil {
 			names := r.p.sites[place{f.File, f.Line}][use.Write]
 			if names == nil {
 				names = []string{}
@@ -83,7 +83,7 @@ func (r *Recorder) names(use heal.Use) (names []string, at string) {
 // makes reports whether all accesses to a variable at a place make it.
 func (r *Recorder) makes(variable string, use heal.Use) bool {
 	for _, f := range r.symbols.Site(use.Site).Frames {
-		if r.p.files[f.File] != nil {
+		if r.p.src.File(f.File) != nil {
 			return r.p.makes(variable, place{f.File, f.Line}, use.Write)
 		}
 	}
@@ -115,7 +115,7 @@ func (r *Recorder) Finish() (*Profile, []string, error) {
 		name := r.p.name(u)
 		f, ok := out.Functions[name]
 		if !ok {
-			f = r.p.describe(u, w.text(u.file.name))
+			f = r.p.describe(u, w.text(u.Path))
 			out.Functions[name] = f
 		}
 		at.Func, at.File, at.Line = name, f.File, at.Line-f.Line+1
@@ -131,10 +131,10 @@ func (r *Recorder) Finish() (*Profile, []string, error) {
 // unitAt returns a function that has a line, the one around literals.
 func (p *Program) unitAt(file string, line int) *unit {
 	for _, u := range p.units {
-		if u.file.name != file {
+		if u.Path != file {
 			continue
 		}
-		if first, last := p.lines(u.node); u.parent == nil && first <= line && line <= last {
+		if first, last := p.lines(u.Node); u.Parent == nil && first <= line && line <= last {
 			return u
 		}
 	}

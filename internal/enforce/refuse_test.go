@@ -16,8 +16,8 @@ func TestRefuseTests(t *testing.T) {
 	})
 	of := func(name string) int {
 		for _, u := range p.units {
-			if u.decl.Name.Name == name {
-				return u.number
+			if u.Decl.Name.Name == name {
+				return u.Number
 			}
 		}
 		t.Fatal(name)

@@ -28,7 +28,7 @@ func (p *Program) request(v, all heal.ProfiledVariable) (*request, *Refusal) {
 	found := false
 	each := func(pair heal.ProfiledPair, do func(u *unit, a, b *step)) {
 		for _, u := range p.units {
-			if u.file.name != pair.First.File || u.file.name != pair.Second.File {
+			if u.Path != pair.First.File || u.Path != pair.Second.File {
 				continue
 			}
 			first, second := p.stepsAt(u, v.Name, pair.First), p.stepsAt(u, v.Name, pair.Second)
@@ -48,10 +48,10 @@ func (p *Program) request(v, all heal.ProfiledVariable) (*request, *Refusal) {
 	for _, pair := range all.Pairs {
 		if pair.Mode == heal.Free {
 			each(pair, func(u *unit, a, b *step) {
-				if r.free[u.number] == nil {
-					r.free[u.number] = map[[2]int]bool{}
+				if r.free[u.Number] == nil {
+					r.free[u.Number] = map[[2]int]bool{}
 				}
-				r.free[u.number][[2]int{a.id, b.id}] = true
+				r.free[u.Number][[2]int{a.id, b.id}] = true
 			})
 		}
 	}
@@ -169,28 +169,28 @@ func (p *Program) addPair(r *request, u *unit, a, b *step, pair heal.ProfiledPai
 		if end.op == heisen.Read || end.op == heisen.Write {
 			continue
 		}
-		if r.calls[u.number] == nil {
-			r.calls[u.number] = map[int]bool{}
+		if r.calls[u.Number] == nil {
+			r.calls[u.Number] = map[int]bool{}
 		}
 		for _, c := range end.s.calls {
 			if how := p.reaches(c, r.name); how > untouched {
-				r.calls[u.number][end.s.id] = r.calls[u.number][end.s.id] || how == writes
+				r.calls[u.Number][end.s.id] = r.calls[u.Number][end.s.id] || how == writes
 			}
 		}
 	}
 	if a == b {
 		inside, again := within(a, r.name, pair.First.Op, pair.Second.Op)
 		if inside {
-			if r.whole[u.number] == nil {
-				r.whole[u.number] = map[int]bool{}
+			if r.whole[u.Number] == nil {
+				r.whole[u.Number] = map[int]bool{}
 			}
-			r.whole[u.number][a.id] = r.whole[u.number][a.id] || pair.Mode == heal.Exclusive
+			r.whole[u.Number][a.id] = r.whole[u.Number][a.id] || pair.Mode == heal.Exclusive
 		}
 		if !again {
 			return
 		}
 	}
-	r.pairs[u.number] = append(r.pairs[u.number], heal.Pair{First: a.id, Second: b.id, Mode: pair.Mode})
+	r.pairs[u.Number] = append(r.pairs[u.Number], heal.Pair{First: a.id, Second: b.id, Mode: pair.Mode})
 }
 
 // within reports whether two accesses of one step may come one after the other in it, and whether they may do so in a loop.

@@ -182,9 +182,9 @@ func (p *Program) follow(u *unit, held, leaves []map[string]bool) map[string]boo
 // those that are reached through pointers or interfaces or that are passed on, and those of other modules.
 func (p *Program) untraced() map[string]bool {
 	out := map[string]bool{unnamedLock: true}
-	for _, f := range p.files {
-		info := f.pkg.TypesInfo
-		ast.Inspect(f.syntax, func(n ast.Node) bool {
+	for _, f := range p.src.Files() {
+		info := f.Info()
+		ast.Inspect(f.Syntax, func(n ast.Node) bool {
 			id, ok := n.(*ast.Ident)
 			if !ok {
 				return true
@@ -208,7 +208,7 @@ func (p *Program) untraced() map[string]bool {
 				}
 				return true
 			}
-			if v.IsField() && p.fields[p.key(v)] == "" || !p.calledDirectly(id) {
+			if v.IsField() && p.fields[p.src.Key(v)] == "" || !p.calledDirectly(id) {
 				out[p.nameOfLock(v)] = true
 			}
 			return true
@@ -230,21 +230,21 @@ func (p *Program) untraced() map[string]bool {
 // calledDirectly reports whether the name of a mutex stands where one of its methods is called.
 func (p *Program) calledDirectly(id *ast.Ident) bool {
 	var e ast.Node = id
-	if sel, ok := p.parents[e].(*ast.SelectorExpr); ok && sel.Sel == id {
+	if sel, ok := p.src.Parent(e).(*ast.SelectorExpr); ok && sel.Sel == id {
 		e = sel
 	}
 	for {
-		paren, ok := p.parents[e].(*ast.ParenExpr)
+		paren, ok := p.src.Parent(e).(*ast.ParenExpr)
 		if !ok {
 			break
 		}
 		e = paren
 	}
-	method, ok := p.parents[e].(*ast.SelectorExpr)
+	method, ok := p.src.Parent(e).(*ast.SelectorExpr)
 	if !ok || method.X != e {
 		return false
 	}
-	call, ok := p.parents[method].(*ast.CallExpr)
+	call, ok := p.src.Parent(method).(*ast.CallExpr)
 	return ok && call.Fun == method
 }
 

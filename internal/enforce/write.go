@@ -76,7 +76,7 @@ func (w *writer) text(name string) []byte {
 
 // replace adds an edit.
 func (w *writer) replace(first, last token.Pos, text string) {
-	a, b := w.p.fset.PositionFor(first, false), w.p.fset.PositionFor(last, false)
+	a, b := w.p.src.Fset.PositionFor(first, false), w.p.src.Fset.PositionFor(last, false)
 	w.text(a.Filename)
 	w.edits[a.Filename] = append(w.edits[a.Filename], edit{a.Offset, b.Offset, text, len(w.edits[a.Filename])})
 }
@@ -85,7 +85,7 @@ func (w *writer) insert(at token.Pos, text string) { w.replace(at, at, text) }
 
 // source returns the source of a node.
 func (w *writer) source(n ast.Node) string {
-	a, b := w.p.fset.PositionFor(n.Pos(), false), w.p.fset.PositionFor(n.End(), false)
+	a, b := w.p.src.Fset.PositionFor(n.Pos(), false), w.p.src.Fset.PositionFor(n.End(), false)
 	return string(w.text(a.Filename)[a.Offset:b.Offset])
 }
 
@@ -93,8 +93,8 @@ func (w *writer) source(n ast.Node) string {
 func (w *writer) apply() (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for name, edits := range w.edits {
-		f := w.p.files[name]
-		at := w.p.fset.PositionFor(f.syntax.Name.End(), false)
+		f := w.p.src.File(name)
+		at := w.p.src.Fset.PositionFor(f.Syntax.Name.End(), false)
 		edits = append(edits, edit{at.Offset, at.Offset, fmt.Sprintf("; import %s %q", lockName, LockPath), 0})
 		slices.SortStableFunc(edits, func(a, b edit) int {
 			return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.last, b.last), cmp.Compare(a.order, b.order))
@@ -149,9 +149,9 @@ func (w *writer) unit(i int) {
 		last = "&" + held
 	}
 	if declared.Len() > 0 {
-		w.insert(u.body.Lbrace+1, declared.String())
+		w.insert(u.Body.Lbrace+1, declared.String())
 		for _, d := range u.flow.defers {
-			if w.p.lockOf(u.info(), d.Call) != nil && len(w.plan.functions[i].Locks) > 0 {
+			if w.p.lockOf(u.Info(), d.Call) != nil && len(w.plan.functions[i].Locks) > 0 {
 				continue // an unlock needs nothing
 			}
 			text := ""
@@ -194,7 +194,7 @@ func (w *writer) resumes(u *unit) map[int]bool {
 
 // pauses reports whether held locks are paused before a step.
 func (w *writer) pauses(u *unit, s *step) bool {
-	if s.before.kind == deferred || len(w.plan.all(u.number, s.id)) == 0 {
+	if s.before.kind == deferred || len(w.plan.all(u.Number, s.id)) == 0 {
 		return false
 	}
 	if w.plan.waitsIn(s) {
@@ -214,13 +214,13 @@ func (w *writer) lockCall(u *unit, s *step) string {
 		return ""
 	}
 	sel := ast.Unparen(s.lock.call.Fun).(*ast.SelectorExpr)
-	t := u.info().TypeOf(sel.X)
+	t := u.Info().TypeOf(sel.X)
 	ptr, pointer := t.Underlying().(*types.Pointer)
 	if pointer {
 		t = ptr.Elem()
 	}
 	for _, method := range []string{"Lock", "TryLock", "RLock", "TryRLock"} {
-		obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(t), true, u.file.pkg.Types, method)
+		obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(t), true, u.Package.Types, method)
 		if fn, ok := obj.(*types.Func); ok && (fn.Pkg() == nil || fn.Pkg().Path() != "sync") || obj == nil && !strings.Contains(method, "R") {
 			return ""
 		}
@@ -271,7 +271,7 @@ func (w *writer) step(i int, s *step, names []string, last string, resume bool) 
 		}
 	}
 	for _, c := range s.calls {
-		if c.callee != nil && w.plan.threaded(c.callee.number) {
+		if c.callee != nil && w.plan.threaded(c.callee.Number) {
 			w.pass(u, c, last)
 		}
 	}
@@ -279,7 +279,7 @@ func (w *writer) step(i int, s *step, names []string, last string, resume bool) 
 
 // operands returns the operands after whose evaluation held locks are paused, instead of before the step.
 func (w *writer) operands(u *unit, s *step) []ast.Expr {
-	if !w.pauses(u, s) || !slices.ContainsFunc(w.plan.names, func(name string) bool { return w.plan.uses(u.number, name, s.id) }) {
+	if !w.pauses(u, s) || !slices.ContainsFunc(w.plan.names, func(name string) bool { return w.plan.uses(u.Number, name, s.id) }) {
 		return nil
 	}
 	all, _ := w.plan.operands(u, s)
@@ -394,7 +394,7 @@ func (w *writer) pass(u *unit, c *call, last string) {
 // calls it, for other callers.
 func (w *writer) parameter(u *unit) {
 	text := fmt.Sprintf("%s *%s.Held", outerName, lockName)
-	params := u.typ.Params
+	params := u.Type.Params
 	if len(params.List) > 0 {
 		text += ", "
 	}
@@ -404,15 +404,15 @@ func (w *writer) parameter(u *unit) {
 			w.insert(field.Pos(), "_ ")
 		}
 	}
-	if u.node == u.decl {
-		w.insert(u.decl.Name.End(), suffix)
-		w.append[u.file.name] += w.wrapper(u)
+	if u.Node == u.Decl {
+		w.insert(u.Decl.Name.End(), suffix)
+		w.append[u.Path] += w.wrapper(u)
 	}
 }
 
 // wrapper returns the function that keeps the name of u and calls it.
 func (w *writer) wrapper(u *unit) string {
-	d := u.decl
+	d := u.Decl
 	var b strings.Builder
 	b.WriteString("\nfunc ")
 	callee := d.Name.Name + suffix

@@ -14,10 +14,10 @@ func (r *repair) readAhead(u *use, stmt ast.Stmt) ast.Expr {
 	if _, isCall := u.expr.(*ast.CallExpr); isCall {
 		return nil
 	}
-	info := u.fn.pkg.TypesInfo
+	info := u.fn.Info()
 	e := u.expr
 	for {
-		outer, ok := r.p.parents[e].(ast.Expr)
+		outer, ok := r.p.Parent(e).(ast.Expr)
 		if !ok {
 			break
 		}
@@ -67,8 +67,8 @@ func (r *repair) mayBeSkipped(u *use, stmt ast.Stmt) bool {
 	default:
 		return true
 	}
-	for n := ast.Node(u.expr); n != stmt; n = r.p.parents[n] {
-		if b, ok := r.p.parents[n].(*ast.BinaryExpr); ok && (b.Op == token.LAND || b.Op == token.LOR) && b.Y == n {
+	for n := ast.Node(u.expr); n != stmt; n = r.p.Parent(n) {
+		if b, ok := r.p.Parent(n).(*ast.BinaryExpr); ok && (b.Op == token.LAND || b.Op == token.LOR) && b.Y == n {
 			return true
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/tools/go/analysis/passes/copylock"
 	"golang.org/x/tools/go/packages"
 
+	"github.com/heisen-go/heisen/internal/static"
 	"github.com/heisen-go/heisen/internal/textdiff"
 )
 
@@ -72,11 +73,11 @@ func (m *maker) unsupported(uses []*use, t *target) *refusal {
 	for _, u := range uses {
 		text := m.texts.of(u.expr)
 		switch {
-		case u.fn != nil && u.fn.file.cgo:
+		case u.fn != nil && u.fn.Cgo():
 			return refuse(u.expr, "the file uses cgo")
 		case u.addr:
 			return refuse(u.expr, "the address of %s is taken, so it may be accessed elsewhere", text)
-		case u.alias && isMap(u.fn.pkg.TypesInfo.TypeOf(u.expr)):
+		case u.alias && isMap(u.fn.Info().TypeOf(u.expr)):
 			return refuse(u.expr, "the map %s is passed on, so it may be accessed elsewhere without the lock", text)
 		case u.alias && written:
 			return refuse(u.expr, "the slice %s is passed on, so its elements may be accessed elsewhere without the lock", text)
@@ -129,8 +130,8 @@ func (m *maker) visible(g *guard, t *target, u *use) *refusal {
 	if u.fn == nil {
 		return refuse(u.expr, "it is accessed by the initial value of a package-level variable")
 	}
-	if u.fn.pkg.Types.Path() != t.file.pkg.Types.Path() && !ast.IsExported(g.name) && (!g.existing || g.absolute.valid()) {
-		return refuse(u.expr, "it is accessed in another package, %s", u.fn.pkg.PkgPath)
+	if u.fn.Package.Types.Path() != t.file.Package.Types.Path() && !ast.IsExported(g.name) && (!g.existing || g.absolute.valid()) {
+		return refuse(u.expr, "it is accessed in another package, %s", u.fn.Package.PkgPath)
 	}
 	return nil
 }
@@ -146,14 +147,14 @@ func (m *maker) lacking(g *guard, u *use, depth int) ([]*use, *refusal) {
 	case ok && (exclusive || !u.write):
 		return nil, nil
 	case ok:
-		return nil, refuse(u.expr, "%s is written while %s is held for reading only", m.texts.of(u.expr), g.class.name)
+		return nil, refuse(u.expr, "%s is written while %s is held for reading only", m.texts.of(u.expr), g.class.Name)
 	case !g.mayHold(p, u):
 		return []*use{u}, nil
 	}
 	entry := p.locks.entries[u.fn]
 	_, fromCaller := entry.may[g.class]
 	if !fromCaller || depth == maxLift || !p.locks.callersKnown(u.fn) {
-		return nil, refuse(u.expr, "%s may or may not be held there", g.class.name)
+		return nil, refuse(u.expr, "%s may or may not be held there", g.class.Name)
 	}
 	var out []*use
 	for _, fn := range p.functions {
@@ -163,7 +164,7 @@ func (m *maker) lacking(g *guard, u *use, depth int) ([]*use, *refusal) {
 			}
 			caller, ok := p.callUse(c, u)
 			if !ok {
-				return nil, refuse(c.expr, "%s may or may not be held there", g.class.name)
+				return nil, refuse(c.expr, "%s may or may not be held there", g.class.Name)
 			}
 			lacking, why := m.lacking(g, caller, depth+1)
 			if why != nil {
@@ -240,14 +241,14 @@ func (m *maker) span(s place) (span, bool) {
 	if f == nil {
 		return span{}, false
 	}
-	first, last := m.currentLine(f.name, s.first), m.currentLine(f.name, s.last)
+	first, last := m.currentLine(f.Path, s.first), m.currentLine(f.Path, s.last)
 	var out span
 	for _, fn := range m.p.functions {
-		if fn.file != f {
+		if fn.File != f {
 			continue
 		}
-		from, to := m.p.position(fn.node.Pos()).Line, m.p.position(fn.node.End()).Line
-		if from > first || last > to || out.fn != nil && fn.node.Pos() < out.fn.node.Pos() {
+		from, to := m.p.position(fn.Node.Pos()).Line, m.p.position(fn.Node.End()).Line
+		if from > first || last > to || out.fn != nil && fn.Node.Pos() < out.fn.Node.Pos() {
 			continue
 		}
 		out.fn = fn
@@ -255,7 +256,7 @@ func (m *maker) span(s place) (span, bool) {
 	if out.fn == nil {
 		return out, false
 	}
-	inspectOwn(out.fn.body, func(n ast.Node) {
+	static.Own(out.fn.Body, func(n ast.Node) {
 		if _, ok := n.(ast.Expr); !ok {
 			return
 		}
@@ -299,12 +300,12 @@ func (m *maker) originalLine(name string, line int) int {
 }
 
 // fileNamed returns the file that a finding names.
-func (p *program) fileNamed(name string) *file {
-	if f := p.files[name]; f != nil {
+func (p *program) fileNamed(name string) *static.File {
+	if f := p.File(name); f != nil {
 		return f
 	}
 	if real, err := filepath.EvalSymlinks(name); err == nil {
-		return p.files[real]
+		return p.File(real)
 	}
 	return nil
 }
@@ -312,7 +313,7 @@ func (p *program) fileNamed(name string) *file {
 // targetOf returns the variable that an access names, or why it is not known.
 func (p *program) targetOf(file string, line int, expr string) (*target, string) {
 	f := p.fileNamed(file)
-	v := p.find(p.position(f.syntax.Package).Filename, line, expr)
+	v := p.find(p.position(f.Syntax.Package).Filename, line, expr)
 	if v == nil {
 		return nil, "it is not known which variable is accessed there"
 	}
@@ -331,8 +332,8 @@ func (p *program) targetOf(file string, line int, expr string) (*target, string)
 
 // parameter reports whether a local variable is a parameter whose elements were passed in.
 func (t *target) parameter(p *program) bool {
-	for n := ast.Node(t.first().ident); n != nil && n != t.fn.body; n = p.parents[n] {
-		if n == ast.Node(t.fn.typ.Params) || t.fn.recv != nil && n == ast.Node(t.fn.recv) {
+	for n := ast.Node(t.first().ident); n != nil && n != t.fn.Body; n = p.Parent(n) {
+		if n == ast.Node(t.fn.Type.Params) || t.fn.recv() != nil && n == ast.Node(t.fn.recv()) {
 			return leadsOn(t.first().v.Type()) || isPointer(t.first().v.Type())
 		}
 	}

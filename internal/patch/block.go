@@ -37,9 +37,9 @@ func (p *program) waits(fn *function, n ast.Node) *wait {
 }
 
 func (p *program) waitsIn(fn *function, root ast.Node, seen map[*function]bool) (found *wait) {
-	info := fn.pkg.TypesInfo
+	info := fn.Info()
 	later := map[ast.Node]bool{}
-	inspectOwn(root, func(n ast.Node) {
+	static.Own(root, func(n ast.Node) {
 		if found != nil {
 			return
 		}
@@ -76,7 +76,7 @@ func (p *program) waitsIn(fn *function, root ast.Node, seen map[*function]bool) 
 }
 
 func (p *program) waitsInCall(fn *function, expr *ast.CallExpr, seen map[*function]bool) *wait {
-	info := fn.pkg.TypesInfo
+	info := fn.Info()
 	if _, ok := p.lockCallOf(info, expr); ok {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (p *program) waitsInCall(fn *function, expr *ast.CallExpr, seen map[*functi
 			continue
 		}
 		seen[callee] = true
-		if w := p.waitsIn(callee, callee.body, seen); w != nil {
+		if w := p.waitsIn(callee, callee.Body, seen); w != nil {
 			return &wait{expr, fmt.Sprintf("the call of %s, which may wait at %s", types.ExprString(expr.Fun), p.place(w.at))}
 		}
 	}
@@ -102,7 +102,7 @@ func (p *program) waitsInCall(fn *function, expr *ast.CallExpr, seen map[*functi
 // passesFunction reports whether a call passes a function, which it may call.
 func (p *program) passesFunction(fn *function, expr *ast.CallExpr) bool {
 	for _, arg := range expr.Args {
-		t := fn.pkg.TypesInfo.TypeOf(arg)
+		t := fn.Info().TypeOf(arg)
 		if t == nil {
 			continue
 		}
@@ -110,7 +110,7 @@ func (p *program) passesFunction(fn *function, expr *ast.CallExpr) bool {
 			continue
 		}
 		lit, ok := arg.(*ast.FuncLit)
-		if !ok || p.waitsIn(p.byNode[lit], lit.Body, map[*function]bool{}) != nil {
+		if !ok || p.waitsIn(p.one(p.Of(lit)), lit.Body, map[*function]bool{}) != nil {
 			return true
 		}
 	}
@@ -180,11 +180,11 @@ func leaves(root ast.Node) (found ast.Node) {
 
 // heldWhileWaiting returns the locks that may be held while a goroutine waits for another one, with a place where that is
 // so. Whoever takes such a lock may wait for that other goroutine, too.
-func (p *program) heldWhileWaiting() map[object]ast.Node {
-	out := map[object]ast.Node{}
+func (p *program) heldWhileWaiting() map[static.Key]ast.Node {
+	out := map[static.Key]ast.Node{}
 	for _, fn := range p.functions {
-		info := fn.pkg.TypesInfo
-		inspectOwn(fn.body, func(n ast.Node) {
+		info := fn.Info()
+		static.Own(fn.Body, func(n ast.Node) {
 			var at ast.Node
 			switch n := n.(type) {
 			case *ast.SendStmt:

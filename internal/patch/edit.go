@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // texts has the contents of files.
@@ -164,8 +166,8 @@ func formatted(old, changed []byte) []byte {
 }
 
 // importSync makes a file import package sync, and returns the name by which it does.
-func (e *edits) importSync(f *file) (string, error) {
-	for _, spec := range f.syntax.Imports {
+func (e *edits) importSync(f *static.File) (string, error) {
+	for _, spec := range f.Syntax.Imports {
 		if path, _ := strconv.Unquote(spec.Path.Value); path == "sync" {
 			if spec.Name == nil {
 				return "sync", nil
@@ -175,12 +177,12 @@ func (e *edits) importSync(f *file) (string, error) {
 			}
 		}
 	}
-	if f.pkg.Types.Scope().Lookup("sync") != nil {
-		return "", fmt.Errorf("%s: the package declares a name sync of its own", f.name)
+	if f.Package.Types.Scope().Lookup("sync") != nil {
+		return "", fmt.Errorf("%s: the package declares a name sync of its own", f.Path)
 	}
 	var std *ast.ImportSpec // the last one of the standard library before sync
 	var decl *ast.GenDecl
-	for _, d := range f.syntax.Decls {
+	for _, d := range f.Syntax.Decls {
 		g, ok := d.(*ast.GenDecl)
 		if !ok || g.Tok != token.IMPORT {
 			continue
@@ -201,7 +203,7 @@ func (e *edits) importSync(f *file) (string, error) {
 	case std != nil:
 		e.after(std.Pos(), std.End(), `"sync"`)
 	case decl == nil:
-		e.after(f.syntax.Package, f.syntax.Name.End(), "", `import "sync"`)
+		e.after(f.Syntax.Package, f.Syntax.Name.End(), "", `import "sync"`)
 	case decl.Lparen.IsValid():
 		e.replace(decl.Lparen+1, decl.Lparen+1, "\n\t\"sync\"")
 	case decl.Doc != nil:

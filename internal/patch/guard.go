@@ -14,7 +14,7 @@ import (
 
 // guard is the lock that is to guard a target.
 type guard struct {
-	class    object
+	class    static.Key
 	rw       bool // a sync.RWMutex
 	embedded bool // its methods are those of the struct
 	existing bool
@@ -123,7 +123,7 @@ func (p *program) candidates(uses []*use) (out []*guard) {
 		all = append(all, g)
 	}
 	slices.SortFunc(all, func(a, b guard) int {
-		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a.class.name, b.class.name), cmp.Compare(a.trim, b.trim), cmp.Compare(a.suffix, b.suffix))
+		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a.class.Name, b.class.Name), cmp.Compare(a.trim, b.trim), cmp.Compare(a.suffix, b.suffix))
 	})
 	for i := range all {
 		out = append(out, &all[i])
@@ -161,7 +161,7 @@ func (p *program) heldForSome(u *use) map[lock]bool {
 func relate(l lock, u *use) (guard, bool) {
 	g := guard{class: l.class, existing: true}
 	if l.path.global && l.path.fields == "" {
-		g.absolute, g.name = l.path, l.path.root.name
+		g.absolute, g.name = l.path, l.path.root.Name
 		return g, true
 	}
 	if u.base != nil && u.path.valid() && l.path.root == u.path.root {
@@ -178,25 +178,25 @@ func relate(l lock, u *use) (guard, bool) {
 		return g, !strings.Contains(g.suffix, "[")
 	}
 	if u.base == nil && l.path.fields == "" { // two local variables
-		g.absolute, g.name = l.path, l.path.root.name
+		g.absolute, g.name = l.path, l.path.root.Name
 		return g, true
 	}
 	return g, false
 }
 
 // variableOfClass returns the field or variable that has a lock.
-func (p *program) variableOfClass(class object) *types.Var {
-	f := p.files[class.file]
+func (p *program) variableOfClass(class static.Key) *types.Var {
+	f := p.File(class.File)
 	if f == nil {
 		return nil
 	}
-	for id, obj := range f.pkg.TypesInfo.Defs {
-		if v, ok := obj.(*types.Var); ok && id.Name == class.name && p.object(v) == class {
+	for id, obj := range f.Info().Defs {
+		if v, ok := obj.(*types.Var); ok && id.Name == class.Name && p.Key(v) == class {
 			return v
 		}
 	}
-	for _, obj := range f.pkg.TypesInfo.Implicits { // not fields
-		if v, ok := obj.(*types.Var); ok && p.object(v) == class {
+	for _, obj := range f.Info().Implicits { // not fields
+		if v, ok := obj.(*types.Var); ok && p.Key(v) == class {
 			return v
 		}
 	}
@@ -204,15 +204,15 @@ func (p *program) variableOfClass(class object) *types.Var {
 }
 
 // embeddedField finds an embedded field, which has no definition of its own.
-func (p *program) embeddedField(f *file, class object) (found *types.Var) {
-	ast.Inspect(f.syntax, func(n ast.Node) bool {
+func (p *program) embeddedField(f *static.File, class static.Key) (found *types.Var) {
+	ast.Inspect(f.Syntax, func(n ast.Node) bool {
 		st, ok := n.(*ast.StructType)
 		if !ok {
 			return true
 		}
-		if t, ok := f.pkg.TypesInfo.TypeOf(st).(*types.Struct); ok {
+		if t, ok := f.Info().TypeOf(st).(*types.Struct); ok {
 			for field := range t.Fields() {
-				if p.object(field) == class {
+				if p.Key(field) == class {
 					found = field
 				}
 			}
@@ -229,13 +229,13 @@ func (p *program) newField(t *target) *guard {
 		return nil
 	}
 	taken := map[string]bool{}
-	if typ, ok := t.file.pkg.TypesInfo.TypeOf(st).(*types.Struct); ok {
+	if typ, ok := t.file.Info().TypeOf(st).(*types.Struct); ok {
 		for field := range typ.Fields() {
 			taken[field.Name()] = true
 		}
 	}
 	if spec := p.typeSpec(t.first().ident); spec != nil {
-		if named, ok := t.file.pkg.TypesInfo.Defs[spec.Name].Type().(*types.Named); ok {
+		if named, ok := t.file.Info().Defs[spec.Name].Type().(*types.Named); ok {
 			for m := range named.Methods() {
 				taken[m.Name()] = true
 			}
@@ -245,18 +245,18 @@ func (p *program) newField(t *target) *guard {
 	if name == "" {
 		return nil
 	}
-	return &guard{class: object{name: "new " + t.first().key}, name: name, suffix: "." + name}
+	return &guard{class: static.Key{Name: "new " + t.first().key}, name: name, suffix: "." + name}
 }
 
 // newVariable returns a new mutex in a variable: beside a local variable, or at package level.
 func (p *program) newVariable(t *target) *guard {
 	taken := map[string]bool{}
-	for _, f := range p.files {
-		if f.pkg.PkgPath != t.file.pkg.PkgPath {
+	for _, f := range p.Files() {
+		if f.Package.PkgPath != t.file.Package.PkgPath {
 			continue
 		}
-		ast.Inspect(f.syntax, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok && (t.fn == nil || within(t.fn.node, id)) {
+		ast.Inspect(f.Syntax, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && (t.fn == nil || within(t.fn.Node, id)) {
 				taken[id.Name] = true
 			}
 			return true
@@ -269,8 +269,8 @@ func (p *program) newVariable(t *target) *guard {
 	} else if spec := p.typeSpec(t.first().ident); spec != nil && t.isField() {
 		names = []string{lowered(spec.Name.Name) + raised(name)}
 	}
-	g := &guard{class: object{name: "new " + t.first().key}, name: unused(names, taken)}
-	g.absolute = path{root: object{name: g.name, file: "new"}, global: true}
+	g := &guard{class: static.Key{Name: "new " + t.first().key}, name: unused(names, taken)}
+	g.absolute = path{root: static.Key{Name: g.name, File: "new"}, global: true}
 	if g.name == "" {
 		return nil
 	}

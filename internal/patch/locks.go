@@ -13,13 +13,13 @@ import (
 // lock is a lock of the program as a function names it.
 type lock struct {
 	path  path
-	class object // the field or variable that has the lock
+	class static.Key // the field or variable that has the lock
 }
 
 // held is what is known about locks at a point of a function.
 type held struct {
-	must map[lock]bool   // held on all paths to it; true: exclusively
-	may  map[object]bool // classes that may be held; true: exclusively
+	must map[lock]bool       // held on all paths to it; true: exclusively
+	may  map[static.Key]bool // classes that may be held; true: exclusively
 }
 
 func (h *held) clone() *held { return &held{maps.Clone(h.must), maps.Clone(h.may)} }
@@ -32,13 +32,13 @@ type locking struct {
 	p        *program
 	entries  map[*function]*held // nil: no call is known yet
 	before   map[ast.Node]*held  // at calls and other expressions
-	acquires map[*function]map[object]bool
-	releases map[*function]map[object]bool
-	leaves   map[*function]map[object]bool // may be held at its end
-	order    map[object]map[object]bool    // a lock may be acquired while the first one is held
-	dynamic  map[*function]bool            // functions that call a function value
-	changed  map[*function]bool            // functions whose entries have changed since they were followed
-	values   *held                         // at calls of function values; the function nil stands for these in the maps above
+	acquires map[*function]map[static.Key]bool
+	releases map[*function]map[static.Key]bool
+	leaves   map[*function]map[static.Key]bool  // may be held at its end
+	order    map[static.Key]map[static.Key]bool // a lock may be acquired while the first one is held
+	dynamic  map[*function]bool                 // functions that call a function value
+	changed  map[*function]bool                 // functions whose entries have changed since they were followed
+	values   *held                              // at calls of function values; the function nil stands for these in the maps above
 }
 
 // lockCall is an operation on a lock.
@@ -61,22 +61,22 @@ func (p *program) lockCallOf(info *types.Info, expr *ast.CallExpr) (lockCall, bo
 			op.lock.path = through(op.lock.path, selection)
 		}
 		if fields := embedded(selection); len(fields) > 0 {
-			op.lock.class = p.object(fields[len(fields)-1])
+			op.lock.class = p.Key(fields[len(fields)-1])
 		}
 	}
 	return op, true
 }
 
 // classOf returns the field or variable that an expression ends in.
-func (p *program) classOf(info *types.Info, e ast.Expr) object {
+func (p *program) classOf(info *types.Info, e ast.Expr) static.Key {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:
 		if v, ok := info.ObjectOf(e).(*types.Var); ok {
-			return p.object(v)
+			return p.Key(v)
 		}
 	case *ast.SelectorExpr:
 		if v, ok := info.Uses[e.Sel].(*types.Var); ok {
-			return p.object(v)
+			return p.Key(v)
 		}
 	case *ast.StarExpr:
 		return p.classOf(info, e.X)
@@ -85,22 +85,22 @@ func (p *program) classOf(info *types.Info, e ast.Expr) object {
 	case *ast.IndexExpr:
 		return p.classOf(info, e.X)
 	}
-	return object{name: "?"}
+	return static.Key{Name: "?"}
 }
 
 func newLocking(p *program) *locking {
 	l := &locking{
 		p: p, entries: map[*function]*held{}, before: map[ast.Node]*held{},
-		acquires: map[*function]map[object]bool{}, releases: map[*function]map[object]bool{},
-		leaves: map[*function]map[object]bool{}, order: map[object]map[object]bool{},
-		dynamic: map[*function]bool{}, changed: map[*function]bool{}, values: &held{map[lock]bool{}, map[object]bool{}},
+		acquires: map[*function]map[static.Key]bool{}, releases: map[*function]map[static.Key]bool{},
+		leaves: map[*function]map[static.Key]bool{}, order: map[static.Key]map[static.Key]bool{},
+		dynamic: map[*function]bool{}, changed: map[*function]bool{}, values: &held{map[lock]bool{}, map[static.Key]bool{}},
 	}
-	l.acquires[nil], l.releases[nil], l.leaves[nil] = map[object]bool{}, map[object]bool{}, map[object]bool{}
+	l.acquires[nil], l.releases[nil], l.leaves[nil] = map[static.Key]bool{}, map[static.Key]bool{}, map[static.Key]bool{}
 	for _, fn := range p.functions {
-		l.acquires[fn], l.releases[fn], l.leaves[fn] = map[object]bool{}, map[object]bool{}, map[object]bool{}
+		l.acquires[fn], l.releases[fn], l.leaves[fn] = map[static.Key]bool{}, map[static.Key]bool{}, map[static.Key]bool{}
 		if !l.callersKnown(fn) {
 			l.changed[fn] = true
-			l.entries[fn] = &held{map[lock]bool{}, map[object]bool{}}
+			l.entries[fn] = &held{map[lock]bool{}, map[static.Key]bool{}}
 		}
 	}
 	for changed := true; changed; {
@@ -123,7 +123,7 @@ func newLocking(p *program) *locking {
 		for _, fn := range p.functions {
 			if l.entries[fn] == nil && !(onlyRoots && called[fn]) {
 				l.changed[fn] = true
-				l.entries[fn] = &held{map[lock]bool{}, map[object]bool{}}
+				l.entries[fn] = &held{map[lock]bool{}, map[static.Key]bool{}}
 			}
 		}
 		l.solve()
@@ -147,22 +147,22 @@ func (l *locking) solve() {
 
 // callersKnown reports whether a function is only called by name and in this module.
 func (l *locking) callersKnown(fn *function) bool {
-	decl, ok := fn.node.(*ast.FuncDecl)
+	decl, ok := fn.Node.(*ast.FuncDecl)
 	if !ok {
 		if l.p.inline(fn) {
 			return true
 		}
-		call, called := l.p.parents[fn.node].(*ast.CallExpr)
-		if !called || call.Fun != fn.node {
+		call, called := l.p.Parent(fn.Node).(*ast.CallExpr)
+		if !called || call.Fun != fn.Node {
 			return false
 		}
-		switch l.p.parents[call].(type) {
+		switch l.p.Parent(call).(type) {
 		case *ast.GoStmt, *ast.DeferStmt:
 			return false
 		}
 		return true
 	}
-	if decl.Name.Name == "main" || decl.Name.Name == "init" || l.p.taken[fn] || decl.Name.IsExported() && fn.pkg.Name != "main" {
+	if decl.Name.Name == "main" || decl.Name.Name == "init" || l.p.taken[fn] || decl.Name.IsExported() && fn.Package.Name != "main" {
 		return false
 	}
 	if decl.Recv != nil { // an interface may have the method
@@ -180,7 +180,7 @@ func (l *locking) callersKnown(fn *function) bool {
 // summarize adds the classes of locks that a function acquires, releases or leaves held, also by calls. It
 // reports whether any were new.
 func (l *locking) summarize(fn *function) (changed bool) {
-	add := func(to map[object]bool, class object) {
+	add := func(to map[static.Key]bool, class static.Key) {
 		if !to[class] {
 			to[class], changed = true, true
 		}
@@ -189,7 +189,7 @@ func (l *locking) summarize(fn *function) (changed bool) {
 		if c.started {
 			continue
 		}
-		if op, ok := l.p.lockCallOf(fn.pkg.TypesInfo, c.expr); ok {
+		if op, ok := l.p.lockCallOf(fn.Info(), c.expr); ok {
 			if op.Releases() {
 				add(l.releases[fn], op.lock.class)
 			} else {
@@ -221,14 +221,14 @@ func (l *locking) summarize(fn *function) (changed bool) {
 // summarizeValues passes what the functions that are used as values do with locks to those that call any of them. It reports
 // whether anything was new.
 func (l *locking) summarizeValues() (changed bool) {
-	for _, of := range []map[*function]map[object]bool{l.acquires, l.releases, l.leaves} {
+	for _, of := range []map[*function]map[static.Key]bool{l.acquires, l.releases, l.leaves} {
 		all := of[nil]
-		for _, fn := range l.p.allTaken() {
+		for _, fn := range l.p.values {
 			maps.Copy(all, of[fn])
 		}
 	}
 	for fn := range l.dynamic {
-		for _, of := range []map[*function]map[object]bool{l.acquires, l.releases} {
+		for _, of := range []map[*function]map[static.Key]bool{l.acquires, l.releases} {
 			before := len(of[fn])
 			maps.Copy(of[fn], of[nil])
 			changed = changed || len(of[fn]) > before
@@ -291,7 +291,7 @@ func (h *held) meet(other *held) (changed bool) {
 func (l *locking) node(fn *function, n ast.Node, h *held) (changed bool) {
 	_, deferred := n.(*ast.DeferStmt)
 	now := h.clone()
-	inspectOwn(n, func(inner ast.Node) {
+	static.Own(n, func(inner ast.Node) {
 		if e, ok := inner.(ast.Expr); ok {
 			l.before[e] = now
 		}
@@ -313,7 +313,7 @@ func (l *locking) node(fn *function, n ast.Node, h *held) (changed bool) {
 		case *ast.CallExpr:
 			if !deferred {
 				changed = l.call(fn, inner, h) || changed
-			} else if op, ok := l.p.lockCallOf(fn.pkg.TypesInfo, inner); !ok || !op.Releases() {
+			} else if op, ok := l.p.lockCallOf(fn.Info(), inner); !ok || !op.Releases() {
 				changed = l.call(fn, inner, h.clone()) || changed
 			}
 		}
@@ -323,12 +323,12 @@ func (l *locking) node(fn *function, n ast.Node, h *held) (changed bool) {
 
 // assigned forgets the locks that a variable leads to when it is assigned.
 func (l *locking) assigned(fn *function, left ast.Expr, h *held) {
-	to := l.p.pathOf(fn.pkg.TypesInfo, left)
+	to := l.p.pathOf(fn.Info(), left)
 	if !to.valid() {
 		return
 	}
 	for at := range h.must {
-		if at.path.hasPrefix(to) || to.fields == "" && strings.Contains(at.path.fields, "["+to.root.name+strconv.Itoa(to.root.line)+"]") {
+		if at.path.hasPrefix(to) || to.fields == "" && strings.Contains(at.path.fields, "["+to.root.Name+strconv.Itoa(to.root.Line)+"]") {
 			delete(h.must, at)
 		}
 	}
@@ -336,7 +336,7 @@ func (l *locking) assigned(fn *function, left ast.Expr, h *held) {
 
 // call changes h by a call.
 func (l *locking) call(fn *function, expr *ast.CallExpr, h *held) (changed bool) {
-	if op, ok := l.p.lockCallOf(fn.pkg.TypesInfo, expr); ok {
+	if op, ok := l.p.lockCallOf(fn.Info(), expr); ok {
 		l.operate(fn, op, h)
 		return false
 	}
@@ -346,7 +346,7 @@ func (l *locking) call(fn *function, expr *ast.CallExpr, h *held) (changed bool)
 		}
 		for _, callee := range l.p.possible(c) {
 			if c.started {
-				changed = l.enter(callee, &held{map[lock]bool{}, map[object]bool{}}) || changed
+				changed = l.enter(callee, &held{map[lock]bool{}, map[static.Key]bool{}}) || changed
 				continue
 			}
 			inside := &held{map[lock]bool{}, maps.Clone(h.may)}
@@ -376,7 +376,7 @@ func (l *locking) call(fn *function, expr *ast.CallExpr, h *held) (changed bool)
 
 // callValue changes h by the call of a function value, which may be any of those that are used as values.
 func (l *locking) callValue(c *call, h *held) (changed bool) {
-	inside := &held{map[lock]bool{}, map[object]bool{}}
+	inside := &held{map[lock]bool{}, map[static.Key]bool{}}
 	if !c.started {
 		inside.may = maps.Clone(h.may)
 		for class := range l.leaves[nil] {
@@ -389,7 +389,7 @@ func (l *locking) callValue(c *call, h *held) (changed bool) {
 		}
 	}
 	if l.values.meet(inside) {
-		for _, callee := range l.p.allTaken() {
+		for _, callee := range l.p.values {
 			changed = l.enter(callee, inside) || changed
 		}
 	}
@@ -422,7 +422,7 @@ func (l *locking) operate(fn *function, op lockCall, h *held) {
 	}
 	for class := range h.may {
 		if l.order[class] == nil {
-			l.order[class] = map[object]bool{}
+			l.order[class] = map[static.Key]bool{}
 		}
 		l.order[class][op.lock.class] = true
 	}

@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/token"
 	"slices"
+
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // merge makes one region of regions that touch, and of a read and a write between which nothing waits, since the
@@ -109,7 +111,7 @@ func (r *repair) join(regions *[]*region, s span) *refusal {
 
 // common returns the innermost list of statements that has both ends of a span, and the indices of their statements.
 func (r *repair) common(s span) (list []ast.Stmt, first, last int) {
-	inspectOwn(s.fn.body, func(n ast.Node) {
+	static.Own(s.fn.Body, func(n ast.Node) {
 		stmts := statements(n)
 		i := slices.IndexFunc(stmts, func(s1 ast.Stmt) bool { return s1.Pos() <= s.first && s.first < s1.End() })
 		j := slices.IndexFunc(stmts, func(s1 ast.Stmt) bool { return s1.Pos() <= s.last && s.last < s1.End() })
@@ -129,13 +131,13 @@ const maxStatements = 12
 func (r *repair) wholeFunction(fn *function, uses []*use, regions []*region, must bool) *region {
 	var one *region
 	for _, u := range uses {
-		i := slices.IndexFunc(fn.body.List, func(s ast.Stmt) bool { return within(s, u.expr) })
+		i := slices.IndexFunc(fn.Body.List, func(s ast.Stmt) bool { return within(s, u.expr) })
 		if i < 0 {
 			return nil
 		}
 		lock := r.g.expression(r.p, u, r.texts.of)
 		if one == nil {
-			one = &region{fn: fn, list: fn.body.List, first: i, last: len(fn.body.List) - 1, form: deferred, lock: lock}
+			one = &region{fn: fn, list: fn.Body.List, first: i, last: len(fn.Body.List) - 1, form: deferred, lock: lock}
 		}
 		one.first = min(one.first, i)
 		one.uses = append(one.uses, u)
@@ -146,7 +148,7 @@ func (r *repair) wholeFunction(fn *function, uses []*use, regions []*region, mus
 	}
 	plain := !must
 	for _, g := range regions {
-		whole := g.form == around && &g.list[0] == &fn.body.List[0] && g.last-g.first+1 == len(g.list)
+		whole := g.form == around && &g.list[0] == &fn.Body.List[0] && g.last-g.first+1 == len(g.list)
 		single := g.form == deferred && len(regions) == 1
 		plain = plain && (g.form == around || single) && !whole
 	}
@@ -154,7 +156,7 @@ func (r *repair) wholeFunction(fn *function, uses []*use, regions []*region, mus
 		return nil
 	}
 	size := 0
-	inspectOwn(fn.body, func(n ast.Node) {
+	static.Own(fn.Body, func(n ast.Node) {
 		if _, ok := n.(ast.Stmt); ok {
 			size++
 		}

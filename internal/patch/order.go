@@ -28,13 +28,13 @@ var waiting = map[string]bool{
 // package may be started by it.
 func (p *program) starts() (out []*start) {
 	for _, fn := range p.functions {
-		info := fn.pkg.TypesInfo
+		info := fn.Info()
 		for _, c := range fn.calls {
 			switch {
 			case c.started:
 				s := &start{in: fn, at: c.expr, begins: p.possible(c)}
 				if lit, ok := ast.Unparen(c.expr.Fun).(*ast.FuncLit); ok {
-					s.literal = p.byNode[lit]
+					s.literal = p.one(p.Of(lit))
 					s.group = p.doneBy(s.literal)
 				}
 				out = append(out, s)
@@ -42,7 +42,7 @@ func (p *program) starts() (out []*start) {
 				for _, arg := range c.expr.Args {
 					begins, any := p.passed(info, arg)
 					if any {
-						begins = p.allTaken()
+						begins = p.values
 					}
 					if len(begins) == 0 {
 						continue
@@ -72,17 +72,17 @@ func (p *program) passed(info *types.Info, arg ast.Expr) (out []*function, any b
 	}
 	switch arg := ast.Unparen(arg).(type) {
 	case *ast.FuncLit:
-		return []*function{p.byNode[arg]}, false
+		return []*function{p.one(p.Of(arg))}, false
 	case *ast.Ident:
 		if f, ok := info.Uses[arg].(*types.Func); ok {
-			if fn := p.byObject[p.object(f)]; fn != nil {
+			if fn := p.one(p.Declared(f)); fn != nil {
 				return []*function{fn}, false
 			}
 			return nil, false
 		}
 	case *ast.SelectorExpr:
 		if f, ok := info.Uses[arg.Sel].(*types.Func); ok {
-			if fn := p.byObject[p.object(f)]; fn != nil {
+			if fn := p.one(p.Declared(f)); fn != nil {
 				return []*function{fn}, false
 			}
 			return nil, false
@@ -122,11 +122,11 @@ func (p *program) reach(from []*function) map[*function]bool {
 			case c.std != nil:
 				once(c.std.Name(), func() []*function { return p.possible(c) })
 			default:
-				once("", p.allTaken)
+				once("", func() []*function { return p.values })
 			}
 			for _, arg := range c.expr.Args {
-				if list, any := p.passed(fn.pkg.TypesInfo, arg); any {
-					once("", p.allTaken)
+				if list, any := p.passed(fn.Info(), arg); any {
+					once("", func() []*function { return p.values })
 				} else {
 					add(list)
 				}
@@ -138,13 +138,13 @@ func (p *program) reach(from []*function) map[*function]bool {
 
 // doneBy returns the WaitGroup whose Done a literal defers, if it does so first of all.
 func (p *program) doneBy(fn *function) path {
-	if len(fn.body.List) == 0 {
+	if len(fn.Body.List) == 0 {
 		return path{}
 	}
-	if d, ok := fn.body.List[0].(*ast.DeferStmt); ok { // so it runs after all others
+	if d, ok := fn.Body.List[0].(*ast.DeferStmt); ok { // so it runs after all others
 		if sel, ok := ast.Unparen(d.Call.Fun).(*ast.SelectorExpr); ok {
-			if f, ok := fn.pkg.TypesInfo.Uses[sel.Sel].(*types.Func); ok && f.FullName() == "(*sync.WaitGroup).Done" {
-				return p.pathOf(fn.pkg.TypesInfo, sel.X)
+			if f, ok := fn.Info().Uses[sel.Sel].(*types.Func); ok && f.FullName() == "(*sync.WaitGroup).Done" {
+				return p.pathOf(fn.Info(), sel.X)
 			}
 		}
 	}
@@ -182,8 +182,8 @@ func (o *ordering) alone(u *use, t *target) bool {
 // initializes reports whether a function is one of those named init, which run before all others, and no goroutine
 // begins in it.
 func (o *ordering) initializes(fn *function) bool {
-	decl, ok := fn.node.(*ast.FuncDecl)
-	return ok && decl.Recv == nil && fn.name == "init" && !slices.ContainsFunc(o.starts, func(s *start) bool { return !o.p.isRoot(s.in) })
+	decl, ok := fn.Node.(*ast.FuncDecl)
+	return ok && decl.Recv == nil && fn.name() == "init" && !slices.ContainsFunc(o.starts, func(s *start) bool { return !o.p.isRoot(s.in) })
 }
 
 // outside reports whether u runs before the goroutines begin, or after they have been waited for.
@@ -215,7 +215,7 @@ func (o *ordering) outside(u *use, t *target) bool {
 
 // isRoot reports whether a function runs by itself: main, or a test that runs at the same time as no other one.
 func (p *program) isRoot(fn *function) bool {
-	decl, ok := fn.node.(*ast.FuncDecl)
+	decl, ok := fn.Node.(*ast.FuncDecl)
 	if !ok || decl.Recv != nil || p.taken[fn] {
 		return false
 	}
@@ -228,13 +228,13 @@ func (p *program) isRoot(fn *function) bool {
 			}
 		}
 	}
-	if fn.name == "main" {
-		return fn.pkg.Name == "main"
+	if fn.name() == "main" {
+		return fn.Package.Name == "main"
 	}
-	if p.parallel || len(fn.typ.Params.List) != 1 {
+	if p.parallel || len(fn.Type.Params.List) != 1 {
 		return false
 	}
-	t := fn.pkg.TypesInfo.TypeOf(fn.typ.Params.List[0].Type)
+	t := fn.Info().TypeOf(fn.Type.Params.List[0].Type)
 	return t != nil && t.String() == "*testing.T"
 }
 
@@ -243,8 +243,8 @@ func (p *program) joined(s *start) ast.Stmt {
 	if !s.group.valid() {
 		return nil
 	}
-	info := s.in.pkg.TypesInfo
-	for _, stmt := range s.in.body.List {
+	info := s.in.Info()
+	for _, stmt := range s.in.Body.List {
 		e, ok := stmt.(*ast.ExprStmt)
 		if !ok || stmt.Pos() < s.at.End() {
 			continue
@@ -267,7 +267,7 @@ func (p *program) joined(s *start) ast.Stmt {
 
 // commonLoop reports whether a loop of the function contains two nodes.
 func (p *program) commonLoop(a, b ast.Node) bool {
-	for n := p.parents[a]; n != nil && p.byNode[n] == nil; n = p.parents[n] {
+	for n := p.Parent(a); n != nil && p.one(p.Of(n)) == nil; n = p.Parent(n) {
 		switch n.(type) {
 		case *ast.ForStmt, *ast.RangeStmt:
 			if n.Pos() <= b.Pos() && b.End() <= n.End() {
@@ -285,7 +285,7 @@ func (o *ordering) fresh(u *use) bool {
 	if u.base == nil || !ok {
 		return false
 	}
-	info := u.fn.pkg.TypesInfo
+	info := u.fn.Info()
 	v, ok := info.Uses[id].(*types.Var)
 	if !ok || isGlobal(v) {
 		return false
@@ -294,7 +294,7 @@ func (o *ordering) fresh(u *use) bool {
 	if def == nil {
 		return false
 	}
-	for n := o.p.parents[u.expr]; n != nil && n != u.fn.node; n = o.p.parents[n] {
+	for n := o.p.Parent(u.expr); n != nil && n != u.fn.Node; n = o.p.Parent(n) {
 		switch n.(type) {
 		case *ast.ForStmt, *ast.RangeStmt:
 			if def.Pos() < n.Pos() {
@@ -303,17 +303,17 @@ func (o *ordering) fresh(u *use) bool {
 		}
 	}
 	fresh := true
-	ast.Inspect(u.fn.body, func(n ast.Node) bool {
+	ast.Inspect(u.fn.Body, func(n ast.Node) bool {
 		other, ok := n.(*ast.Ident)
 		if !ok || info.Uses[other] != v || other.Pos() >= u.expr.Pos() {
 			return true
 		}
-		sel, ok := o.p.parents[other].(*ast.SelectorExpr)
+		sel, ok := o.p.Parent(other).(*ast.SelectorExpr)
 		if !ok || o.p.around(other) != u.fn {
 			fresh = false
 		} else if selection := info.Selections[sel]; selection == nil || selection.Kind() != types.FieldVal {
 			fresh = false
-		} else if addr, ok := o.p.parents[sel].(*ast.UnaryExpr); ok && addr.Op == token.AND {
+		} else if addr, ok := o.p.Parent(sel).(*ast.UnaryExpr); ok && addr.Op == token.AND {
 			fresh = false
 		}
 		return true
@@ -323,8 +323,8 @@ func (o *ordering) fresh(u *use) bool {
 
 // made returns the definition of a local variable whose value is a new struct, or nil.
 func (p *program) made(fn *function, v *types.Var) (def ast.Node) {
-	info := fn.pkg.TypesInfo
-	inspectOwn(fn.body, func(n ast.Node) {
+	info := fn.Info()
+	static.Own(fn.Body, func(n ast.Node) {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
 			if len(n.Lhs) != 1 || len(n.Rhs) != 1 {
@@ -369,13 +369,13 @@ func (o *ordering) beforeCaptured(u *use, t *target) bool {
 		return false
 	}
 	captured := false
-	ast.Inspect(t.fn.body, func(n ast.Node) bool {
+	ast.Inspect(t.fn.Body, func(n ast.Node) bool {
 		lit, ok := n.(*ast.FuncLit)
 		if !ok {
 			return true
 		}
 		ast.Inspect(lit.Body, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok && u.fn.pkg.TypesInfo.Uses[id] == t.first().v {
+			if id, ok := n.(*ast.Ident); ok && u.fn.Info().Uses[id] == t.first().v {
 				if lit.Pos() < u.expr.Pos() {
 					captured = true
 				} else if o.p.commonLoop(u.expr, lit) && !o.p.commonLoopWithin(u.expr, lit, t.first().ident) {
@@ -391,7 +391,7 @@ func (o *ordering) beforeCaptured(u *use, t *target) bool {
 
 // commonLoopWithin reports whether all loops that contain a and b contain the declaration, too.
 func (p *program) commonLoopWithin(a, b, declaration ast.Node) bool {
-	for n := p.parents[a]; n != nil && p.byNode[n] == nil; n = p.parents[n] {
+	for n := p.Parent(a); n != nil && p.one(p.Of(n)) == nil; n = p.Parent(n) {
 		switch n.(type) {
 		case *ast.ForStmt, *ast.RangeStmt:
 			if n.Pos() <= b.Pos() && b.End() <= n.End() && !(n.Pos() <= declaration.Pos() && declaration.End() <= n.End()) {

@@ -81,11 +81,11 @@ func Make(ctx context.Context, root string, tags []string, findings []report.Fin
 	if err := m.load(); err != nil {
 		return nil, fmt.Errorf("make a patch: %w", err)
 	}
-	if len(m.p.packages) == 0 {
+	if len(m.p.Packages) == 0 {
 		return nil, fmt.Errorf("make a patch: %w: there are no packages in %s", ErrSource, root)
 	}
 	var err error
-	if m.warnings, err = copies(m.p.packages); err != nil {
+	if m.warnings, err = copies(m.p.Packages); err != nil {
 		return nil, fmt.Errorf("make a patch: %w", err)
 	}
 	for i := range findings {
@@ -188,7 +188,7 @@ func (m *maker) take(f *report.Finding) {
 			t.group = key[:strings.LastIndex(key, ".")]
 			t.group = strings.TrimRight(t.group, "'")
 			if known := m.p.candidates(m.p.uses(found)); len(known) > 0 {
-				t.group += " " + known[0].class.name
+				t.group += " " + known[0].class.Name
 			}
 		}
 		m.tasks = append(m.tasks, t)
@@ -331,7 +331,7 @@ func (m *maker) summary(r *repair) string {
 		what = spec.Name.Name + "." + what
 	}
 	if r.g.existing {
-		return fmt.Sprintf("%s: %s guards it everywhere now", what, r.g.class.name)
+		return fmt.Sprintf("%s: %s guards it everywhere now", what, r.g.class.Name)
 	}
 	return fmt.Sprintf("%s: guarded by a new mutex, %s", what, r.g.name)
 }
@@ -353,7 +353,7 @@ func (m *maker) accept(r *repair) *refusal {
 	err = m.load()
 	var warnings map[string]int
 	if err == nil {
-		warnings, err = copies(m.p.packages)
+		warnings, err = copies(m.p.Packages)
 	}
 	if err == nil && !containsAll(m.warnings, warnings) {
 		err = errors.New("the mutex would be copied")

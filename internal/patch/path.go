@@ -6,17 +6,19 @@ import (
 	"go/types"
 	"strconv"
 	"strings"
+
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // path is how a function names a variable: from another one, through fields. A pointer and what it points to
 // have the same path.
 type path struct {
-	root   object
+	root   static.Key
 	fields string // such as ".state.mu"
 	global bool   // the root is a package-level variable
 }
 
-func (p path) valid() bool { return p.root.name != "" }
+func (p path) valid() bool { return p.root.Name != "" }
 
 func (p path) with(field string) path { return path{p.root, p.fields + "." + field, p.global} }
 
@@ -31,7 +33,7 @@ func (p *program) pathOf(info *types.Info, e ast.Expr) path {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:
 		if v, ok := info.ObjectOf(e).(*types.Var); ok && v.Pos().IsValid() {
-			return path{root: p.object(v), global: isGlobal(v)}
+			return path{root: p.Key(v), global: isGlobal(v)}
 		}
 	case *ast.StarExpr:
 		return p.pathOf(info, e.X)
@@ -46,15 +48,15 @@ func (p *program) pathOf(info *types.Info, e ast.Expr) path {
 		}
 		if id, ok := e.Index.(*ast.Ident); ok && base.valid() {
 			if v, ok := info.ObjectOf(id).(*types.Var); ok {
-				at := p.object(v)
-				return base.with("[" + at.name + strconv.Itoa(at.line) + "]")
+				at := p.Key(v)
+				return base.with("[" + at.Name + strconv.Itoa(at.Line) + "]")
 			}
 		}
 	case *ast.SelectorExpr:
 		selection := info.Selections[e]
 		if selection == nil {
 			if v, ok := info.Uses[e.Sel].(*types.Var); ok {
-				return path{root: p.object(v), global: true}
+				return path{root: p.Key(v), global: true}
 			}
 			return path{}
 		}
@@ -106,7 +108,7 @@ func deref(t types.Type) types.Type {
 
 // translate returns the path in a callee for a path in its caller, if the callee can name the variable.
 func (p *program) translate(c *call, callee *function, at path) (path, bool) {
-	if at.global || callee.parent != nil { // a literal names the variables around it
+	if at.global || callee.Parent != nil { // a literal names the variables around it
 		return at, true
 	}
 	for param, arg := range p.arguments(c, callee) {
@@ -120,7 +122,7 @@ func (p *program) translate(c *call, callee *function, at path) (path, bool) {
 
 // receiverPath returns the path of an argument; of a receiver, with the embedded fields that lead to it.
 func (p *program) receiverPath(c *call, arg ast.Expr) path {
-	info := c.in.pkg.TypesInfo
+	info := c.in.Info()
 	at := p.pathOf(info, arg)
 	if sel, ok := ast.Unparen(c.expr.Fun).(*ast.SelectorExpr); ok && sel.X == arg && at.valid() {
 		if selection := info.Selections[sel]; selection != nil {
@@ -131,21 +133,21 @@ func (p *program) receiverPath(c *call, arg ast.Expr) path {
 }
 
 // arguments returns the arguments of a call by the parameters of a callee.
-func (p *program) arguments(c *call, callee *function) map[object]ast.Expr {
-	out := map[object]ast.Expr{}
-	info := callee.pkg.TypesInfo
+func (p *program) arguments(c *call, callee *function) map[static.Key]ast.Expr {
+	out := map[static.Key]ast.Expr{}
+	info := callee.Info()
 	add := func(name *ast.Ident, arg ast.Expr) {
 		if obj := info.Defs[name]; obj != nil {
-			out[p.object(obj)] = arg
+			out[p.Key(obj)] = arg
 		}
 	}
-	if callee.recv != nil && len(callee.recv.List) > 0 && len(callee.recv.List[0].Names) > 0 {
+	if callee.recv() != nil && len(callee.recv().List) > 0 && len(callee.recv().List[0].Names) > 0 {
 		if sel, ok := ast.Unparen(c.expr.Fun).(*ast.SelectorExpr); ok {
-			add(callee.recv.List[0].Names[0], sel.X)
+			add(callee.recv().List[0].Names[0], sel.X)
 		}
 	}
 	i := 0
-	for _, field := range callee.typ.Params.List {
+	for _, field := range callee.Type.Params.List {
 		for _, name := range field.Names {
 			if _, variadic := field.Type.(*ast.Ellipsis); !variadic && i < len(c.expr.Args) {
 				add(name, c.expr.Args[i])

@@ -50,7 +50,7 @@ type repair struct {
 	spans  []span // what must be atomic
 	texts  *texts
 	result []*region
-	order  map[object]map[object]bool // that the repairs add
+	order  map[static.Key]map[static.Key]bool // that the repairs add
 
 	accessors bool // the uses are calls of functions that access the target
 }
@@ -118,12 +118,12 @@ func (r *repair) inFunction(fn *function, uses []*use) ([]*region, *refusal) {
 
 // statement returns the region of the statement in a list that a use stands in.
 func (r *repair) statement(u *use) (*region, ast.Stmt) {
-	for n := ast.Node(u.expr); ; n = r.p.parents[n] {
+	for n := ast.Node(u.expr); ; n = r.p.Parent(n) {
 		stmt, ok := n.(ast.Stmt)
-		if !ok || r.p.around(n) != u.fn && r.p.byNode[n] != u.fn {
+		if !ok || r.p.around(n) != u.fn && r.p.one(r.p.Of(n)) != u.fn {
 			continue
 		}
-		list := statements(r.p.parents[n])
+		list := statements(r.p.Parent(n))
 		if i := slices.Index(list, stmt); i >= 0 {
 			return &region{fn: u.fn, list: list, first: i, last: i, uses: []*use{u}, exclusive: u.write || !r.g.rw}, stmt
 		}
@@ -188,7 +188,7 @@ func (r *repair) terminates(fn *function, s ast.Stmt) bool {
 		return false
 	}
 	call, ok := e.X.(*ast.CallExpr)
-	return ok && !static.MayReturn(fn.pkg.TypesInfo, call)
+	return ok && !static.MayReturn(fn.Info(), call)
 }
 
 // compound returns why the lock cannot be held around a statement with statements in it.
@@ -218,7 +218,7 @@ func (r *repair) initAhead(region *region, s *ast.IfStmt, u *use) (*region, *ref
 	if !ok || u.alias {
 		return region, refuse(s, "the if statement is too complex")
 	}
-	if _, isElse := r.p.parents[s].(*ast.IfStmt); isElse {
+	if _, isElse := r.p.Parent(s).(*ast.IfStmt); isElse {
 		return region, refuse(s, "the if statement is too complex")
 	}
 	for _, left := range init.Lhs {
@@ -233,10 +233,10 @@ func (r *repair) initAhead(region *region, s *ast.IfStmt, u *use) (*region, *ref
 
 // named reports whether a name occurs in a function outside of a node.
 func (r *repair) named(fn *function, name string, outside ast.Node) (found bool) {
-	for fn.parent != nil {
-		fn = fn.parent
+	for fn.Parent != nil {
+		fn = r.p.one(fn.Parent)
 	}
-	ast.Inspect(fn.node, func(n ast.Node) bool {
+	ast.Inspect(fn.Node, func(n ast.Node) bool {
 		if n == outside {
 			return false
 		}
@@ -244,7 +244,7 @@ func (r *repair) named(fn *function, name string, outside ast.Node) (found bool)
 		if !ok || id.Name != name {
 			return true
 		}
-		if sel, ok := r.p.parents[id].(*ast.SelectorExpr); !ok || sel.Sel != id {
+		if sel, ok := r.p.Parent(id).(*ast.SelectorExpr); !ok || sel.Sel != id {
 			found = true
 		}
 		return true
@@ -263,14 +263,14 @@ func (r *repair) writesIn(part ast.Node, u *use) bool {
 // spins returns a loop in a node that may wait for other goroutines: nothing in it changes what its condition depends
 // on.
 func (r *repair) spins(fn *function, root ast.Node) (found ast.Node) {
-	info := fn.pkg.TypesInfo
-	inspectOwn(root, func(n ast.Node) {
+	info := fn.Info()
+	static.Own(root, func(n ast.Node) {
 		loop, ok := n.(*ast.ForStmt)
 		if !ok || found != nil {
 			return
 		}
 		changes := false
-		inspectOwn(loop, func(n ast.Node) {
+		static.Own(loop, func(n ast.Node) {
 			var targets []ast.Expr
 			switch n := n.(type) {
 			case *ast.AssignStmt:

@@ -5,6 +5,8 @@ import (
 	"go/types"
 	"maps"
 	"slices"
+
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // check returns why a region cannot hold the lock: what it calls takes the lock, too, or the lock has no name where the
@@ -25,19 +27,19 @@ func (r *repair) check(g *region) *refusal {
 	if g.form == deferred && g.last != len(g.list)-1 {
 		return refuse(g.list[g.last], "control leaves the statements that the lock would be held around")
 	}
-	if g.form == deferred && g.list[g.first] != nil && !sameList(g.list, g.fn.body.List) {
+	if g.form == deferred && g.list[g.first] != nil && !sameList(g.list, g.fn.Body.List) {
 		if _, ok := g.list[g.last].(*ast.ReturnStmt); !ok {
 			return refuse(g.list[g.last], "control leaves the statements that the lock would be held around")
 		}
 	}
 	var why *refusal
 	for _, n := range nodes {
-		inspectOwn(n, func(inner ast.Node) {
+		static.Own(n, func(inner ast.Node) {
 			expr, ok := inner.(*ast.CallExpr)
 			if !ok || why != nil {
 				return
 			}
-			if op, ok := p.lockCallOf(g.fn.pkg.TypesInfo, expr); ok {
+			if op, ok := p.lockCallOf(g.fn.Info(), expr); ok {
 				if op.lock.class == r.g.class {
 					why = refuse(expr, "the program takes or gives back %s itself", g.lock)
 				}
@@ -60,7 +62,7 @@ func sameList(a, b []ast.Stmt) bool { return len(a) > 0 && len(b) > 0 && &a[0] =
 
 // declared returns why the lock has no name where a region begins.
 func (r *repair) declared(g *region) (why *refusal) {
-	info := g.fn.pkg.TypesInfo
+	info := g.fn.Info()
 	for _, u := range g.uses {
 		if u.base == nil || r.g.absolute.valid() {
 			continue
@@ -99,7 +101,7 @@ func isIdent(e ast.Expr) bool {
 
 func inspectAll(list []ast.Stmt, visit func(ast.Node)) {
 	for _, s := range list {
-		inspectOwn(s, visit)
+		static.Own(s, visit)
 	}
 }
 
@@ -108,17 +110,17 @@ func inspectAll(list []ast.Stmt, visit func(ast.Node)) {
 func (r *repair) acyclic() *refusal {
 	p := r.p
 	waiting := p.heldWhileWaiting()
-	r.order = map[object]map[object]bool{}
-	add := func(first, second object) {
+	r.order = map[static.Key]map[static.Key]bool{}
+	add := func(first, second static.Key) {
 		if r.order[first] == nil {
-			r.order[first] = map[object]bool{}
+			r.order[first] = map[static.Key]bool{}
 		}
 		r.order[first][second] = true
 	}
 	for _, g := range r.result {
-		outer := map[object]bool{}
+		outer := map[static.Key]bool{}
 		for _, s := range g.list[g.first : g.last+1] {
-			inspectOwn(s, func(n ast.Node) {
+			static.Own(s, func(n ast.Node) {
 				h := p.locks.at(n)
 				if h == nil || g.form == ahead && n.Pos() != s.Pos() {
 					return
@@ -130,7 +132,7 @@ func (r *repair) acyclic() *refusal {
 				if !ok || g.form == ahead {
 					return
 				}
-				if op, ok := p.lockCallOf(g.fn.pkg.TypesInfo, call); ok && !op.Releases() {
+				if op, ok := p.lockCallOf(g.fn.Info(), call); ok && !op.Releases() {
 					add(r.g.class, op.lock.class)
 				}
 				for callee := range p.reach(p.possible(p.callOf(g.fn, call))) {
@@ -148,30 +150,30 @@ func (r *repair) acyclic() *refusal {
 		for class := range outer {
 			add(class, r.g.class)
 			if r.reaches(r.g.class, class) {
-				return refuse(g.list[g.first], "%s would be taken while %s is held, and elsewhere %[2]s is taken while %[1]s is held: a deadlock", g.lock, class.name)
+				return refuse(g.list[g.first], "%s would be taken while %s is held, and elsewhere %[2]s is taken while %[1]s is held: a deadlock", g.lock, class.Name)
 			}
 		}
 	}
 	if at := waiting[r.g.class]; at != nil {
-		return refuse(r.result[0].list[r.result[0].first], "%s is held at %s while its goroutine waits for another one", r.g.class.name, p.place(at))
+		return refuse(r.result[0].list[r.result[0].first], "%s is held at %s while its goroutine waits for another one", r.g.class.Name, p.place(at))
 	}
 	for class := range r.order[r.g.class] {
 		if at := waiting[class]; at != nil {
 			g := r.result[0]
-			return refuse(g.list[g.first], "%s would be held while %s is taken, which is held at %s while its goroutine waits for another one", g.lock, class.name, p.place(at))
+			return refuse(g.list[g.first], "%s would be held while %s is taken, which is held at %s while its goroutine waits for another one", g.lock, class.Name, p.place(at))
 		}
 		if r.reaches(class, r.g.class) {
 			g := r.result[0]
-			return refuse(g.list[g.first], "%s would be taken before %s in one place and after it in another: a deadlock", g.lock, class.name)
+			return refuse(g.list[g.first], "%s would be taken before %s in one place and after it in another: a deadlock", g.lock, class.Name)
 		}
 	}
 	return nil
 }
 
 // reaches reports whether one lock may be taken while another is held, directly or by way of others.
-func (r *repair) reaches(from, to object) bool {
-	seen := map[object]bool{}
-	work := []object{from}
+func (r *repair) reaches(from, to static.Key) bool {
+	seen := map[static.Key]bool{}
+	work := []static.Key{from}
 	for len(work) > 0 {
 		class := work[0]
 		work = work[1:]
@@ -182,7 +184,7 @@ func (r *repair) reaches(from, to object) bool {
 			continue
 		}
 		seen[class] = true
-		for _, order := range []map[object]map[object]bool{r.p.locks.order, r.order} {
+		for _, order := range []map[static.Key]map[static.Key]bool{r.p.locks.order, r.order} {
 			for next := range order[class] {
 				work = append(work, next)
 			}

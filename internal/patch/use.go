@@ -4,8 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"maps"
-	"slices"
 
 	"github.com/heisen-go/heisen/internal/static"
 )
@@ -25,13 +23,13 @@ type use struct {
 
 // find returns the variable that an access of a finding names, or nil.
 func (p *program) find(name string, line int, expr string) *types.Var {
-	for _, f := range p.files {
-		if p.position(f.syntax.Package).Filename != name {
+	for _, f := range p.Files() {
+		if p.position(f.Syntax.Package).Filename != name {
 			continue
 		}
 		var found *types.Var
 		several := false
-		ast.Inspect(f.syntax, func(n ast.Node) bool {
+		ast.Inspect(f.Syntax, func(n ast.Node) bool {
 			e, ok := n.(ast.Expr)
 			if !ok {
 				return true
@@ -40,8 +38,8 @@ func (p *program) find(name string, line int, expr string) *types.Var {
 			if first > line || line > last || expr != "" && types.ExprString(ast.Unparen(e)) != expr {
 				return true
 			}
-			if v := variableOf(f.pkg.TypesInfo, e); v != nil {
-				if found != nil && p.object(v) != p.object(found) {
+			if v := variableOf(f.Info(), e); v != nil {
+				if found != nil && p.Key(v) != p.Key(found) {
 					several = true
 				}
 				found = v
@@ -74,16 +72,15 @@ func variableOf(info *types.Info, e ast.Expr) *types.Var {
 
 // uses returns the accesses to the variables of a target, by file and position.
 func (p *program) uses(t *target) (out []*use) {
-	for _, name := range slices.Sorted(maps.Keys(p.files)) {
-		f := p.files[name]
-		info := f.pkg.TypesInfo
-		ast.Inspect(f.syntax, func(n ast.Node) bool {
+	for _, f := range p.Files() {
+		info := f.Info()
+		ast.Inspect(f.Syntax, func(n ast.Node) bool {
 			id, ok := n.(*ast.Ident)
 			if !ok {
 				return true
 			}
 			v, ok := info.Uses[id].(*types.Var)
-			if !ok || !t.has(p.object(v)) {
+			if !ok || !t.has(p.Key(v)) {
 				return true
 			}
 			if u := p.useOf(info, id, t); u != nil {
@@ -99,9 +96,9 @@ func (p *program) uses(t *target) (out []*use) {
 func (p *program) useOf(info *types.Info, id *ast.Ident, t *target) *use {
 	u := &use{fn: p.around(id), expr: id}
 	for u.fn != nil && p.inline(u.fn) {
-		u.fn = u.fn.parent
+		u.fn = p.one(u.fn.Parent)
 	}
-	if sel, ok := p.parents[id].(*ast.SelectorExpr); ok && sel.Sel == id {
+	if sel, ok := p.Parent(id).(*ast.SelectorExpr); ok && sel.Sel == id {
 		u.expr = sel
 		if selection := info.Selections[sel]; selection != nil {
 			u.base = sel.X
@@ -123,7 +120,7 @@ func (p *program) useOf(info *types.Info, id *ast.Ident, t *target) *use {
 func (p *program) classify(info *types.Info, u *use) {
 	var inner ast.Node = u.expr
 	for {
-		outer := p.parents[inner]
+		outer := p.Parent(inner)
 		switch outer := outer.(type) {
 		case *ast.ParenExpr, *ast.StarExpr:
 		case *ast.SelectorExpr:
@@ -185,7 +182,7 @@ func (p *program) classify(info *types.Info, u *use) {
 
 // assigns reports whether an expression stands on the left of an assignment.
 func (p *program) assigns(e ast.Expr) bool {
-	switch outer := p.parents[e].(type) {
+	switch outer := p.Parent(e).(type) {
 	case *ast.AssignStmt:
 		for _, left := range outer.Lhs {
 			if left == e {
@@ -238,13 +235,12 @@ func (p *program) copied(t *target) (found ast.Expr) {
 	if spec == nil {
 		return nil
 	}
-	owner := p.object(t.file.pkg.TypesInfo.Defs[spec.Name])
-	for _, name := range slices.Sorted(maps.Keys(p.files)) {
-		f := p.files[name]
-		info := f.pkg.TypesInfo
-		ast.Inspect(f.syntax, func(n ast.Node) bool {
+	owner := p.Key(t.file.Info().Defs[spec.Name])
+	for _, f := range p.Files() {
+		info := f.Info()
+		ast.Inspect(f.Syntax, func(n ast.Node) bool {
 			if loop, ok := n.(*ast.RangeStmt); ok && loop.Value != nil && found == nil {
-				if named, ok := types.Unalias(info.TypeOf(loop.Value)).(*types.Named); ok && p.object(named.Obj()) == owner {
+				if named, ok := types.Unalias(info.TypeOf(loop.Value)).(*types.Named); ok && p.Key(named.Obj()) == owner {
 					found = loop.Value
 				}
 			}
@@ -253,7 +249,7 @@ func (p *program) copied(t *target) (found ast.Expr) {
 				return true
 			}
 			named, ok := types.Unalias(info.TypeOf(e)).(*types.Named)
-			if !ok || p.object(named.Obj()) != owner {
+			if !ok || p.Key(named.Obj()) != owner {
 				return true
 			}
 			switch e := e.(type) {
@@ -276,7 +272,7 @@ func (p *program) copied(t *target) (found ast.Expr) {
 
 // selects reports whether the struct that an expression names is used only for a field or method, or for its address.
 func (p *program) selects(info *types.Info, e ast.Expr) bool {
-	switch outer := p.parents[e].(type) {
+	switch outer := p.Parent(e).(type) {
 	case *ast.SelectorExpr:
 		if outer.Sel == e {
 			return true // of the selection as a whole

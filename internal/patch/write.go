@@ -39,7 +39,7 @@ func (r *repair) declare(e *edits) *refusal {
 	line := r.g.name + " " + pkg + ".Mutex " + comment
 	ident := t.first().ident
 	if t.isField() && !r.g.absolute.valid() {
-		field, ok := r.p.parents[ident].(*ast.Field)
+		field, ok := r.p.Parent(ident).(*ast.Field)
 		if !ok {
 			return refuse(ident, "the field has no declaration of its own")
 		}
@@ -57,12 +57,12 @@ func (r *repair) declare(e *edits) *refusal {
 	if t.fn == nil {
 		return r.besideVariable(e, line)
 	}
-	for n := ast.Node(ident); n != nil; n = r.p.parents[n] {
-		if n == t.fn.node || r.p.parents[n] == t.fn.node { // a parameter or result
-			e.before(t.fn.body.List[0].Pos(), "var "+line)
+	for n := ast.Node(ident); n != nil; n = r.p.Parent(n) {
+		if n == t.fn.Node || r.p.Parent(n) == t.fn.Node { // a parameter or result
+			e.before(t.fn.Body.List[0].Pos(), "var "+line)
 			return nil
 		}
-		if slices.ContainsFunc(statements(r.p.parents[n]), func(s ast.Stmt) bool { return s == n }) {
+		if slices.ContainsFunc(statements(r.p.Parent(n)), func(s ast.Stmt) bool { return s == n }) {
 			switch n.(type) {
 			case *ast.AssignStmt, *ast.DeclStmt:
 				e.before(n.Pos(), "var "+line)
@@ -76,12 +76,12 @@ func (r *repair) declare(e *edits) *refusal {
 
 // beforeDeclaration inserts a line before the declaration of a type at package level.
 func (r *repair) beforeDeclaration(e *edits, line string) *refusal {
-	for n := ast.Node(r.t.first().ident); n != nil; n = r.p.parents[n] {
+	for n := ast.Node(r.t.first().ident); n != nil; n = r.p.Parent(n) {
 		decl, ok := n.(*ast.GenDecl)
 		if !ok {
 			continue
 		}
-		if _, top := r.p.parents[decl].(*ast.File); !top {
+		if _, top := r.p.Parent(decl).(*ast.File); !top {
 			break
 		}
 		at := decl.Pos()
@@ -96,12 +96,12 @@ func (r *repair) beforeDeclaration(e *edits, line string) *refusal {
 
 // besideVariable inserts a declaration after that of a package-level variable.
 func (r *repair) besideVariable(e *edits, line string) *refusal {
-	for n := ast.Node(r.t.first().ident); n != nil; n = r.p.parents[n] {
+	for n := ast.Node(r.t.first().ident); n != nil; n = r.p.Parent(n) {
 		spec, ok := n.(*ast.ValueSpec)
 		if !ok {
 			continue
 		}
-		decl := r.p.parents[spec].(*ast.GenDecl)
+		decl := r.p.Parent(spec).(*ast.GenDecl)
 		if decl.Lparen.IsValid() {
 			e.after(spec.Pos(), spec.End(), line)
 		} else {
@@ -201,7 +201,7 @@ func pronoun(verb string) string {
 
 // updates reports whether a write also reads: n++, n += 1, m[k] = append(m[k], x).
 func (r *repair) updates(u *use) bool {
-	for n := r.p.parents[u.expr]; n != nil; n = r.p.parents[n] {
+	for n := r.p.Parent(u.expr); n != nil; n = r.p.Parent(n) {
 		switch n := n.(type) {
 		case *ast.IncDecStmt:
 			return true
@@ -216,12 +216,12 @@ func (r *repair) updates(u *use) bool {
 
 // inCondition reports whether a use stands in the condition of an if statement.
 func (r *repair) inCondition(u *use) bool {
-	for n := ast.Node(u.expr); n != nil; n = r.p.parents[n] {
-		if s, ok := r.p.parents[n].(*ast.IfStmt); ok {
+	for n := ast.Node(u.expr); n != nil; n = r.p.Parent(n) {
+		if s, ok := r.p.Parent(n).(*ast.IfStmt); ok {
 			return s.Cond == n || s.Init == n
 		}
 		if _, ok := n.(ast.Stmt); ok {
-			if s, ok := r.p.parents[n].(*ast.IfStmt); !ok || s.Init != n {
+			if s, ok := r.p.Parent(n).(*ast.IfStmt); !ok || s.Init != n {
 				return false
 			}
 		}
@@ -247,7 +247,7 @@ func (r *repair) newName(g *region, u *use, expr ast.Expr, others map[string]str
 	}
 	for _, name := range []string{base, base + "Now", "current" + raised(base), base + "2", base + "3", base + "4"} {
 		used := r.named(g.fn, name, nil) || types.Universe.Lookup(name) != nil || token.IsKeyword(name) ||
-			g.fn.pkg.Types.Scope().Lookup(name) != nil
+			g.fn.Package.Types.Scope().Lookup(name) != nil
 		for _, other := range others {
 			used = used || other == name
 		}

@@ -2,10 +2,6 @@ package static
 
 import (
 	"go/ast"
-	"go/importer"
-	"go/parser"
-	"go/token"
-	"go/types"
 	"slices"
 	"strings"
 	"testing"
@@ -62,17 +58,10 @@ func calls(t *testing.T, b *testing.B, tb testing.TB, l *log.Logger, own logger,
 	}
 }
 `
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, "p.go", source, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}, Types: map[ast.Expr]types.TypeAndValue{}}
-	if _, err := (&types.Config{Importer: importer.ForCompiler(fset, "source", nil)}).Check("p", fset, []*ast.File{file}, info); err != nil {
-		t.Fatal(err)
-	}
+	p := load(t, source)
+	file := p.Files()[0]
 	lines := strings.Split(source, "\n")
-	body := file.Decls[slices.IndexFunc(file.Decls, func(d ast.Decl) bool {
+	body := file.Syntax.Decls[slices.IndexFunc(file.Syntax.Decls, func(d ast.Decl) bool {
 		fn, ok := d.(*ast.FuncDecl)
 		return ok && fn.Name.Name == "calls"
 	})].(*ast.FuncDecl).Body
@@ -83,8 +72,8 @@ func calls(t *testing.T, b *testing.B, tb testing.TB, l *log.Logger, own logger,
 			return true
 		}
 		calls++
-		line := lines[fset.Position(call.Pos()).Line-1]
-		if MayReturn(info, call) == strings.HasSuffix(line, "// never") {
+		line := lines[p.Fset.Position(call.Pos()).Line-1]
+		if MayReturn(file.Info(), call) == strings.HasSuffix(line, "// never") {
 			t.Errorf("%s", strings.TrimSpace(line))
 		}
 		_, literal := call.Fun.(*ast.FuncLit)
