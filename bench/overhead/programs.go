@@ -72,7 +72,7 @@ func (r *runner) build(ctx context.Context, b benchmark, configurations []config
 			cmd = exec.CommandContext(ctx, heisen, append([]string{"test", "-focus", plan}, args...)...)
 		}
 		cmd.Dir = dir
-		if _, err := output1(cmd); err != nil {
+		if _, err := outputOf(cmd); err != nil {
 			return fmt.Errorf("building %s: %w", w.program, err)
 		}
 	}
@@ -83,14 +83,14 @@ func (r *runner) build(ctx context.Context, b benchmark, configurations []config
 func (r *runner) plan(ctx context.Context, b benchmark) (heisen, plan string, err error) {
 	heisen, plan = filepath.Join(r.dir, "heisen"), r.source(b)+".plan"
 	if _, err := os.Stat(heisen); err != nil {
-		if _, err := output1(exec.CommandContext(ctx, "go", "build", "-o", heisen, "github.com/heisen-go/heisen/cmd/heisen")); err != nil {
+		if _, err := outputOf(exec.CommandContext(ctx, "go", "build", "-o", heisen, "github.com/heisen-go/heisen/cmd/heisen")); err != nil {
 			return "", "", fmt.Errorf("building heisen: %w", err)
 		}
 	}
 	if _, err := os.Stat(plan); err != nil {
 		cmd := exec.CommandContext(ctx, heisen, "infer", "-plan", plan, "./...")
 		cmd.Dir, cmd.Env = r.source(b), append(cmd.Environ(), "GOFLAGS=-mod=mod")
-		if _, err := output1(cmd); err != nil {
+		if _, err := outputOf(cmd); err != nil {
 			return "", "", fmt.Errorf("making a plan: %w", err)
 		}
 	}
@@ -113,7 +113,7 @@ func (r *runner) fetch(ctx context.Context, b benchmark) error {
 
 // copyLibrary copies the folder library of this command.
 func (r *runner) copyLibrary(ctx context.Context) error {
-	out, err := output1(exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", "github.com/heisen-go/heisen/bench/overhead"))
+	out, err := outputOf(exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", "github.com/heisen-go/heisen/bench/overhead"))
 	if err != nil {
 		return err
 	}
@@ -133,8 +133,8 @@ func (c change) make(dir string) error {
 	return os.WriteFile(path, bytes.Replace(text, []byte(c.from), []byte(c.to), 1), 0o755)
 }
 
-// output1 runs a command and returns its standard output. The error contains the standard error.
-func output1(cmd *exec.Cmd) ([]byte, error) {
+// outputOf runs a command and returns its standard output. The error contains the standard error.
+func outputOf(cmd *exec.Cmd) ([]byte, error) {
 	var printed bytes.Buffer
 	cmd.Stderr = &printed
 	out, err := cmd.Output()

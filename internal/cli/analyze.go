@@ -166,11 +166,7 @@ func (inv *invocation) hasHidden(ctx context.Context, file string) bool {
 		return true
 	}
 	hides := &opSearch{op: heisen.Hide}
-	err := inv.withTrace(file, func(r *trace.Reader) error {
-		_, err := heisen.Run(ctx, untilOp{inv.guard.source(r), hides}, newThreadEnds(r.Symbols(), heisen.Limits{EndedThreads: 1}))
-		return err
-	})
-	_ = err // the analysis reports it
+	inv.search(ctx, file, hides)
 	return hides.found
 }
 
@@ -178,6 +174,14 @@ func (inv *invocation) hasHidden(ctx context.Context, file string) bool {
 type opSearch struct {
 	op    heisen.Op
 	found bool
+}
+
+// search looks for an event in a trace. An error of the trace is left to the analysis, which meets it, too.
+func (inv *invocation) search(ctx context.Context, file string, op *opSearch) {
+	inv.withTrace(file, func(r *trace.Reader) error {
+		_, err := heisen.Run(ctx, untilOp{inv.guard.source(r), op}, newThreadEnds(r.Symbols(), heisen.Limits{EndedThreads: 1}))
+		return err
+	})
 }
 
 // untilOp is a trace up to the first event with an op.

@@ -11,7 +11,6 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomicity"
 	"github.com/heisen-go/heisen/focus"
-	"github.com/heisen-go/heisen/trace"
 )
 
 // The detectors of package atomicity.
@@ -231,10 +230,6 @@ func (inv *invocation) hasMarks(ctx context.Context, file string) (bool, error) 
 		return false, misuse("the detectors %s, %s and %s need -transactions for an input that can be read only once", serialName, blocksName, reductionName)
 	}
 	marks := &opSearch{op: heisen.Enter}
-	err := inv.withTrace(file, func(r *trace.Reader) error {
-		_, err := heisen.Run(ctx, untilOp{inv.guard.source(r), marks}, newThreadEnds(r.Symbols(), heisen.Limits{EndedThreads: 1}))
-		return err
-	})
-	_ = err // the analysis reports it
+	inv.search(ctx, file, marks)
 	return marks.found, nil
 }

@@ -29,6 +29,10 @@ func (plan *Plan) findHeld() {
 	plan.held = make([]map[int]map[string]bool, len(plan.functions))
 	plan.before = make([][]map[reason]bool, len(plan.functions))
 	plan.ends = map[endKey]bool{}
+	type access struct {
+		variable string
+		node     int
+	}
 	for i, u := range plan.p.units {
 		flow := u.flow
 		if len(plan.result.Placements[i]) == 0 {
@@ -36,14 +40,14 @@ func (plan *Plan) findHeld() {
 		}
 		acquired := map[int][]reason{}
 		released := map[[2]int]map[reason]bool{}
-		accessOf := map[[2]any]bool{}
+		acquires := map[access]bool{} // that acquire
 		for name, pl := range plan.result.Placements[i] {
 			for _, a := range pl.Acquisitions {
 				r := reason{name, a.Node, -1}
 				if a.Hold >= 0 {
 					r = reason{name, -1, a.Hold}
 				} else {
-					accessOf[[2]any{name, a.Node}] = true
+					acquires[access{name, a.Node}] = true
 				}
 				acquired[a.Node] = append(acquired[a.Node], r)
 			}
@@ -61,7 +65,7 @@ func (plan *Plan) findHeld() {
 		for name, pl := range plan.result.Placements[i] {
 			for _, rel := range pl.Releases {
 				// An access that acquires nothing ends the reason of an earlier one.
-				if rel.Access >= 0 && rel.Access != rel.From && !accessOf[[2]any{name, rel.From}] && plan.accesses(i, name, rel.From) {
+				if rel.Access >= 0 && rel.Access != rel.From && !acquires[access{name, rel.From}] && plan.accesses(i, name, rel.From) {
 					plan.ends[endKey{i, name, rel.From}] = true
 				}
 			}

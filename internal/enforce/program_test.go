@@ -1,8 +1,11 @@
 package enforce
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,37 +57,52 @@ func pairsOf(t *testing.T, p *Program, file, variable string, pairs [][3]string)
 		}
 	}
 	ops := map[byte]string{'r': "read", 'w': "write", 'c': "call"}
-	var b strings.Builder
-	b.WriteString(`{"format":"heisen profile","version":2,"variables":[{"name":"` + variable + `","pairs":[`)
-	for i, pair := range pairs {
-		if i > 0 {
-			b.WriteString(",")
-		}
-		b.WriteString("{")
-		for n, key := range []string{"first", "second"} {
+	var list []any
+	for _, pair := range pairs {
+		var uses [2]jsonUse
+		for n := range uses {
 			label, op := pair[n][:len(pair[n])-1], ops[pair[n][len(pair[n])-1]]
 			if lines[label] == 0 {
 				t.Fatalf("no line %s", label)
 			}
-			b.WriteString(`"` + key + `":{"func":"f","file":` + quote(name) + `,"line":` + itoa(lines[label]) + `,"op":"` + op + `"},`)
+			uses[n] = jsonUse{Func: "f", File: name, Line: lines[label], Op: op}
 		}
-		b.WriteString(`"atomic":"` + pair[2] + `"}`)
+		list = append(list, jsonPair{uses[0], uses[1], pair[2]})
 	}
-	b.WriteString("]}]}")
-	profile, err := heal.DecodeProfile(strings.NewReader(b.String()))
+	return decodeProfile(t, map[string][]any{variable: list})
+}
+
+// jsonUse and jsonPair are parts of a profile, as heal.DecodeProfile reads it.
+type (
+	jsonUse struct {
+		Func string `json:"func"`
+		File string `json:"file"`
+		Line int    `json:"line"`
+		Op   string `json:"op"`
+	}
+	jsonPair struct {
+		First  jsonUse `json:"first"`
+		Second jsonUse `json:"second"`
+		Atomic string  `json:"atomic"`
+	}
+)
+
+// decodeProfile returns a profile of the pairs of variables.
+func decodeProfile(t *testing.T, pairs map[string][]any) *heal.Profile {
+	t.Helper()
+	var variables []any
+	for _, name := range slices.Sorted(maps.Keys(pairs)) {
+		variables = append(variables, map[string]any{"name": name, "pairs": pairs[name]})
+	}
+	text, err := json.Marshal(map[string]any{"format": "heisen profile", "version": 2, "variables": variables})
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile, err := heal.DecodeProfile(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return profile
-}
-
-func quote(s string) string { return `"` + strings.ReplaceAll(s, `\`, `\\`) + `"` }
-
-func itoa(n int) string {
-	if n < 10 {
-		return string(rune('0' + n))
-	}
-	return itoa(n/10) + string(rune('0'+n%10))
 }
 
 func plan(t *testing.T, p *Program, profile *heal.Profile) *Plan {

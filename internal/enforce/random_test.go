@@ -190,47 +190,28 @@ func TestRandomFunctions(t *testing.T) {
 // randomProfile makes random pairs of the accesses in a function.
 func randomProfile(t *testing.T, p *Program, u *unit, r *rand.Rand) *heal.Profile {
 	t.Helper()
-	var b strings.Builder
-	b.WriteString(`{"format":"heisen profile","version":2,"variables":[`)
-	any := false
+	pairs := map[string][]any{}
+	found := false
 	for n := range 2 {
 		name := fmt.Sprintf("example.com/m.v%d", n)
-		type at struct {
-			line int
-			op   string
-		}
-		var all []at
+		var all []jsonUse
 		for _, s := range u.flow.steps {
 			for _, a := range s.accesses {
 				if a.variable == name {
-					all = append(all, at{p.lineOf(a.at), map[bool]string{false: "read", true: "write"}[a.write]})
+					all = append(all, jsonUse{"f", u.Path, p.lineOf(a.at), map[bool]string{false: "read", true: "write"}[a.write]})
 				}
 			}
 		}
-		if n > 0 {
-			b.WriteString(",")
+		pairs[name] = []any{}
+		for range 4 * len(all) {
+			pairs[name] = append(pairs[name], jsonPair{all[r.IntN(len(all))], all[r.IntN(len(all))], []string{"read", "exclusive"}[r.IntN(2)]})
 		}
-		fmt.Fprintf(&b, `{"name":%q,"pairs":[`, name)
-		for k := range 4 * len(all) {
-			first, second := all[r.IntN(len(all))], all[r.IntN(len(all))]
-			if k > 0 {
-				b.WriteString(",")
-			}
-			any = true
-			fmt.Fprintf(&b, `{"first":{"func":"f","file":%q,"line":%d,"op":%q},"second":{"func":"f","file":%[1]q,"line":%[4]d,"op":%[5]q},"atomic":%[6]q}`,
-				u.Path, first.line, first.op, second.line, second.op, []string{"read", "exclusive"}[r.IntN(2)])
-		}
-		b.WriteString("]}")
+		found = found || len(all) > 0
 	}
-	b.WriteString("]}")
-	if !any {
+	if !found {
 		return nil
 	}
-	profile, err := heal.DecodeProfile(strings.NewReader(b.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return profile
+	return decodeProfile(t, pairs)
 }
 
 // machine interprets a changed function. It knows Go, and nothing of the steps of package enforce.

@@ -59,8 +59,8 @@ func TestShrink(t *testing.T) {
 	if is > most {
 		t.Errorf("RssFile was %d KiB and is %d KiB", was, is)
 	}
-	if !strings.Contains(strings.Repeat("executable ", 3), "executable executable") {
-		t.Error("the program does other things than before")
+	if got := regexp.MustCompile(`(\w+) \d+`).ReplaceAllString("executable 1, data 22", "$1"); got != "executable, data" {
+		t.Errorf("code and data of the executable are not what they were: %q", got)
 	}
 }
 
