@@ -33,48 +33,93 @@ var detectors = []struct {
 	hidden  func(heisen.Sink, vclock.DetectorOption) (heisen.Detector, error) // for streams with hidden calls; nil if they make no difference
 	atomic  func(heisen.Sink, ...atomicity.Option) (heisen.Detector, error)   // for detectors of transactions, instead of make
 }{
-	{fasttrackName, "at least the first race of every variable that races in the observed order; no false alarm if all synchronization is seen", RecorderFiltered, treeFilter(tree.WithDetectorCost(14 * time.Nanosecond)),
-		func(sink heisen.Sink) (heisen.Detector, error) {
-			return vclock.NewFastTrack(vclock.WithSink(sink))
-		},
-		func(sink heisen.Sink, o vclock.DetectorOption) (heisen.Detector, error) {
+	{
+		name:    fasttrackName,
+		promise: "at least the first race of every variable that races in the observed order; no false alarm if all synchronization is seen",
+		filter:  RecorderFiltered,
+		front:   treeFilter(tree.WithDetectorCost(14 * time.Nanosecond)),
+		make:    func(sink heisen.Sink) (heisen.Detector, error) { return vclock.NewFastTrack(vclock.WithSink(sink)) },
+		hidden: func(sink heisen.Sink, o vclock.DetectorOption) (heisen.Detector, error) {
 			return vclock.NewFastTrack(vclock.WithSink(sink), o)
-		}, nil},
-	{"hb", "all racy pairs of the observed order; slow", RecorderFiltered, treeFilter(tree.WithoutBypass()),
-		func(sink heisen.Sink) (heisen.Detector, error) {
-			return vclock.NewHappensBefore(vclock.WithSink(sink))
 		},
-		func(sink heisen.Sink, o vclock.DetectorOption) (heisen.Detector, error) {
+	},
+	{
+		name:    "hb",
+		promise: "all racy pairs of the observed order; slow",
+		filter:  RecorderFiltered,
+		front:   treeFilter(tree.WithoutBypass()),
+		make:    func(sink heisen.Sink) (heisen.Detector, error) { return vclock.NewHappensBefore(vclock.WithSink(sink)) },
+		hidden: func(sink heisen.Sink, o vclock.DetectorOption) (heisen.Detector, error) {
 			return vclock.NewHappensBefore(vclock.WithSink(sink), o)
-		}, nil},
-	{"eraser", "every violation of the locking discipline; not every one is a race", Unfiltered, nil, // who owns a variable depends on all accesses
-		func(sink heisen.Sink) (heisen.Detector, error) {
+		},
+	},
+	{
+		name:    "eraser",
+		promise: "every violation of the locking discipline; not every one is a race",
+		filter:  Unfiltered, // who owns a variable depends on all accesses
+		make: func(sink heisen.Sink) (heisen.Detector, error) {
 			return lockset.NewEraser(lockset.WithSink(sink), lockset.WithHandOver())
-		}, nil, nil},
-	{"hybrid", "the places of all races that locks and messages allow, in any schedule; not every one can happen", RecorderFiltered, treeFilter(tree.WithMessageOrder(), tree.WithDetectorCost(18*time.Nanosecond)),
-		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewHybrid(lockset.WithSink(sink)) }, nil, nil},
-	{lockorderName, "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes, except within calls of the standard library; claims no deadlock", RecorderFiltered, treeFilter(tree.WithoutBypass()),
-		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewLockOrder(lockset.WithSink(sink)) }, nil, nil},
-	{serialName, "transactions that were not serializable in the observed order; no false alarm if all synchronization is seen; see -transactions", Unfiltered, nil, nil, nil, // which thread came between depends on all accesses
-		func(sink heisen.Sink, opts ...atomicity.Option) (heisen.Detector, error) {
+		},
+	},
+	{
+		name:    "hybrid",
+		promise: "the places of all races that locks and messages allow, in any schedule; not every one can happen",
+		filter:  RecorderFiltered,
+		front:   treeFilter(tree.WithMessageOrder(), tree.WithDetectorCost(18*time.Nanosecond)),
+		make:    func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewHybrid(lockset.WithSink(sink)) },
+	},
+	{
+		name:    lockorderName,
+		promise: "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes, except within calls of the standard library; claims no deadlock",
+		filter:  RecorderFiltered,
+		front:   treeFilter(tree.WithoutBypass()),
+		make:    func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewLockOrder(lockset.WithSink(sink)) },
+	},
+	{
+		name:    serialName,
+		promise: "transactions that were not serializable in the observed order; no false alarm if all synchronization is seen; see -transactions",
+		filter:  Unfiltered, // which thread came between depends on all accesses
+		atomic: func(sink heisen.Sink, opts ...atomicity.Option) (heisen.Detector, error) {
 			return atomicity.NewSerial(append(opts, atomicity.WithSink(sink))...)
-		}},
-	{blocksName, "transactions that locks and messages allow others to interrupt, in any schedule; not every one can happen; see -transactions", Unfiltered, nil, nil, nil, // blocks are made of all accesses
-		func(sink heisen.Sink, opts ...atomicity.Option) (heisen.Detector, error) {
+		},
+	},
+	{
+		name:    blocksName,
+		promise: "transactions that locks and messages allow others to interrupt, in any schedule; not every one can happen; see -transactions",
+		filter:  Unfiltered, // blocks are made of all accesses
+		atomic: func(sink heisen.Sink, opts ...atomicity.Option) (heisen.Detector, error) {
 			return atomicity.NewBlocks(append(opts, atomicity.WithSink(sink))...)
-		}},
-	{reductionName, "transactions that the pattern of movers does not prove to be atomic, in any schedule; not every one can be interrupted; see -transactions", Unfiltered, nil, nil, nil, // it passes all accesses to hybrid
-		func(sink heisen.Sink, opts ...atomicity.Option) (heisen.Detector, error) {
+		},
+	},
+	{
+		name:    reductionName,
+		promise: "transactions that the pattern of movers does not prove to be atomic, in any schedule; not every one can be interrupted; see -transactions",
+		filter:  Unfiltered, // it passes all accesses to hybrid
+		atomic: func(sink heisen.Sink, opts ...atomicity.Option) (heisen.Detector, error) {
 			return atomicity.NewReduction(append(opts, atomicity.WithSink(sink))...)
-		}},
-	{mcmName, "races, deadlocks, interrupted transactions and violations of atomic sections that another order of the same events shows, each with a schedule; within a window of events", Unfiltered, nil,
-		nil, nil, nil}, // see maximal; it always follows hidden calls, and a witness needs all events
-	{atomraceName, "only true races, as overlapping accesses, and violations of atomic sections; finds more with noise", Unfiltered, nil,
-		nil, nil, nil}, // see newAtomRace; a filter in front of it would remove accesses of sections
-	{leakName, "goroutines that wait for ever, for what nothing can reach that may still run; only of running programs", Unfiltered, nil,
-		nil, nil, nil}, // see leaks.go
-	{unstoppableName, "goroutines that timers wake again and again, where nothing can reach what would stop them; only of running programs", Unfiltered, nil,
-		nil, nil, nil}, // see leaks.go
+		},
+	},
+	// The others are not made here.
+	{
+		name:    mcmName,
+		promise: "races, deadlocks, interrupted transactions and violations of atomic sections that another order of the same events shows, each with a schedule; within a window of events",
+		filter:  Unfiltered, // a witness needs all events; see maximal
+	},
+	{
+		name:    atomraceName,
+		promise: "only true races, as overlapping accesses, and violations of atomic sections; finds more with noise",
+		filter:  Unfiltered, // a filter would remove accesses of sections; see newAtomRace
+	},
+	{
+		name:    leakName,
+		promise: "goroutines that wait for ever, for what nothing can reach that may still run; only of running programs",
+		filter:  Unfiltered, // see leaks.go
+	},
+	{
+		name:    unstoppableName,
+		promise: "goroutines that timers wake again and again, where nothing can reach what would stop them; only of running programs",
+		filter:  Unfiltered, // see leaks.go
+	},
 }
 
 // fasttrackName is the detector that can work inside running programs.
