@@ -15,4 +15,9 @@
 // To run the data for another processor under an emulator:
 //
 //	go run -exec 'env GOARCH=arm64' ./internal/testaid/goracetests -exec qemu-aarch64-static
+//
+// With -alone, programs look for races and print them themselves, as they do for systems on which they do not connect to
+// heisen. So the data can be run for Windows under wine:
+//
+//	go run -exec 'env GOOS=windows' ./internal/testaid/goracetests -alone -exec wine64
 package main

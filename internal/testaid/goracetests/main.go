@@ -31,6 +31,7 @@ func main() {
 // A plan selects the functions to run and says how often to run them.
 type plan struct {
 	chosen      func(function) bool
+	part, parts int   // of the chosen functions, every parts-th one is run, from part on; no parts are one
 	procs       []int // values of GOMAXPROCS; each function runs at each of them
 	repetitions int
 	parallel    int // number of processes at the same time
@@ -80,11 +81,13 @@ func parse(args []string) (s *suite, p plan, verbose bool, err error) {
 	run := flags.String("run", "", "run only the functions that match `regexp`")
 	file := flags.String("file", "", "run only the files that match `regexp`")
 	procs := flags.String("procs", "1,0", "comma-separated `list` of GOMAXPROCS; 0 is all processors")
+	part := flags.String("part", "1/1", "run only this `part` of the functions: 2/5 is the second of five parts")
 	filter := flags.String("filter", "tree", "`filter` of heisen's recorder: tree or none; with tree, the program itself does the work of fasttrack")
 	flags.IntVar(&p.repetitions, "count", 1, "run each function `n` times")
 	flags.IntVar(&p.parallel, "parallel", runtime.NumCPU(), "run `n` processes at a time")
 	flags.StringVar(&s.tool, "tool", toolHeisen, "`name` of the tool to check: heisen, or race for the race detector of go test -race")
 	flags.StringVar(&s.detector, "detect", "fasttrack", "`name` of heisen's detector: fasttrack, hb, mcm or atomrace; atomrace may miss races, but must not report a false one")
+	flags.BoolVar(&s.alone, "alone", false, "let programs look for races and print them themselves, as those of heisen build do")
 	flags.BoolVar(&s.unseen, "unseen", false, "treat the functions as programs in which something may synchronize that heisen does not see")
 	noise := flags.Int("noise", 200, "number of accesses in a thousand that wait, with -detect atomrace")
 	flags.StringVar(&s.data, "testdata", "", "`folder` of the test data (default: that of the Go installation)")
@@ -105,6 +108,8 @@ func parse(args []string) (s *suite, p plan, verbose bool, err error) {
 		err = fmt.Errorf("unknown tool %q, want %s or %s", s.tool, toolHeisen, toolRace)
 	case !known:
 		err = fmt.Errorf("unknown detector %q, want fasttrack, hb, mcm or atomrace", s.detector)
+	case s.alone && (s.tool != toolHeisen || s.detector != "fasttrack" || *filter != "tree"):
+		err = errors.New("-alone needs -tool heisen, -detect fasttrack and -filter tree")
 	case s.detector == "atomrace":
 		s.mode = recorder.FindingsOnly
 		s.live = &recorder.Live{Noise: recorder.Noise{Strength: *noise, For: 50 * time.Microsecond, Seed: 1, Budget: patience / 12}}
@@ -125,7 +130,23 @@ func parse(args []string) (s *suite, p plan, verbose bool, err error) {
 	if err == nil {
 		p.chosen, err = chooser(*run, *file)
 	}
+	if err == nil {
+		p.part, p.parts, err = parsePart(*part)
+	}
 	return
+}
+
+// parsePart reads a part such as 2/5.
+func parsePart(text string) (part, parts int, err error) {
+	before, after, _ := strings.Cut(text, "/")
+	part, err = strconv.Atoi(before)
+	if err == nil {
+		parts, err = strconv.Atoi(after)
+	}
+	if err != nil || part < 1 || part > parts {
+		return 0, 0, fmt.Errorf("-part: %q is not a part such as 2/5", text)
+	}
+	return part, parts, nil
 }
 
 func parseProcs(list string) (procs []int, err error) {

@@ -30,6 +30,7 @@ type suite struct {
 	detector string         // heisen's detector
 	mode     recorder.Mode  // what heisen's recorder sends
 	live     *recorder.Live // which overlaps the program itself looks for, or nil
+	alone    bool           // programs print their races themselves
 	unseen   bool           // something may synchronize that heisen does not see
 
 	toolchain *build.Toolchain
@@ -47,6 +48,9 @@ func (s *suite) String() string {
 	}
 	if s.live != nil {
 		return fmt.Sprintf("heisen -detect %s with noise at %d of 1000 accesses, %s", s.detector, s.live.Noise.Strength, with)
+	}
+	if s.alone {
+		return "programs of heisen build, " + with
 	}
 	filter := "tree"
 	if s.mode == recorder.Everything {

@@ -64,10 +64,7 @@ func (s *suite) runAll(ctx context.Context, p plan, progress func(string)) ([]*t
 		return nil, err
 	}
 	var tallies []*tally
-	for _, f := range all {
-		if !p.chosen(f) {
-			continue
-		}
+	for _, f := range p.of(all) {
 		for _, n := range p.procs {
 			tallies = append(tallies, &tally{function: f, procs: n, mayMiss: s.live != nil || s.detector == "mcm" && apart[f.name], runs: make([]verdict, p.repetitions)})
 		}
@@ -104,6 +101,20 @@ func (s *suite) runAll(ctx context.Context, p plan, progress func(string)) ([]*t
 	return tallies, ctx.Err()
 }
 
+// of returns the functions that the plan selects.
+func (p *plan) of(all []function) (selected []function) {
+	parts, chosen := max(p.parts, 1), 0
+	for _, f := range all {
+		if !p.chosen(f) {
+			continue
+		}
+		if chosen++; (chosen-p.part)%parts == 0 {
+			selected = append(selected, f)
+		}
+	}
+	return selected
+}
+
 // run runs a function once at the given GOMAXPROCS, or at all processors if procs is 0.
 func (s *suite) run(ctx context.Context, f function, procs int) verdict {
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -118,7 +129,7 @@ func (s *suite) run(ctx context.Context, f function, procs int) verdict {
 
 	var v verdict
 	var err error
-	if s.tool == toolRace {
+	if s.tool == toolRace || s.alone {
 		err = cmd.Run()
 		v.reported = strings.Contains(afterStart(out.String()), "WARNING: DATA RACE")
 	} else {
@@ -143,12 +154,12 @@ var harms = []string{"\npanic: send on closed channel", "\nfatal error: concurre
 
 // expected reports whether a run may exit with an error. A function with a race may if the race is
 // reported. If the race is not reported, and the detector may miss races, the function may if the
-// error is one of harms. Under Go's race detector every run may fail, because the initialization of
-// the test data's packages has a race.
+// error is one of harms. If programs report races themselves, every run may fail, because the initialization
+// of the test data's packages has a race.
 func (s *suite) expected(f function, v verdict) bool {
 	harmed := func(message string) bool { return strings.Contains(v.output, message) }
 	return f.racy && (v.reported || s.live != nil && slices.ContainsFunc(harms, harmed)) ||
-		s.tool == toolRace && strings.Contains(v.output, "race detected")
+		s.tool == toolRace && strings.Contains(v.output, "race detected") || s.alone && strings.Contains(v.output, "WARNING: DATA RACE")
 }
 
 // environment returns the environment of a function's process, without the variables that would

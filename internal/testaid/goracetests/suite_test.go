@@ -325,3 +325,64 @@ func TestNoData(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestParts: the parts of a plan have each function once.
+func TestParts(t *testing.T) {
+	all, err := functions(built.data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	for i := range 7 {
+		_, p, _, err := parse([]string{"-part", fmt.Sprint(i+1, "/7")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		part := p.of(all)
+		if n := len(part); n < len(all)/7 || n > len(all)/7+1 {
+			t.Errorf("part %d has %d of %d functions", i+1, n, len(all))
+		}
+		for _, f := range part {
+			counts[f.file+f.name]++
+		}
+	}
+	for name, n := range counts {
+		if n != 1 {
+			t.Errorf("%s is in %d parts", name, n)
+		}
+	}
+	if len(counts) != len(all) {
+		t.Errorf("%d of %d functions", len(counts), len(all))
+	}
+	for _, wrong := range []string{"", "1", "0/2", "3/2", "x/2", "1/x", "1/2/3"} {
+		if _, _, _, err := parse([]string{"-part", wrong}); err == nil {
+			t.Errorf("-part %q is accepted", wrong)
+		}
+	}
+}
+
+// TestAlone runs some functions in programs that print their races themselves.
+func TestAlone(t *testing.T) {
+	s := *built
+	s.alone = true
+	_, p, _, err := parse([]string{"-part", "1/20", "-procs", "2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.chosen = func(f function) bool { return exceptions[f.name] == exception{} }
+	tallies, err := s.runAll(t.Context(), p, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, y := range tallies {
+		for i := 1; i < attempts && y.racy && !y.runs[0].reported && y.runs[0].problem == ""; i++ {
+			y.runs[0] = s.run(t.Context(), y.function, 2)
+		}
+		for _, fault := range y.wrong() {
+			t.Errorf("%s %s: %s\n%s", y.file, y.name, fault, y.runs[0].output)
+		}
+	}
+	if len(tallies) < 15 {
+		t.Errorf("only %d functions", len(tallies))
+	}
+}
