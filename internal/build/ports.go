@@ -84,10 +84,14 @@ func system() recorder.System {
 	return recorder.Portable
 }
 
+// Connects reports whether programs for a system connect to the heisen command. Others look for races themselves, and print
+// them.
+func Connects(goos string) bool { return goos == "linux" && system() != recorder.Apart }
+
 // Connection returns an error that wraps ErrUnsupported if programs that the toolchain builds do not connect to the heisen
-// command. They look for races themselves, and print them.
+// command.
 func (t *Toolchain) Connection() error {
-	if t.GOOS == "linux" && system() != recorder.Apart {
+	if Connects(t.GOOS) {
 		return nil
 	}
 	return fmt.Errorf("%w: programs for %s/%s do not connect to heisen: there, only run, test and build -detect fasttrack work, "+

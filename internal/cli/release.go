@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/selftest"
@@ -39,7 +40,21 @@ func (inv *invocation) tryRelease(ctx context.Context, b *build.Builder, err err
 		return fmt.Errorf("%w\n%s", err, unaffected)
 	}
 	if err == nil {
-		fmt.Fprintf(inv.Err, "%s: not tested with %s, but the self-test passes there\n", inv.tool.Name, version)
+		fmt.Fprintf(inv.Err, "%s: %s\n", inv.tool.Name, untestedRelease(b.Toolchain))
 	}
 	return err
+}
+
+// untestedRelease returns a line about a Go release that heisen was not tested with, but tried on this machine. It also says
+// if it builds for a port on which no release was tested.
+func untestedRelease(t *build.Toolchain) string {
+	if t.Untested() == "" {
+		return fmt.Sprintf("not tested with %s, but the self-test passes there", t.Version)
+	}
+	tried := "the self-test passes"
+	if !selftest.Whole() {
+		tried = "what can run of the self-test passes"
+	}
+	return fmt.Sprintf("not tested with %s, and programs for %s/%s were only linked; %s on %s/%s",
+		t.Version, t.GOOS, t.GOARCH, tried, runtime.GOOS, runtime.GOARCH)
 }

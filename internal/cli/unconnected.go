@@ -9,10 +9,10 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// checkPort says once that heisen was not tested on the port for which it builds. It returns an error if programs do not
-// connect to heisen there and the command needs that.
+// checkPort says once that heisen was not tested on the port for which it builds, unless tryRelease has said so. It returns
+// an error if programs do not connect to heisen there and the command needs that.
 func (inv *invocation) checkPort(t *build.Toolchain) error {
-	if line := t.Untested(); line != "" {
+	if line := t.Untested(); line != "" && t.Tested() {
 		fmt.Fprintf(inv.Err, "%s: %s\n", inv.tool.Name, line)
 	}
 	err := t.Connection()
