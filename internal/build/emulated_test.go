@@ -54,6 +54,17 @@ func testEmulated(t *testing.T, goarch string) {
 	}
 }
 
+// runnable returns what runs a program that was built for a port: the program, or a script.
+func runnable(exe string, port *Toolchain) (string, error) {
+	switch {
+	case port.GOOS == "windows":
+		return underWine(exe)
+	case port.GOARCH != runtime.GOARCH:
+		return emulated(exe, port.GOARCH)
+	}
+	return exe, nil
+}
+
 // emulated returns a script that runs the program at exe, for a processor. It bounds the address space, because the
 // emulator keeps track of every reserved page and the recorder reserves gigabytes.
 func emulated(exe, goarch string) (script string, err error) {

@@ -15,7 +15,7 @@ type Trial int
 // The trials, each of which contains the next one.
 const (
 	Tested   Trial = iota // the tests of heisen pass there
-	Emulated              // programs run under an emulator and report what they should
+	Emulated              // programs run under an emulator, or another implementation of the system, and report what they should
 	Linked                // programs are compiled and linked, and were never started
 )
 
@@ -34,10 +34,10 @@ var Ports = []Port{
 	{"linux/amd64", Tested},
 	{"linux/arm64", Emulated},
 	{"linux/riscv64", Emulated},
+	{"windows/amd64", Emulated},
 	{"darwin/amd64", Linked},
 	{"darwin/arm64", Linked},
 	{"freebsd/amd64", Linked},
-	{"windows/amd64", Linked},
 }
 
 // PortNames returns the names of the ports with a trial of at most most.

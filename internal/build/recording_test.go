@@ -9,7 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -52,8 +52,8 @@ func program(t *testing.T) string {
 			return
 		}
 		built.exe = filepath.Join(built.dir, "prog")
-		if built.err = buildProgram(context.Background(), built.exe); built.err == nil && installation(t).GOARCH != runtime.GOARCH {
-			built.exe, built.err = emulated(built.exe, installation(t).GOARCH)
+		if built.err = buildProgram(context.Background(), built.exe); built.err == nil {
+			built.exe, built.err = runnable(built.exe, installation(t))
 		}
 	})
 	if built.err != nil {
@@ -156,7 +156,7 @@ func record(t *testing.T, r run) *recording {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, r.exe, r.args...)
-	cmd.Env = append(append(os.Environ(), listener.Env()), r.env...)
+	cmd.Env = append(append(environ(), listener.Env()), r.env...)
 	var stdout, stderr syncer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Start(); err != nil {
@@ -202,6 +202,11 @@ func record(t *testing.T, r run) *recording {
 	first.status = cmd.ProcessState.ExitCode()
 	first.stdout, first.stderr = stdout.String(), stderr.String()
 	return &first
+}
+
+// environ returns the environment of this process for a program, without what only heisen reads.
+func environ() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, portableEnv+"=") })
 }
 
 // receive consumes the stream of one program.

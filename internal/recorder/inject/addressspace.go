@@ -19,13 +19,19 @@ var heisenTables heisenTableSpace
 
 type heisenTableSpace struct {
 	size, n uintptr
-	at      [heisenMaxTables]struct{ at, size uintptr }
+	at      [heisenMaxTables]heisenTableAt
 }
 
-func (t *heisenTableSpace) add(at, size uintptr) {
-	t.size += size
+// heisenTableAt is where a table is, or a part of it that is mapped at an address of its own.
+type heisenTableAt struct {
+	at, size uintptr
+	fixed    bool
+}
+
+func (t *heisenTableSpace) add(table heisenTableAt) {
+	t.size += table.size
 	if t.n < heisenMaxTables {
-		t.at[t.n].at, t.at[t.n].size = at, size
+		t.at[t.n] = table
 		t.n++
 	}
 }
@@ -35,7 +41,7 @@ func (t *heisenTableSpace) add(at, size uintptr) {
 func heisenReserve(n uintptr) unsafe.Pointer {
 	p := heisenMap(n)
 	if p != nil && !heisen.on {
-		heisenTables.add(uintptr(p), n)
+		heisenTables.add(heisenTableAt{at: uintptr(p), size: n})
 	}
 	return p
 }
@@ -46,7 +52,7 @@ func heisenMapAt(at, n uintptr) bool {
 	if !heisenMapFixed(at, n) {
 		return false
 	}
-	heisenTables.add(at, n)
+	heisenTables.add(heisenTableAt{at: at, size: n, fixed: true})
 	return true
 }
 
@@ -56,16 +62,25 @@ func heisenReleaseTables() {
 	heisen.races = false
 	heisenShadow = heisenShadowMemory{}
 	t := &heisenTables
-	for i := range t.n {
-		heisenUnmap(unsafe.Pointer(t.at[i].at), t.at[i].size)
+	for _, table := range t.at[:t.n] {
+		if table.fixed {
+			heisenUnmapFixed(table.at, table.size)
+		} else {
+			heisenUnmap(unsafe.Pointer(table.at), table.size)
+		}
 	}
 	t.n, t.size = 0, 0
 }
 
 // heisenLeavesRoom reports whether enough address space is left for what the runtime itself needs.
-func heisenLeavesRoom() bool {
-	left, limited := heisenLimitedSpace()
-	return !limited || left >= heisenLeastRoom
+func heisenLeavesRoom() bool { return heisenHasSpace(heisenLeastRoom) }
+
+// heisenScarce says what there is not enough of, if tables do not have all that they could use.
+func heisenScarce() string {
+	if heisenLazy || heisenSpaceIsLimited() {
+		return "address space is limited (ulimit -v)"
+	}
+	return "shadow memory is small on this system"
 }
 
 // heisenPowerFor returns the power of two, up to most, by which something must be smaller to be no

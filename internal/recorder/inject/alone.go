@@ -148,7 +148,7 @@ func heisenAloneStatus() int32 {
 	incomplete := int32(0)
 	if heisenShadow.beyond {
 		incomplete = heisenIncompleteStatus
-		print("heisen: address space is limited (ulimit -v), and races in part of the memory were missed\n")
+		print("heisen: ", heisenScarce(), ", and races in part of the memory were missed\n")
 	}
 	if heisenFastTrack.Exhausted() {
 		incomplete = heisenIncompleteStatus

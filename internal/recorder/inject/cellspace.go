@@ -199,8 +199,7 @@ func heisenHeapGrows(h *mheap, v, n uintptr) {
 //go:nosplit
 func heisenArenaMapped() {
 	if c := &heisenShadow; c.growing && c.data.span != 0 {
-		left, limited := heisenLimitedSpace()
-		c.pressed = limited && left < heapArenaBytes+heisenHeapRoom
+		c.pressed = !heisenHasSpace(heapArenaBytes + heisenHeapRoom)
 	}
 }
 
@@ -235,20 +234,19 @@ func (c *heisenShadowMemory) makeRoom(n uintptr) {
 		return
 	}
 	c.pressed = false
-	if left, limited := heisenLimitedSpace(); !limited || left >= n || heisenSched.on {
+	if heisenSched.on || heisenHasSpace(n) {
 		return
 	}
 	world := stopTheWorld(stwAllGoroutinesStack)
 	if heisen.on {
 		heisenFastTrack.Collect() // for heisenSyncElsewhere
 	}
-	left, _ := heisenLimitedSpace()
-	for r := &c.heap; left < n && r.span > 0; {
+	for r := &c.heap; r.span > 0 && !heisenHasSpace(n); {
 		span := alignDown(r.span/2, heisenLargestPage)
-		left += c.unmapCells(r.cells+span/8*heisenCellSize, (r.span-span)/8*heisenCellSize)
+		c.unmapCells(r.cells+span/8*heisenCellSize, (r.span-span)/8*heisenCellSize)
 		r.span, c.most, c.beyond = span, span, true
 	}
-	if left < n { // the data segments are all that have cells
+	if !heisenHasSpace(n) { // the data segments are all that have cells
 		c.unmapCells(c.data.cells, alignUp(c.data.span, heisenLargestPage)/8*heisenCellSize)
 		c.data.span, c.beyond = 0, true
 	}
@@ -258,21 +256,20 @@ func (c *heisenShadowMemory) makeRoom(n uintptr) {
 	startTheWorld(world)
 }
 
-// unmapCells unmaps what mapCells has mapped, and returns how much that is.
-func (c *heisenShadowMemory) unmapCells(cells, n uintptr) uintptr {
+// unmapCells unmaps what mapCells has mapped.
+func (c *heisenShadowMemory) unmapCells(cells, n uintptr) {
 	side := cells/2 + c.sides
-	heisenUnmap(unsafe.Pointer(cells), n)
-	heisenUnmap(unsafe.Pointer(side), n/2)
-	heisenUnmap(unsafe.Pointer(side+c.sideStride), n/2)
+	heisenUnmapFixed(cells, n)
+	heisenUnmapFixed(side, n/2)
+	heisenUnmapFixed(side+c.sideStride, n/2)
 	heisenTables.size -= 2 * n
-	return 2 * n
 }
 
 // heisenHeapFull is called when there is no address space for n more bytes of heap. The program is
 // about to end: package runtime says that it is out of memory.
 func heisenHeapFull(n uintptr) (unsafe.Pointer, uintptr) {
-	if _, limited := heisenLimitedSpace(); limited || heisenShadow.growing {
-		print("heisen: address space is limited (ulimit -v), and the heap cannot grow by ", n>>20, " MiB; tables of heisen take ",
+	if heisenSpaceIsLimited() || heisenLazy && heisenShadow.growing {
+		print("heisen: ", heisenScarce(), ", and the heap cannot grow by ", n>>20, " MiB; tables of heisen take ",
 			heisenTables.size>>20, " MiB\n")
 	} else {
 		print("heisen: the heap cannot grow by ", n>>20, " MiB; programs built by heisen have at most 128 GiB, as with -race\n")

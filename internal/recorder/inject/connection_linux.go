@@ -64,12 +64,6 @@ func heisenSendto(fd int32, p unsafe.Pointer, n uintptr) int {
 	return int(k)
 }
 
-//go:nosplit
-func heisenGetpid() uintptr {
-	pid, _, _ := linux.Syscall6(heisenSysGetpid, 0, 0, 0, 0, 0, 0)
-	return pid
-}
-
 func heisenGetppid() uintptr {
 	pid, _, _ := linux.Syscall6(heisenSysGetppid, 0, 0, 0, 0, 0, 0)
 	return pid

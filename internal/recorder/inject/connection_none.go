@@ -18,7 +18,4 @@ type heisenIdentity struct{}
 
 func heisenIdentityOf(int32) heisenIdentity { return heisenIdentity{} }
 
-//go:nosplit
-func heisenGetpid() uintptr { return 0 }
-
 func heisenGetppid() uintptr { return 0 }

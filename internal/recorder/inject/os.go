@@ -15,10 +15,14 @@ package runtime
 //	heisenMap(n)                  n bytes, nil if there are not so many
 //	heisenAddresses(n)            n addresses without memory, 0 if there are not so many or heisenLazy is true
 //	heisenMapFixed(at, n)         maps n bytes there, where nothing else is, and reports whether it could
-//	heisenUnmap(p, n)             gives back what was mapped by one call
+//	heisenUnmap(p, n)             gives back what one call of heisenMap has returned
+//	heisenUnmapFixed(at, n)       gives back what heisenMapFixed has mapped, by one call or several
 //	heisenZero(p, n)              makes n bytes zero, which heisenMap has returned; if possible, they are not backed by memory afterwards
 //	heisenMakeHuge(p, n)          backs n bytes, aligned to huge pages, by such; it may do nothing
-//	heisenLimitedSpace()          about how many addresses are left to a process for which they are limited
+//	heisenSpaceIsLimited()        whether this process has few addresses
+//	heisenLimitedSpace()          about how many are left then; to find out, it may take them all for a moment, so it is for
+//	                              initialization
+//	heisenHasSpace(n)             whether n addresses are left, true if they are not limited
 //	heisenAddressSpace()          about how many bytes of tables there may be where memory is scarce
 //
 // Waiting. A thread sleeps while a word has a value. These functions are called in hooks, on the goroutine's
@@ -39,10 +43,13 @@ package runtime
 //	heisenDie(s)                  ends the program as a signal does; it does not return
 //	heisenKillsUnhandled(s)       whether a signal ends this program, which neither handles nor ignores it
 //
-// Files, processes and threads. All answers may be out of date. Only deterministic runs ask about processes and
-// descriptors, in the scheduler, on the system stack.
+// Files, processes and threads. The first three are in files_*.go, for each system. All answers may be out of date.
+// Only deterministic runs ask about processes and descriptors, in the scheduler, on the system stack.
 //
-//	heisenOpenToAppend(path, empty)  opens or creates a file to append to; negative if that is not possible
+//	heisenOpenToAppend(path, empty)  opens or creates a file to append to, which may be emptied; negative if that is not
+//	                                 possible
+//	heisenCloseFile(fd)              closes such a file
+//	heisenGetpid                     the number of this process
 //	heisenFromOutside(fd)            whether something outside of the process can make a descriptor ready;
 //	                                 true if that is not known
 //	heisenChildRuns(pid)             whether a child process has not ended; false if that is not known
@@ -57,4 +64,4 @@ package runtime
 //	heisenTakeDescriptors(fd)     leaves the calling thread with this descriptor alone, in a table of its own,
 //	                              and reports whether that is possible
 //	heisenIdentityOf(fd)          what identifies the open file, zero if nothing is open
-//	heisenGetpid, heisenGetppid   the numbers of this process and its parent, 0 if they are not known
+//	heisenGetppid                 the number of the parent of this process, 0 if it is not known

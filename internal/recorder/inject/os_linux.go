@@ -43,6 +43,8 @@ func heisenMapWith(at unsafe.Pointer, n uintptr, flags int32) unsafe.Pointer {
 
 func heisenUnmap(p unsafe.Pointer, n uintptr) { munmap(p, n) }
 
+func heisenUnmapFixed(at, n uintptr) { munmap(unsafe.Pointer(at), n) }
+
 func heisenZero(p unsafe.Pointer, n uintptr) { madvise(p, n, _MADV_DONTNEED) }
 
 func heisenMakeHuge(p unsafe.Pointer, n uintptr) {
@@ -61,6 +63,16 @@ func heisenLimitedSpace() (left uintptr, limited bool) {
 	}
 	used := uint64(heisenPagesUsed()) * uint64(physPageSize)
 	return uintptr(max(limit.current, used) - used), true
+}
+
+func heisenSpaceIsLimited() bool {
+	_, limited := heisenLimitedSpace()
+	return limited
+}
+
+func heisenHasSpace(n uintptr) bool {
+	left, limited := heisenLimitedSpace()
+	return !limited || left >= n
 }
 
 // heisenAddressSpace returns about how much address space is left. If it is limited, it does not try,
@@ -100,20 +112,6 @@ func heisenSleepOn(word *uint32, value uint32, ns int64) { futexsleep(word, valu
 
 //go:nosplit
 func heisenWakeUp(word *uint32, n uint32) { futexwakeup(word, n) }
-
-func heisenOpenToAppend(path *byte, empty bool) int32 {
-	const (
-		create  = 0x40
-		empties = 0x200
-		toEnd   = 0x400
-		closing = 0x80000 // in programs that this one starts
-	)
-	how := int32(_O_WRONLY | create | closing | toEnd)
-	if empty {
-		how |= empties
-	}
-	return open(path, how, 0o644)
-}
 
 func heisenThreadSleeps(id uint64) bool {
 	const before, after = "/proc/self/task/", "/stat\x00"

@@ -98,7 +98,7 @@ func (t *heisenText) write() {
 	default:
 		if fd := heisenOpenLog(); fd >= 0 {
 			heisenWriteAll(uintptr(fd), t.at, t.used)
-			closefd(fd)
+			heisenCloseFile(fd)
 		} else {
 			heisenWriteAll(2, t.at, t.used)
 		}

@@ -3,7 +3,6 @@
 package runtime
 
 const (
-	heisenSysGetpid      = 39
 	heisenSysSocket      = 41
 	heisenSysConnect     = 42
 	heisenSysSendto      = 44

@@ -5,7 +5,6 @@ package runtime
 // The numbers of system calls that newer architectures have in common.
 const (
 	heisenSysFcntl       = 25
-	heisenSysGetpid      = 172
 	heisenSysSocket      = 198
 	heisenSysConnect     = 203
 	heisenSysSendto      = 206
