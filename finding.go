@@ -57,6 +57,7 @@ type Access struct {
 	Size    uint64  // bytes touched, at least 1 for an access
 	Site    Site    // where in the program
 	Context Context // calls and held locks
+	Labels  Labels  // of the goroutine at that time, as far as known
 	Index   uint64  // position in the stream, from 1; 0 if the detector does not know it
 }
 

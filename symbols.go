@@ -35,6 +35,7 @@ type Symbols struct {
 	threads threadTable
 	names   map[Object]string
 	reaches reachTable
+	labels  [][]Label // by number, from 1
 
 	setSites    []Site   // those that SetSite has changed, in the order of the calls
 	setNames    []Object // likewise SetName

@@ -161,11 +161,12 @@ func (f *Finding) Order() *Order {
 type Access struct {
 	Op        string        `json:"op"`
 	Thread    heisen.Thread `json:"thread"`
-	Goroutine string        `json:"goroutine"`       // the thread's name
-	Test      string        `json:"test,omitempty"`  // test that the goroutine ran, or that the goroutine that started it ran
-	Object    string        `json:"object"`          // name, or address in hexadecimal
-	Size      uint64        `json:"size,omitempty"`  // in bytes
-	Index     uint64        `json:"index,omitempty"` // position in the stream, from 1
+	Goroutine string        `json:"goroutine"`        // the thread's name
+	Test      string        `json:"test,omitempty"`   // test that the goroutine ran, or that the goroutine that started it ran
+	Labels    []Label       `json:"labels,omitempty"` // of the goroutine at that time, by key, as package runtime/pprof sets them; empty if not known
+	Object    string        `json:"object"`           // name, or address in hexadecimal
+	Size      uint64        `json:"size,omitempty"`   // in bytes
+	Index     uint64        `json:"index,omitempty"`  // position in the stream, from 1
 
 	Site     string  `json:"site"`               // as in the file of a text trace, else file:line
 	Source   string  `json:"source,omitempty"`   // the statement there, on one line
@@ -175,6 +176,12 @@ type Access struct {
 	// LocksUnknown is set if it is not known which locks are held, because the stream has no
 	// contexts.
 	LocksUnknown bool `json:"locks_unknown,omitempty"`
+}
+
+// Label is a label of a goroutine.
+type Label struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
 }
 
 // Allocation says where an object was allocated.
@@ -217,6 +224,7 @@ type Blocked struct {
 	Thread    heisen.Thread `json:"thread"`
 	Goroutine string        `json:"goroutine"`        // the thread's name
 	Test      string        `json:"test,omitempty"`   // as in Access
+	Labels    []Label       `json:"labels,omitempty"` // as in Access
 	Reason    string        `json:"reason"`           // what it waits for, in the runtime's words
 	Object    string        `json:"object,omitempty"` // the lock or channel, if known: name, or address in hexadecimal
 	Variable  string        `json:"variable,omitempty"`

@@ -182,6 +182,7 @@ func (r resolution) access(a heisen.Access) (Access, *source.Excerpt) {
 		Thread:    a.Thread,
 		Goroutine: r.name(a.Thread),
 		Test:      r.symbols.Task(a.Thread, a.Context),
+		Labels:    labelsOf(r.symbols.Labels(a.Labels)),
 		Object:    r.symbols.Name(a.Object),
 		Size:      a.Size,
 		Index:     a.Index,

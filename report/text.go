@@ -164,6 +164,15 @@ func goroutineAndTest(goroutine, test string) string {
 	return goroutine + " (" + test + ")"
 }
 
+// goroutineAt names a goroutine, with its test and its labels.
+func goroutineAt(goroutine, test string, labels []Label) string {
+	who := goroutineAndTest(goroutine, test)
+	if len(labels) > 0 {
+		who += " " + FormatLabels(labels)
+	}
+	return who
+}
+
 func nameAndObject(variable, object string) string {
 	if variable == "" {
 		return object
@@ -207,7 +216,7 @@ func writeAccesses(b *strings.Builder, f *Finding) {
 		case f.Kind == heisen.Atomicity && i > 0:
 			op = "then " + op
 		}
-		who := goroutineAndTest(a.Goroutine, a.Test)
+		who := goroutineAt(a.Goroutine, a.Test, a.Labels)
 		if verb := endless[f.Kind]; verb != "" {
 			at := ", at " + a.Object
 			if a.Object == noObject { // several channels, or none
@@ -333,7 +342,7 @@ func writeGoroutine(b *strings.Builder, f *Finding, g *Goroutine) {
 
 // writeBlocked prints where a goroutine is blocked.
 func writeBlocked(b *strings.Builder, g *Blocked) {
-	who := goroutineAndTest(g.Goroutine, g.Test)
+	who := goroutineAt(g.Goroutine, g.Test, g.Labels)
 	fmt.Fprintf(b, "\n%s is blocked: %s", heading(who), g.Reason)
 	if g.Object != "" {
 		fmt.Fprintf(b, ", %s", nameAndObject(g.Variable, g.Object))

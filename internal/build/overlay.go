@@ -322,6 +322,7 @@ var patches = []struct {
 			"if from, n := heisenCopied(srcPtr, dstPtr, uintptr(n)*typ.Size_); n != 0 { racereadrangepc(from, n, callerpc, pc) }", 1),
 	}},
 	{"runtime/runtime.go", []patch{atStart("syscall_Exit", "heisenBeforeSyscallExit(code)")}},
+	{"runtime/proflabel.go", []patch{atEnd("runtime_setProfLabel", "heisenSetsLabels(labels)")}},
 	{"runtime/rand.go", []patch{atStart("rand", "if heisenDraws() { return heisenRandom() }")}},
 	{"runtime/vgetrandom_linux.go", []patch{atStart("vgetrandom", "if heisenDraws() { heisenGetrandom(p); return len(p), true }")}},
 	{"runtime/netpoll_epoll.go", []patch{

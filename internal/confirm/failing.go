@@ -27,7 +27,7 @@ type failing struct {
 
 // failing resolves where a program has failed.
 func (r *Resolver) failing(at *recorder.Failing, symbols *heisen.Symbols) *failing {
-	a := heisen.Access{Op: heisen.Call, Thread: at.Thread, Site: at.Site, Context: at.Context}
+	a := heisen.Access{Op: heisen.Call, Thread: at.Thread, Site: at.Site, Context: at.Context, Labels: at.Labels}
 	exits := func(f heisen.Frame) bool { return f.Func == "os.Exit" || strings.HasPrefix(f.Func, "log.") }
 	if call, exit := callerOf(a, symbols, exits); exit != "" { // another part of the library may have called it, such as package flag
 		a, _ = r.inProgram(call, symbols)

@@ -106,5 +106,5 @@ func (h *heldLocks) access(b *recorder.Blocked) heisen.Access {
 	if strings.HasPrefix(b.Reason, "select") && !b.Unstoppable {
 		object = 0 // it may wait for several, or for none
 	}
-	return heisen.Access{Op: waitOp(b.Reason), Thread: b.Thread, Object: object, Site: b.Site, Context: context}
+	return heisen.Access{Op: waitOp(b.Reason), Thread: b.Thread, Object: object, Site: b.Site, Context: context, Labels: b.Labels}
 }

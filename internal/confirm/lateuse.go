@@ -108,7 +108,7 @@ func callerOf(a heisen.Access, symbols *heisen.Symbols, inside func(heisen.Frame
 				info.Frames = info.Frames[i:]
 				site = symbols.AddSite(info)
 			}
-			call = heisen.Access{Op: heisen.Call, Thread: a.Thread, Site: site, Context: symbols.Context(cursor)}
+			call = heisen.Access{Op: heisen.Call, Thread: a.Thread, Site: site, Context: symbols.Context(cursor), Labels: a.Labels}
 			return call, called
 		}
 		if next == 0 {

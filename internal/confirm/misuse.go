@@ -17,7 +17,7 @@ const endsOnlyItself = " of a test is called by a goroutine that does not run th
 
 // MisuseOf returns a call that package testing forbids as a finding, at the line of the program.
 func MisuseOf(m recorder.Misuse, symbols *heisen.Symbols) heisen.Finding {
-	a := heisen.Access{Op: heisen.Call, Thread: m.Thread, Site: m.Site, Context: m.Context}
+	a := heisen.Access{Op: heisen.Call, Thread: m.Thread, Site: m.Site, Context: m.Context, Labels: m.Labels}
 	call, name := callInProgram(a, symbols)
 	f := heisen.Finding{Detector: misuseDetector, Kind: heisen.Misuse, Accesses: []heisen.Access{call}}
 	switch {

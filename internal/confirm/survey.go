@@ -60,7 +60,7 @@ func (r *Resolver) blocked(where []heisen.Access, reasons []string, waits []*rep
 	for i, a := range where {
 		at := r.resolve(heisen.Finding{Kind: heisen.Leak, Accesses: []heisen.Access{a}}, symbols).Accesses[0]
 		all[i] = report.Blocked{
-			Thread: a.Thread, Goroutine: at.Goroutine, Test: at.Test, Reason: reasons[i],
+			Thread: a.Thread, Goroutine: at.Goroutine, Test: at.Test, Labels: at.Labels, Reason: reasons[i],
 			Stack: at.Stack, Locks: at.Locks, Wait: waits[i],
 		}
 		if a.Object != 0 {

@@ -36,6 +36,7 @@ type Diagram struct {
 type Lane struct {
 	Thread     heisen.Thread
 	Name, Test string
+	Labels     []report.Label // as far as known
 }
 
 // Start says that a goroutine started another one.
@@ -125,6 +126,7 @@ func Of(f *report.Finding) *Diagram {
 	b.conflicts()
 	b.waits()
 	b.starts()
+	b.labels()
 	b.sort()
 	b.d.Distinguish(f.Accesses)
 	return b.d
@@ -152,6 +154,21 @@ func (b *builder) lane(t heisen.Thread, name, test string) int {
 		b.d.Lanes[i].Test = test
 	}
 	return i
+}
+
+// labels sets the labels of goroutines: those at the latest access that has some.
+func (b *builder) labels() {
+	set := func(t heisen.Thread, labels []report.Label) {
+		if i, drawn := b.lanes[t]; drawn && len(labels) > 0 {
+			b.d.Lanes[i].Labels = labels
+		}
+	}
+	for i := range b.f.Blocked {
+		set(b.f.Blocked[i].Thread, b.f.Blocked[i].Labels)
+	}
+	for i := range b.f.Accesses {
+		set(b.f.Accesses[i].Thread, b.f.Accesses[i].Labels)
+	}
 }
 
 func (b *builder) add(e Event) int {

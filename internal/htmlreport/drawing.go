@@ -10,6 +10,7 @@ import (
 	"github.com/heisen-go/heisen/internal/diagram"
 	"github.com/heisen-go/heisen/internal/printable"
 	"github.com/heisen-go/heisen/internal/wording"
+	"github.com/heisen-go/heisen/report"
 )
 
 // Measures of a drawing, in units of the picture: pixels if it is not scaled.
@@ -46,6 +47,7 @@ type drawing struct {
 type laneShape struct {
 	X          int
 	Name, Note string
+	Title      string // all of the note, if it may be cut
 }
 
 type gapShape struct {
@@ -100,7 +102,12 @@ func draw(d *diagram.Diagram) drawing {
 	p.rows()
 	out := drawing{Width: gutter + n*width, Height: p.bottom + 4, Bottom: p.bottom}
 	for i, l := range d.Lanes {
-		out.Lanes = append(out.Lanes, laneShape{X: p.x(i), Name: p.short(l.Name), Note: p.short(l.Test)})
+		lane := laneShape{X: p.x(i), Name: p.short(l.Name), Note: p.short(l.Test)}
+		if len(l.Labels) > 0 {
+			note := strings.TrimSpace(l.Test + " " + report.FormatLabels(l.Labels))
+			lane.Note, lane.Title = p.short(note), printable.Text(l.Name+" "+note)
+		}
+		out.Lanes = append(out.Lanes, lane)
 	}
 	out.Starts, out.Bars, out.Edges, out.Events = p.starts(), p.bars(), p.edges(), p.events()
 	if inTrace {

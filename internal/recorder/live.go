@@ -287,7 +287,7 @@ func (m *merger) access(accessID, addr, size uint64) (a heisen.Access, err error
 	}
 	return heisen.Access{
 		Op: op, Thread: heisen.Thread(accessID >> 32), Object: heisen.Object(addr), Size: size,
-		Site: p.site, Context: m.s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks}),
+		Site: p.site, Context: m.s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks}), Labels: p.labels,
 	}, nil
 }
 

@@ -346,3 +346,55 @@ func TestLinkerFlags(t *testing.T) {
 		t.Error("too many places are not refused")
 	}
 }
+
+// TestLabelsOfAPlace reads a race of accesses with labels, and with a lock.
+func TestLabelsOfAPlace(t *testing.T) {
+	set := func(rec []byte, number uint32, parts ...string) []byte {
+		var text []byte
+		for _, part := range parts {
+			text = append(binary.LittleEndian.AppendUint16(text, uint16(len(part))), part...)
+		}
+		return message(rec, msgLabels, number, append([]uint64{uint64(len(text))}, textWords(string(text))...)...)
+	}
+	rec := set(helloMessage(), 7, "a", "1", "key", "")
+	rec = set(rec, 9, "b\x00", "\x00")
+	rec = message(rec, msgPlaces, 0,
+		0x100, nodeSite<<32|0x110, // 2: a lock
+		(nodeLabels|1)<<32|7, (nodeLabels|1)<<32|9, (nodeAccess|4)<<32|2)
+	rec = message(rec, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan|1),
+		word(opOverlap, varBase), 0, accessID(0, heisen.Read, 3), accessID(unknownG, heisen.Write, 5), 8<<48|varBase, byOrder)
+	s, err := NewStream(bytes.NewReader(rec), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []heisen.Access
+	s.OnOverlap(func(o Overlap) { got = append(got, o.Accesses...) })
+	if _, err := drain(s); err != nil || len(got) != 2 {
+		t.Fatal(got, err)
+	}
+	if labels := s.syms.Labels(got[0].Labels); !slices.Equal(labels, []heisen.Label{{Key: "b\x00", Value: "\x00"}}) || len(s.syms.Locks(got[0].Context)) != 1 {
+		t.Errorf("labels %q, locks %v", labels, s.syms.Locks(got[0].Context))
+	}
+	if labels := s.syms.Labels(got[1].Labels); !slices.Equal(labels, []heisen.Label{{Key: "a", Value: "1"}, {Key: "key"}}) {
+		t.Errorf("labels %q", labels)
+	}
+	if got[0].Site != got[1].Site {
+		t.Errorf("sites %v and %v", got[0].Site, got[1].Site)
+	}
+
+	for name, rec := range map[string][]byte{
+		"no set":            set(helloMessage(), 0, "a", "1"),
+		"no labels":         set(helloMessage(), 1),
+		"no value":          set(helloMessage(), 1, "a"),
+		"no words":          message(helloMessage(), msgLabels, 1),
+		"too many bytes":    message(helloMessage(), msgLabels, 1, 9, 0),
+		"a part too long":   message(helloMessage(), msgLabels, 1, 8, 100),
+		"a place of no set": message(helloMessage(), msgPlaces, 0, 0x100, (nodeLabels|1)<<32|7),
+		"labels of locks":   message(set(helloMessage(), 7, "a", "1"), msgPlaces, 0, nodeSite<<32|0x110, (nodeLabels|1)<<32|7),
+		"a failure":         message(helloMessage(), msgFailing, 0, 0, 1<<32|0x100),
+	} {
+		if _, _, err := readAll(t, rec); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}

@@ -10,13 +10,14 @@ import (
 
 // place is a program counter and the calls that led to it: a node of the recorder's tree of call
 // paths. Its meaning in Symbols is looked up when it is first needed. It may also be a part of a
-// set of locks, or a place together with a set of locks; see inject/locksets.go.
+// set of locks, or a place together with labels, with a set of locks, or both; see inject/locksets.go and inject/labels.go.
 type place struct {
 	parent, pc uint32
 	kind       uint32 // 0, or the kind of a node that is no program counter
 	site       heisen.Site
 	calls      uint32 // of a heisen.Cursor there
 	locks      uint32 // of a heisen.Cursor there, or of the set
+	labels     heisen.Labels
 	inside     uint32 // of a heisen.Cursor in the call made there; 0 if not known
 	resolved   bool   // site and calls are known
 	cut        bool   // inside lacks the innermost calls
@@ -57,7 +58,9 @@ func (s *Stream) fits(p *place) bool {
 	case nodeSite:
 		return parent == nodeSite || p.parent == 0
 	case nodeAccess:
-		return parent == 0 && p.parent != 0 && int(p.pc) < len(s.places) && s.places[p.pc].isLockset()
+		return (parent == 0 || parent == nodeLabels) && p.parent != 0 && int(p.pc) < len(s.places) && s.places[p.pc].isLockset()
+	case nodeLabels:
+		return parent == 0 && p.parent != 0 && s.labels[p.pc] != 0
 	}
 	return false
 }
@@ -90,12 +93,17 @@ func (s *Stream) place(id uint64) (*place, error) {
 	case p.resolved:
 	case p.kind == 0:
 		p.site, p.calls, p.resolved = s.siteOf(p), s.callsOf(p.parent), true
-	case p.kind == nodeAccess:
+	case p.kind == nodeAccess || p.kind == nodeLabels:
 		at, err := s.place(uint64(p.parent))
 		if err != nil {
 			return nil, err
 		}
-		p.site, p.calls, p.locks, p.resolved = at.site, at.calls, s.locksOf(p.pc), true
+		p.site, p.calls, p.labels, p.resolved = at.site, at.calls, at.labels, true
+		if p.kind == nodeAccess {
+			p.locks = s.locksOf(p.pc)
+		} else {
+			p.labels = s.labels[p.pc]
+		}
 	default:
 		return nil, s.corrupt("place %d is of a set of locks", id)
 	}

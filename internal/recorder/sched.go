@@ -245,6 +245,7 @@ type Failing struct {
 	Thread  heisen.Thread
 	Site    heisen.Site // of the innermost call, or where the panic has begun; runtime functions do not count
 	Context heisen.Context
+	Labels  heisen.Labels
 }
 
 // Starved is a goroutine that could continue and did not, because others did. Time is the program's, since the goroutine had to wait
@@ -262,6 +263,7 @@ type Misuse struct {
 	Thread  heisen.Thread
 	Site    heisen.Site // the innermost place in the program, in package testing
 	Context heisen.Context
+	Labels  heisen.Labels
 }
 
 // Replayable reports whether nothing from outside has decided what the program did: another run
@@ -357,6 +359,7 @@ type Blocked struct {
 	// Site is the innermost place in the program, and Context the calls that led there.
 	Site    heisen.Site
 	Context heisen.Context
+	Labels  heisen.Labels
 }
 
 // Execution returns the result of the Schedule, once the stream has ended.
@@ -450,7 +453,7 @@ func (s *Stream) addMisuse(how uint32, words []uint64) error {
 	}
 	s.execution.Misuses = append(s.execution.Misuses, Misuse{
 		Skips: how == misuseSkips, Late: how == misuseLate, Thread: heisen.Thread(words[0]),
-		Site: p.site, Context: s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks}),
+		Site: p.site, Context: s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks}), Labels: p.labels,
 	})
 	return nil
 }
@@ -468,10 +471,14 @@ func (s *Stream) setFailing(how uint32, words []uint64) error {
 		}
 		at = s.syms.Call(at, site)
 	}
+	labels := s.labels[uint32(words[1]>>32)]
+	if words[1]>>32 != 0 && labels == 0 {
+		return s.corrupt("failing with the unknown labels %d", words[1]>>32)
+	}
 	for _, pc := range slices.Backward(words[2:]) {
 		at = s.syms.Call(at, s.site(uint32(pc)))
 	}
-	s.execution.Failing = &Failing{ByRuntime: how&failingByRuntime != 0, AtEnd: how&failingAtEnd != 0, Thread: heisen.Thread(uint32(words[0])), Site: s.site(uint32(words[1])), Context: s.syms.Context(at)}
+	s.execution.Failing = &Failing{ByRuntime: how&failingByRuntime != 0, AtEnd: how&failingAtEnd != 0, Thread: heisen.Thread(uint32(words[0])), Site: s.site(uint32(words[1])), Context: s.syms.Context(at), Labels: labels}
 	return nil
 }
 
@@ -513,7 +520,7 @@ func (s *Stream) addStuck(why uint32, words []uint64) error {
 		blocked := Blocked{
 			Thread: heisen.Thread(id), Reason: string(reason[:size]), Object: heisen.Object(object),
 			Step: words[3], Clock: time.Duration(words[4]), Unstoppable: StuckReason(why) == unstoppable,
-			Site: p.site, Context: s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks}),
+			Site: p.site, Context: s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks}), Labels: p.labels,
 		}
 		for _, c := range words[n : n+words[6]] {
 			blocked.Channels = append(blocked.Channels, heisen.Object(c))

@@ -61,9 +61,9 @@ func TestExecution(t *testing.T) {
 		Influences: []Influence{{Input, 3, first}, {Syscall, 1, 0}, {Process, 2, 0}},
 		Overtaken:  Influence{Process, 5, first},
 		Starved:    Starved{2500, 6},
-		Failing:    &Failing{true, true, 4, first, s.syms.Context(s.syms.Call(heisen.Cursor{}, second))},
+		Failing:    &Failing{true, true, 4, first, s.syms.Context(s.syms.Call(heisen.Cursor{}, second)), 0},
 		Measured:   Measured{MeasuredMemory | MeasuredGoroutines, second, true, MeasuredGoroutines, []uint64{1, 77}},
-		Misuses:    []Misuse{{true, false, 4, first, 0}, {false, false, 3, second, context}, {false, true, 3, first, 0}},
+		Misuses:    []Misuse{{true, false, 4, first, 0, 0}, {false, false, 3, second, context, 0}, {false, true, 3, first, 0, 0}},
 		Stuck: &Stuck{Deadlock, []Blocked{
 			{Thread: 3, Reason: "sync.Mutex.Lock", Object: lockBase, Step: 12, Clock: 1500, Site: second, Context: context},
 			{Thread: 4}, {Thread: 5, Reason: "runnable", Object: 8, Channels: []heisen.Object{lockBase, varBase}, Site: first},

@@ -62,9 +62,10 @@ type Stream struct {
 	execution Execution
 
 	places  []place
-	tasks   map[uint32]heisen.Site // by number
-	names   map[string]heisen.Site // of tasks
-	reach   []heisen.Reach         // by number in the recording
+	tasks   map[uint32]heisen.Site   // by number
+	names   map[string]heisen.Site   // of tasks
+	labels  map[uint32]heisen.Labels // by number in the recording
+	reach   []heisen.Reach           // by number in the recording
 	graph   objectGraph
 	called  map[uint32]bool // hidden functions that have, or will have, a name, by text offset
 	unnamed []uint32        // those without a name yet
@@ -113,6 +114,7 @@ func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
 		places: make([]place, 1),
 		tasks:  map[uint32]heisen.Site{},
 		names:  map[string]heisen.Site{},
+		labels: map[uint32]heisen.Labels{},
 		reach:  make([]heisen.Reach, 1),
 		graph:  newObjectGraph(),
 		called: map[uint32]bool{},
@@ -263,6 +265,8 @@ func (s *Stream) read() error {
 		return s.addPlaces(m.words)
 	case msgTask:
 		return s.addTask(m.id, m.words)
+	case msgLabels:
+		return s.addLabels(m.id, m.words)
 	case msgReach:
 		return s.addReach(m.id, m.words)
 	case msgObjects:

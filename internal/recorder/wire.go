@@ -91,6 +91,8 @@ const (
 	unseenAssembly = 0
 	unseenLinked   = 1
 
+	msgLabels = 26
+
 	exploreEnabled = 1 << 60
 	exploreChosen  = 2 << 60
 	exploreUse     = 3 << 60
@@ -127,6 +129,7 @@ const (
 	nodeTaken  = 3 << 24
 	nodeAccess = 4 << 24
 	nodeSite   = 5 << 24
+	nodeLabels = 6 << 24
 	nodeShared = 1 << 31
 	manyLocks  = 1<<55 + 1
 	lostLock   = 1<<55 + 2
@@ -141,7 +144,7 @@ const (
 	graphUntil = ^uint64(0)
 	follow     = 1<<32 - 1 // instead of the number of a set
 
-	version      = 15
+	version      = 16
 	wantFilter   = 1
 	wantMarks    = 2
 	wantRaces    = 4

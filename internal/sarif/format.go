@@ -123,6 +123,13 @@ type threadFlow struct {
 	ID        string               `json:"id"`
 	Message   *message             `json:"message,omitempty"`
 	Locations []threadFlowLocation `json:"locations"`
+
+	Properties *threadProperties `json:"properties,omitempty"`
+}
+
+// threadProperties are properties of a goroutine.
+type threadProperties struct {
+	Labels map[string]string `json:"labels"` // as package runtime/pprof sets them
 }
 
 type threadFlowLocation struct {

@@ -136,6 +136,12 @@ func (w writer) flow(d *diagram.Diagram) codeFlow {
 		if l.Test != "" {
 			thread.Message = &message{l.Name + " (" + l.Test + ")"}
 		}
+		if len(l.Labels) > 0 {
+			thread.Properties = &threadProperties{Labels: map[string]string{}}
+			for _, label := range l.Labels {
+				thread.Properties.Labels[label.Key] = label.Value
+			}
+		}
 		for _, s := range d.Starts {
 			if s.Parent == lane && s.Site != "" {
 				thread.Locations = append(thread.Locations, threadFlowLocation{

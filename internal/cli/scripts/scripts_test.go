@@ -117,13 +117,19 @@ func setup(t *testing.T) func(*testscript.Env) error {
 	}
 }
 
-// condition: rootmodule holds if there is a module in the root folder.
+// condition: rootmodule holds if there is a module in the root folder, and a name such as go1.27.4 if that toolchain is
+// there, or may be fetched.
 func condition(name string) (bool, error) {
-	if name != "rootmodule" {
-		return false, fmt.Errorf("unknown condition %q", name)
+	switch {
+	case name == "rootmodule":
+		_, err := os.Stat("/go.mod")
+		return err == nil, nil
+	case strings.HasPrefix(name, "go1."):
+		version := exec.Command("go", "version")
+		version.Env = append(os.Environ(), "GOTOOLCHAIN="+name)
+		return version.Run() == nil, nil
 	}
-	_, err := os.Stat("/go.mod")
-	return err == nil, nil
+	return false, fmt.Errorf("unknown condition %q", name)
 }
 
 func noNegation(ts *testscript.TestScript, neg bool, args []string, n int, usage string) {

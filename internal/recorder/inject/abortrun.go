@@ -91,17 +91,20 @@ func heisenReportWaiting(why uint32, concerns func(*g) bool) (waiting int) {
 	return waiting
 }
 
-// heisenWaitPlace returns the place where a goroutine waits, with the locks it holds if they are known.
+// heisenWaitPlace returns the place where a goroutine waits, with its labels, and the locks it holds if they are known.
 func heisenWaitPlace(gp *g, h *heisenG) uint64 {
 	b := heisenBufOfP()
 	if b == nil {
 		return 0
 	}
 	pc := heisenCallerOn(gp, gp.sched.bp)
+	place := uint64(0)
 	if heisen.races && !heisenSched.on {
-		return heisenNameLocks(b, h.id, h.order.Epoch|heisenPlaceWithLocks(b, h, pc))
+		place = heisenNameLocks(b, h.id, h.order.Epoch|heisenPlaceWithLocks(b, h, pc))
+	} else {
+		place = heisenPlace(b, h, heisenPC(pc))
 	}
-	return heisenPlace(b, h, heisenPC(pc))
+	return heisenNameLabels(b, place, heisenLabelsOf(gp))
 }
 
 // heisenWaitObject returns what a goroutine waits for, 0 if that is several channels or not known.

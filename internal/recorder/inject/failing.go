@@ -15,10 +15,11 @@ import (
 
 // heisenFailing is the first failure.
 var heisenFailing struct {
-	noted uint32
-	count uintptr
-	how   uint32
-	words [1 + heisenMaxFailing]uint64 // the goroutine and, shifted by 32, its task; and the offsets of calls in the program's text, the innermost first
+	noted  uint32
+	count  uintptr
+	how    uint32
+	labels uint32
+	words  [1 + heisenMaxFailing]uint64 // the goroutine and, shifted by 32, its task; and the offsets of calls in the program's text, the innermost first
 }
 
 const heisenMaxFailing = 62
@@ -53,6 +54,7 @@ func heisenNoteFailing() {
 				f.words[f.count] = at
 			}
 		}
+		f.labels = heisenLabelsOf(gp)
 		if heisenSched.ending.begun {
 			f.how |= heisenFailingAtEnd
 		}
@@ -67,6 +69,9 @@ func heisenOfRuntime(function string) bool {
 func heisenSendFailing() {
 	f := &heisenFailing
 	if f.count > 0 {
+		if heisenSendLabels(f.labels) {
+			f.words[1] |= uint64(f.labels) << 32
+		}
 		heisenSend(heisenMsgFailing, f.how, 0, unsafe.Pointer(&f.words), (1+f.count)*8)
 		f.count = 0
 	}

@@ -65,6 +65,8 @@ type heisenG struct {
 	ended uint32       // number of the latest task that has ended, or 0
 	test  uint32       // the top-level test that it belongs to, from 1, or 0; see leaktests.go
 
+	labels uint32 // the number of its labels, 0 if it has none; see labels.go
+
 	kept uint32 // 1 more than the number of its calls that are those of its last record; 0 if all are, see places.go
 
 	next *heisenG // in the free list

@@ -77,12 +77,13 @@ func heisenSendMisuse(h *heisenG, how uint32, pc uint64) {
 	if !heisen.open || atomic.Xadd(&heisenMisuses, 1) > heisenMaxMisuses {
 		return
 	}
+	gp := getg()
 	systemstack(func() {
 		b := heisenBufOfP()
 		if b == nil {
 			return
 		}
-		words := [2]uint64{uint64(h.id), heisenPlace(b, h, pc)}
+		words := [2]uint64{uint64(h.id), heisenNameLabels(b, heisenPlace(b, h, pc), heisenLabelsOf(gp))}
 		if heisen.quiet {
 			heisenSendAncestry(h.id)
 		} else {

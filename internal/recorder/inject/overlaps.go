@@ -433,7 +433,8 @@ func heisenReportOverlaps(b *heisenBuf, h *heisenG) {
 // heisenPutOverlap writes a record of an overlap, whose words are the arguments.
 func heisenPutOverlap(b *heisenBuf, h *heisenG, addr, accessID, other, where, section uint64) {
 	if section != heisenByOrder { // else they have names already
-		accessID, other = heisenNameHeld(b, accessID), heisenNameHeld(b, other)
+		accessID = heisenNameLatestLabels(b, heisenNameHeld(b, accessID))
+		other = heisenNameLatestLabels(b, heisenNameHeld(b, other))
 		if section != 0 {
 			entry := heisenNameHeld(b, uint64(h.id)<<32|section>>32)
 			section = entry<<32 | section&(1<<32-1)

@@ -27,18 +27,15 @@ var heisenOpNames = [...][3]string{
 // heisenAccessParts takes the description of an access apart: the goroutine, the op, the place, and
 // the set of locks.
 func heisenAccessParts(access uint64) (id, op, place, locks uint32) {
-	id, op, place = uint32(access>>32), uint32(access)>>heisenPlaceBits, uint32(access)%heisenMaxPlaces
-	if node := *heisenNode(place); uint32(node>>32)&^(heisenMaxPlaces-1) == heisenNodeAccess {
-		place, locks = uint32(node>>32)%heisenMaxPlaces, uint32(node)
-	}
-	return id, op, place, locks
+	place, locks = heisenPlaceParts(uint32(access) % heisenMaxPlaces)
+	return uint32(access >> 32), uint32(access) >> heisenPlaceBits, place, locks
 }
 
 // heisenComposeRace composes the report of a race.
 func heisenComposeRace(fingerprint uint64, r *heisenFoundRace) {
 	t := &heisenAlone.out
-	id, op, place, locks := heisenAccessParts(r.later)
-	earlierID, earlierOp, earlierPlace, earlierLocks := heisenAccessParts(r.earlier)
+	id, op, _, _ := heisenAccessParts(r.later)
+	earlierID, earlierOp, _, _ := heisenAccessParts(r.earlier)
 	t.clear()
 	t.add(heisenReportLine)
 	t.add("WARNING: DATA RACE\n")
@@ -50,10 +47,10 @@ func heisenComposeRace(fingerprint uint64, r *heisenFoundRace) {
 	t.unseen()
 	t.add("\n\n")
 	t.add(heisenOpNames[op][1])
-	t.access(id, place, locks, r.laterAddr)
+	t.access(r.later, r.laterAddr)
 	t.add("\nPrevious ")
 	t.add(heisenOpNames[earlierOp][2])
-	t.access(earlierID, earlierPlace, earlierLocks, r.earlierAddr)
+	t.access(r.earlier, r.earlierAddr)
 	g := &heisenPrintedGoroutines
 	g.count = 0
 	t.origins(id)
@@ -84,10 +81,12 @@ func (t *heisenText) unseen() {
 }
 
 // access appends the rest of the heading of an access, its stack and the locks held.
-func (t *heisenText) access(id, place, locks uint32, addr uintptr) {
+func (t *heisenText) access(access uint64, addr uintptr) {
+	id, _, place, locks := heisenAccessParts(access)
 	t.add(" by ")
 	t.goroutine(id, false)
 	t.task(id, place)
+	t.labels(heisenLabelsIn(uint32(access) % heisenMaxPlaces))
 	t.add(" at ")
 	t.address(uint64(addr))
 	t.add(":\n")

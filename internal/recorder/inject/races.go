@@ -272,7 +272,8 @@ func heisenReportRaces(b *heisenBuf, h *heisenG) {
 			heisenPrintKept()
 		}
 		if !heisenAlone.sawRace(accessID|place, other|otherPlace) {
-			place, otherPlace = heisenNameLocks(b, h.id, h.order.Epoch|place), heisenNameLocks(b, id, r.Entry)
+			place = heisenNameLabels(b, heisenNameLocks(b, h.id, h.order.Epoch|place), heisenLabelsOf(getg().m.curg))
+			otherPlace = heisenNameLabels(b, heisenNameLocks(b, id, r.Entry), heisenLabelsAt(id, r.Entry))
 			if heisenShadow.racesOnly && heisenNoteRace(heisenFoundRace{accessID | place, other | otherPlace, a.addr, uintptr(at)}) {
 				continue
 			}

@@ -172,6 +172,7 @@ func heisenStart(pc, spawnctx uintptr) (ctx uintptr) {
 	child, parent := (*heisenG)(unsafe.Pointer(ctx)), (*heisenG)(unsafe.Pointer(spawnctx))
 	if parent != nil {
 		child.test = parent.test
+		heisenInheritLabels(parent, child)
 	}
 	heisenEndPending(parent)
 	if parent != nil && parent.numHealed != 0 {

@@ -427,12 +427,14 @@ func (s *heisenScheduler) sendMeetings() {
 	if !heisen.quiet {
 		heisenFlushAll(0) // the receiver must know the goroutines
 	}
+	b := heisenBufOfP()
 	for i := range s.picker.NumMeetings {
 		m := &s.picker.Meetings[i]
 		heisenSendAncestry(m.First.ID)
 		heisenSendAncestry(m.Second.ID)
 		words := [8]uint64{uint64(m.Kind), m.Step,
-			m.First.accessID(), m.First.Addr, m.First.Size, m.Second.accessID(), m.Second.Addr, m.Second.Size}
+			heisenNameLatestLabels(b, m.First.accessID()), m.First.Addr, m.First.Size,
+			heisenNameLatestLabels(b, m.Second.accessID()), m.Second.Addr, m.Second.Size}
 		heisenSend(heisenMsgMeeting, 0, 0, unsafe.Pointer(&words), unsafe.Sizeof(words))
 	}
 	s.picker.NumMeetings = 0

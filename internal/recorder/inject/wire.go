@@ -127,10 +127,15 @@ const (
 	heisenUnseenLinked   = 1
 
 	// Before the execution: where a deterministic run fails. Buffer: how, of the next two. Payload: the
-	// goroutine and, shifted by 32, its task or 0, and the offsets in the text of the calls in which it is, the innermost first.
+	// goroutine and, shifted by 32, its task or 0; the offsets in the text of the calls in which it is, the innermost first, and,
+	// shifted by 32, above the first of these, the number of its labels or 0.
 	heisenMsgFailing       = 25
 	heisenFailingByRuntime = 1 // a function of the runtime has noticed it, as an index out of range
 	heisenFailingAtEnd     = 2 // main, or the tests, have returned
+
+	// Before a place with the set of labels. Buffer: its number. Payload: how many bytes follow; keys and
+	// values, each after its length in two bytes; and zero bytes up to a whole word.
+	heisenMsgLabels = 26
 
 	heisenMisuseFails = 1 // FailNow of a test is called by a goroutine that does not run the test
 	heisenMisuseSkips = 2 // SkipNow is
@@ -158,19 +163,20 @@ const (
 	heisenOriginForked    = 1 << 24
 	heisenOriginForgotten = 1 << 25
 
-	// The kind of a node, above the number of its parent; see locksets.go.
+	// The kind of a node, above the number of its parent; see locksets.go and labels.go.
 	heisenNodeLow    = 1 << 24
 	heisenNodeHigh   = 2 << 24
 	heisenNodeTaken  = 3 << 24
 	heisenNodeAccess = 4 << 24
 	heisenNodeSite   = 5 << 24
+	heisenNodeLabels = 6 << 24
 	heisenNodeShared = 1 << 31   // in the pc of a heisenNodeHigh or heisenNodeSite
 	heisenManyLocks  = 1<<55 + 1 // the address that stands for many locks
 	heisenLostLock   = 1<<55 + 2 // the address that stands for a lock of which only the site is known
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	heisenVersion = 15
+	heisenVersion = 16
 
 	heisenHealPlaces   = 1 // goroutines are kept apart at the places with heisenLocationHeal
 	heisenHealFindings = 2 // and at what findings name, from then on
