@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/option"
@@ -11,6 +12,11 @@ import (
 // Baseline is a list of findings that are known already. A baseline file has the findings as lines
 // of JSON, as WriteJSON writes them. A Baseline contains every finding whose fingerprint it has,
 // whichever detector found it.
+//
+// A fingerprint has the name that the compiler gives to a function literal, and Go 1.27 gives another one than
+// Go 1.26 to literals in functions that are inlined. A Baseline also contains a finding that is equal but
+// for such names, as far as is known: the functions in which the literals stand are the same, and so are the
+// operations, the statements, and the lines counted from where the literals begin.
 //
 // The zero Baseline is empty and ready to use. A nil Baseline contains nothing.
 // Several goroutines may use a Baseline as long as none of them calls Add.
@@ -35,10 +41,13 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 	return b, nil
 }
 
-// Contains reports whether the baseline has a finding with the fingerprint of f. It contains no finding
-// without a fingerprint.
+// Contains reports whether the baseline has a finding with the fingerprint of f, or one that is the same but for the
+// names of function literals. It contains no finding without a fingerprint.
 func (b *Baseline) Contains(f *Finding) bool {
-	return b != nil && f != nil && f.Fingerprint != "" && b.known[f.Fingerprint]
+	if b == nil || f == nil || f.Fingerprint == "" {
+		return false
+	}
+	return b.known[f.Fingerprint] || slices.ContainsFunc(b.findings, func(known Finding) bool { return sameButLiterals(&known, f) })
 }
 
 // Add appends a finding. Write refuses one without a kind or a fingerprint.

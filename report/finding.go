@@ -173,6 +173,8 @@ type Access struct {
 	Variable string  `json:"variable,omitempty"` // the accessed expression in the statement; empty if more than one may be it
 	Stack    []Frame `json:"stack"`              // innermost first
 	Locks    []Lock  `json:"locks"`              // held there, in order of acquisition
+	// Start is the line on which the innermost function begins; 0 if it is not known, as after ReadJSON.
+	Start int `json:"-"`
 	// LocksUnknown is set if it is not known which locks are held, because the stream has no
 	// contexts.
 	LocksUnknown bool `json:"locks_unknown,omitempty"`

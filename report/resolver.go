@@ -192,6 +192,9 @@ func (r resolution) access(a heisen.Access) (Access, *source.Excerpt) {
 
 		LocksUnknown: r.symbols.NumContexts() <= 1, // there is only the empty context
 	}
+	if at := r.symbols.Site(a.Site).Frames; len(at) > 0 && len(out.Stack) > 0 && out.Stack[0].Func == at[0].Func {
+		out.Start = at[0].Start
+	}
 	for _, held := range r.symbols.Locks(a.Context) {
 		out.Locks = append(out.Locks, r.lock(held))
 	}

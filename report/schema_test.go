@@ -57,6 +57,9 @@ func object(t *testing.T, s *ast.StructType, doc string) map[string]any {
 	for _, f := range s.Fields.List {
 		tag := reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json")
 		name, options, _ := strings.Cut(tag, ",")
+		if name == "-" {
+			continue
+		}
 		p := property(t, f.Type)
 		if p["type"] == "array" && options == "" && name != "accesses" { // of a finding that was made without a Resolver
 			p["type"] = []string{"array", "null"}
