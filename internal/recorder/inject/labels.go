@@ -24,7 +24,7 @@ const (
 	heisenMaxLabelSets   = 1 << 12 // whose texts are kept
 	heisenMaxLabelText   = 1 << 10 // bytes of a text
 	heisenLabelled       = 1 << 13 // goroutines whose changes are kept
-	heisenKeptLabels     = 4       // changes of each of them
+	heisenKeptLabels     = 16      // changes of each of them
 	heisenAllEpochs      = 0       // when a change was that precedes all accesses of its goroutine
 	heisenLabelsCutShort = "..."   // the end of a key or value for which there is no room
 )
