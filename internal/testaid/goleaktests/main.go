@@ -41,6 +41,8 @@ type options struct {
 	verbose bool
 	runs    bool // ordinary runs instead of heisen fuzz
 
+	experiment bool // the profile of leaked goroutines is an experiment in this release
+
 	heisen bugcorpus.Heisen
 }
 
@@ -74,6 +76,7 @@ func command(ctx context.Context, args []string) (status int, err error) {
 	if err != nil {
 		return 1, err
 	}
+	o.experiment = strings.HasPrefix(toolchain.Version, "go1.26.")
 	src := filepath.Join(toolchain.Root, "src", "runtime")
 	programs, err := readExpectations(filepath.Join(src, "goroutineleakprofile_test.go"))
 	if err == nil {

@@ -24,7 +24,9 @@ func (o *options) tryRun(ctx context.Context, p *program) (seen []string, expect
 	}
 	cmd := exec.CommandContext(ctx, o.heisen.Command, "run", "-detect", "leak", "-report", "json:"+file, "./"+p.folder, p.name)
 	cmd.Dir = o.heisen.Work
-	cmd.Env = append(cmd.Environ(), "GOEXPERIMENT=goroutineleakprofile")
+	if o.experiment {
+		cmd.Env = append(cmd.Environ(), "GOEXPERIMENT=goroutineleakprofile")
+	}
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	var exit *exec.ExitError
