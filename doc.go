@@ -154,5 +154,6 @@
 //   - internal/testaid/gosuites: runs tests of the Go distribution, and compares them with go test -race.
 //   - internal/testaid/healedprograms: random programs with locks of heisen heal -enforce, which must keep what they promise.
 //   - internal/testaid/sdktools: tries a debugger and other tools with what heisen sdk makes.
+//   - internal/testaid/verdicts: runs test data for Go releases and ports, and writes the table of verdicts in docs/limits.md.
 //   - internal/testaid/randomtrials: runs random trials of tests on all processors.
 package heisen
