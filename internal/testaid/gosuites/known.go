@@ -19,6 +19,9 @@ var known = map[string]string{
 	"runtime TestSemaHandoff explore":                        handoff,
 	"runtime TestSemaHandoff1 explore":                       handoff,
 	"runtime TestWeakToStrongMarkTermination explore":        spins,
+	"runtime TestUserArenaCloneString explore":               clobbers,
+	"runtime TestUserArenaClonePointer explore":              clobbers,
+	"runtime TestUserArenaCloneSlice explore":                clobbers,
 	"testing TestTRun explore":                               "a subtest of it leaves a goroutine that waits for ever",
 	"testing TestBenchmarkRace explore":                      otherProgram,
 	"testing TestBenchmarkRaceBLoop explore":                 otherProgram,
@@ -39,6 +42,7 @@ const (
 	background   = "it measures what the runtime does beside the program, or with several processors; a deterministic run has one, and a clock of its own"
 	spins        = "it waits for another processor within package runtime, where a deterministic run cannot switch"
 	handoff      = "it measures to whom a semaphore is handed; a deterministic run decides that by its schedule"
+	clobbers     = "with collections and clobberfree=1, the sweeper overwrites an arena that is freed and must not be touched, as it does under -race"
 	finalizer    = "with collections, the finalizer of a connection that the test leaves open reads the hook for close, beside the end of the tests, which resets it"
 	shortTicks   = "a ticker of a nanosecond fires each time that anything waits, so virtual time passes in steps of a nanosecond"
 )
