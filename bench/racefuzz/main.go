@@ -38,10 +38,10 @@
 //   - hybrid: the suspects that the hybrid detector reports in three executions. Each is tried
 //     under -seeds seeds.
 //   - confirmed: the suspects that met. A meeting of a pair that does not race is an error.
-//   - later: those that met only in one of -passes further executions, in which goroutines may pass up to 16
-//     places of the pair before they are postponed.
-//   - known: the pairs that are known to race. Below the table are those that were tried and did
-//     not meet.
+//   - later: those that met only in further executions: -passes of them for each pair, in which goroutines may pass
+//     up to 16 places of the pair before they are postponed. What these executions show is suspected and tried, too, until nothing
+//     new comes. Such pairs are in this column only.
+//   - known: the pairs that are known to race. Below the table are those that did not meet.
 //   - exceptions: for heisen the pairs whose meeting makes the program fail; for plain runs the
 //     runs that failed.
 //   - hit probability: the probability of a meeting in an execution, averaged over the confirmed
@@ -49,33 +49,9 @@
 //
 // Beside them are the figures of the paper for the Java program of the row, which is larger. The seeds
 // determine all of our columns but the times and the plain runs, except for programs that depend on
-// more, such as upload. With -seeds 100, -passes 400 and 100 plain runs:
+// more, such as upload. Time in the program is virtual, so a program that waits ends sooner than in a plain run.
 //
-//	                         pairs                           exceptions                 hit  time in ms
-//	   program         row  hybrid  confirmed  later  known      heisen  plain  probability       plain  survey  directed  ratio
-//	    moldyn      moldyn      11          2      0      2           0      0         1.00         3.5    60.8      57.0  16.22
-//	 raytracer   raytracer       2          2      0      2           2      0         1.00        13.3    16.3      52.0   3.92
-//	montecarlo  montecarlo       5          1      0      1           0      0         1.00        24.7    60.0      14.5   0.59
-//	     cache     cache4j      11          2      0      2           1      0         1.00         5.4    66.7      80.5  14.86
-//	       sor         sor       4          0      0      0           0      0            -         3.1    12.5      68.6  22.24
-//	    search        hedc       6          3      0      3           1      0         0.90         6.2    11.6       7.6   1.23
-//	   crawler     weblech       8          4      0      4           1      0         1.00        15.6    10.2       7.5   0.48
-//	    upload      jigsaw       2          2      0      2           2      0         1.00        17.9   678.6     104.2   5.81
-//	    vector  vector 1.1       5          5      0      5           0      0         0.53         2.1    12.6       6.8   3.23
-//	linkedlist  LinkedList      11          8      1      9           9      2         0.83         1.9    10.8       8.1   4.16
-//	 arraylist   ArrayList      11         10      0     11           9      2         0.46         1.9    10.3       9.2   4.72
-//	   hashset     HashSet      11          5      2      8           7      0         0.58         2.1    10.9       9.3   4.43
-//	   treeset     TreeSet      24         12      9     24          21      0         0.33         2.2    14.1       9.8   4.46
-//
-// 56 of 111 suspected pairs were confirmed by Algorithm 1, and 12 more when goroutines passed places. All of them are
-// known to race, and 53 made the program fail. Four of 1300 plain runs failed. A directed execution took 0.5 to 6 times
-// as long as a plain run for programs that wait, write files or use the network, and up to 22 times as long for
-// programs that only compute.
-//
-// The times were measured on two busy cores, so only their ratio matters. Time in the program is
-// virtual, so a program that waits ends sooner than in a plain run. Two suspected pairs that are known
-// to race did not meet, one of arraylist and one of hashset. With -passes 4000, all pairs of hashset do. Three pairs
-// of treeset were not suspected in the three executions.
+// bench/RESULTS.md has both tables.
 package main
 
 import (

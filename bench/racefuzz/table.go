@@ -52,6 +52,7 @@ const (
 	walks    = 2           // in which suspects are collected, as heisen fuzz does
 
 	placesPassed = 16 // at most, as in the search of heisen fuzz
+	meetingsKept = 16 // executions for each pair, in which further suspects are looked for
 )
 
 // published has the figures of the paper's table 1 by row: pairs that the hybrid detector reports, that
@@ -190,12 +191,14 @@ func (t *table) measure(ctx context.Context, p *racefuzz.Program) (*measures, er
 		m.survey += look.Execution.Took / time.Duration(len(looks))
 	}
 	var took time.Duration
+	var shown meetings
 	runs := 0
 	hunt := &confirm.Confirmer{
 		From: 1, To: uint64(t.seeds), Parallel: t.parallel, Limit: limit, Wait: 100 * time.Millisecond, Resolver: b.resolver,
-		OnTrial: func(_ *confirm.Suspect, trial *confirm.Trial) {
+		OnTrial: func(s *confirm.Suspect, trial *confirm.Trial) {
 			took += trial.Execution.Took
 			runs++
+			shown.add(s, trial)
 		},
 	}
 	verdicts, err := hunt.Run(ctx, suspects)
@@ -203,40 +206,70 @@ func (t *table) measure(ctx context.Context, p *racefuzz.Program) (*measures, er
 		return nil, err
 	}
 	m.directed = took / time.Duration(max(runs, 1))
-	late, err := t.goOn(ctx, hunt, verdicts)
+	verdicts, late, err := t.goOn(ctx, survey, hunt, &shown, verdicts)
 	if err != nil {
 		return nil, err
 	}
 	return m, t.judge(p, looks[0].Execution.Outcome, verdicts, late, m)
 }
 
-// goOn tries the pairs that have not met with -passes seeds, in executions in which goroutines pass some places
-// before they are postponed. Its verdicts replace those of the pairs that meet then, and it returns these.
-func (t *table) goOn(ctx context.Context, hunt *confirm.Confirmer, verdicts []*confirm.Result) (late map[*confirm.Result]bool, err error) {
-	at := map[*confirm.Suspect]int{}
+// goOn makes executions in which goroutines pass some places before they are postponed, -passes of them for each pair that
+// has not met. Then it looks for suspects in what all these executions have shown and tries them in the same way,
+// until there are no new ones. It returns the verdicts of all pairs, and which of them it has made.
+func (t *table) goOn(ctx context.Context, survey *confirm.Survey, hunt *confirm.Confirmer, shown *meetings, verdicts []*confirm.Result) (all []*confirm.Result, late map[*confirm.Result]bool, err error) {
+	if t.passes == 0 {
+		return verdicts, nil, nil
+	}
+	further := *hunt
+	further.To, further.Passes, further.OnTrial = uint64(t.passes), placesPassed, shown.add
+	late = map[*confirm.Result]bool{}
 	var apart []*confirm.Suspect
-	for i, v := range verdicts {
-		if v.Confirmed == 0 {
-			at[v.Suspect] = i
+	for _, v := range verdicts {
+		if v.Confirmed > 0 {
+			all = append(all, v)
+		} else {
 			apart = append(apart, v.Suspect)
 		}
 	}
-	if t.passes == 0 || len(apart) == 0 {
-		return nil, nil
-	}
-	further := *hunt
-	further.To, further.Passes, further.OnTrial = uint64(t.passes), placesPassed, nil
-	results, err := further.Run(ctx, apart)
-	if err != nil {
-		return nil, err
-	}
-	late = map[*confirm.Result]bool{}
-	for _, v := range results {
-		if v.Confirmed > 0 {
-			verdicts[at[v.Suspect]], late[v] = v, true
+	for {
+		results, err := further.Run(ctx, apart)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, v := range results {
+			late[v] = true
+		}
+		all = append(all, results...)
+		if apart, _, err = survey.Again(ctx, shown.take()); err != nil || len(apart) == 0 {
+			return all, late, err
 		}
 	}
-	return late, nil
+}
+
+// meetings collects executions in which a pair has met: for each pair the first ones with different orders of operations.
+type meetings struct {
+	fresh []confirm.Shown
+	known map[*confirm.Suspect][]uint64 // orders
+}
+
+// add takes an execution.
+func (m *meetings) add(s *confirm.Suspect, t *confirm.Trial) {
+	order := t.Execution.Order
+	if !t.Confirmed || len(t.Execution.Meetings) == 0 || len(m.known[s]) == meetingsKept || slices.Contains(m.known[s], order) {
+		return
+	}
+	if m.known == nil {
+		m.known = map[*confirm.Suspect][]uint64{}
+	}
+	m.known[s] = append(m.known[s], order)
+	m.fresh = append(m.fresh, confirm.Shown{Suspect: s, Trial: t})
+}
+
+// take returns the executions since the last call.
+func (m *meetings) take() []confirm.Shown {
+	fresh := m.fresh
+	m.fresh = nil
+	return fresh
 }
 
 // run runs a plain build and reports whether it succeeded.
@@ -257,10 +290,12 @@ func (t *table) judge(p *racefuzz.Program, usual confirm.Outcome, verdicts []*co
 	if err != nil {
 		return err
 	}
+	judged := map[[2]racefuzz.Place]bool{}
 	for _, v := range verdicts {
 		place := func(a *report.Access) racefuzz.Place { return truth.Place(a.Op, a.Stack[0].File, a.Stack[0].Line) }
 		x, y := place(&v.Suspect.Finding.Accesses[0]), place(&v.Suspect.Finding.Accesses[1])
 		pair, races, known := truth.Of(x, y)
+		judged[[2]racefuzz.Place{pair.A, pair.B}] = true
 		harmful := v.Confirmed > 0 && v.Report(usual).Trials.Harmful
 		switch {
 		case !known:
@@ -284,6 +319,11 @@ func (t *table) judge(p *racefuzz.Program, usual confirm.Outcome, verdicts []*co
 		}
 		if harmful {
 			m.harmful++
+		}
+	}
+	for _, pair := range p.Races {
+		if !judged[[2]racefuzz.Place{pair.A, pair.B}] {
+			t.note(p, "%s and %s race, and were not suspected", pair.A, pair.B)
 		}
 	}
 	m.hit /= float64(max(m.confirmed, 1))

@@ -12,6 +12,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/racefuzz"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -58,7 +59,7 @@ func (c *Confirmer) Run(ctx context.Context, suspects []*Suspect) ([]*Result, er
 				}
 				return suspects[i].follows()
 			},
-			schedule: func(i int, n uint64) *recorder.Schedule { return c.followSchedule(suspects[i], n == 1) },
+			schedule: func(i int, n uint64) *recorder.Schedule { return c.followSchedule(suspects[i], n) },
 		}
 	}
 	seeds := func(from, n uint64) round {
@@ -83,16 +84,8 @@ func (c *Confirmer) Run(ctx context.Context, suspects []*Suspect) ([]*Result, er
 // seeds returns the number of seeds.
 func (c *Confirmer) seeds() uint64 { return c.To - c.From + 1 }
 
-// follows returns how often the suspect's witness is followed.
-func (s *Suspect) follows() uint64 {
-	switch {
-	case s.witness == nil:
-		return 0
-	case s.witness.both:
-		return 2
-	}
-	return 1
-}
+// follows returns how often the suspect's witness and its leads are followed.
+func (s *Suspect) follows() uint64 { return s.witness.orders() + uint64(len(s.leads))*leadEnds }
 
 // Executions returns the largest number of executions that a suspect takes.
 func (c *Confirmer) Executions(s *Suspect) uint64 { return s.follows() + c.seeds() }
@@ -228,10 +221,18 @@ func (p *progress) finish(i int, incomplete bool) {
 	p.results[i], p.trials[i] = v, nil
 }
 
-// followSchedule returns the schedule of an execution that follows a suspect's witness.
-func (c *Confirmer) followSchedule(s *Suspect, reverse bool) *recorder.Schedule {
+// followSchedule returns the schedule of execution n, from 0, of those that follow a suspect's witness and its leads.
+func (c *Confirmer) followSchedule(s *Suspect, n uint64) *recorder.Schedule {
+	var seed uint64
+	var turns []racefuzz.Turn
+	if orders := s.witness.orders(); n < orders {
+		seed, turns = s.witness.seed, s.witness.turns(n == 1)
+	} else {
+		l := s.leads[(n-orders)/leadEnds]
+		seed, turns = l.seed, l.turns((n-orders)%leadEnds)
+	}
 	return &recorder.Schedule{
-		Strategy: strategies.Config{Strategy: strategies.Follow, Seed: s.witness.seed, Turns: coreTurns(s.witness.turns(reverse))},
+		Strategy: strategies.Config{Strategy: strategies.Follow, Seed: seed, Turns: coreTurns(turns)},
 		Targets:  s.Targets, Procs: c.Procs, MaxVirtual: c.Virtual,
 	}
 }
@@ -245,6 +246,9 @@ func (c *Confirmer) plan(s *Suspect, schedule *recorder.Schedule) Plan {
 // if it is followed, because it begins with the first of them.
 func (s *Suspect) tests(schedule *recorder.Schedule) string {
 	if schedule.Strategy.Strategy == strategies.Follow {
+		if s.witness == nil {
+			return s.leads[0].tests
+		}
 		return s.witness.tests
 	}
 	return s.Tests

@@ -515,3 +515,48 @@ func TestLongWitness(t *testing.T) {
 		t.Errorf("%q: %v", v.Follow, v.Endings)
 	}
 }
+
+// TestAgain: an iterator goes down at a node of the tree only if a goroutine has changed the tree within its step, so no
+// run of the survey shows the pair. Executions in which other pairs have met do, and lead to it.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	p := known(t, "treeset")
+	truth, err := p.Truth()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, p)
+	l.survey.Walks = 10
+	suspects, _ := l.suspects()
+	down := func(s *confirm.Suspect) bool {
+		a, b := placesOf(truth, &s.Finding)
+		return a == "read tree.down" || b == "read tree.down"
+	}
+	if slices.ContainsFunc(suspects, down) {
+		t.Error("the survey shows the pair")
+	}
+	var shown []confirm.Shown
+	l.hunt.Parallel = 1
+	l.hunt.OnTrial = func(s *confirm.Suspect, trial *confirm.Trial) {
+		if trial.Confirmed && len(trial.Execution.Meetings) > 0 {
+			shown = append(shown, confirm.Shown{Suspect: s, Trial: trial})
+		}
+	}
+	l.seeds(10, suspects...)
+	further, skipped, err := l.survey.Again(t.Context(), shown)
+	if err != nil || len(skipped) > 0 {
+		t.Fatalf("skipped %q, error %v", skipped, err)
+	}
+	for _, s := range further {
+		if slices.Contains(suspects, s) {
+			t.Errorf("suspected again: %s", s.Finding.Message)
+		}
+	}
+	pair := between(t, p, further, "read tree.down", "write tree.replace.left")
+	if v := l.seeds(2, pair)[0]; v.Confirmed == 0 || v.Follow != confirm.Followed {
+		t.Errorf("confirmed %d of %d, followed: %q", v.Confirmed, v.Tried, v.Follow)
+	}
+	if again, _, err := l.survey.Again(t.Context(), shown); len(again) > 0 || err != nil {
+		t.Errorf("%d new suspects in the same executions, error %v", len(again), err)
+	}
+}

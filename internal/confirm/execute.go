@@ -32,7 +32,7 @@ type Plan struct {
 	// Detect returns detectors for the recording; it may be nil.
 	Detect func(symbols *heisen.Symbols) ([]heisen.Detector, error)
 	// OnMeeting is called at each Meeting, between the events of the recording; it may be nil.
-	OnMeeting func()
+	OnMeeting func(recorder.Meeting)
 	// OnRace is called at each race by happens-before, likewise; it may be nil.
 	OnRace func(f *heisen.Finding, symbols *heisen.Symbols)
 	// Finish is called at the end of the recording, while its symbols are still valid; it may
@@ -293,7 +293,7 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 		held.hold(m.Accesses)
 		r.execution.Meetings = append(r.execution.Meetings, Meeting{Meeting: m})
 		if r.plan.OnMeeting != nil {
-			r.plan.OnMeeting()
+			r.plan.OnMeeting(m)
 		}
 	})
 	var found racesFound

@@ -83,7 +83,7 @@ func (s *Search) look(ctx context.Context, u *Unit, schedule *recorder.Schedule)
 	survey.Budget, survey.Predict = s.Confirmer.Budget, false
 	g := newGathering(&survey, u.Program)
 	limit := s.Confirmer.Budget.bounds(&Suspect{Program: u.Program, units: []*Unit{u}}, s.Confirmer.Limit)
-	_, err := g.execute(ctx, u, schedule, survey.mode(), limit, survey.detectors)
+	_, err := g.execute(ctx, g.scope(u), schedule, survey.mode(), limit, survey.detectors)
 	return g, err
 }
 

@@ -305,7 +305,7 @@ func (c *Confirmer) record(ctx context.Context, s *Suspect, tests []string, sche
 		story = newExplanation(symbols, c.Resolver.with, s, tests)
 		return []heisen.Detector{story}, nil
 	}
-	plan.OnMeeting = func() {
+	plan.OnMeeting = func(recorder.Meeting) {
 		if !s.observed {
 			story.meeting()
 		}

@@ -119,8 +119,10 @@ type Survey struct {
 	Procs    int
 	Resolver *Resolver
 
-	// Panics are those of detectors in Run. There may be more suspects then.
+	// Panics are those of detectors in Run and Again. There may be more suspects then.
 	Panics []*contain.PanicError
+
+	found map[*Program]*gathering // by Run and Again
 }
 
 // Run executes a program with the default schedule, which switches only where a goroutine is
@@ -130,6 +132,10 @@ type Survey struct {
 // tried, with the reason.
 func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, skipped []string, runs []*Trial, err error) {
 	g := newGathering(s, p)
+	if s.found == nil {
+		s.found = map[*Program]*gathering{}
+	}
+	s.found[p] = g
 	for i := range s.Known {
 		if f := &s.Known[i]; f.Package == "" || f.Package == p.Package {
 			g.suspect(f, true)
@@ -162,6 +168,7 @@ type gathering struct {
 	missing  bool            // skipped says that suspects may be missing
 	reported map[string]bool // fingerprints of findings in skipped
 	made     []*Trial
+	leads    []*lead // of the executions that Again has repeated
 }
 
 func newGathering(s *Survey, p *Program) *gathering {
@@ -232,7 +239,7 @@ func (g *gathering) runs(ctx context.Context, u *Unit) error {
 		if seed > 0 {
 			config = strategies.Config{Strategy: Walk, Seed: seed}
 		}
-		e, err := g.execute(ctx, u, s.schedule(config, s.Predict), s.mode(), s.limit(units), s.detectors)
+		e, err := g.execute(ctx, g.scope(u), s.schedule(config, s.Predict), s.mode(), s.limit(units), s.detectors)
 		if err != nil {
 			return err
 		}
@@ -266,7 +273,7 @@ func (g *gathering) witnesses(ctx context.Context) error {
 		if limit == 0 {
 			continue
 		}
-		_, err := g.execute(ctx, u, s.schedule(strategies.Config{Strategy: strategies.Replay}, true), recorder.Everything, limit,
+		_, err := g.execute(ctx, g.scope(u), s.schedule(strategies.Config{Strategy: strategies.Replay}, true), recorder.Everything, limit,
 			func(order *orderRecorder, symbols *heisen.Symbols, sink heisen.Sink) ([]heisen.Detector, error) {
 				d, err := s.newPredictor(order, symbols, sink)
 				return []heisen.Detector{&ownEvents{detector: d, symbols: symbols, with: s.Resolver.with}}, err
@@ -290,18 +297,29 @@ func (s *Survey) schedule(config strategies.Config, predict bool) *recorder.Sche
 	return &recorder.Schedule{Strategy: config, Procs: s.Procs, MaxVirtual: s.Virtual, Number: predict}
 }
 
-// execute executes a unit once, or all of the program if it is nil, and takes what the detectors find.
-func (g *gathering) execute(ctx context.Context, u *Unit, schedule *recorder.Schedule, mode recorder.Mode, limit time.Duration,
+// scope is what an execution of a survey runs.
+type scope struct {
+	tests string  // as -test.run takes them; empty for all of the program
+	units []*Unit // that take the time
+	leads *leads  // takes the meetings; it may be nil
+}
+
+// scope returns a unit, or all of the program if it is nil.
+func (g *gathering) scope(u *Unit) scope {
+	if u == nil {
+		return scope{units: g.program.units}
+	}
+	return scope{tests: u.pattern(), units: []*Unit{u}}
+}
+
+// execute executes a part of the program once and takes what the detectors find.
+func (g *gathering) execute(ctx context.Context, of scope, schedule *recorder.Schedule, mode recorder.Mode, limit time.Duration,
 	detectors newDetectors) (*Execution, error) {
 	s := g.survey
-	units, tests := g.program.units, ""
-	if u != nil {
-		units, tests = []*Unit{u}, u.pattern()
-	}
 	order := &orderRecorder{}
 	var predicted []*witness
-	e, err := g.program.Execute(ctx, Plan{
-		Schedule: schedule, Mode: mode, Tests: tests, Limit: limit,
+	plan := Plan{
+		Schedule: schedule, Mode: mode, Tests: of.tests, Limit: limit,
 		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
 			sink := fold.NewSet(symbols, func(i fold.Item) {
 				f := s.Resolver.resolve(i.Finding, symbols)
@@ -309,14 +327,22 @@ func (g *gathering) execute(ctx context.Context, u *Unit, schedule *recorder.Sch
 				if same == nil || same.witness != nil || i.Finding.Detector != predictor {
 					return
 				}
-				if w := order.witnessOf(&i.Finding, schedule.Strategy.Seed, tests); w != nil {
+				if w := order.witnessOf(&i.Finding, schedule.Strategy.Seed, of.tests); w != nil {
 					same.witness = w
 					predicted = append(predicted, w)
 				}
 			}).Add
-			return detectors(order, symbols, sink)
+			all, err := detectors(order, symbols, sink)
+			if of.leads != nil {
+				all = append(all, of.leads)
+			}
+			return all, err
 		},
-	}, s.Resolver)
+	}
+	if of.leads != nil {
+		plan.OnMeeting = of.leads.meeting
+	}
+	e, err := g.program.Execute(ctx, plan, s.Resolver)
 	panics, err := contain.Split(err)
 	s.Panics = append(s.Panics, panics...)
 	if errors.Is(err, lockset.ErrEvicted) || errors.Is(err, vclock.ErrForgotten) { // there may be more suspects
@@ -331,7 +357,7 @@ func (g *gathering) execute(ctx context.Context, u *Unit, schedule *recorder.Sch
 	for _, w := range predicted {
 		w.starts = order.starts
 	}
-	s.Budget.AddTime(units, e.Took)
+	s.Budget.AddTime(of.units, e.Took)
 	return e, nil
 }
 

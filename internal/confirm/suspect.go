@@ -31,6 +31,7 @@ type Suspect struct {
 	// Given is set if it is one of Survey.Known.
 	Given    bool
 	witness  *witness // of the prediction; nil if it cannot be followed
+	leads    []*lead  // executions that may lead to it; see Survey.Again
 	observed bool     // Finding was observed in an execution; see Observations
 	searched bool     // the executions of a search try it, besides others
 	units    []*Unit  // in which it was seen, or that the executions search

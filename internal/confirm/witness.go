@@ -100,6 +100,17 @@ func (c *orderRecorder) witnessOf(f *heisen.Finding, seed uint64, tests string) 
 	return w
 }
 
+// orders returns the number of orders in which the operations in next may come, 0 for a nil witness.
+func (w *witness) orders() uint64 {
+	switch {
+	case w == nil:
+		return 0
+	case w.both:
+		return 2
+	}
+	return 1
+}
+
 // stopBefore lets goroutines come no further than to the operations in next, where earlier events of the order are part of
 // these: all events of an operation that is one step have its position.
 func (w *witness) stopBefore() {

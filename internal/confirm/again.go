@@ -1,0 +1,66 @@
+package confirm
+
+import (
+	"context"
+	"slices"
+
+	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/recorder"
+)
+
+// Shown is an execution in which a suspect has happened.
+type Shown struct {
+	Suspect *Suspect
+	Trial   *Trial
+}
+
+// Again looks for suspects in executions in which races have happened that Run or Again suspected, and returns the
+// new ones. In such an execution a goroutine stood between two of its accesses while another one went on. No run of
+// Run shows what comes of that, because goroutines are switched there only where they synchronize. The executions are
+// repeated. A Confirmer follows them up to their races to try the new suspects from there. skipped has messages as
+// those of Run, with packages.
+func (s *Survey) Again(ctx context.Context, executions []Shown) (suspects []*Suspect, skipped []string, err error) {
+	if !s.Races {
+		return nil, nil, nil
+	}
+	known, told := map[*gathering]int{}, map[*gathering]int{}
+	var all []*gathering
+	for _, x := range executions {
+		g := s.found[x.Suspect.Program]
+		if g == nil {
+			continue
+		}
+		if !slices.Contains(all, g) {
+			all = append(all, g)
+			known[g], told[g] = len(g.suspects), len(g.skipped)
+		}
+		if err == nil {
+			err = g.repeat(ctx, x)
+		}
+	}
+	for _, g := range all {
+		for _, further := range g.suspects[known[g]:] {
+			if further.Strategy == strategies.RaceDirected {
+				further.leads = g.leadsTo()
+			}
+			suspects = append(suspects, further)
+		}
+		for _, text := range g.skipped[told[g]:] {
+			skipped = append(skipped, g.program.Package+": "+text)
+		}
+	}
+	return suspects, skipped, err
+}
+
+// repeat repeats an execution and takes what the detectors find, and the leads in it.
+func (g *gathering) repeat(ctx context.Context, x Shown) error {
+	s, schedule := g.survey, *x.Trial.Schedule
+	schedule.Number = true
+	found := &leads{of: x.Suspect, seed: schedule.Strategy.Seed, tests: x.Suspect.tests(&schedule)}
+	at := scope{found.tests, x.Suspect.in(), found}
+	_, err := g.execute(ctx, at, &schedule, recorder.Everything, s.Budget.bounds(x.Suspect, s.Limit), s.detectors)
+	if err == nil {
+		g.addLeads(found.complete())
+	}
+	return err
+}
