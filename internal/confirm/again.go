@@ -40,7 +40,7 @@ func (s *Survey) Again(ctx context.Context, executions []Shown) (suspects []*Sus
 	}
 	for _, g := range all {
 		for _, further := range g.suspects[known[g]:] {
-			if further.Strategy == strategies.RaceDirected {
+			if further.Strategy == strategies.RaceDirected && further.witness == nil {
 				further.leads = g.leadsTo()
 			}
 			suspects = append(suspects, further)

@@ -52,7 +52,6 @@ type leads struct {
 	order orderRecorder
 	all   []*lead
 	open  []opening
-	shown []*Suspect
 }
 
 // opening is an access of a lead whose position is not known yet.

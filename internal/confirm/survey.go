@@ -155,7 +155,8 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, skip
 	if err == nil {
 		slices.SortStableFunc(g.suspects, func(a, b *Suspect) int { return boolOrder(b.Predicted) - boolOrder(a.Predicted) })
 	}
-	return g.suspects, g.skipped, g.made, err
+	runs, g.made = g.made, nil
+	return g.suspects, g.skipped, runs, err
 }
 
 // gathering has what a survey has found so far.
