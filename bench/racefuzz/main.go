@@ -39,8 +39,8 @@
 //     under -seeds seeds.
 //   - confirmed: the suspects that met. A meeting of a pair that does not race is an error.
 //   - later: those that met only in further executions: -passes of them for each pair, in which goroutines may pass
-//     up to 16 places of the pair before they are postponed. What these executions show is suspected and tried, too, until nothing
-//     new comes. Such pairs are in this column only.
+//     up to 16 places of the pair before they are postponed, and some that follow others to where a pair has met. What
+//     all these executions show is suspected and tried, too, until nothing new comes. Such pairs are in this column only.
 //   - known: the pairs that are known to race. Below the table are those that did not meet.
 //   - exceptions: for heisen the pairs whose meeting makes the program fail; for plain runs the
 //     runs that failed.
