@@ -27,9 +27,20 @@ func useJsonEncoder() func() {
 func TestRaceJSONEncoder(t *testing.T)   { race(t, useJsonEncoder()) }
 func TestNoRaceJSONEncoder(t *testing.T) { noRace(t, useJsonEncoder()) }
 
+// meetingValue meets when it is decoded.
+type meetingValue struct{ meeting }
+
+func (m *meetingValue) UnmarshalJSON([]byte) error {
+	m.meet()
+	return nil
+}
+
 func useJsonUnmarshal() func() {
-	var v struct{ A int }
-	return func() { json.Unmarshal([]byte(`{"A":1}`), &v) }
+	var v struct {
+		First meetingValue // Go 1.27 takes decoders from a pool
+		A     int
+	}
+	return func() { json.Unmarshal([]byte(`{"First":0,"A":1}`), &v) }
 }
 
 func TestRaceJSONUnmarshal(t *testing.T)   { race(t, useJsonUnmarshal()) }
