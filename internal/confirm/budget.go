@@ -32,7 +32,7 @@ func NewBudget(each time.Duration, parallel int, units []*Unit, suspects bool) *
 }
 
 // share is what part of the time may be used, in percent.
-type share time.Duration
+type share int64
 
 const (
 	forSurvey    share = 40
@@ -70,11 +70,14 @@ func (b *Budget) left(units []*Unit, part share) time.Duration {
 	if len(units) == 0 {
 		return 0
 	}
+	if b == nil {
+		return math.MaxInt64
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var left time.Duration
 	for _, u := range units {
-		left += b.limit*time.Duration(part)/100 - u.used
+		left += b.of(part) - u.used
 	}
 	return max(left/time.Duration(len(units)), 0)
 }
