@@ -287,7 +287,6 @@ func copyModule(t *testing.T, to string) {
 var (
 	address   = regexp.MustCompile(`\b0x[0-9a-f]+`)
 	goroutine = regexp.MustCompile(`\b([Gg]oroutine) \d+`)
-	steps     = regexp.MustCompile(`\bschedule of \d+ steps\b`)
 	spaces    = regexp.MustCompile(`[ \t]+`)
 )
 
@@ -296,7 +295,6 @@ func normalize(work, output string) string {
 	output = strings.ReplaceAll(output, filepath.Dir(work), "/src")
 	output = address.ReplaceAllString(output, "0x")
 	output = goroutine.ReplaceAllString(output, "$1")
-	output = steps.ReplaceAllString(output, "schedule of steps") // how far a schedule is shortened depends on the time
 	output = spaces.ReplaceAllString(output, " ")
 	return output
 }

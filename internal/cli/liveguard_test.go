@@ -99,7 +99,7 @@ func TestMemoryLive(t *testing.T) {
 		{"100M", "hb,fasttrack,leak", true},
 		{"0", "hb,fasttrack", false},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		cmd := exec.CommandContext(ctx, "heisen", "run", "-pkgs", "work", "-max-memory", test.limit, "-detect", test.detect, ".", "80000", "end")
 		cmd.Dir = dir
 		var stdout, stderr strings.Builder

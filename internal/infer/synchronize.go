@@ -237,7 +237,7 @@ func (p *program) synchronizingCall(call *ssa.CallCommon) string {
 		return "calls a function value"
 	case callee.Object() == nil || callee.Object().Pkg() == nil:
 		return "calls " + callee.String()
-	case static.Known(static.Func(callee)).Has(static.Prompt) && !synchronizing[callee.Object().Pkg().Path()]:
+	case static.Known(static.Func(callee)).Has(static.Prompt|static.CallsFunctionsOnly) && !synchronizing[callee.Object().Pkg().Path()]:
 		return ""
 	}
 	return "calls " + callee.String()

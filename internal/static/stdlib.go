@@ -33,7 +33,7 @@ const (
 	Indivisible
 	// Unnoticed: no other goroutine notices whether the function is called, and when.
 	Unnoticed
-	// OnlyLooks: the function looks at its arguments and what these lead to, and returns something.
+	// OnlyLooks: the function accesses nothing but its arguments and what these lead to.
 	OnlyLooks
 	// Prints: the function prints its arguments in one step, to standard output or the standard logger.
 	Prints
@@ -98,10 +98,10 @@ var ofPackage = map[string]Fact{
 	"flag":             StartsNothing,
 	"fmt":              StartsNothing | HandsOver,
 	"hash":             calculates,
-	"hash/adler32":     calculates,
-	"hash/crc32":       calculates,
-	"hash/crc64":       calculates,
-	"hash/fnv":         calculates,
+	"hash/adler32":     calculates | CallsFunctionsOnly,
+	"hash/crc32":       calculates | CallsFunctionsOnly,
+	"hash/crc64":       calculates | CallsFunctionsOnly,
+	"hash/fnv":         calculates | CallsFunctionsOnly,
 	"hash/maphash":     calculates,
 	"html":             calculates,
 	"io":               StartsNothing,
@@ -126,7 +126,7 @@ var ofPackage = map[string]Fact{
 	"regexp/syntax":    calculates,
 	"runtime":          calculatesAlone,
 	"slices":           calculatesAlone,
-	"sort":             calculates | HandsOver | Forgets | OnlyLooks,
+	"sort":             calculates | CallsFunctionsOnly | HandsOver | Forgets | OnlyLooks,
 	"strconv":          looks,
 	"strings":          looks,
 	"sync":             Prompt | CallsFunctionsOnly | HandsOver,
@@ -196,7 +196,7 @@ var ofFunction = map[string]exception{
 	"encoding/xml.NewEncoder":          {is: WritesTo},
 	"encoding/xml.Unmarshal":           {is: Prompt},
 	"errors.Join":                      {not: HandsOver},
-	"errors.New":                       {is: Unnoticed},
+	"errors.New":                       {is: CallsFunctionsOnly | Unnoticed},
 	"fmt.Append":                       {is: Prompt, not: HandsOver},
 	"fmt.Appendf":                      {is: Prompt, not: HandsOver},
 	"fmt.Appendln":                     {is: Prompt, not: HandsOver},
@@ -338,10 +338,10 @@ var ofFunction = map[string]exception{
 	"slices.Insert":                    {not: HandsOver},
 	"slices.Replace":                   {not: HandsOver},
 	"slices.Values":                    {not: HandsOver},
-	"sort.IsSorted":                    {not: Forgets | OnlyLooks},
-	"sort.Reverse":                     {not: Forgets | OnlyLooks},
-	"sort.Sort":                        {not: Forgets | OnlyLooks},
-	"sort.Stable":                      {not: Forgets | OnlyLooks},
+	"sort.IsSorted":                    {not: CallsFunctionsOnly | Forgets | OnlyLooks},
+	"sort.Reverse":                     {not: CallsFunctionsOnly | Forgets | OnlyLooks},
+	"sort.Sort":                        {not: CallsFunctionsOnly | Forgets | OnlyLooks},
+	"sort.Stable":                      {not: CallsFunctionsOnly | Forgets | OnlyLooks},
 	"strings.NewReader":                {not: Forgets | HandsOver | OnlyLooks},
 	"strings.NewReplacer":              {not: Forgets | HandsOver | OnlyLooks},
 	"(*strings.Reader).WriteTo":        {not: CallsFunctionsOnly},
