@@ -19,6 +19,7 @@ func TestSynchronizations(t *testing.T) {
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -53,6 +54,10 @@ func closes()   { x := n; close(c); n = x + 1 }           // closes closes a cha
 func starts()   { x := n; go compute(1); n = x + 1 }      // starts starts a goroutine
 func value()    { x := n; f(); n = x + 1 }                // value calls a function value
 func method()   { x := n; s.String(); n = x + 1 }         // method calls the method String of an interface
+func prints()   { x := n; word = fmt.Sprint(s); n = x + 1 } // prints calls fmt.Sprint
+func sorts()    { x := n; sort.Ints(nil); n = x + 1 }     // -
+func less()     { x := n; sort.Sort(nil); n = x + 1 }     // less calls sort.Sort
+func adds()     { x := n; new(sync.WaitGroup).Add(1); n = x + 1 } // adds calls (*sync.WaitGroup).Add
 func sleeps()   { x := n; time.Sleep(1); n = x + 1 }      // sleeps calls time.Sleep
 func before()   { mu.Lock(); x := n; n = x + 1; mu.Unlock() } // -
 func deferred() { mu.Lock(); defer mu.Unlock(); x := n; word = string(rune(x)) } // deferred calls (*sync.Mutex).Unlock
