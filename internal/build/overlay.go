@@ -577,7 +577,7 @@ func stdRoots(src string) ([]byte, error) {
 
 // write stores the overlay's files in a private folder below dir that is named by their content. It
 // returns the path of the description for "go build -overlay". Existing files are not written again,
-// so concurrent builds share them.
+// so concurrent builds share them. If the folder is new, those that nobody has used for long are removed.
 func (o overlay) write(dir, goroot string) (string, error) {
 	paths := make([]string, 0, len(o))
 	for path := range o {
@@ -589,9 +589,15 @@ func (o overlay) write(dir, goroot string) (string, error) {
 	for _, path := range paths {
 		fmt.Fprintf(hash, "%s %d\n%s", path, len(o[path]), o[path])
 	}
-	dir = filepath.Join(dir, hex.EncodeToString(hash.Sum(nil)[:8]))
+	cache := dir
+	dir = filepath.Join(cache, hex.EncodeToString(hash.Sum(nil)[:8]))
+	_, made := os.Stat(dir)
 	if err := private.Folder(dir); err != nil {
 		return "", err
+	}
+	private.Use(dir)
+	if made != nil {
+		removeUnused(cache)
 	}
 
 	var description struct{ Replace map[string]string }
@@ -612,4 +618,10 @@ func (o overlay) write(dir, goroot string) (string, error) {
 	}
 	file := filepath.Join(dir, "overlay.json")
 	return file, private.Put(file, text)
+}
+
+// removeUnused removes from the cache what nobody has used for long: overlays, programs that were built again, what was left of
+// such builds, and records of self-tests. Modules stay, which the go command keeps there if it has no other place.
+func removeUnused(cache string) {
+	private.RemoveUnused(cache, strings.Repeat("[0-9a-f]", 16), "rebuilt-*", "rebuild-*", "selftest-*")
 }

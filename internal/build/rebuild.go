@@ -13,7 +13,6 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/mod/modfile"
 
@@ -108,8 +107,7 @@ func (r *rebuild) build(ctx context.Context, progress func()) (string, error) {
 	key := sha256.Sum256(fmt.Appendf(nil, "%s %d %d %s", exe, info.Size(), info.ModTime().UnixNano(), r.needed))
 	kept := filepath.Join(cache, "rebuilt-"+hex.EncodeToString(key[:8]))
 	if info, err := os.Stat(kept); err == nil && info.Mode().IsRegular() {
-		now := time.Now()
-		os.Chtimes(kept, now, now) // it is in use; without that it is only built again
+		private.Use(kept)
 		return kept, nil
 	}
 	removeUnused(cache)
@@ -123,19 +121,6 @@ func (r *rebuild) build(ctx context.Context, progress func()) (string, error) {
 		return "", err
 	}
 	return kept, os.Rename(filepath.Join(scratch, filepath.Base(r.path)), kept)
-}
-
-// unusedFor is how long a program is kept that was not used.
-const unusedFor = 30 * 24 * time.Hour
-
-// removeUnused removes programs from the cache that were not used for long, as far as that is possible.
-func removeUnused(cache string) {
-	all, _ := filepath.Glob(filepath.Join(cache, "rebuilt-*"))
-	for _, name := range all {
-		if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > unusedFor {
-			os.Remove(name)
-		}
-	}
 }
 
 // goCommand builds the program into the folder to: from the source of the main module if that is here, from a

@@ -41,7 +41,7 @@ func (b *Builder) Replace(texts map[string][]byte) error {
 		}
 		sum := sha256.Sum256(text)
 		added[name] = filepath.Join(filepath.Dir(b.overlay), "source-"+hex.EncodeToString(sum[:8])+".go")
-		if err := private.Put(added[name], text); err != nil {
+		if err := b.keep(added[name], text); err != nil {
 			return err
 		}
 	}
@@ -76,7 +76,20 @@ func (b *Builder) addReplacements(added map[string]string) error {
 	}
 	sum := sha256.Sum256(text)
 	b.overlay = filepath.Join(filepath.Dir(b.overlay), "overlay-"+hex.EncodeToString(sum[:8])+".json")
-	return private.Put(b.overlay, text)
+	return b.keep(b.overlay, text)
+}
+
+// keep puts a file beside the overlay. If the file is new, those that nobody has used for long are removed.
+func (b *Builder) keep(name string, text []byte) error {
+	_, made := os.Stat(name)
+	if err := private.Put(name, text); err != nil {
+		return err
+	}
+	private.Use(name)
+	if made != nil {
+		private.RemoveUnused(filepath.Dir(name), "source-*.go", "overlay-*.json")
+	}
+	return nil
 }
 
 // replacements is a file for the go command's -overlay.

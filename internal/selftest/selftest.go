@@ -54,6 +54,7 @@ func Ensure(ctx context.Context, b *build.Builder, begins func()) error {
 		return err
 	}
 	if _, err := os.Stat(passed); err == nil {
+		private.Use(passed)
 		return nil
 	}
 	begins()
