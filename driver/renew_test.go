@@ -1,9 +1,11 @@
 package driver_test
 
 import (
+	"go/version"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -14,10 +16,13 @@ func TestRenewed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the command twice")
 	}
-	const newest = "go1.27.4"
+	const newest, older = "go1.27.4", "go1.26.0"
 	dir := t.TempDir()
 	heisen := filepath.Join(dir, "heisen")
 	build := exec.Command("go", "build", "-o", heisen, "github.com/heisen-go/heisen/cmd/heisen")
+	if version.Compare(runtime.Version(), newest) >= 0 {
+		build.Env = append(os.Environ(), "GOTOOLCHAIN="+older)
+	}
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
