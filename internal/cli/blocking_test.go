@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,8 +10,6 @@ import (
 
 	"github.com/heisen-go/heisen/internal/cli"
 )
-
-var updateBlocking = flag.Bool("update", false, "write the reports of blocking bugs that the test expects")
 
 var (
 	blockingFrame     = regexp.MustCompile(`(?m)^==================\n`)
@@ -67,7 +64,7 @@ func TestBlocking(t *testing.T) {
 	}
 	slices.Sort(reports)
 	got := strings.Join(reports, "\n")
-	if *updateBlocking {
+	if *cli.Update {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
