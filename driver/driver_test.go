@@ -170,7 +170,7 @@ func TestVetTool(t *testing.T) {
 		{"-lostupdate=false ./examples/atomicity/desk", ""},
 		{"./examples/atomicity/lazy", ""},
 		{"-stalecheck.atomics ./examples/atomicity/lazy", "stale check of s.client"},
-		{"./examples/atomicity/accessors/correct", ""},
+		{"./examples/atomicity/testdata/accessors/correct", ""},
 		{"-nothing ./examples/stock", "flag provided but not defined: -nothing"},
 	} {
 		cmd := exec.Command("go", append([]string{"vet", "-vettool=" + tool}, strings.Fields(test.args)...)...)

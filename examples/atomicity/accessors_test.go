@@ -22,10 +22,10 @@ func TestAccessors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds instrumented programs")
 	}
-	broken := inferredSections(t, "./accessors/broken", 20)
-	inferredSections(t, "./accessors/correct", 0)
-	locked := inferredSections(t, "./accessors/correct", 19, "-locked")
-	all := testsIn(t, filepath.Join("accessors", "broken", "accessors_test.go"))
+	broken := inferredSections(t, "./testdata/accessors/broken", 20)
+	inferredSections(t, "./testdata/accessors/correct", 0)
+	locked := inferredSections(t, "./testdata/accessors/correct", 19, "-locked")
+	all := testsIn(t, filepath.Join("testdata", "accessors", "broken", "accessors_test.go"))
 	if len(all) != 20 {
 		t.Fatalf("%d tests", len(all))
 	}
@@ -49,13 +49,13 @@ func TestAccessors(t *testing.T) {
 			}
 			missing := all
 			for try := 0; len(missing) > 0 && try < 4; try++ {
-				found := run(broken, "./accessors/broken", missing)
+				found := run(broken, "./testdata/accessors/broken", missing)
 				missing = slices.DeleteFunc(slices.Clone(missing), func(test string) bool { return slices.Contains(found, test) })
 			}
 			if len(missing) > 0 {
 				t.Errorf("no violation in %v", missing)
 			}
-			if found := run(locked, "./accessors/correct", all); len(found) > 0 {
+			if found := run(locked, "./testdata/accessors/correct", all); len(found) > 0 {
 				t.Errorf("violations in the correct %v", found)
 			}
 		})

@@ -10,7 +10,7 @@
 //   - queue: uses a length as an index after the length may have changed;
 //   - desk: reads and writes a number in two critical sections. No other goroutine ever
 //     interleaves, but package mcm predicts that one could;
-//   - accessors: twenty types whose methods call accessors that lock, each for itself, and their
+//   - testdata/accessors: twenty types whose methods call accessors that lock, each for itself, and their
 //     correct twins. They are tested, not run.
 //
 // Each folder of a program has a file heisen.sections with the accesses that are meant to be
