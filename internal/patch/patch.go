@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ func (r *Result) WriteDiff(w io.Writer) error {
 var ErrSource = errors.New("the source cannot be analyzed")
 
 // Make repairs findings of a module by locks. root is the folder of the module, and tags are the build tags besides
-// race. Make changes no files.
+// race. Make changes no files. The same findings give the same patch, in whatever order they and the accesses of a race come.
 //
 // The cost is that of type-checking the module, two or three times for each variable with a finding.
 func Make(ctx context.Context, root string, tags []string, findings []report.Finding) (*Result, error) {
@@ -88,8 +89,8 @@ func Make(ctx context.Context, root string, tags []string, findings []report.Fin
 	if m.warnings, err = copies(m.p.Packages); err != nil {
 		return nil, fmt.Errorf("make a patch: %w", err)
 	}
-	for i := range findings {
-		m.take(&findings[i])
+	for _, f := range inOrder(findings) {
+		m.take(&f)
 	}
 	for _, t := range m.grouped() {
 		if err := m.repair(t); err != nil {
@@ -97,6 +98,29 @@ func Make(ctx context.Context, root string, tags []string, findings []report.Fin
 		}
 	}
 	return m.result, nil
+}
+
+// inOrder returns findings in an order that depends on their places only. Of a race, the accesses are so, too: which comes
+// first depends on the schedule.
+func inOrder(findings []report.Finding) []report.Finding {
+	findings = slices.Clone(findings)
+	for i := range findings {
+		if f := &findings[i]; f.Kind == heisen.Race {
+			f.Accesses = slices.Clone(f.Accesses)
+			slices.SortStableFunc(f.Accesses, compareAccesses)
+		}
+	}
+	slices.SortStableFunc(findings, func(a, b report.Finding) int {
+		return cmp.Or(slices.CompareFunc(a.Accesses, b.Accesses, compareAccesses), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Fingerprint, b.Fingerprint))
+	})
+	return findings
+}
+
+func compareAccesses(a, b report.Access) int {
+	byPlace := slices.CompareFunc(a.Stack, b.Stack, func(x, y report.Frame) int {
+		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Func, y.Func))
+	})
+	return cmp.Or(byPlace, cmp.Compare(a.Op, b.Op), cmp.Compare(a.Variable, b.Variable))
 }
 
 // maker makes a patch.

@@ -12,16 +12,23 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// makePatch makes a patch for a package in one file. Comments of the form "// race: c.n" mark the accesses of one data race.
-func makePatch(t *testing.T, source string) (result *patch.Result, dir string) {
+// writeModule writes a module of one package in one file.
+func writeModule(t *testing.T, source string) (dir, file string) {
 	t.Helper()
 	dir = t.TempDir()
-	file := filepath.Join(dir, "p.go")
+	file = filepath.Join(dir, "p.go")
 	for name, text := range map[string]string{"go.mod": "module example.com/p\n\ngo 1.25\n", "p.go": source} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return dir, file
+}
+
+// makePatch makes a patch for a package in one file. Comments of the form "// race: c.n" mark the accesses of one data race.
+func makePatch(t *testing.T, source string) (result *patch.Result, dir string) {
+	t.Helper()
+	dir, file := writeModule(t, source)
 	f := report.Finding{Kind: heisen.Race, Fingerprint: "0123456789abcdef"}
 	for i, line := range strings.Split(source, "\n") {
 		if _, expr, ok := strings.Cut(line, "// race: "); ok {
