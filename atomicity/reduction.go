@@ -77,7 +77,8 @@ type Reduction struct {
 
 	threads *shadow.Memory[*reductionThread]
 	numbers map[stepKey]step
-	steps   []stepInfo // by number
+	atomics map[stepKey]heisen.Op // atomic operations as in the stream
+	steps   []stepInfo            // by number
 
 	sequences  map[uint64][]*sequence // by hash
 	stored     int                    // entries of sequences
@@ -102,6 +103,7 @@ type stepInfo struct {
 	op     heisen.Op // as in the stream
 	mover  mover
 	race   heisen.Access // the other access of its potential race
+	same   heisen.Access // its own access of that, if both have the same site
 	within []*sequence   // that have it
 }
 
@@ -161,7 +163,7 @@ func (d *Reduction) init(c config) {
 	}
 	d.hybrid, d.lockOrder = hybrid, lockOrder
 	d.threads = shadow.New[*reductionThread](nil, nil)
-	d.numbers = map[stepKey]step{}
+	d.numbers, d.atomics = map[stepKey]step{}, map[stepKey]heisen.Op{}
 	d.sequences, d.maxEntries = map[uint64][]*sequence{}, defaultEntries
 	d.reported = map[[3]heisen.Site]struct{}{}
 }
@@ -259,6 +261,9 @@ func (d *Reduction) handle(r *heisen.Record) {
 	d.lockOrder.Handle(r.Event())
 	d.asPlain = *r
 	d.asPlain.Op = plain(r.Op)
+	if d.asPlain.Op != r.Op {
+		d.atomics[stepKey{r.Site, d.asPlain.Op}] = r.Op
+	}
 	d.hybrid.Handle(d.asPlain.Event())
 	begins := d.bounds.begins(r)
 	if t := d.thread(r.Thread, begins); t != nil && (begins || t.open) {
@@ -404,6 +409,9 @@ func (d *Reduction) race(f heisen.Finding) {
 		s := d.step(stepKey{a.Site, a.Op}, a.Op, both)
 		if info := &d.steps[s]; info.mover == both {
 			info.mover, info.race = neither, other
+			if a.Site == other.Site { // each may stand for the other one
+				info.same = a
+			}
 		}
 	}
 	for _, a := range f.Accesses {
@@ -433,8 +441,12 @@ func (d *Reduction) report(s *sequence, commit, at *entry) {
 		}
 		if info := &d.steps[e.step]; info.mover == neither {
 			other := info.race
-			if n, known := d.numbers[stepKey{other.Site, other.Op}]; known {
-				other.Op = d.steps[n].op
+			if other.Thread == s.begin.Thread && info.same.Site == other.Site {
+				other = info.same
+				other.Index = 0
+			}
+			if op, atomic := d.atomics[stepKey{other.Site, other.Op}]; atomic {
+				other.Op = op
 			}
 			accesses = append(accesses, other)
 		}

@@ -176,6 +176,46 @@ func TestReductionLate(t *testing.T) {
 	}
 }
 
+// TestReductionOthers: behind a non-mover stands an access of another thread, as it was in the stream.
+func TestReductionOthers(t *testing.T) {
+	const x, y = 64, 72
+	enter, exit := heisen.Record{Op: heisen.Enter, Site: 1}, heisen.Record{Op: heisen.Exit, Site: 4}
+	of := func(thread heisen.Thread, r heisen.Record) heisen.Record { r.Thread = thread; return r }
+	read, write := heisen.Record{Op: heisen.Read, Object: x, Site: 2}, heisen.Record{Op: heisen.Write, Object: y, Site: 3}
+	for name, test := range map[string]struct {
+		trace []heisen.Record
+		ops   []heisen.Op // of other threads, in the first finding
+	}{
+		"atomic, outside of transactions": {[]heisen.Record{
+			of(1, enter), of(1, read), of(1, write), of(1, exit),
+			{Thread: 2, Op: heisen.AtomicUpdate, Object: x, Site: 5}, {Thread: 2, Op: heisen.AtomicWrite, Object: y, Site: 6},
+		}, []heisen.Op{heisen.AtomicUpdate, heisen.AtomicWrite}},
+		"at the same place": {[]heisen.Record{
+			{Thread: 1, Op: heisen.Write, Object: x, Site: 3},
+			of(2, enter), {Thread: 2, Op: heisen.Write, Object: x, Site: 3}, {Thread: 2, Op: heisen.Write, Object: x, Site: 3}, of(2, exit),
+		}, []heisen.Op{heisen.Write, heisen.Write}},
+		"at the same place, in the thread that came first": {[]heisen.Record{
+			of(1, enter), {Thread: 1, Op: heisen.Write, Object: x, Site: 3}, {Thread: 1, Op: heisen.Write, Object: x, Site: 3}, of(1, exit),
+			{Thread: 2, Op: heisen.Write, Object: x, Site: 3},
+		}, []heisen.Op{heisen.Write, heisen.Write}},
+	} {
+		v, _ := reductionFindings(t, test.trace)
+		if len(v) == 0 {
+			t.Errorf("%s: nothing found", name)
+			continue
+		}
+		var ops []heisen.Op
+		for _, a := range v[0].Accesses {
+			if a.Thread != v[0].Accesses[0].Thread {
+				ops = append(ops, a.Op)
+			}
+		}
+		if !slices.Equal(ops, test.ops) {
+			t.Errorf("%s: other threads' accesses are %v, want %v: %+v", name, ops, test.ops, v[0].Accesses)
+		}
+	}
+}
+
 // TestReductionMessages: what comes before a Receive moves right, and what comes after a Send left.
 func TestReductionMessages(t *testing.T) {
 	const c, d, x = 64, 72, 128

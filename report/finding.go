@@ -116,6 +116,22 @@ func (f *Finding) Supposed() bool {
 	return f != nil && len(f.Unseen) > 0 && len(f.Witness) > 0 && (f.Trials == nil || f.Trials.Confirmed == 0)
 }
 
+// Potential reports whether a finding is Supposed, or an atomicity violation of a detector of which some are impossible, unless
+// executions have confirmed it.
+func (f *Finding) Potential() bool {
+	if f == nil || f.Trials != nil && f.Trials.Confirmed > 0 {
+		return false
+	}
+	return f.Supposed() || f.Kind == heisen.Atomicity && f.Detector == "blocks" || f.Unproved()
+}
+
+// Unproved reports whether the finding is about a transaction that is not proved to be atomic, as those of detector reduction are.
+// Behind each of its accesses stands that of another goroutine from which neither a lock nor a message keeps it apart, whatever
+// came first.
+func (f *Finding) Unproved() bool {
+	return f != nil && f.Kind == heisen.Atomicity && f.Detector == "reduction"
+}
+
 // Times says how often the finding was found, such as "5 times, 2 of them in the other order". It
 // returns the empty string for a finding that was found once.
 func (f *Finding) Times() string {

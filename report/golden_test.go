@@ -403,6 +403,28 @@ func notSerializable() Finding {
 	})
 }
 
+// possible is the violation of atomicityFinding as blocks reports it, which may be impossible.
+func possible() Finding {
+	f := atomicityFinding()
+	f.Detector, f.Message = "blocks", "a transaction may not be atomic: another thread can come in between"
+	return f
+}
+
+// unproved is a transaction that reduction does not prove to be atomic. The goroutine that writes without the lock did so once.
+func unproved() Finding {
+	b := newBank()
+	held := b.Context(b.Acquire(heisen.Cursor{}, heisen.HeldLock{Lock: lockA, Site: b.lockSite(12)}))
+	step := func(thread heisen.Thread, op heisen.Op, object heisen.Object, line int, context heisen.Context) heisen.Access {
+		return heisen.Access{Op: op, Thread: thread, Object: object, Size: 8, Site: b.at("main.(*account).deposit", line), Context: context}
+	}
+	other := step(1, heisen.Write, balance, 18, 0)
+	return resolve(b.Symbols, heisen.Finding{
+		Detector: "reduction", Kind: heisen.Atomicity, Object: balance,
+		Message:  "a transaction is not proved to be atomic: its write cannot be moved before what other threads do after its read",
+		Accesses: []heisen.Access{step(2, heisen.Acquire, lockA, 12, 0), step(2, heisen.Read, balance, 14, held), other, step(2, heisen.Write, balance, 14, held), other},
+	})
+}
+
 // markedTransaction is a transaction of a text trace without a name.
 func markedTransaction() Finding {
 	s := heisen.NewSymbols()
@@ -445,6 +467,8 @@ func allFindings() map[string]Finding {
 		"serial":    transactionFinding(),
 		"marked":    markedTransaction(),
 		"critical":  notSerializable(),
+		"possible":  possible(),
+		"unproved":  unproved(),
 		"deadlock":  deadlockFinding(),
 		"std":       textTraceFinding(),
 

@@ -109,7 +109,7 @@ func writeText(w io.Writer, f *Finding, marks *strings.Replacer) error {
 }
 
 func title(f *Finding) string {
-	if f.Supposed() && f.Kind != heisen.Deadlock {
+	if f.Potential() && f.Kind != heisen.Deadlock {
 		return "POTENTIAL " + titleOf(f)
 	}
 	return titleOf(f)
@@ -213,6 +213,8 @@ func writeAccesses(b *strings.Builder, f *Finding) {
 			op = "end: " + op
 		case section:
 			op = "in between: " + op
+		case f.Unproved() && a.Thread != f.Accesses[0].Thread:
+			op = fmt.Sprintf("no lock or message keeps that %s apart from: %s", words(f.Accesses[i-1].Op), op)
 		case f.Kind == heisen.Atomicity && i > 0:
 			op = "then " + op
 		}

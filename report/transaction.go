@@ -18,6 +18,9 @@ func beginsTransaction(op string) bool {
 // if f is about no transaction: it is the first one by the goroutine of the last access.
 func transaction(f *Finding) int {
 	last := len(f.Accesses) - 1
+	if f.Unproved() {
+		last = lastOf(f.Accesses, f.Accesses[0].Thread)
+	}
 	if f.Kind != heisen.Atomicity || last < 1 {
 		return -1
 	}
@@ -28,10 +31,20 @@ func transaction(f *Finding) int {
 	return i
 }
 
+// lastOf returns the index of the last access by a thread, -1 if there is none.
+func lastOf(accesses []Access, thread heisen.Thread) int {
+	for i := len(accesses) - 1; i >= 0; i-- {
+		if accesses[i].Thread == thread {
+			return i
+		}
+	}
+	return -1
+}
+
 // isNameless reports whether an access is the begin of a transaction without a name.
 func isNameless(a *Access) bool { return a.Op == heisen.Enter.String() && a.Object == "0x0" }
 
-// writeTransaction prints which transaction was interrupted, and the steps in their order, with a
+// writeTransaction prints which transaction was interrupted, and the steps in their order if they have one, with a
 // column for each goroutine.
 func writeTransaction(b *strings.Builder, f *Finding, begin int) {
 	a := &f.Accesses[begin]
@@ -39,6 +52,9 @@ func writeTransaction(b *strings.Builder, f *Finding, begin int) {
 	if !isNameless(a) {
 		what = " " + nameAndObject(a.Variable, a.Object)
 	}
-	fmt.Fprintf(b, "Transaction of %s, from %s%s at %s\n\n", a.Goroutine, words(a.Op), what, place(a))
-	writeLanes(b, f.Accesses)
+	fmt.Fprintf(b, "Transaction of %s, from %s%s at %s\n", a.Goroutine, words(a.Op), what, place(a))
+	if !f.Unproved() {
+		b.WriteByte('\n')
+		writeLanes(b, f.Accesses)
+	}
 }

@@ -362,7 +362,7 @@ func kindNoun(f *report.Finding) string {
 		}
 		return "data race(s)"
 	case heisen.Atomicity:
-		if f.Supposed() {
+		if f.Potential() {
 			return "potential atomicity violation(s)"
 		}
 		return "atomicity violation(s)"

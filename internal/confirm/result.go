@@ -138,6 +138,13 @@ func (v *Result) add(t *Trial) {
 	v.Endings = append(v.Endings, e)
 }
 
+// deviates reports whether an ending is that of a schedule that deviates from the default one.
+func (v *Result) deviates() bool {
+	return slices.ContainsFunc(v.Endings, func(e Ending) bool {
+		return e.Trial.Schedule != nil && len(e.Trial.Schedule.Strategy.Choices) > 0
+	})
+}
+
 // Report returns the finding with its Trials. usual are the outcomes of the default
 // schedule, see Suspect.Usual: an execution that ends in the same way counts as harmful only if the bug decides it. The endings say which
 // failures were seen only where a goroutine was held back while time passed. They count as harm,
@@ -149,6 +156,8 @@ func (v *Result) Report(usual ...Outcome) report.Finding {
 	switch {
 	case v.Suspect.observed:
 		strategy = "several"
+	case v.Suspect.Strategy == strategies.Replay && v.deviates():
+		strategy = "enumeration"
 	case v.Suspect.Strategy == strategies.Replay:
 		strategy = "default"
 	case v.Suspect.searched:

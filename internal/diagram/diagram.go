@@ -118,7 +118,7 @@ func Of(f *report.Finding) *Diagram {
 	switch {
 	case drawn:
 	case b.sequential():
-		b.d.Ordered = f.Kind == heisen.Atomicity
+		b.d.Ordered = f.Kind == heisen.Atomicity && !f.Unproved()
 		b.sequence()
 	default:
 		b.sideBySide()

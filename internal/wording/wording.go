@@ -26,7 +26,7 @@ func Title(f *report.Finding) string {
 		return "Potential deadlock"
 	case f.Kind == heisen.Race && f.Supposed():
 		return KindTitle(heisen.PotentialRace)
-	case f.Kind == heisen.Atomicity && (f.Supposed() || !Certain(f) && len(f.Unseen) == 0):
+	case f.Kind == heisen.Atomicity && f.Potential():
 		return "Potential atomicity violation"
 	}
 	return KindTitle(f.Kind)
@@ -94,16 +94,10 @@ func Certain(f *report.Finding) bool {
 	case heisen.Deadlock:
 		return confirmed(f) || len(f.Witness) > 0
 	case heisen.Atomicity:
-		return confirmed(f) || f.Detector != blocks && f.Detector != reduction
+		return !f.Potential()
 	}
 	return true
 }
-
-// The detectors whose atomicity violations may be impossible.
-const (
-	blocks    = "blocks"
-	reduction = "reduction"
-)
 
 // IsAddress reports whether the name of an object is only its address, which says nothing outside of the execution.
 func IsAddress(object string) bool { return strings.HasPrefix(object, "0x") }
@@ -251,6 +245,8 @@ func meaning(f *report.Finding) string {
 		return sentenceOfRace(f)
 	case len(f.Cycle) > 0:
 		return sentenceOfDeadlock(f)
+	case f.Unproved() && n >= 3:
+		return sentenceOfUnproved(f)
 	case f.Kind == heisen.Atomicity && n >= 3 && isBegin(f.Accesses[0].Op):
 		return sentenceOfTransaction(f)
 	case f.Kind == heisen.Atomicity && n >= 3:
@@ -443,6 +439,23 @@ func sentenceOfTransaction(f *report.Finding) string {
 		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s %s at %s", a.Goroutine, Op(a.Op), name(a), Place(a.Site))))
 	}
 	return text + ". In between, " + strings.Join(parts, " and ") + "."
+}
+
+// sentenceOfUnproved says why a transaction is not proved to be atomic.
+func sentenceOfUnproved(f *report.Finding) string {
+	begin := &f.Accesses[0]
+	var parts []string
+	for i := range f.Accesses[1:] {
+		before, a := &f.Accesses[i], &f.Accesses[i+1]
+		if a.Thread != begin.Thread {
+			parts = append(parts, fmt.Sprintf("what it does at %s apart from what %s does at %s", Place(before.Site), a.Goroutine, Place(a.Site)))
+		}
+	}
+	text := fmt.Sprintf("The transaction that %s begins at %s is not proved to be atomic.", begin.Goroutine, Place(begin.Site))
+	if len(parts) > 0 {
+		text += " No lock or message keeps " + strings.Join(parts, ", or ") + "."
+	}
+	return text
 }
 
 // name returns the expression of an access, else the name of its object.

@@ -2,6 +2,7 @@ package wording
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,6 +59,21 @@ func TestPotentialViolation(t *testing.T) {
 	f.Detector = "serial"
 	if Title(&f) != "Atomicity violation" || !Certain(&f) {
 		t.Errorf("of serial: %s", Title(&f))
+	}
+}
+
+// TestUnproved checks what is said of a transaction that is not proved to be atomic: not that something came in between.
+func TestUnproved(t *testing.T) {
+	access := func(thread heisen.Thread, op, site string) report.Access {
+		return report.Access{Thread: thread, Goroutine: fmt.Sprintf("g%d", thread), Op: op, Object: "x", Site: site}
+	}
+	f := report.Finding{Detector: "reduction", Kind: heisen.Atomicity, Accesses: []report.Access{
+		access(1, "acquire", "a.go:1"), access(1, "read", "a.go:2"), access(2, "write", "a.go:5"), access(1, "write", "a.go:3"), access(2, "write", "a.go:5"),
+	}}
+	want := "The transaction that g1 begins at a.go:1 is not proved to be atomic. No lock or message keeps what it does at a.go:2 apart from what g2 does at a.go:5, " +
+		"or what it does at a.go:3 apart from what g2 does at a.go:5."
+	if got := Sentence(&f); got != want || Title(&f) != "Potential atomicity violation" || Certain(&f) {
+		t.Errorf("%s: %s\nwant %s", Title(&f), got, want)
 	}
 }
 
