@@ -311,12 +311,21 @@ func userFrame(stack []Frame) Frame {
 // is the main goroutine.
 func (r resolution) name(t heisen.Thread) string {
 	switch name := r.symbols.Thread(t).Name; {
+	case r.isCleanup(t):
+		return fmt.Sprintf("cleanup %d on %s", t, name)
 	case name != "":
 		return name
 	case t == 0:
 		return "main goroutine"
 	}
 	return fmt.Sprintf("goroutine %d", t)
+}
+
+// isCleanup reports whether a thread is a function of runtime.AddCleanup. Those that run on one goroutine are threads of their own,
+// because nothing orders them. They have the name of the goroutine, which has started them.
+func (r resolution) isCleanup(t heisen.Thread) bool {
+	info := r.symbols.Thread(t)
+	return info.Forked && info.Parent != t && info.Name != "" && r.symbols.Thread(info.Parent).Name == info.Name
 }
 
 // goroutines lists the threads of the accesses, the later access first, each followed by its
@@ -340,7 +349,9 @@ func (r resolution) goroutines(accesses []heisen.Access) (out []Goroutine) {
 					site = 0 // the call of a function that starts goroutines for its callers
 				}
 				g.Stack = r.stack(site, info.Context)
-				if len(g.Stack) == 0 && info.Site != 0 {
+				if r.isCleanup(t) { // the place is where the runtime has started the goroutine
+					g.Stack = nil
+				} else if len(g.Stack) == 0 && info.Site != 0 {
 					g.Stack = []Frame{{Func: r.site(info.Site)}}
 				}
 			}

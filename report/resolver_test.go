@@ -46,6 +46,31 @@ func TestAncestors(t *testing.T) {
 	}
 }
 
+// TestCleanups: the functions of runtime.AddCleanup that one goroutine runs are told apart.
+func TestCleanups(t *testing.T) {
+	s := heisen.NewSymbols()
+	site := s.AddSite(heisen.SiteInfo{Frames: []heisen.Frame{{Func: "runtime.(*cleanupQueue).createGs", File: "/go/src/runtime/mcleanup.go", Line: 672}}})
+	s.SetThread(0, heisen.ThreadInfo{Name: "main goroutine"})
+	s.SetThread(4, heisen.ThreadInfo{Name: "goroutine 7", Forked: true, Site: site})
+	for i := heisen.Thread(5); i <= 6; i++ {
+		s.SetThread(i, heisen.ThreadInfo{Name: "goroutine 7", Forked: true, Parent: 4, Site: site})
+	}
+	f := heisen.Finding{Kind: heisen.Race, Accesses: []heisen.Access{{Op: heisen.Write, Thread: 5}, {Op: heisen.Read, Thread: 6}}}
+	got := new(Resolver).Resolve(f, s)
+	if a, b := got.Accesses[0].Goroutine, got.Accesses[1].Goroutine; a != "cleanup 5 on goroutine 7" || b != "cleanup 6 on goroutine 7" {
+		t.Errorf("accesses by %s and %s", a, b)
+	}
+	var text strings.Builder
+	if err := WriteText(&text, &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"Read by cleanup 6 on goroutine 7 at", "Cleanup 6 on goroutine 7 created by goroutine 7\n", "Goroutine 7 created by main goroutine at:\n"} {
+		if strings.Count(text.String(), line) != 1 {
+			t.Errorf("%q is not in the report once:\n%s", line, text.String())
+		}
+	}
+}
+
 func TestUserFrame(t *testing.T) {
 	user := Frame{Func: "main.f", File: "main.go", Line: 3}
 	once := Frame{Func: "sync.(*Once).Do", File: "once.go", Line: 7}

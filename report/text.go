@@ -401,7 +401,7 @@ func writeWitness(b *strings.Builder, f *Finding) {
 // heading returns a thread's name for the start of a sentence. The names in a text trace stay as they
 // are.
 func heading(name string) string {
-	if strings.HasPrefix(name, "goroutine ") || strings.HasPrefix(name, "main goroutine") {
+	if strings.HasPrefix(name, "goroutine ") || strings.HasPrefix(name, "main goroutine") || strings.HasPrefix(name, "cleanup ") {
 		return capital(name)
 	}
 	return name

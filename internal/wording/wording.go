@@ -213,7 +213,7 @@ func Op(op string) string {
 // Sentence returns what a finding means, in a few sentences. It begins with a capital letter, unless that is a name.
 func Sentence(f *report.Finding) string {
 	text := meaning(f)
-	if strings.HasPrefix(text, "goroutine ") || strings.HasPrefix(text, "main goroutine") || f.Message != "" && strings.HasPrefix(text, f.Message) {
+	if strings.HasPrefix(text, "goroutine ") || strings.HasPrefix(text, "main goroutine") || strings.HasPrefix(text, "cleanup ") || f.Message != "" && strings.HasPrefix(text, f.Message) {
 		text = capital(text)
 	}
 	switch n := len(f.Following); n {

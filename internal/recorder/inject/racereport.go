@@ -110,6 +110,15 @@ func (t *heisenText) goroutine(id uint32, first bool) {
 		name = "main goroutine"
 	case id == heisenUnknownG || o.place == heisenOriginForgotten:
 		name = "a goroutine that ended long ago"
+	case o.place&heisenOriginForked != 0 && heisenFindOrigin(o.parent).goid == o.goid && o.goid != 0: // a function of AddCleanup
+		if name = "cleanup "; first {
+			name = "Cleanup "
+		}
+		t.add(name)
+		t.number(uint64(id))
+		t.add(" on goroutine ")
+		t.number(o.goid)
+		return
 	case o.goid != 0:
 		if name = "goroutine "; first {
 			name = "Goroutine "
