@@ -317,8 +317,17 @@ func (r resolution) name(t heisen.Thread) string {
 		return name
 	case t == 0:
 		return "main goroutine"
+	case r.isNew(t):
+		return "a goroutine that has not begun"
 	}
 	return fmt.Sprintf("goroutine %d", t)
+}
+
+// isNew reports whether a goroutine of a program has been started and has done nothing. Its number is not known then: that of the
+// thread is the number of another one.
+func (r resolution) isNew(t heisen.Thread) bool {
+	info := r.symbols.Thread(t)
+	return info.Forked && info.Name == "" && r.symbols.Thread(info.Parent).Name != ""
 }
 
 // isCleanup reports whether a thread is a function of runtime.AddCleanup. Those that run on one goroutine are threads of their own,

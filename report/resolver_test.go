@@ -71,6 +71,21 @@ func TestCleanups(t *testing.T) {
 	}
 }
 
+// TestNewGoroutine: a goroutine that has done nothing does not get the number of another one.
+func TestNewGoroutine(t *testing.T) {
+	s := heisen.NewSymbols()
+	s.SetThread(0, heisen.ThreadInfo{Name: "main goroutine"})
+	s.SetThread(3, heisen.ThreadInfo{Name: "goroutine 7", Forked: true})
+	s.SetThread(7, heisen.ThreadInfo{Forked: true})
+	f := heisen.Finding{Kind: heisen.Race, Witness: []heisen.Record{
+		{Op: heisen.Fork, Object: 3}, {Op: heisen.Fork, Object: 7},
+	}}
+	got := new(Resolver).Resolve(f, s).Witness
+	if got[0].Object != "goroutine 7" || got[1].Object != "a goroutine that has not begun" {
+		t.Errorf("starts %q and %q", got[0].Object, got[1].Object)
+	}
+}
+
 func TestUserFrame(t *testing.T) {
 	user := Frame{Func: "main.f", File: "main.go", Line: 3}
 	once := Frame{Func: "sync.(*Once).Do", File: "once.go", Line: 7}

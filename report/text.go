@@ -180,6 +180,9 @@ func nameAndObject(variable, object string) string {
 	return variable + " " + object
 }
 
+// unknownSite is the text of a site of which nothing is known.
+const unknownSite = "?"
+
 // noObject is the object 0, in hexadecimal.
 const noObject = "0x0"
 
@@ -380,7 +383,12 @@ func writeWitness(b *strings.Builder, f *Finding) {
 			waiting++
 		}
 	}
-	fmt.Fprintf(b, "\nA schedule of %s shows it:\n", plural.Of(len(steps)-waiting, "step"))
+	fmt.Fprintf(b, "\nA schedule of %s shows it", plural.Of(len(steps)-waiting, "step"))
+	if shared := sharedSteps(f); len(steps) > maxSteps && 0 < len(shared) && len(shared) < len(steps) {
+		steps = shared
+		b.WriteString(". These are about what several goroutines use")
+	}
+	b.WriteString(":\n")
 	if more := len(steps) - maxSteps; more > 0 {
 		fmt.Fprintf(b, "  (%s)\n", plural.Of(more, "earlier step"))
 		steps = steps[more:]
@@ -396,6 +404,53 @@ func writeWitness(b *strings.Builder, f *Finding) {
 		}
 		b.WriteString("\n")
 	}
+}
+
+// sharedSteps returns the steps of a finding's schedule that may matter to other goroutines: what the program does with what several
+// goroutines use in it, and the starts of these goroutines. The accesses of the finding are among the steps.
+func sharedSteps(f *Finding) (shared []Step) {
+	users := map[string]heisen.Thread{}
+	several := map[string]bool{}
+	for _, s := range f.Witness {
+		if user, used := users[s.Object]; used && user != s.Thread {
+			several[s.Object] = true
+		}
+		users[s.Object] = s.Thread
+	}
+	goroutines := map[string]bool{}
+	for i := range f.Goroutines {
+		goroutines[f.Goroutines[i].Name] = true
+	}
+	for _, s := range f.Witness {
+		if isShared(f, &s, several) {
+			goroutines[s.Name] = true
+		}
+	}
+	starts := heisen.Fork.String()
+	for _, s := range f.Witness {
+		if isShared(f, &s, several) || s.Op == starts && goroutines[s.Object] {
+			shared = append(shared, s)
+		}
+	}
+	return shared
+}
+
+// isShared reports whether a step is one with an object that several goroutines use, or an access of the finding. Those of the runtime
+// and at unknown places are none.
+func isShared(f *Finding, s *Step, several map[string]bool) bool {
+	if s.Pending || slices.ContainsFunc(f.Accesses, func(a Access) bool { return a.Thread == s.Thread && a.Site == s.Site && a.Op == s.Op }) {
+		return true
+	}
+	return matters(s.Op) && several[s.Object] && s.Site != unknownSite && !strings.Contains(s.Site, "/src/runtime/")
+}
+
+// matters reports whether an operation on an object can matter to other goroutines that use it.
+func matters(op string) bool {
+	switch op {
+	case heisen.Fork.String(), heisen.Begin.String(), heisen.End.String(), heisen.Alloc.String(), heisen.Free.String(), heisen.Call.String(), heisen.Return.String(), heisen.Branch.String():
+		return false
+	}
+	return true
 }
 
 // heading returns a thread's name for the start of a sentence. The names in a text trace stay as they
