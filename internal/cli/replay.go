@@ -105,6 +105,13 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver 
 			err = errors.Join(err, printTo(inv.Err, inv.raw.Err)(&f))
 		}
 	}
+	if f, failed := confirm.FailureOf(p, e); failed && len(found) == 0 {
+		found = append(found, f)
+		if to.shows(asText) && e.Outcome.Class == confirm.Exited { // of others, the program itself has printed the place
+			f.Printed = nil // here, too
+			err = errors.Join(err, printTo(inv.Err, inv.raw.Err)(&f))
+		}
+	}
 	err = errors.Join(err, to.writeOutput(inv.Out, found, nil, jsonTo(inv.Out)), to.writeFiles(found, nil))
 	if e.Stuck != nil {
 		for i := range e.Blocked {

@@ -66,6 +66,17 @@ func surveyed(p *Program, run *Trial) *Suspect {
 	return s
 }
 
+// FailureOf returns the failure of an execution as a finding, and reports whether there is one.
+func FailureOf(p *Program, e *Execution) (f report.Finding, failed bool) {
+	if !e.Outcome.Class.Failed() {
+		return f, false
+	}
+	f = failure(p, e.Outcome)
+	e.showFailing(&f)
+	f.Blocked = e.Blocked
+	return f, true
+}
+
 func failure(p *Program, o Outcome) report.Finding {
 	identity := string(o.Class) + "\n" + o.kind() + "\n" + o.Place + o.Waits
 	sum := sha256.Sum256([]byte(string(heisen.Failure) + "\n" + p.Package + "\n" + identity))
