@@ -40,6 +40,15 @@ func cycle(f *heisen.Finding, accesses []Access) []string {
 	for _, name := range names {
 		shared[name]++
 	}
+	for i := range accesses { // a lock may be held by the name by which another one is wanted
+		for _, held := range accesses[i].Locks {
+			for j := range accesses {
+				if held.Variable == accesses[j].Variable && held.Lock != accesses[j].Object {
+					shared[held.Variable] += 2
+				}
+			}
+		}
+	}
 	var out []string
 	for _, l := range locks {
 		name := names[l]
