@@ -120,6 +120,9 @@ func Of(f *report.Finding) *Diagram {
 	case b.sequential():
 		b.d.Ordered = f.Kind == heisen.Atomicity && !f.Unproved()
 		b.sequence()
+		if f.Unproved() {
+			b.note("What other goroutines do stands behind that from which nothing keeps it apart. When it happens is not known.")
+		}
 	default:
 		b.sideBySide()
 	}
