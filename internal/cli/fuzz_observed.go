@@ -52,6 +52,7 @@ func (f *fuzzRun) reportBug(ctx context.Context, v *confirm.Result) {
 		return
 	}
 	finding := v.Report(usual...)
+	f.explained[v.Suspect.Program] = append(f.explained[v.Suspect.Program], v.Explains...)
 	if f.follows(ctx, v, &finding, f.shown(v.Suspect.Program, &finding)) {
 		return
 	}

@@ -16,7 +16,8 @@ import (
 // executions are added.
 type Observations struct {
 	known map[observationKey]*observation
-	made  map[*Program]int // executions
+	made  map[*Program]int             // executions
+	ended map[*Program]map[Outcome]int // executions by their outcomes without numbers
 }
 
 type observationKey struct {
@@ -55,11 +56,15 @@ func (o *Observations) AddSurvey(p *Program, runs []*Trial) {
 // Add adds an execution that tried a suspect. position orders the suspects.
 func (o *Observations) Add(position int, s *Suspect, t *Trial) {
 	if o.known == nil {
-		o.known, o.made = map[observationKey]*observation{}, map[*Program]int{}
+		o.known, o.made, o.ended = map[observationKey]*observation{}, map[*Program]int{}, map[*Program]map[Outcome]int{}
 	}
 	o.made[s.Program]++
 	outcome := t.Execution.Outcome
 	outcome.Message, outcome.failed = numbers.ReplaceAllString(outcome.Message, "#"), ""
+	if o.ended[s.Program] == nil {
+		o.ended[s.Program] = map[Outcome]int{}
+	}
+	o.ended[s.Program][outcome]++
 	for i := range t.Execution.Observed {
 		f := &t.Execution.Observed[i]
 		key := observationKey{s.Program, f.Fingerprint}
@@ -153,6 +158,38 @@ func (b *observation) result(made map[*Program]int) (v *Result, first *observedE
 	return v, first
 }
 
+// explains returns the failures that a race decides: each execution that failed so shows the race, and without it, or with one
+// order of its accesses, executions pass and none fails so. ended has all executions of the program.
+func (b *observation) explains(ended map[Outcome]int) (failures []Outcome) {
+	shown := map[Outcome]int{}
+	passes, fails := map[string]bool{}, map[endingKey]bool{} // by first access
+	for key, e := range b.endings {
+		if e.suspect.Finding.Kind != heisen.Race {
+			return nil
+		}
+		shown[key.outcome] += e.count
+		passes[key.first] = passes[key.first] || key.outcome.Class == Passed
+		fails[key] = true
+	}
+	passesWithout := false
+	for outcome, n := range ended {
+		passesWithout = passesWithout || outcome.Class == Passed && n > shown[outcome]
+	}
+	for outcome, n := range shown {
+		if !outcome.Class.Failed() || n < ended[outcome] {
+			continue
+		}
+		decides := passesWithout
+		for first, some := range passes {
+			decides = decides || some && !fails[endingKey{outcome, first}]
+		}
+		if decides {
+			failures = append(failures, outcome)
+		}
+	}
+	return failures
+}
+
 // addTo adds executions to those of an ending for the same reason, if there is one. Of one of the two, the place may not be known.
 func (v *Result) addTo(outcome Outcome, first int, e *observedEnding) bool {
 	for i := range v.Endings {
@@ -171,6 +208,7 @@ func (o *Observations) Results(wanted func(*Program, *report.Finding) bool) (all
 	firsts := map[*Result]*observedEnding{}
 	for _, b := range o.known {
 		v, first := b.result(o.made)
+		v.Explains = b.explains(o.ended[v.Suspect.Program])
 		if wanted(v.Suspect.Program, &v.Finding) {
 			all = append(all, v)
 			firsts[v] = first

@@ -161,3 +161,56 @@ func TestSameBug(t *testing.T) {
 		}
 	}
 }
+
+// TestObservationsExplain: a race explains a failure if no execution without it fails so, and if its order, or that it is not
+// there, lets executions pass.
+func TestObservationsExplain(t *testing.T) {
+	p := &Program{Package: "p"}
+	race := func(first int) []report.Finding {
+		at := func(line int) report.Access {
+			return report.Access{Op: "write", Stack: []report.Frame{{Func: "p.f", File: "p.go", Line: line}}}
+		}
+		f := report.Finding{Kind: heisen.Race, Detector: raceDetector, Fingerprint: "race", Accesses: []report.Access{at(1), at(2)}}
+		if first == 1 {
+			f.Accesses = []report.Access{at(2), at(1)}
+		}
+		return []report.Finding{f}
+	}
+	leak := []report.Finding{{Kind: heisen.Leak, Detector: leakDetector, Fingerprint: "leak", Accesses: []report.Access{{Op: "send"}}}}
+	passed, failed := Outcome{Class: Passed}, Outcome{Class: TestFailed, Message: "TestOne/first"}
+	other := Outcome{Class: TestFailed, Message: "TestTwo"}
+	type run struct {
+		outcome  Outcome
+		observed []report.Finding
+	}
+	for _, test := range []struct {
+		name string
+		runs []run
+		want []Outcome
+	}{
+		{"one order", []run{{passed, race(0)}, {failed, race(1)}}, []Outcome{failed}},
+		{"only with the race", []run{{passed, nil}, {failed, race(1)}, {failed, race(0)}}, []Outcome{failed}},
+		{"also without it", []run{{passed, race(0)}, {failed, race(1)}, {failed, nil}}, nil},
+		{"in both orders", []run{{passed, race(0)}, {failed, race(0)}, {passed, race(1)}, {failed, race(1)}}, nil},
+		{"always", []run{{failed, race(0)}, {failed, race(1)}}, nil},
+		{"one of two failures", []run{{passed, race(0)}, {failed, race(1)}, {other, race(0)}, {other, nil}}, []Outcome{failed}},
+		{"numbers", []run{
+			{passed, race(0)}, {Outcome{Class: Panicked, Message: "index 7"}, race(1)}, {Outcome{Class: Panicked, Message: "index 9"}, nil},
+		}, nil},
+		{"a leak", []run{{passed, nil}, {failed, leak}}, nil},
+	} {
+		var o Observations
+		for i, r := range test.runs {
+			s := &Suspect{Program: p, Strategy: strategies.RaceDirected}
+			e := &Execution{Outcome: r.outcome, Observed: r.observed}
+			o.Add(0, s, &Trial{Seed: uint64(i), Schedule: &recorder.Schedule{}, Execution: e, number: uint64(i)})
+		}
+		var got []Outcome
+		for _, v := range o.Results(func(*Program, *report.Finding) bool { return true }) {
+			got = append(got, v.Explains...)
+		}
+		if !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}

@@ -42,6 +42,8 @@ type Result struct {
 	Tried     int // executions
 	Confirmed int // executions in which the suspect happened
 	Endings   []Ending
+	// Explains are failures that a race decides which executions have shown by themselves (Observations): they are told with it.
+	Explains []Outcome
 	// Follow is the result of following the predicted schedule.
 	Follow FollowResult
 	// Incomplete is set if Run ended before all executions were made.
