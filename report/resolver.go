@@ -318,7 +318,7 @@ func (r resolution) name(t heisen.Thread) string {
 	case t == 0:
 		return "main goroutine"
 	case r.isNew(t):
-		return "a goroutine that has not begun"
+		return "a goroutine that has done nothing yet"
 	}
 	return fmt.Sprintf("goroutine %d", t)
 }

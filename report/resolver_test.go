@@ -81,7 +81,7 @@ func TestNewGoroutine(t *testing.T) {
 		{Op: heisen.Fork, Object: 3}, {Op: heisen.Fork, Object: 7},
 	}}
 	got := new(Resolver).Resolve(f, s).Witness
-	if got[0].Object != "goroutine 7" || got[1].Object != "a goroutine that has not begun" {
+	if got[0].Object != "goroutine 7" || got[1].Object != "a goroutine that has done nothing yet" {
 		t.Errorf("starts %q and %q", got[0].Object, got[1].Object)
 	}
 }

@@ -134,7 +134,7 @@ func TestLeaks(t *testing.T) {
 	rec = message(rec, msgStuck, leaked, slices.Concat([]uint64{4, lockBase, 1, 0, 0, 6, 0}, textWords("select"))...)
 	rec = message(rec, msgCount, countLeaks)
 	rec = message(rec, msgCount, countRaces)
-	rec = message(rec, msgStuck, leaked, slices.Concat([]uint64{5, lockBase, 1, 0, 0, 6, 0}, textWords("select"))...)
+	rec = message(rec, msgStuck, leaked, slices.Concat([]uint64{77<<32 | 5, lockBase, 1, 0, 0, 6, 0}, textWords("select"))...)
 	rec = message(rec, msgCount, countLeaks)
 	rec = message(rec, msgCount, countLeaks)
 	for _, received := range []bool{true, false} {
@@ -163,6 +163,9 @@ func TestLeaks(t *testing.T) {
 		}
 		if received && !reflect.DeepEqual(searches, [][]heisen.Thread{{1 << 30, 4}, {5}, nil}) {
 			t.Errorf("searches found %v", searches)
+		}
+		if four, five := s.Symbols().Thread(4).Name, s.Symbols().Thread(5).Name; four != "" || five != "goroutine 77" {
+			t.Errorf("goroutines %q and %q, of which none has sent an event", four, five)
 		}
 	}
 	if _, _, err := readAll(t, message(helloMessage(), msgCount, countLeaks+1)); !errors.Is(err, ErrCorrupt) {

@@ -504,9 +504,13 @@ func (s *Stream) addStuck(why uint32, words []uint64) error {
 		if len(words) < stuckWords || words[5] > maxReason || words[6] > stuckChannels || uint64(len(words)) < stuckWords+(words[5]+7)/8+words[6] {
 			return s.corrupt("%d words of a goroutine", len(words))
 		}
-		id, object, place, size := words[0], words[1], words[2], words[5]
+		id, goid, object, place, size := words[0]&(1<<32-1), words[0]>>32, words[1], words[2], words[5]
 		if id >= unknownG {
 			return s.corrupt("goroutine %d", id)
+		}
+		if info := s.syms.Thread(heisen.Thread(id)); info.Name == "" && goid != 0 { // it waits, and has sent no event
+			info.Name = threadName(heisen.Thread(id), goid)
+			s.syms.SetThread(heisen.Thread(id), info)
 		}
 		p, err := s.place(place)
 		if err != nil {

@@ -125,7 +125,7 @@ func TestCorruptExecution(t *testing.T) {
 		{"many channels", message(known, msgStuck, 1, 1, 2, 1, 0, 0, 0, 1<<63), "words of a goroutine"},
 		{"half the channels", message(known, msgStuck, 1, 1, 2, 1, 0, 0, 0, 2, 5), "words of a goroutine"},
 		{"a place", message(known, msgStuck, 1, 1, 2, 3, 0, 0, 0, 0), "unknown place 3"},
-		{"a goroutine", message(known, msgStuck, 1, 1<<40, 2, 1, 0, 0, 0, 0), "goroutine 1099511627776"},
+		{"a goroutine", message(known, msgStuck, 1, unknownG, 2, 1, 0, 0, 0, 0), "goroutine 4294967295"},
 		{"failing nowhere", message(known, msgFailing, 0, 1), "failing in 1 words"},
 		{"failing in no way", message(known, msgFailing, 4, 1, 0x100), "failing in 2 words"},
 		{"failing in a task", message(known, msgFailing, 0, 1|7<<32, 0x100), "unknown task 7"},

@@ -63,6 +63,9 @@ func heisenReportWaiting(why uint32, concerns func(*g) bool) (waiting int) {
 			flush()
 		}
 		words[used], words[used+1], words[used+2] = uint64(h.id), heisenWaitObject(gp, h), heisenWaitPlace(gp, h)
+		if gp.goid < 1<<32 {
+			words[used] |= gp.goid << 32
+		}
 		words[used+3], words[used+4] = h.task.ranAt, uint64(h.task.ranClock)
 		text := (*[8 * 8]byte)(unsafe.Pointer(&words[used+heisenStuckWords]))
 		n := uintptr(copy(text[:], reason))

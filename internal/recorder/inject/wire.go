@@ -77,7 +77,7 @@ const (
 	heisenMsgOverlapStats = 7 // before the last: statistics of heisenWantOverlaps; buffer: number of ends; payload: five kinds of losses, whether a location was reached, a bit for each end that was seen
 	// Of deterministic runs, see sched.go.
 	heisenMsgExecution = 8  // before the last: steps, hash of the choices, time passed, 1 if a target was reached, choices that could not be followed, hash of the order of operations, delays, goroutines that had to yield, how often the clock has gone past the real one, the influence that could still answer the first time, with the text offset of a place, shifted by 32, the longest time for which a goroutine could go on and did not, and its number, and for each influence the count and the first one's text offset
-	heisenMsgStuck     = 9  // of other runs, too, if goroutines wait for ever; buffer: why; payload: for each goroutine its number, what it waits for, place, choices and ns of virtual time when it ran last, length of the reason, number of channels of its select statement, the reason, padded with zeros to words, and these channels
+	heisenMsgStuck     = 9  // of other runs, too, if goroutines wait for ever; buffer: why; payload: for each goroutine its number and, shifted by 32, the runtime's or 0, what it waits for, place, choices and ns of virtual time when it ran last, length of the reason, number of channels of its select statement, the reason, padded with zeros to words, and these channels
 	heisenMsgMeeting   = 10 // payload: kind, step, and for both sides goroutine, op and place (as for an overlap), address and size
 	heisenMsgChoices   = 11 // payload: step and goroutine of each
 
