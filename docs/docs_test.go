@@ -112,9 +112,6 @@ func TestPaths(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, document := range documents(t) {
-		if document == "CHANGELOG.md" {
-			continue // has names of the past
-		}
 		text := fence.ReplaceAllString(read(t, document), "")
 		for _, m := range quote.FindAllStringSubmatch(text, -1) {
 			quoted := strings.TrimSuffix(strings.TrimPrefix(m[1], "./"), "/...")
@@ -256,7 +253,7 @@ func (c command) checkBenchmarks(t *testing.T) {
 // copyModule copies the module to a folder, without test data that no document uses.
 func copyModule(t *testing.T, to string) {
 	t.Helper()
-	used := []string{"testdata", "trace/testdata", "docs/testdata"}
+	used := []string{"testdata", "trace/testdata", "docs/testdata", "examples/atomicity/testdata"}
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
