@@ -16,8 +16,8 @@ import (
 // executions are added.
 type Observations struct {
 	known map[observationKey]*observation
-	made  map[*Program]int             // executions
-	ended map[*Program]map[Outcome]int // executions by their outcomes without numbers
+	made  map[*Program]int              // executions
+	ended map[*Program]map[endedKey]int // executions
 }
 
 type observationKey struct {
@@ -29,6 +29,19 @@ type observationKey struct {
 // access that came first.
 type observation struct {
 	endings map[endingKey]*observedEnding
+	shown   map[shownKey]int // executions
+}
+
+// endedKey says which tests an execution had, and how it ended, without numbers.
+type endedKey struct {
+	tests   string
+	outcome Outcome
+}
+
+// shownKey is the same of an execution with a bug and, for a race, the access that came first.
+type shownKey struct {
+	endedKey
+	first string
 }
 
 type endingKey struct {
@@ -56,20 +69,24 @@ func (o *Observations) AddSurvey(p *Program, runs []*Trial) {
 // Add adds an execution that tried a suspect. position orders the suspects.
 func (o *Observations) Add(position int, s *Suspect, t *Trial) {
 	if o.known == nil {
-		o.known, o.made, o.ended = map[observationKey]*observation{}, map[*Program]int{}, map[*Program]map[Outcome]int{}
+		o.known, o.made, o.ended = map[observationKey]*observation{}, map[*Program]int{}, map[*Program]map[endedKey]int{}
 	}
 	o.made[s.Program]++
 	outcome := t.Execution.Outcome
 	outcome.Message, outcome.failed = numbers.ReplaceAllString(outcome.Message, "#"), ""
 	if o.ended[s.Program] == nil {
-		o.ended[s.Program] = map[Outcome]int{}
+		o.ended[s.Program] = map[endedKey]int{}
 	}
-	o.ended[s.Program][outcome]++
+	ended := endedKey{s.Tests, outcome}
+	if s.witness != nil && t.follows() {
+		ended.tests = s.witness.tests
+	}
+	o.ended[s.Program][ended]++
 	for i := range t.Execution.Observed {
 		f := &t.Execution.Observed[i]
 		key := observationKey{s.Program, f.Fingerprint}
 		if o.known[key] == nil {
-			o.known[key] = &observation{map[endingKey]*observedEnding{}}
+			o.known[key] = &observation{map[endingKey]*observedEnding{}, map[shownKey]int{}}
 		}
 		suspect := *s
 		suspect.Finding, suspect.observed = *f, true
@@ -82,6 +99,7 @@ func (o *Observations) Add(position int, s *Suspect, t *Trial) {
 			next.assumed = 1
 		}
 		ending := endingKey{outcome, firstAccess(f)}
+		o.known[key].shown[shownKey{ended, ending.first}]++
 		if same := o.known[key].endings[ending]; same != nil {
 			next.count += same.count
 			next.delayed += same.delayed
@@ -158,33 +176,34 @@ func (b *observation) result(made map[*Program]int) (v *Result, first *observedE
 	return v, first
 }
 
-// explains returns the failures that a race decides: each execution that failed so shows the race, and without it, or with one
-// order of its accesses, executions pass and none fails so. ended has all executions of the program.
-func (b *observation) explains(ended map[Outcome]int) (failures []Outcome) {
-	shown := map[Outcome]int{}
-	passes, fails := map[string]bool{}, map[endingKey]bool{} // by first access
-	for key, e := range b.endings {
-		if e.suspect.Finding.Kind != heisen.Race {
-			return nil
-		}
-		shown[key.outcome] += e.count
-		passes[key.first] = passes[key.first] || key.outcome.Class == Passed
-		fails[key] = true
+// explains returns the failures that a race decides: each execution that failed so shows the race, and of the same tests, without
+// it or with one order of its accesses, executions pass and none fails so. ended has all executions of the program.
+func (b *observation) explains(ended map[endedKey]int) (failures []Outcome) {
+	all, shown, withRace := map[Outcome]int{}, map[Outcome]int{}, map[endedKey]int{}
+	for key, n := range ended {
+		all[key.outcome] += n
 	}
-	passesWithout := false
-	for outcome, n := range ended {
-		passesWithout = passesWithout || outcome.Class == Passed && n > shown[outcome]
+	for key, n := range b.shown {
+		shown[key.outcome] += n
+		withRace[key.endedKey] += n
 	}
-	for outcome, n := range shown {
-		if !outcome.Class.Failed() || n < ended[outcome] {
-			continue
+	decides := func(failed shownKey) bool {
+		for key, n := range ended {
+			if key.tests == failed.tests && key.outcome.Class == Passed && n > withRace[key] {
+				return true
+			}
 		}
-		decides := passesWithout
-		for first, some := range passes {
-			decides = decides || some && !fails[endingKey{outcome, first}]
+		for key := range b.shown {
+			other := shownKey{failed.endedKey, key.first}
+			if key.tests == failed.tests && key.outcome.Class == Passed && b.shown[other] == 0 {
+				return true
+			}
 		}
-		if decides {
-			failures = append(failures, outcome)
+		return false
+	}
+	for key := range b.shown {
+		if key.outcome.Class.Failed() && shown[key.outcome] == all[key.outcome] && !slices.Contains(failures, key.outcome) && decides(key) {
+			failures = append(failures, key.outcome)
 		}
 	}
 	return failures
@@ -208,7 +227,9 @@ func (o *Observations) Results(wanted func(*Program, *report.Finding) bool) (all
 	firsts := map[*Result]*observedEnding{}
 	for _, b := range o.known {
 		v, first := b.result(o.made)
-		v.Explains = b.explains(o.ended[v.Suspect.Program])
+		if v.Finding.Kind == heisen.Race {
+			v.Explains = b.explains(o.ended[v.Suspect.Program])
+		}
 		if wanted(v.Suspect.Program, &v.Finding) {
 			all = append(all, v)
 			firsts[v] = first

@@ -182,26 +182,30 @@ func TestObservationsExplain(t *testing.T) {
 	type run struct {
 		outcome  Outcome
 		observed []report.Finding
+		tests    string
 	}
 	for _, test := range []struct {
 		name string
 		runs []run
 		want []Outcome
 	}{
-		{"one order", []run{{passed, race(0)}, {failed, race(1)}}, []Outcome{failed}},
-		{"only with the race", []run{{passed, nil}, {failed, race(1)}, {failed, race(0)}}, []Outcome{failed}},
-		{"also without it", []run{{passed, race(0)}, {failed, race(1)}, {failed, nil}}, nil},
-		{"in both orders", []run{{passed, race(0)}, {failed, race(0)}, {passed, race(1)}, {failed, race(1)}}, nil},
-		{"always", []run{{failed, race(0)}, {failed, race(1)}}, nil},
-		{"one of two failures", []run{{passed, race(0)}, {failed, race(1)}, {other, race(0)}, {other, nil}}, []Outcome{failed}},
+		{"one order", []run{{passed, race(0), ""}, {failed, race(1), ""}}, []Outcome{failed}},
+		{"only with the race", []run{{passed, nil, ""}, {failed, race(1), ""}, {failed, race(0), ""}}, []Outcome{failed}},
+		{"also without it", []run{{passed, race(0), ""}, {failed, race(1), ""}, {failed, nil, ""}}, nil},
+		{"in both orders", []run{{passed, race(0), ""}, {failed, race(0), ""}, {passed, race(1), ""}, {failed, race(1), ""}}, nil},
+		{"always", []run{{failed, race(0), ""}, {failed, race(1), ""}}, nil},
+		{"one of two failures", []run{{passed, race(0), ""}, {failed, race(1), ""}, {other, race(0), ""}, {other, nil, ""}}, []Outcome{failed}},
 		{"numbers", []run{
-			{passed, race(0)}, {Outcome{Class: Panicked, Message: "index 7"}, race(1)}, {Outcome{Class: Panicked, Message: "index 9"}, nil},
+			{passed, race(0), ""}, {Outcome{Class: Panicked, Message: "index 7"}, race(1), ""}, {Outcome{Class: Panicked, Message: "index 9"}, nil, ""},
 		}, nil},
-		{"a leak", []run{{passed, nil}, {failed, leak}}, nil},
+		{"a leak", []run{{passed, nil, ""}, {failed, leak, ""}}, nil},
+		{"other tests pass without it", []run{{passed, race(0), "A"}, {failed, race(0), "A"}, {passed, nil, "B"}}, nil},
+		{"other tests pass in the other order", []run{{passed, race(0), "A"}, {failed, race(0), "A"}, {passed, race(1), "B"}}, nil},
+		{"the same tests pass without it", []run{{failed, race(0), "A"}, {passed, nil, "A"}}, []Outcome{failed}},
 	} {
 		var o Observations
 		for i, r := range test.runs {
-			s := &Suspect{Program: p, Strategy: strategies.RaceDirected}
+			s := &Suspect{Program: p, Strategy: strategies.RaceDirected, Tests: r.tests}
 			e := &Execution{Outcome: r.outcome, Observed: r.observed}
 			o.Add(0, s, &Trial{Seed: uint64(i), Schedule: &recorder.Schedule{}, Execution: e, number: uint64(i)})
 		}
