@@ -258,6 +258,9 @@ type Wait struct {
 	// time that had passed since the start of the program, in nanoseconds.
 	Step    uint64        `json:"step"`
 	Virtual time.Duration `json:"virtual_ns"`
+	// Missing says what no other goroutine has done, but would have woken this one, such as "sent to it or closed it". It is empty
+	// if that is not known.
+	Missing string `json:"missing,omitempty"`
 	// Users are other goroutines that hold the lock for which it waits, or have used the channel,
 	// WaitGroup or Cond, the latest first, up to some. It is null if they are not known.
 	Users []User `json:"users"`

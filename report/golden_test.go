@@ -495,7 +495,7 @@ func leakFinding() Finding {
 			{Thread: 3, Goroutine: "goroutine 3", Test: "TestPut", Site: "/m/put.go:9", Holds: true, Ended: true},
 		}},
 		Blocked: []Blocked{
-			{Thread: 5, Goroutine: "goroutine 5", Reason: "chan send", Object: "0xc000010108", Variable: "ch", Stack: stack(20), Locks: none, Wait: &Wait{Users: []User{}}},
+			{Thread: 5, Goroutine: "goroutine 5", Reason: "chan send", Object: "0xc000010108", Variable: "ch", Stack: stack(20), Locks: none, Wait: &Wait{Missing: "received from it", Users: []User{}}},
 			{Thread: 6, Goroutine: "goroutine 6", Reason: "chan receive", Object: "0xc000010208", Stack: stack(30), Locks: none, Wait: &Wait{Step: 3, Virtual: 20, Users: []User{
 				{Goroutine: "main goroutine", Site: "/m/put.go:31", Source: "close(ch)"}, {Thread: 8, Goroutine: "goroutine 8", Ended: true},
 			}}},

@@ -19,8 +19,8 @@ func writeWait(b *strings.Builder, w *Wait) {
 		fmt.Fprintf(b, ", %v after the start of the program", after)
 	}
 	b.WriteString("\n")
-	if w.Users != nil && len(w.Users) == 0 {
-		b.WriteString("  no other goroutine has used what it waits for\n")
+	if w.Missing != "" {
+		fmt.Fprintf(b, "  no other goroutine has %s\n", w.Missing)
 	}
 	for i := range w.Users {
 		u := &w.Users[i]

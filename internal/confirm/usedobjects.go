@@ -16,8 +16,9 @@ import (
 // It needs the states that recorder.Everything sends.
 type usedObjects struct {
 	symbols *heisen.Symbols
-	uses    map[heisen.Object]map[heisen.Thread]use // the latest one of each thread
-	looked  map[heisen.Thread]use                   // the latest read of each thread, of the object on
+	uses    map[heisen.Object]map[heisen.Thread][]use // of each thread the latest one at each place, the latest last
+	dropped map[heisen.Object]bool                    // objects with uses that are not kept
+	looked  map[heisen.Thread]use                     // the latest read of each thread, of the object on
 	ended   map[heisen.Thread]bool
 	events  uint64
 }
@@ -34,8 +35,9 @@ type use struct {
 
 // Bounds on what is kept and told of an object.
 const (
-	maxUsersKept = 64
-	maxUsers     = 4
+	maxUsersKept  = 64
+	maxPlacesKept = 8 // of a user
+	maxUsers      = 4
 )
 
 // channelSize is the size of the part of a channel that has the objects of its events: the counts of
@@ -43,7 +45,7 @@ const (
 const channelSize = 64
 
 func newUsedObjects(symbols *heisen.Symbols) *usedObjects {
-	return &usedObjects{symbols: symbols, uses: map[heisen.Object]map[heisen.Thread]use{}, looked: map[heisen.Thread]use{}, ended: map[heisen.Thread]bool{}}
+	return &usedObjects{symbols: symbols, uses: map[heisen.Object]map[heisen.Thread][]use{}, dropped: map[heisen.Object]bool{}, looked: map[heisen.Thread]use{}, ended: map[heisen.Thread]bool{}}
 }
 
 func (u *usedObjects) handle(r *heisen.Record) {
@@ -55,19 +57,7 @@ func (u *usedObjects) handle(r *heisen.Record) {
 		if u.isWait(r.Site) {
 			return
 		}
-		of := u.uses[r.Object]
-		if of == nil {
-			of = map[heisen.Thread]use{}
-			u.uses[r.Object] = of
-		}
-		tried := r.Op == heisen.Observe
-		before, known := of[r.Thread]
-		if tried && (len(u.symbols.Site(r.Site).Frames) == 0 || known && before.site == r.Site && !before.tried) {
-			return // a part of something else, such as of learning that a channel is closed
-		}
-		if known || len(of) < maxUsersKept {
-			of[r.Thread] = u.placed(use{thread: r.Thread, site: r.Site, calls: r.Context, at: u.events, tried: tried}, r.Object)
-		}
+		u.add(r)
 	case heisen.Begin:
 		delete(u.ended, r.Thread)
 	case heisen.End:
@@ -75,6 +65,31 @@ func (u *usedObjects) handle(r *heisen.Record) {
 	case heisen.Alloc:
 		u.forget(r.Object, r.Value)
 	}
+}
+
+// add adds an operation on an object, unless it is a part of another one, such as of learning that a channel is closed.
+func (u *usedObjects) add(r *heisen.Record) {
+	of := u.uses[r.Object]
+	if of == nil {
+		of = map[heisen.Thread][]use{}
+		u.uses[r.Object] = of
+	}
+	all, known := of[r.Thread]
+	tried := r.Op == heisen.Observe
+	if tried && (len(u.symbols.Site(r.Site).Frames) == 0 || known && all[len(all)-1].site == r.Site && !all[len(all)-1].tried) {
+		return
+	}
+	if !known && len(of) == maxUsersKept {
+		u.dropped[r.Object] = true
+		return
+	}
+	one := u.placed(use{thread: r.Thread, site: r.Site, calls: r.Context, at: u.events, tried: tried}, r.Object)
+	all = slices.DeleteFunc(all, func(before use) bool { return before.site == one.site && before.tried == tried })
+	if len(all) == maxPlacesKept {
+		u.dropped[r.Object] = true
+		all = slices.Delete(all, 0, 1)
+	}
+	of[r.Thread] = append(all, one)
 }
 
 // placed returns a use with its place. A goroutine that was woken in an operation on a channel has none there. But the
@@ -107,25 +122,38 @@ func (u *usedObjects) isWait(site heisen.Site) bool {
 func (u *usedObjects) forget(start heisen.Object, size uint64) {
 	const apart = 4 // bytes between objects, at least
 	if size/apart > uint64(len(u.uses)) {
-		maps.DeleteFunc(u.uses, func(o heisen.Object, _ map[heisen.Thread]use) bool { return o >= start && uint64(o-start) < size })
+		forgotten := func(o heisen.Object) bool { return o >= start && uint64(o-start) < size }
+		maps.DeleteFunc(u.uses, func(o heisen.Object, _ map[heisen.Thread][]use) bool { return forgotten(o) })
+		maps.DeleteFunc(u.dropped, func(o heisen.Object, _ bool) bool { return forgotten(o) })
 		return
 	}
 	for o := start &^ (apart - 1); o < start+heisen.Object(size); o += apart {
 		delete(u.uses, o)
+		delete(u.dropped, o)
 	}
 }
 
-// users returns the uses of the objects in memory of some size at each of several starts by other
-// threads, the latest use or attempt of each thread, and the latest ones first.
-func (u *usedObjects) users(of heisen.Thread, size uint64, starts ...heisen.Object) (all []use) {
-	latest := map[heisen.Thread]use{}
-	for _, start := range starts {
-		for o := start; uint64(o-start) < size; o++ {
-			for _, one := range u.uses[o] {
-				if one.thread != of && one.at > latest[one.thread].at {
-					latest[one.thread] = one
-				}
+// usesOf returns the uses of the objects in memory of some size by other threads, the latest one of each thread at each place, and
+// whether these are all.
+func (u *usedObjects) usesOf(start heisen.Object, size uint64, of heisen.Thread) (all []use, complete bool) {
+	complete = true
+	for o := start; uint64(o-start) < size; o++ {
+		for thread, some := range u.uses[o] {
+			if thread != of {
+				all = append(all, some...)
 			}
+		}
+		complete = complete && !u.dropped[o]
+	}
+	return all, complete
+}
+
+// latestOfEach returns the latest one of each thread's uses, and the latest ones first.
+func latestOfEach(uses []use) []use {
+	latest := map[heisen.Thread]use{}
+	for _, one := range uses {
+		if one.at > latest[one.thread].at {
+			latest[one.thread] = one
 		}
 	}
 	return slices.SortedFunc(maps.Values(latest), func(a, b use) int { return cmp.Compare(b.at, a.at) })
@@ -142,30 +170,27 @@ func (h *heldLocks) wait(g *recorder.Blocked, resolver *Resolver) *report.Wait {
 		return w
 	}
 	reason, _, _ := strings.Cut(g.Reason, " (")
-	var uses []use
-	holds := false
 	switch reason {
 	case "sync.Mutex.Lock", "sync.RWMutex.Lock", "sync.RWMutex.RLock":
-		uses, holds = h.holders(g, reason == "sync.RWMutex.RLock"), true
-	case "sync.WaitGroup.Wait", "sync.Cond.Wait":
-		uses = h.used.users(g.Thread, 1, g.Object)
-	case "chan send", "chan receive":
-		if g.Object == 0 {
-			return w
-		}
-		uses = h.used.users(g.Thread, channelSize, g.Object)
-	case "select":
-		uses = h.used.users(g.Thread, channelSize, g.Channels...)
+		// A reader behind a writer that waits has no holders.
+		w.Users = h.users(h.holders(g, reason == "sync.RWMutex.RLock"), true, g, resolver)
 	default:
-		return w
+		if uses, known := h.usesFor(g, resolver); known {
+			w.Missing = uses.missing
+			w.Users = append([]report.User{}, h.users(uses.told(), false, g, resolver)...)
+		}
 	}
-	if holds && len(uses) == 0 {
-		return w // a reader behind a writer that waits
-	}
-	w.Users = []report.User{}
+	return w
+}
+
+// users returns the threads of uses, of which all hold the lock for which a goroutine waits, or none.
+func (h *heldLocks) users(uses []use, holds bool, g *recorder.Blocked, resolver *Resolver) (all []report.User) {
 	for _, one := range uses[:min(len(uses), maxUsers)] {
-		where, _ := resolver.inProgram(heisen.Access{Thread: one.thread, Object: g.Object, Site: one.site, Context: one.calls}, h.symbols)
+		where, called := resolver.inProgram(heisen.Access{Thread: one.thread, Object: g.Object, Site: one.site, Context: one.calls}, h.symbols)
 		where.Op, where.Object = heisen.Invalid, g.Object
+		if called == "" && !holds {
+			where.Op = heisen.Send // also for what stands on the line besides
+		}
 		at := resolver.resolve(heisen.Finding{Accesses: []heisen.Access{where}}, h.symbols).Accesses[0]
 		user := report.User{Thread: one.thread, Goroutine: at.Goroutine, Test: at.Test, Holds: holds, Tried: one.tried, Ended: h.used.ended[one.thread]}
 		if holds {
@@ -177,9 +202,9 @@ func (h *heldLocks) wait(g *recorder.Blocked, resolver *Resolver) *report.Wait {
 				user.Source = at.Source
 			}
 		}
-		w.Users = append(w.Users, user)
+		all = append(all, user)
 	}
-	return w
+	return all
 }
 
 // holders returns the threads that hold the lock for which a goroutine waits, itself included, with the

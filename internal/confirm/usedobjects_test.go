@@ -31,6 +31,16 @@ func uses(all []heisen.Record, i int, waits heisen.Site) bool {
 	return r.Site != waits
 }
 
+// usersOf returns the latest use of each thread, but one, of the objects in memory of some size at each of several starts.
+func usersOf(u *usedObjects, of heisen.Thread, size uint64, starts ...heisen.Object) []use {
+	var all []use
+	for _, start := range starts {
+		uses, _ := u.usesOf(start, size, of)
+		all = append(all, uses...)
+	}
+	return latestOfEach(all)
+}
+
 // TestUsedObjects compares the uses of objects with those that a list of all events gives.
 func TestUsedObjects(t *testing.T) {
 	const threads, objects, size = 5, 40, 8
@@ -79,7 +89,7 @@ func TestUsedObjects(t *testing.T) {
 			}
 		}
 		var got []string
-		for _, one := range u.users(of, n, start, other) {
+		for _, one := range usersOf(u, of, n, start, other) {
 			got = append(got, fmt.Sprint(one.thread, one.site))
 		}
 		if !slices.Equal(got, want) {
@@ -113,9 +123,53 @@ func TestPlacesOfUses(t *testing.T) {
 		u.handle(&heisen.Record{Op: heisen.Read, Thread: 1, Object: test.read, Site: began})
 		u.handle(&heisen.Record{Op: heisen.Read, Thread: 2, Object: channel, Site: later})
 		u.handle(&heisen.Record{Op: heisen.Send, Thread: 1, Object: channel + 8, Site: test.at})
-		all := u.users(3, channelSize, channel)
+		all := usersOf(u, 3, channelSize, channel)
 		if len(all) != 1 || all[0].site != test.want {
 			t.Errorf("after a read of %#x: %+v, want site %d", test.read, all, test.want)
+		}
+	}
+}
+
+// TestUsesAreKept: of each thread, the latest use at each place is kept, up to a bound, and it is known if one is not.
+func TestUsesAreKept(t *testing.T) {
+	const channel heisen.Object = 0xc000010000
+	symbols := heisen.NewSymbols()
+	var sites []heisen.Site
+	for line := range maxPlacesKept + 1 {
+		sites = append(sites, symbols.AddSite(heisen.SiteInfo{Frames: []heisen.Frame{{Func: "main.f", File: "a.go", Line: line + 1}}}))
+	}
+	for _, test := range []struct {
+		name             string
+		threads, places  int
+		repeat           int
+		kept             int
+		complete, forget bool
+	}{
+		{"none", 0, 0, 1, 0, true, false},
+		{"one place, often", 1, 1, 100, 1, true, false},
+		{"all places of a thread", 1, maxPlacesKept, 3, maxPlacesKept, true, false},
+		{"one place too many", 1, maxPlacesKept + 1, 1, maxPlacesKept, false, false},
+		{"all threads", maxUsersKept, 2, 2, 2 * maxUsersKept, true, false},
+		{"one thread too many", maxUsersKept + 1, 1, 1, maxUsersKept, false, false},
+		{"memory used again", maxUsersKept + 1, 1, 1, 0, true, true},
+	} {
+		u := newUsedObjects(symbols)
+		for range test.repeat {
+			for thread := range test.threads {
+				for _, site := range sites[:test.places] {
+					u.handle(&heisen.Record{Op: heisen.Send, Thread: heisen.Thread(thread + 1), Object: channel + 16, Site: site})
+				}
+			}
+		}
+		if test.forget {
+			u.handle(&heisen.Record{Op: heisen.Alloc, Object: channel, Value: channelSize})
+		}
+		all, complete := u.usesOf(channel, channelSize, 0)
+		if len(all) != test.kept || complete != test.complete {
+			t.Errorf("%s: %d uses, complete %v; want %d, %v", test.name, len(all), complete, test.kept, test.complete)
+		}
+		if all, _ := u.usesOf(channel, channelSize, 1); len(all) != test.kept-min(test.kept, test.places, maxPlacesKept) {
+			t.Errorf("%s: %d uses besides those of thread 1", test.name, len(all))
 		}
 	}
 }
