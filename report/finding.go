@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,10 +97,44 @@ func (f *Finding) headline() string {
 	switch {
 	case len(f.Cycle) > 0:
 		return f.Message + ": " + strings.Join(f.Cycle, " -> ")
-	case f.Variable != "":
-		return f.Variable + ": " + f.Message
+	case f.Expression() != "":
+		return f.Expression() + ": " + f.Message
 	}
 	return f.Message
+}
+
+// Expression returns the Variable, or the expressions of which it is one, such as "x or y". It is empty if neither is known.
+func (f *Finding) Expression() string {
+	if f == nil {
+		return ""
+	}
+	if f.Variable == "" && f.Kind != heisen.Deadlock { // which has several
+		for _, a := range slices.Backward(f.Accesses) {
+			if len(a.Alternatives) > 0 {
+				return orWords(a.Alternatives)
+			}
+		}
+	}
+	return f.Variable
+}
+
+// orWords lists expressions of which it is one.
+func orWords(names []string) string { return strings.Join(names, " or ") }
+
+// Expression returns the accessed expression, or those of which it is one, such as "x or y". It is empty if it is not known.
+func (a *Access) Expression() string {
+	if a == nil {
+		return ""
+	}
+	return cmp.Or(a.Variable, orWords(a.Alternatives))
+}
+
+// Expression is that of an Access.
+func (s *Step) Expression() string {
+	if s == nil {
+		return ""
+	}
+	return cmp.Or(s.Variable, orWords(s.Alternatives))
 }
 
 // Reservation says why what happened, or can happen, may be no bug: what may order the accesses without
@@ -184,11 +220,13 @@ type Access struct {
 	Size      uint64        `json:"size,omitempty"`   // in bytes
 	Index     uint64        `json:"index,omitempty"`  // position in the stream, from 1
 
-	Site     string  `json:"site"`               // as in the file of a text trace, else file:line
-	Source   string  `json:"source,omitempty"`   // the statement there, on one line
-	Variable string  `json:"variable,omitempty"` // the accessed expression in the statement; empty if more than one may be it
-	Stack    []Frame `json:"stack"`              // innermost first
-	Locks    []Lock  `json:"locks"`              // held there, in order of acquisition
+	Site     string `json:"site"`               // as in the file of a text trace, else file:line
+	Source   string `json:"source,omitempty"`   // the statement there, on one line
+	Variable string `json:"variable,omitempty"` // the accessed expression in the statement; empty if more than one may be it
+	// Alternatives are the expressions of which one is accessed, if there are two or three; then Variable is empty.
+	Alternatives []string `json:"alternatives,omitempty"`
+	Stack        []Frame  `json:"stack"` // innermost first
+	Locks        []Lock   `json:"locks"` // held there, in order of acquisition
 	// Start is the line on which the innermost function begins; 0 if it is not known, as after ReadJSON.
 	Start int `json:"-"`
 	// LocksUnknown is set if it is not known which locks are held, because the stream has no
@@ -289,7 +327,10 @@ type Step struct {
 	Object string        `json:"object"`
 	// Variable is the expression of the object there, if known.
 	Variable string `json:"variable,omitempty"`
-	Site     string `json:"site"`
+	// Alternatives are as in Access.
+	Alternatives []string `json:"alternatives,omitempty"`
+
+	Site string `json:"site"`
 	// Call and Caller are set for a step of the standard library: the function that the program has called, and where.
 	Call   string `json:"call,omitempty"`
 	Caller string `json:"caller,omitempty"`

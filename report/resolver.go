@@ -99,6 +99,7 @@ func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) Finding {
 		out.Accesses[i], excerpt = in.access(f.Accesses[i])
 		names.add(f.Accesses[i].Object, useOf(&f.Accesses[i]), excerpt)
 	}
+	in.addLocks(&f, names)
 	for i := range f.Witness {
 		step, excerpt := in.step(&f.Witness[i])
 		step.Pending = i >= len(f.Witness)-f.Last
@@ -107,15 +108,17 @@ func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) Finding {
 	}
 	for i := range f.Accesses {
 		c := names.choice(f.Accesses[i].Object, useOf(&f.Accesses[i]))
-		out.Accesses[i].Variable = c.Variable
+		out.Accesses[i].Variable, out.Accesses[i].Alternatives = c.Variable, c.Alternatives
 		if c.Statement != "" {
 			out.Accesses[i].Source = c.Statement
 		}
 	}
 	for i := range f.Witness {
 		c := names.choice(f.Witness[i].Object, useOfStep(&f.Witness[i]))
-		out.Witness[i].Variable, out.Witness[i].Verb = c.Variable, verbOf(f.Witness[i].Op, c.Verb)
+		out.Witness[i].Variable, out.Witness[i].Alternatives, out.Witness[i].Verb = c.Variable, c.Alternatives, verbOf(f.Witness[i].Op, c.Verb)
 	}
+	in.nameHeld(&f, &out, names)
+	nameAccesses(&f, &out)
 	nameLocks(f.Witness, out.Witness)
 	out.Variable = headVariable(out.Accesses)
 	if isCycle(&f) {
@@ -127,6 +130,18 @@ func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) Finding {
 	out.Locks = in.locksOf(&f)
 	out.Goroutines = in.goroutines(f.Accesses)
 	return out
+}
+
+// nameAccesses gives the steps without a name that are accesses of the finding the names of these.
+func nameAccesses(f *heisen.Finding, out *Finding) {
+	for i := range f.Witness {
+		step := &out.Witness[i]
+		for k := range f.Accesses {
+			if r, a := &f.Witness[i], &f.Accesses[k]; step.Expression() == "" && r.Object == a.Object && r.Site == a.Site {
+				step.Variable, step.Alternatives = out.Accesses[k].Variable, out.Accesses[k].Alternatives
+			}
+		}
+	}
 }
 
 // nameLocks gives the steps that acquire or release a lock without a name the name that all other such steps have for it. The
@@ -147,6 +162,9 @@ func nameLocks(records []heisen.Record, steps []Step) {
 	for i := range records {
 		if r := &records[i]; isLock(r.Op) && steps[i].Variable == "" {
 			steps[i].Variable = names[r.Object]
+			if steps[i].Variable != "" {
+				steps[i].Alternatives = nil
+			}
 		}
 	}
 }
@@ -223,12 +241,40 @@ func (r resolution) lock(held heisen.HeldLock) Lock {
 		Mode: "write",
 		Site: r.site(held.Site),
 	}
-	op := heisen.Acquire
 	if held.Shared {
-		out.Mode, op = "read", heisen.AcquireShared
+		out.Mode = "read"
 	}
-	out.Variable = r.excerpt(frames(r.symbols.Site(held.Site).Frames), op, 0).Variable()
+	out.Variable = r.excerpt(frames(r.symbols.Site(held.Site).Frames), acquisition(held).op, 0).Variable()
 	return out
+}
+
+// acquisition returns the use of a lock by which a thread holds it.
+func acquisition(held heisen.HeldLock) use {
+	if held.Shared {
+		return use{site: held.Site, op: heisen.AcquireShared}
+	}
+	return use{site: held.Site, op: heisen.Acquire}
+}
+
+// addLocks adds the acquisitions of the locks that are held at the accesses of a finding.
+func (r resolution) addLocks(f *heisen.Finding, names variables) {
+	for i := range f.Accesses {
+		for _, held := range r.symbols.Locks(f.Accesses[i].Context) {
+			u := acquisition(held)
+			names.add(held.Lock, u, r.excerpt(frames(r.symbols.Site(held.Site).Frames), u.op, 0))
+		}
+	}
+}
+
+// nameHeld names the held locks of which the other uses tell which expressions they are.
+func (r resolution) nameHeld(f *heisen.Finding, out *Finding, names variables) {
+	for i := range f.Accesses {
+		for k, held := range r.symbols.Locks(f.Accesses[i].Context) {
+			if lock := &out.Accesses[i].Locks[k]; lock.Variable == "" {
+				lock.Variable = names.choice(held.Lock, acquisition(held)).Variable
+			}
+		}
+	}
 }
 
 // locksOf resolves f.Locks. The expression of a lock is known if one of the accesses holds it.

@@ -229,7 +229,7 @@ func writeAccesses(b *strings.Builder, f *Finding) {
 			}
 			fmt.Fprintf(b, "\n%s%s %s%s:%s\n", asHeading, heading(who), verb, at, asIs)
 		} else if len(f.Cycle) > 0 {
-			fmt.Fprintf(b, "\n%s%s wants %s (%s):%s\n", asHeading, heading(who), nameAndObject(a.Variable, a.Object), wantedMode(a.Op), asIs)
+			fmt.Fprintf(b, "\n%s%s wants %s (%s):%s\n", asHeading, heading(who), nameAndObject(a.Expression(), a.Object), wantedMode(a.Op), asIs)
 		} else if isNameless(a) || f.Kind == heisen.Misuse || f.Kind == heisen.Failure {
 			fmt.Fprintf(b, "\n%s%s by %s:%s\n", asHeading, capital(op), who, asIs)
 		} else {
@@ -398,7 +398,7 @@ func writeWitness(b *strings.Builder, f *Finding) {
 		if waits(s) {
 			what = "waits to " + what
 		}
-		fmt.Fprintf(b, "  %s: %s %s at %s", s.Name, what, nameAndObject(s.Variable, s.Object), s.Site)
+		fmt.Fprintf(b, "  %s: %s %s at %s", s.Name, what, nameAndObject(s.Expression(), s.Object), s.Site)
 		if s.Call != "" {
 			fmt.Fprintf(b, ", in %s, called at %s", s.Call, s.Caller)
 		}

@@ -50,7 +50,7 @@ func writeTransaction(b *strings.Builder, f *Finding, begin int) {
 	a := &f.Accesses[begin]
 	what := ""
 	if !isNameless(a) {
-		what = " " + nameAndObject(a.Variable, a.Object)
+		what = " " + nameAndObject(a.Expression(), a.Object)
 	}
 	fmt.Fprintf(b, "Transaction of %s, from %s%s at %s\n", a.Goroutine, words(a.Op), what, place(a))
 	if !f.Unproved() {

@@ -2,6 +2,7 @@ package confirm
 
 import (
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -276,9 +277,7 @@ func addStep(steps []report.Step, next report.Step) []report.Step {
 
 // sameStep reports whether two steps are the same in all that is told of them.
 func sameStep(a, b *report.Step) bool {
-	x, y := *a, *b
-	x.Value, y.Value = nil, nil
-	return x == y && (a.Value == b.Value || a.Value != nil && b.Value != nil && *a.Value == *b.Value)
+	return reflect.DeepEqual(a, b)
 }
 
 func partOfMessage(s *report.Step) bool { return s.Verb != "" }

@@ -186,7 +186,7 @@ func (b *builder) access(i, row int) int {
 	a := &b.f.Accesses[i]
 	e := Event{
 		Lane: b.lane(a.Thread, a.Goroutine, a.Test), Row: row, thread: a.Thread,
-		Op: a.Op, Verb: wording.Op(a.Op), What: cmp.Or(a.Variable, a.Object), Object: a.Object, Site: a.Site,
+		Op: a.Op, Verb: wording.Op(a.Op), What: cmp.Or(a.Expression(), a.Object), Object: a.Object, Site: a.Site,
 		Access: i, NoLocks: len(a.Locks) == 0 && !a.LocksUnknown,
 	}
 	if b.stops() {

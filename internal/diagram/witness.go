@@ -54,7 +54,7 @@ func (b *builder) witness() {
 		}
 		e := Event{
 			Lane: b.lane(s.Thread, s.Name, ""), Row: at, thread: s.Thread, Op: s.Op, Verb: g.verb(steps),
-			What: cmp.Or(s.Variable, s.Object), Object: s.Object, Site: s.Site, Access: -1, Times: g.times, Pending: s.Pending,
+			What: cmp.Or(s.Expression(), s.Object), Object: s.Object, Site: s.Site, Access: -1, Times: g.times, Pending: s.Pending,
 		}
 		if i, marked := marks[g.first]; marked {
 			a := &b.f.Accesses[i]

@@ -15,9 +15,12 @@ var methodRoles = map[string]role{
 	"Load": atomics, "Store": atomics, "Swap": atomics, "CompareAndSwap": atomics,
 	"And": atomics, "Or": atomics, "Add": atomics | messages,
 
-	"Done": messages, "Wait": messages, "Do": messages, "Go": messages,
+	"Done": messages, "Wait": messages, "Do": messages, "Go": messages, // see inside
 	"Signal": messages, "Broadcast": messages, "Get": messages, "Put": messages,
 }
+
+// inside has what methods do to parts of what they synchronize by. On a line, another expression is more likely.
+var inside = map[string]role{"Do": locks | atomics}
 
 // methodVerbs says in words what methods do.
 var methodVerbs = map[string]string{
@@ -108,10 +111,14 @@ func (f *finder) method(fun *ast.SelectorExpr, c *ast.CallExpr) {
 		}
 		return
 	}
-	if r := methodRoles[fun.Sel.Name]; r != 0 {
+	isChannel := c == f.received && fun.Sel.Name == "Done" // that of a context, not of a WaitGroup
+	if r := methodRoles[fun.Sel.Name]; r != 0 && !isChannel {
 		f.verb = methodVerbs[fun.Sel.Name]
 		f.add(fun.X, r, rankShared)
 		f.verb = ""
+		if r := inside[fun.Sel.Name]; r != 0 {
+			f.add(fun.X, r, rankRemote)
+		}
 	}
 	s := f.pkg.info.Selections[fun]
 	switch {

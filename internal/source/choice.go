@@ -9,7 +9,14 @@ import (
 // Choice is what is known about an access: its expression, the statement that has it and, for an operation that
 // synchronizes, which one it is. The
 // expression and the verb are empty if none or more than one fits. All are empty if nothing is known.
-type Choice struct{ Variable, Statement, Verb string }
+type Choice struct {
+	Variable, Statement, Verb string
+	// Alternatives are the expressions that fit, the likeliest first, if there are two or three.
+	Alternatives []string
+}
+
+// maxAlternatives bounds the expressions that are told of an access.
+const maxAlternatives = 3
 
 // Choose chooses an expression for each access to the same storage. Of the candidates of an access,
 // only those remain that fit the other accesses best. What counts is the access that a candidate fits
@@ -44,12 +51,13 @@ func Choose(excerpts []*Excerpt) []Choice {
 // there are no others.
 func only(candidates []candidate) (choice Choice) {
 	candidates = prefer(candidates, func(c candidate) bool { return c.rank > rankRemote })
+	var texts []string
 	for i, c := range candidates {
 		if i == 0 {
-			choice = Choice{c.text, c.statement, c.verb}
+			choice = Choice{Statement: c.statement, Verb: c.verb}
 		}
-		if c.text != choice.Variable {
-			choice.Variable = ""
+		if !slices.Contains(texts, c.text) {
+			texts = append(texts, c.text)
 		}
 		if c.statement != choice.Statement {
 			choice.Statement = ""
@@ -57,6 +65,12 @@ func only(candidates []candidate) (choice Choice) {
 		if c.verb != choice.Verb {
 			choice.Verb = ""
 		}
+	}
+	switch n := len(texts); {
+	case n == 1:
+		choice.Variable = texts[0]
+	case n <= maxAlternatives:
+		choice.Alternatives = texts
 	}
 	return choice
 }

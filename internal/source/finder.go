@@ -28,6 +28,7 @@ type finder struct {
 	choosing  bool           // it is the case of a select statement
 	within    ast.Node       // what is accessed may be so on any line of this; nil for none
 	results   []*ast.Ident   // the named results of the function
+	received  ast.Expr       // the channel that is sent to or received from
 }
 
 // search walks the file's declarations on the line.
@@ -375,7 +376,10 @@ func namesIn(list *ast.FieldList) (all []*ast.Ident) {
 // channel for both, and a write for closing it.
 func (f *finder) channel(e ast.Expr, verb string) {
 	f.message(e, verb)
+	outer := f.received
+	f.received = ast.Unparen(e)
 	f.expr(e, reads, rankShared)
+	f.received = outer
 }
 
 // Verbs of candidates.

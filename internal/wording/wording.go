@@ -108,8 +108,8 @@ func What(f *report.Finding) string {
 	switch {
 	case len(f.Cycle) > 0:
 		return strings.Join(f.Cycle, " → ")
-	case f.Variable != "":
-		return f.Variable
+	case f.Expression() != "":
+		return f.Expression()
 	case f.Kind == heisen.Failure:
 		return failingTest(f)
 	case len(f.Accesses) > 0 && !IsAddress(f.Accesses[len(f.Accesses)-1].Object):
@@ -299,14 +299,14 @@ func sentenceOfFailure(f *report.Finding) string {
 func Does(f *report.Finding, a *report.Access) string {
 	stops := f.Kind == heisen.Leak || f.Kind == heisen.Deadlock
 	switch {
-	case stops && a.Variable == "":
+	case stops && a.Expression() == "":
 		return "waits"
 	case stops:
-		return "waits for " + a.Variable
+		return "waits for " + a.Expression()
 	case f.Kind == heisen.Unstoppable:
 		return "goes on by its timer"
 	case f.Kind != heisen.Failure:
-		return strings.TrimSpace(Op(a.Op) + " " + a.Variable)
+		return strings.TrimSpace(Op(a.Op) + " " + a.Expression())
 	}
 	switch a.Op {
 	case "panic":
@@ -459,7 +459,7 @@ func sentenceOfUnproved(f *report.Finding) string {
 }
 
 // name returns the expression of an access, else the name of its object.
-func name(a *report.Access) string { return cmp.Or(a.Variable, a.Object) }
+func name(a *report.Access) string { return cmp.Or(a.Expression(), a.Object) }
 
 // others describes accesses in between. what was accessed last is mentioned already.
 func others(accesses []report.Access, what *report.Access) string {
