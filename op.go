@@ -1,5 +1,7 @@
 package heisen
 
+import "strings"
+
 // Op says what an event did. The comments on its constants define the happens-before order of the
 // module; every detector follows them.
 //
@@ -161,6 +163,9 @@ func (op Op) String() string {
 	}
 	return "op?"
 }
+
+// Words returns the op's name as it stands in a sentence, such as "atomic read".
+func (op Op) Words() string { return strings.ReplaceAll(op.String(), "-", " ") }
 
 // Valid reports whether op is one of the constants of this package other than Invalid.
 func (op Op) Valid() bool { return op > Invalid && op < numOps }

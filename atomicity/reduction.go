@@ -458,7 +458,7 @@ func (d *Reduction) report(s *sequence, commit, at *entry) {
 		Kind:     heisen.Atomicity,
 		Object:   at.access.Object,
 		Message: fmt.Sprintf("a transaction is not proved to be atomic: its %v cannot be moved before what other threads do after its %v",
-			at.access.Op, commit.access.Op),
+			at.access.Op.Words(), commit.access.Op.Words()),
 		Accesses: accesses,
 	})
 }

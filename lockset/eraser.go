@@ -342,13 +342,13 @@ func (d *Eraser) lastCandidates(s locksets.ID) (locks []heisen.Object, atomicall
 func (w *violation) message(op heisen.Op, locks int, atomically bool) string {
 	switch {
 	case w.readOnly:
-		return fmt.Sprintf("%v of a variable that was shared without a common lock", op)
+		return fmt.Sprintf("%v of a variable that was shared without a common lock", op.Words())
 	case locks == 1:
-		return fmt.Sprintf("%v without the lock that was held at all accesses since it became shared", op)
+		return fmt.Sprintf("%v without the lock that was held at all accesses since it became shared", op.Words())
 	case locks > 1:
-		return fmt.Sprintf("%v without any of the %d locks that were held at all accesses since it became shared", op, locks)
+		return fmt.Sprintf("%v without any of the %d locks that were held at all accesses since it became shared", op.Words(), locks)
 	case atomically:
-		return fmt.Sprintf("plain %v of a variable that was accessed atomically since it became shared", op)
+		return fmt.Sprintf("plain %v of a variable that was accessed atomically since it became shared", op.Words())
 	}
-	return fmt.Sprintf("%v by a second thread without a lock", op)
+	return fmt.Sprintf("%v by a second thread without a lock", op.Words())
 }

@@ -343,7 +343,7 @@ func (d *Hybrid) report(r *heisen.Record, op heisen.Op, g *accessGroup, m access
 		Detector: "hybrid",
 		Kind:     heisen.PotentialRace,
 		Object:   at,
-		Message:  op.String() + " may race with " + g.op.String(),
+		Message:  op.Words() + " may race with " + g.op.Words(),
 		Accesses: []heisen.Access{{
 			Op: g.op, Thread: d.order.Thread(m.epoch), Object: at, Size: 1,
 			Site: g.site, Context: m.ctx,

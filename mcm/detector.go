@@ -386,7 +386,7 @@ func (p *prediction) describe(w *window.Window) heisen.Finding {
 	switch p.kind {
 	case heisen.Race:
 		f.Object = max(last.Object, f.Accesses[0].Object) // a byte that both access
-		f.Message = fmt.Sprintf("%v can race with %v (predicted, with a schedule)", last.Op, f.Accesses[0].Op)
+		f.Message = fmt.Sprintf("%v can race with %v (predicted, with a schedule)", last.Op.Words(), f.Accesses[0].Op.Words())
 	case heisen.Deadlock:
 		f.Message = fmt.Sprintf("deadlock of %d threads that acquire locks in a cycle (predicted, with a schedule)", len(f.Accesses))
 	default:
@@ -395,7 +395,7 @@ func (p *prediction) describe(w *window.Window) heisen.Finding {
 			of = "an atomic section"
 		}
 		f.Message = fmt.Sprintf("%v can come between %v and %v of %s (predicted, with a schedule)",
-			f.Accesses[1].Op, f.Accesses[0].Op, last.Op, of)
+			f.Accesses[1].Op.Words(), f.Accesses[0].Op.Words(), last.Op.Words(), of)
 	}
 	return f
 }

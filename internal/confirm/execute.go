@@ -110,7 +110,7 @@ func findingOf(m recorder.Meeting) heisen.Finding {
 	if m.Kind == strategies.Race && len(m.Accesses) == 2 {
 		f = overlap.Race(m.Accesses[0], m.Accesses[1])
 		f.Detector = detectorName
-		f.Message = fmt.Sprintf("%v and %v happen at the same time", m.Accesses[0].Op, m.Accesses[1].Op)
+		f.Message = fmt.Sprintf("%v and %v happen at the same time", m.Accesses[0].Op.Words(), m.Accesses[1].Op.Words())
 	}
 	return f
 }

@@ -2,6 +2,7 @@ package confirm
 
 import (
 	"context"
+	"debug/buildinfo"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,6 +22,8 @@ type Program struct {
 	Dir     string // folder in which it runs; empty for the working folder
 	Args    []string
 
+	importPath string // of the main package, as the executable has it; empty if Test is set
+
 	// Files are the source files of the package and its tests or, of a program, of all packages of the main
 	// module.
 	Files []string
@@ -36,12 +39,12 @@ type Program struct {
 	suspected map[string]bool            // the keys of its suspects
 }
 
-// tested returns the import path of the package whose tests run, or nothing.
+// tested returns the import path of the package whose tests run, or that of the program.
 func (p *Program) tested() string {
 	if p.Test {
 		return p.Package
 	}
-	return ""
+	return p.importPath
 }
 
 // look takes a run in which a survey has looked for suspects.
@@ -138,7 +141,11 @@ func (s *Source) build(ctx context.Context, b *build.Builder, folder string) ([]
 			return nil, fmt.Errorf("%s is not a main package", s.Packages[0])
 		}
 		files, err := b.MainFiles(ctx, "", s.Packages...)
-		return []*Program{{Package: strings.Join(s.Packages, " "), Path: path, Args: s.Args, Files: files, behaviors: &seenBehaviors{}}}, err
+		p := &Program{Package: strings.Join(s.Packages, " "), Path: path, Args: s.Args, Files: files, behaviors: &seenBehaviors{}}
+		if info, err := buildinfo.ReadFile(path); err == nil {
+			p.importPath = info.Path
+		}
+		return []*Program{p}, err
 	}
 	packages, err := b.TestPackages(ctx, "", flags, s.Packages...)
 	if err != nil {

@@ -3,6 +3,7 @@ package confirm
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/core/strategies"
@@ -97,7 +98,7 @@ func firstIs(f, other *report.Finding) int {
 // not say which one was the earlier one, because executions may have shown both orders.
 func inOrderOf(f, other *report.Finding) report.Finding {
 	in := *f
-	in.Message = fmt.Sprintf("%s and %s are not ordered", other.Accesses[0].Op, other.Accesses[1].Op)
+	in.Message = strings.ReplaceAll(fmt.Sprintf("%s and %s are not ordered", other.Accesses[0].Op, other.Accesses[1].Op), "-", " ")
 	if firstIs(other, f) == 1 {
 		in.Accesses = slices.Clone(f.Accesses)
 		slices.Reverse(in.Accesses)

@@ -137,7 +137,7 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, skip
 	}
 	s.found[p] = g
 	for i := range s.Known {
-		if f := &s.Known[i]; f.Package == "" || f.Package == p.Package {
+		if f := &s.Known[i]; f.Package == "" || f.Package == p.Package || f.Package == p.tested() {
 			g.suspect(f, true)
 		}
 	}

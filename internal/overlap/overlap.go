@@ -16,7 +16,7 @@ import (
 func Race(pending, later heisen.Access) heisen.Finding {
 	return heisen.Finding{
 		Kind: heisen.Race, Object: max(pending.Object, later.Object),
-		Message:  later.Op.String() + " races with earlier " + pending.Op.String() + ", which is not over",
+		Message:  later.Op.Words() + " races with earlier " + pending.Op.Words() + ", which is not over",
 		Accesses: []heisen.Access{pending, later},
 	}
 }
@@ -46,7 +46,7 @@ func violationMessage(accesses []heisen.Access) string {
 	first, last := accesses[0], accesses[len(accesses)-1]
 	for _, remote := range accesses[1 : len(accesses)-1] {
 		i := section.Interleaving{First: section.ModeOf(first.Op), Remote: section.ModeOf(remote.Op), Last: section.ModeOf(last.Op)}
-		part := remote.Op.String() + " between " + first.Op.String() + " and " + last.Op.String() + " of an atomic section"
+		part := remote.Op.Words() + " between " + first.Op.Words() + " and " + last.Op.Words() + " of an atomic section"
 		if i.Serializable() {
 			part += ", which does not allow it"
 		} else {

@@ -11,7 +11,7 @@ func Unordered(detector string, object heisen.Object, earlier, later heisen.Acce
 		Detector: detector,
 		Kind:     heisen.Race,
 		Object:   object,
-		Message:  later.Op.String() + " races with earlier " + earlier.Op.String(),
+		Message:  later.Op.Words() + " races with earlier " + earlier.Op.Words(),
 		Accesses: []heisen.Access{earlier, later},
 	}
 }

@@ -65,6 +65,30 @@ func heisenProgramCaller(gp *g, fp uintptr, direct bool) uintptr {
 	return 0
 }
 
+// heisenOutermost walks up from a frame pointer into the stack of gp to the first return address outside of the standard library. If
+// there is none, it returns the outermost one in the standard library, without the packages that implement synchronization.
+//
+//go:nosplit
+func heisenOutermost(gp *g, fp uintptr) (best uintptr) {
+	for i := 0; i < 32 && fp-gp.stack.lo < gp.stack.hi-gp.stack.lo-16; i++ {
+		pc := *(*uintptr)(unsafe.Pointer(fp + goarch.PtrSize))
+		if pc == 0 {
+			break
+		}
+		switch heisenLayer(pc) {
+		case heisenProgram:
+			return pc
+		case heisenLibrary:
+			best = pc
+		}
+		fp = *(*uintptr)(unsafe.Pointer(fp))
+	}
+	if !framepointer_enabled {
+		return heisenCallerInFrames(gp)
+	}
+	return best
+}
+
 // heisenCallerOn is heisenCaller for a frame pointer into the stack of gp.
 //
 //go:nosplit

@@ -25,7 +25,7 @@ const (
 	heisenInfluences
 )
 
-// heisenInfluence is the number of influences of a kind, and the place of the first.
+// heisenInfluence is the number of influences of a kind, and the place of the first: the call of the program that has led there.
 type heisenInfluence struct {
 	count uint64
 	first uint32 // as a text offset
@@ -48,7 +48,7 @@ func heisenInfluenced(kind int, pc uintptr) {
 //go:noinline
 func heisenOutside(kind int) {
 	if gp := getg(); heisenSched.on && gp == gp.m.curg {
-		if pc := heisenCaller(getcallerfp()); pc != 0 {
+		if pc := heisenOutermost(gp, getcallerfp()); pc != 0 {
 			heisenInfluenced(kind, pc)
 		}
 	}
@@ -104,7 +104,7 @@ func (s *heisenScheduler) pollNetwork(wait int64) bool {
 	var ready gList // in the order in which they became ready
 	for !list.empty() {
 		gp := list.pop()
-		heisenInfluenced(heisenByNetwork, heisenCallerOn(gp, gp.sched.bp))
+		heisenInfluenced(heisenByNetwork, heisenOutermost(gp, gp.sched.bp))
 		ready.push(gp)
 	}
 	injectglist(&ready)

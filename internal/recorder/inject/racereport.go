@@ -15,7 +15,7 @@ const (
 	heisenPrintedFrames = 50 // of a stack, as in package report
 )
 
-// heisenOpNames has the names of the ops of package heisen in messages. In headings they are words.
+// heisenOpNames has the names of the ops of package heisen, as they begin a heading and as they stand in a message.
 var heisenOpNames = [...][3]string{
 	heisenRead:         {"read", "Read", "read"},
 	heisenWrite:        {"write", "Write", "write"},
@@ -39,9 +39,9 @@ func heisenComposeRace(fingerprint uint64, r *heisenFoundRace) {
 	t.clear()
 	t.add(heisenReportLine)
 	t.add("WARNING: DATA RACE\n")
-	t.add(heisenOpNames[op][0])
+	t.add(heisenOpNames[op][2])
 	t.add(" races with earlier ")
-	t.add(heisenOpNames[earlierOp][0])
+	t.add(heisenOpNames[earlierOp][2])
 	t.add("\nFound by fasttrack, fingerprint ")
 	t.hex(fingerprint, 16)
 	t.unseen()

@@ -238,7 +238,7 @@ func (s *heisenScheduler) route(gp *g) {
 		h.task.resumes = false
 		if h.task.fromSyscall {
 			h.task.fromSyscall = false
-			pc := heisenCallerOn(gp, gp.sched.bp)
+			pc := heisenOutermost(gp, gp.sched.bp)
 			if in := &s.influences[heisenBySyscall]; h.task.inRuntimeWait {
 				heisenInfluenced(heisenBySyscall, pc)
 			} else if in.first == 0 {
