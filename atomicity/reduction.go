@@ -102,8 +102,8 @@ type stepKey struct {
 type stepInfo struct {
 	op     heisen.Op // as in the stream
 	mover  mover
-	race   heisen.Access // the other access of its potential race
-	same   heisen.Access // its own access of that, if both have the same site
+	race   heisen.Access // the other access of its first potential race
+	second heisen.Access // that of a race with another thread than that one, if there is one
 	within []*sequence   // that have it
 }
 
@@ -407,11 +407,12 @@ func (d *Reduction) race(f heisen.Finding) {
 		a, other := f.Accesses[i], f.Accesses[1-i]
 		other.Index = 0 // the position in the stream is not known
 		s := d.step(stepKey{a.Site, a.Op}, a.Op, both)
-		if info := &d.steps[s]; info.mover == both {
+		info := &d.steps[s]
+		switch {
+		case info.mover == both:
 			info.mover, info.race = neither, other
-			if a.Site == other.Site { // each may stand for the other one
-				info.same = a
-			}
+		case info.mover == neither && info.race.Thread != other.Thread && info.second.Site == 0:
+			info.second = other
 		}
 	}
 	for _, a := range f.Accesses {
@@ -441,9 +442,11 @@ func (d *Reduction) report(s *sequence, commit, at *entry) {
 		}
 		if info := &d.steps[e.step]; info.mover == neither {
 			other := info.race
-			if other.Thread == s.begin.Thread && info.same.Site == other.Site {
-				other = info.same
-				other.Index = 0
+			if other.Thread == s.begin.Thread {
+				other = info.second
+			}
+			if other.Site == 0 { // only its own thread is known to have made such an access
+				return
 			}
 			if op, atomic := d.atomics[stepKey{other.Site, other.Op}]; atomic {
 				other.Op = op

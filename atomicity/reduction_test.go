@@ -198,6 +198,15 @@ func TestReductionOthers(t *testing.T) {
 			of(1, enter), {Thread: 1, Op: heisen.Write, Object: x, Site: 3}, {Thread: 1, Op: heisen.Write, Object: x, Site: 3}, of(1, exit),
 			{Thread: 2, Op: heisen.Write, Object: x, Site: 3},
 		}, []heisen.Op{heisen.Write, heisen.Write}},
+		"at two places, of which the thread has made both": {[]heisen.Record{
+			{Thread: 1, Op: heisen.Write, Object: x, Site: 3}, {Thread: 2, Op: heisen.Write, Object: x, Site: 2},
+			of(2, enter), {Thread: 2, Op: heisen.Write, Object: y, Site: 3}, {Thread: 2, Op: heisen.Write, Object: y, Site: 3}, of(2, exit),
+		}, nil},
+		"at two places, and a third one in another thread": {[]heisen.Record{
+			{Thread: 1, Op: heisen.Write, Object: x, Site: 3}, {Thread: 2, Op: heisen.Write, Object: x, Site: 2},
+			{Thread: 3, Op: heisen.Write, Object: x, Site: 5},
+			of(2, enter), {Thread: 2, Op: heisen.Write, Object: y, Site: 3}, {Thread: 2, Op: heisen.Write, Object: y, Site: 3}, of(2, exit),
+		}, []heisen.Op{heisen.Write, heisen.Write}},
 	} {
 		v, _ := reductionFindings(t, test.trace)
 		if len(v) == 0 {

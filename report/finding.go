@@ -378,9 +378,11 @@ type Ending struct {
 	Confirmed bool   `json:"confirmed"`         // whether the bug happened in these executions
 	// First is the index in the finding's Accesses of the access that came first in a confirmed
 	// race. An index that does not exist is ignored.
-	First *int   `json:"first,omitempty"`
-	Count int    `json:"count"` // how many executions ended in this way
-	Seed  uint64 `json:"seed"`  // the seed of one of these executions
+	First *int `json:"first,omitempty"`
+	Count int  `json:"count"` // how many executions ended in this way
+	// Leaks says how many of these executions left goroutines that wait for ever, which are findings of their own.
+	Leaks int    `json:"leaks,omitempty"`
+	Seed  uint64 `json:"seed"` // the seed of one of these executions
 	// Timing is set for a failure if in all these executions a goroutine was held back while a timer
 	// fired. The program may only rely on a goroutine being faster than that.
 	Timing bool `json:"timing,omitempty"`

@@ -9,6 +9,14 @@ import (
 	"github.com/heisen-go/heisen/internal/plural"
 )
 
+// leaving says how many of some executions leave something.
+func leaving(n, of int) string {
+	if n == of {
+		return "leaving"
+	}
+	return fmt.Sprintf("%d of them leaving", n)
+}
+
 // writeTrials prints how often a suspected bug happened, and how the executions ended.
 func writeTrials(b *strings.Builder, f *Finding) {
 	t := f.Trials
@@ -41,6 +49,9 @@ func writeTrials(b *strings.Builder, f *Finding) {
 			a := &f.Accesses[*e.First]
 			fmt.Fprintf(b, " (%s at %s first)", words(a.Op), a.Site)
 		}
+		if e.Leaks > 0 {
+			fmt.Fprintf(b, ", %s goroutines that wait for ever", leaving(e.Leaks, e.Count))
+		}
 		fmt.Fprintf(b, ", seed %d\n", e.Seed)
 	}
 	switch {
@@ -55,7 +66,11 @@ func writeTrials(b *strings.Builder, f *Finding) {
 	case t.Confirmed > 0 && endless[f.Kind] == "" && t.failed():
 		b.WriteString("No visible harm: the program fails in the same way under the default schedule\n")
 	case t.Confirmed > 0 && endless[f.Kind] == "":
-		b.WriteString("No visible harm in these executions\n")
+		b.WriteString("No visible harm in these executions")
+		if slices.ContainsFunc(t.Endings, func(e Ending) bool { return e.Confirmed && e.Leaks > 0 }) {
+			b.WriteString(" but goroutines that wait for ever, which are reported as leaks")
+		}
+		b.WriteString("\n")
 	}
 	if t.Confirmed > 0 && f.Replay != "" {
 		switch {

@@ -23,6 +23,86 @@ func show(a, b *account, flag *bool) {
 }
 `
 
+// TestAlternatives: two or three expressions of a line that an access may be to are told, and none if the other accesses leave one.
+func TestAlternatives(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "main.go")
+	text := "package main\n\nvar x, y, z, w int\n\nfunc f() {\n\tx, y = 1, 2\n\tx, y, z = 1, 2, 3\n\tx, y, z, w = 1, 2, 3, 4\n\ty++\n}\n"
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	symbols := heisen.NewSymbols()
+	write := func(line int) heisen.Access {
+		site := symbols.AddSite(heisen.SiteInfo{Frames: []heisen.Frame{{Func: "main.f", File: path, Line: line}}})
+		return heisen.Access{Op: heisen.Write, Object: 8, Site: site, Size: 8}
+	}
+	for _, test := range []struct {
+		lines    [2]int
+		headline string
+		names    [2]string
+	}{
+		{[2]int{6, 6}, "x or y: m", [2]string{"x or y", "x or y"}},
+		{[2]int{7, 7}, "x or y or z: m", [2]string{"x or y or z", "x or y or z"}},
+		{[2]int{8, 8}, "m", [2]string{"", ""}},
+		{[2]int{6, 9}, "y: m", [2]string{"y", "y"}},
+		{[2]int{8, 7}, "x or y or z: m", [2]string{"x or y or z", "x or y or z"}},
+	} {
+		one := heisen.Finding{Kind: heisen.Race, Message: "m", Accesses: []heisen.Access{write(test.lines[0]), write(test.lines[1])}}
+		f := resolve(symbols, one)
+		if got := f.headline(); got != test.headline {
+			t.Errorf("lines %v: %q, want %q", test.lines, got, test.headline)
+		}
+		for i, want := range test.names {
+			a := &f.Accesses[i]
+			if got := a.Expression(); got != want || a.Variable != "" && len(a.Alternatives) > 0 {
+				t.Errorf("lines %v: access %d is to %q, want %q", test.lines, i, got, want)
+			}
+		}
+		if f.Fingerprint != one.Fingerprint(symbols) {
+			t.Errorf("lines %v: another fingerprint", test.lines)
+		}
+	}
+}
+
+// TestNamesOfLocks: the locks of a cycle that stand together on a line have the names of their other acquisitions, and a step without
+// a name that is an access of the finding has the name of this.
+func TestNamesOfLocks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "main.go")
+	text := "package main\n\nfunc f() {\n\ta.Lock(); b.Lock()\n\tb.Lock()\n\ta.Lock()\n\tgroup.Wait()\n}\n"
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	symbols := heisen.NewSymbols()
+	at := func(line int) heisen.Site {
+		return symbols.AddSite(heisen.SiteInfo{Frames: []heisen.Frame{{Func: "main.f", File: path, Line: line}}})
+	}
+	holding := func(lock heisen.Object, line int) heisen.Context {
+		return symbols.Context(symbols.Acquire(heisen.Cursor{}, heisen.HeldLock{Lock: lock, Site: at(line)}))
+	}
+	const a, b heisen.Object = 8, 16
+	f := resolve(symbols, heisen.Finding{Kind: heisen.Deadlock, Accesses: []heisen.Access{
+		{Op: heisen.Acquire, Thread: 1, Object: b, Site: at(4), Context: holding(a, 4)},
+		{Op: heisen.Acquire, Thread: 2, Object: a, Site: at(6), Context: holding(b, 5)},
+	}})
+	for i, want := range [2][2]string{{"b", "a"}, {"a", "b"}} {
+		if got := [2]string{f.Accesses[i].Variable, f.Accesses[i].Locks[0].Variable}; got != want {
+			t.Errorf("goroutine %d wants and holds %q, want %q", i, got, want)
+		}
+	}
+	waits := at(7)
+	inside := symbols.AddSite(heisen.SiteInfo{Frames: []heisen.Frame{{Func: "sync.(*WaitGroup).Wait"}, {Func: "main.f", File: path, Line: 7}}})
+	f = resolve(symbols, heisen.Finding{
+		Kind:     heisen.Race,
+		Accesses: []heisen.Access{{Op: heisen.Read, Object: 24, Site: inside}, {Op: heisen.Write, Object: 24, Site: waits}},
+		Witness:  []heisen.Record{{Op: heisen.Write, Object: 24, Site: waits}, {Op: heisen.Write, Object: 32, Site: waits}},
+	})
+	if f.Accesses[0].Variable != "group" || f.Witness[1].Variable != "" {
+		t.Errorf("%q and %q, want group and none", f.Accesses[0].Variable, f.Witness[1].Variable)
+	}
+	if f.Witness[0].Variable != f.Accesses[1].Variable {
+		t.Errorf("the step is to %q, its access to %q", f.Witness[0].Variable, f.Accesses[1].Variable)
+	}
+}
+
 // TestVariablesOfFindings: an expression is named if it is the only one of its line that fits the
 // access and the other accesses to the same object, and none is named otherwise.
 func TestVariablesOfFindings(t *testing.T) {

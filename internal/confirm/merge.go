@@ -56,6 +56,7 @@ func addTrials(f, other *report.Finding) {
 		}
 		k := &t.Endings[i]
 		k.Count += e.Count
+		k.Leaks += e.Leaks
 		k.Timing = k.Timing && e.Timing
 		if k.Schedule == "" && (e.Schedule != "" || e.Seed < k.Seed) {
 			k.Seed, k.Schedule = e.Seed, e.Schedule

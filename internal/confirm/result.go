@@ -76,6 +76,7 @@ type Ending struct {
 	Count     int
 	Trial     *Trial // the first of them, of those without a delay if there are some, of those without doubts about measuring
 	delayed   int    // executions with a delay: a goroutine was held back while time passed, or the outside was
+	leaks     int    // executions that left goroutines that wait for ever
 	starved   int    // executions without one in which a goroutine was starved
 }
 
@@ -97,6 +98,9 @@ func (e *Ending) count(t *Trial) {
 		e.starved++
 	case e.timing() || e.mayBeMeasured() && !e.Outcome.mayBeMeasured(x): // the first one without
 		e.Trial = t
+	}
+	if t.Execution.Stuck == nil && len(t.Execution.Blocked) > 0 {
+		e.leaks++
 	}
 	e.Count++
 }
@@ -175,7 +179,7 @@ func (v *Result) Report(usual ...Outcome) report.Finding {
 	for i := range v.Endings {
 		e := &v.Endings[i]
 		ending := report.Ending{
-			Outcome: string(e.Outcome.Class), Message: e.Outcome.Message, Confirmed: e.Confirmed,
+			Outcome: string(e.Outcome.Class), Message: e.Outcome.Message, Confirmed: e.Confirmed, Leaks: e.leaks,
 			Count: e.Count, Seed: e.Trial.Seed,
 		}
 		if first := e.First; first >= 0 {

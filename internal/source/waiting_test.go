@@ -27,6 +27,10 @@ func f(a, b chan int, wg interface{ Wait() }, t struct{ C unknown.Chan }) {
 	select {}
 	for range t.C {
 	}
+	<-ctx.Done()
+	go func() { wg.Done() }()
+	once.Do(nil)
+	go func() { mu.Lock(); once.Do(nil) }()
 }
 `
 	c := newTestCache(t)
@@ -59,6 +63,11 @@ func f(a, b chan int, wg interface{ Wait() }, t struct{ C unknown.Chan }) {
 		{16, "p.f", heisen.Receive, true, "", "select {}"},
 		{17, "p.f", heisen.Receive, true, "t.C", "for range t.C"},
 		{17, "p.f", heisen.Receive, false, "t.C", "for range t.C"},
+		{19, "p.f", heisen.Receive, true, "ctx.Done()", "<-ctx.Done()"},
+		{20, literal, heisen.Send, false, "wg", ""},
+		{21, "p.f", heisen.Acquire, false, "once", "once.Do(nil)"},
+		{21, "p.f", heisen.AtomicRead, false, "once", "once.Do(nil)"},
+		{22, literal, heisen.Acquire, false, "mu", "mu.Lock()"}, // more likely than a lock in once
 	} {
 		got := find(test.line, test.function, test.op, test.waits)
 		if got.Variable != test.variable || test.statement != "" && got.Statement != test.statement {
