@@ -132,13 +132,14 @@ func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) Finding {
 	return out
 }
 
-// nameAccesses gives the steps without a name that are accesses of the finding the names of these.
+// nameAccesses gives the steps without a name that are to the objects of accesses, at the same lines, the names of these. An access
+// may be known to be in a call of package sync, which a step does not say.
 func nameAccesses(f *heisen.Finding, out *Finding) {
 	for i := range f.Witness {
 		step := &out.Witness[i]
 		for k := range f.Accesses {
-			if r, a := &f.Witness[i], &f.Accesses[k]; step.Expression() == "" && r.Object == a.Object && r.Site == a.Site {
-				step.Variable, step.Alternatives = out.Accesses[k].Variable, out.Accesses[k].Alternatives
+			if a := &out.Accesses[k]; step.Expression() == "" && f.Witness[i].Object == f.Accesses[k].Object && step.Site == a.Site {
+				step.Variable, step.Alternatives = a.Variable, a.Alternatives
 			}
 		}
 	}

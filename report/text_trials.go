@@ -9,6 +9,30 @@ import (
 	"github.com/heisen-go/heisen/internal/plural"
 )
 
+// decidesLeaks reports whether the bug decides that executions leave goroutines that wait for ever: all do with the bug, in one order
+// of its accesses, and none in another one or without the bug.
+func (t *Trials) decidesLeaks() bool {
+	const without, unknown = -2, -1
+	leaks, counts := map[int]int{}, map[int]int{}
+	for _, e := range t.Endings {
+		side := unknown
+		switch {
+		case !e.Confirmed:
+			side = without
+		case e.First != nil:
+			side = *e.First
+		}
+		leaks[side] += e.Leaks
+		counts[side] += e.Count
+	}
+	all, none := false, false
+	for side, n := range counts {
+		all = all || side != without && leaks[side] == n
+		none = none || leaks[side] == 0
+	}
+	return all && none
+}
+
 // leaving says how many of some executions leave something.
 func leaving(n, of int) string {
 	if n == of {
@@ -67,7 +91,7 @@ func writeTrials(b *strings.Builder, f *Finding) {
 		b.WriteString("No visible harm: the program fails in the same way under the default schedule\n")
 	case t.Confirmed > 0 && endless[f.Kind] == "":
 		b.WriteString("No visible harm in these executions")
-		if slices.ContainsFunc(t.Endings, func(e Ending) bool { return e.Confirmed && e.Leaks > 0 }) {
+		if t.decidesLeaks() {
 			b.WriteString(" but goroutines that wait for ever, which are reported as leaks")
 		}
 		b.WriteString("\n")

@@ -572,7 +572,7 @@ func Groups(all []report.Finding) (groups []Group) {
 	known := map[[2]string]int{} // index of the group
 	for _, i := range InOrder(all) {
 		f := &all[i]
-		if f.Variable == "" && len(f.Cycle) == 0 {
+		if f.Expression() == "" && len(f.Cycle) == 0 {
 			continue
 		}
 		what, pkg := What(f), Package(f)
