@@ -108,7 +108,10 @@ func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) Finding {
 	}
 	for i := range f.Accesses {
 		c := names.choice(f.Accesses[i].Object, useOf(&f.Accesses[i]))
-		out.Accesses[i].Variable, out.Accesses[i].Alternatives = c.Variable, c.Alternatives
+		out.Accesses[i].Variable = c.Variable
+		if f.Accesses[i].Object != 0 { // a select statement waits for several
+			out.Accesses[i].Alternatives = c.Alternatives
+		}
 		if c.Statement != "" {
 			out.Accesses[i].Source = c.Statement
 		}

@@ -122,12 +122,14 @@ var methods = map[string]struct {
 	"racefuzz: WaitGroup":     {(*racefuzz.WaitGroup)(nil), panics},
 	"racefuzz: Waiting":       {(*racefuzz.Waiting)(nil), ready},
 
+	"report: Access":      {(*report.Access)(nil), ready},
 	"report: Baseline":    {(*report.Baseline)(nil), ready},
 	"report: Blocked":     {(*report.Blocked)(nil), ready},
 	"report: Collector":   {(*report.Collector)(nil), useless},
 	"report: Finding":     {(*report.Finding)(nil), ready},
 	"report: Following":   {(*report.Following)(nil), ready},
 	"report: Resolver":    {(*report.Resolver)(nil), ready},
+	"report: Step":        {(*report.Step)(nil), ready},
 	"report: Suppression": {(*report.Suppression)(nil), ready},
 
 	"section: End":          {(*section.End)(nil), ready},
