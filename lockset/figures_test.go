@@ -150,7 +150,7 @@ func TestEraserStates(t *testing.T) {
 		{"a plain read of what is counted atomically", []waiter{{1, wr, "", ""}, {2, au, "", ""}, {1, rd, "", "plain read" + notAtomic}}, nil},
 		{"a plain write of it", []waiter{{1, wr, "", ""}, {2, ar, "", ""}, {1, wr, "l", "plain write" + notAtomic}}, nil},
 		{"plain and atomic under a lock", []waiter{{1, wr, "", ""}, {2, au, "l", ""}, {1, wr, "l", ""}, {2, aw, "l", ""}}, nil},
-		{"an atomic write without the lock of the plain ones", []waiter{{1, wr, "", ""}, {2, au, "l", ""}, {1, wr, "l", ""}, {2, aw, "", "atomic-write" + without}}, []heisen.Object{l}},
+		{"an atomic write without the lock of the plain ones", []waiter{{1, wr, "", ""}, {2, au, "l", ""}, {1, wr, "l", ""}, {2, aw, "", "atomic write" + without}}, []heisen.Object{l}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var trace []heisen.Record
