@@ -121,7 +121,7 @@ func TestLimitedHeap(t *testing.T) {
 // TestScarceMemory: where memory is limited, and addresses are not, a program that has tables goes on without shadow memory
 // for the rest of its heap.
 func TestScarceMemory(t *testing.T) {
-	if system() == recorder.Native {
+	if recorder.Used() == recorder.Native {
 		t.Skip("tables that are not touched need no memory here")
 	}
 	exe, _ := limits(t)
@@ -166,7 +166,7 @@ func TestLargeData(t *testing.T) {
 	exe := programs["largedata"]
 	p := alone{exe: exe, args: []string{"sparse"}}.run(t)
 	complete := p.status == 0 && p.stderr == ""
-	if system() != recorder.Native { // shadow memory has a size that any system may allow
+	if recorder.Used() != recorder.Native { // shadow memory has a size that any system may allow
 		complete = p.status == 1 && p.stderr == small
 	}
 	if peak, err := strconv.Atoi(strings.TrimSpace(p.stdout)); err != nil || peak > 4096*3*4/1024+48 || !complete {

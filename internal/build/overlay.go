@@ -34,7 +34,7 @@ func newOverlay(t *Toolchain) (overlay, error) {
 	}
 
 	// The recorder.
-	injected, err := recorder.Sources(syscallPackage(src), system())
+	injected, err := recorder.Sources(syscallPackage(src), recorder.Used())
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func heisenEnv(path string, env []string, replaced bool) []string {
 }
 `
 
-// syscallNoChild has these functions for systems on which programs do not connect.
+// syscallNoChild has these functions for systems on which a program does not know its own executable.
 const syscallNoChild = `//go:build unix && !linux
 
 package syscall

@@ -2,7 +2,6 @@ package build
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -69,24 +68,17 @@ func (t *Toolchain) Untested() string {
 	return fmt.Sprintf("not tested on %s/%s: programs for it were only linked", t.GOOS, t.GOARCH)
 }
 
-// portableEnv is set for tests. With the value 1, programs for Linux use what those for other systems use of the
-// operating system. With the value alone, they do not connect either.
-const portableEnv = "HEISEN_PORTABLE"
-
-// system returns what programs for Linux use.
-func system() recorder.System {
-	switch os.Getenv(portableEnv) {
-	case "":
-		return recorder.Native
-	case "alone":
-		return recorder.Apart
-	}
-	return recorder.Portable
-}
-
 // Connects reports whether programs for a system connect to the heisen command. Others look for races themselves, and print
 // them.
-func Connects(goos string) bool { return goos == "linux" && system() != recorder.Apart }
+func Connects(goos string) bool {
+	switch goos {
+	case "linux":
+		return recorder.Used() != recorder.Apart
+	case "darwin", "freebsd":
+		return true
+	}
+	return false
+}
 
 // Connection returns an error that wraps ErrUnsupported if programs that the toolchain builds do not connect to the heisen
 // command.

@@ -206,7 +206,7 @@ func record(t *testing.T, r run) *recording {
 
 // environ returns the environment of this process for a program, without what only heisen reads.
 func environ() []string {
-	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, portableEnv+"=") })
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEISEN_PORTABLE=") })
 }
 
 // receive consumes the stream of one program.

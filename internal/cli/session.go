@@ -166,7 +166,11 @@ func (s *session) program(number int, p *recorder.Program) error {
 		return err
 	}
 	if p.Stripped {
-		fmt.Fprintf(s.errors, "%s: process %d has no symbol table (it was linked with -s), so hidden calls may touch everything\n", s.name, stream.PID())
+		why := "has no symbol table (it was linked with -s)"
+		if p.Executable() == nil {
+			why = "has an executable that cannot be found"
+		}
+		fmt.Fprintf(s.errors, "%s: process %d %s, so hidden calls may touch everything\n", s.name, stream.PID(), why)
 	}
 	if s.hidden != nil {
 		for _, v := range s.hidden.Missing(p.Executable()) {

@@ -1,8 +1,9 @@
 // Package recorder is the recorder: the source that is injected into package runtime of a program
 // (folder inject), and the receiving side, which turns what the program sends into a heisen.Source.
 //
-// A program connects to the socket of a [Listener] when it starts. A thread of the program with a
-// descriptor table of its own keeps the connection, out of the program's reach (inject/sender.go).
+// A program connects to a [Listener] when it starts, by a socket on Linux (socket.go) and by named pipes
+// elsewhere (pipes.go). A thread of the program keeps the connection, on Linux with a descriptor table of
+// its own, out of the program's reach (inject/sender.go).
 // [Program.Open] tells it what to send ([Want]) and returns the [Stream] of its events. [Sources]
 // returns the injected files; package build puts them into an overlay of GOROOT. inject/wire.go has
 // the format of what is sent.
@@ -19,7 +20,7 @@
 // A place says where an event happened: a program counter and the calls that led to it, a node of
 // a tree that the program keeps and sends as it grows (inject/places.go, places.go). The program
 // itself is run a second time to name program counters (symbolize.go), under its emulator if it has
-// one (emulator.go).
+// one (emulator.go). A program that connects by named pipes tells the names itself (inject/names.go, told.go).
 //
 // The [Mode] decides what a program records and what it detects itself:
 //

@@ -11,6 +11,7 @@ import (
 	"go/types"
 	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -27,21 +28,37 @@ var inject embed.FS
 const buildTag = "//go:build heisen_inject"
 
 // A System says what programs for Linux use of it. Programs for other systems use what the runtime has on all of its
-// ports, and do not connect. See inject/os.go.
+// ports. See inject/os.go.
 type System int
 
 // The systems.
 const (
 	Native   System = iota
-	Portable        // what the runtime has on all ports, and the connection of Linux
-	Apart           // what programs for other systems use
+	Portable        // what programs for other systems that are like Unix use
+	Apart           // the same without a connection
 )
+
+// portableEnv is set for tests. With the value 1, programs for Linux use what those for other systems use of the
+// operating system. With the value alone, they do not connect either.
+const portableEnv = "HEISEN_PORTABLE"
+
+// Used returns what programs for Linux use.
+func Used() System {
+	switch os.Getenv(portableEnv) {
+	case "":
+		return Native
+	case "alone":
+		return Apart
+	}
+	return Portable
+}
 
 // substitutes has the files that a system leaves out and those that take their places on Linux, too.
 func (s System) substitutes() map[string]string {
 	files := map[string]string{}
 	if s >= Portable {
 		files["os_linux.go"] = "os_portable.go"
+		files["connection_linux.go"] = "connection_portable.go"
 	}
 	if s == Apart {
 		files["connection_linux.go"] = "connection_none.go"
@@ -53,7 +70,7 @@ func (s System) substitutes() map[string]string {
 // the import path of the runtime's system call package, which depends on the Go release.
 func Sources(syscallPackage string, system System) (map[string][]byte, error) {
 	instead := system.substitutes()
-	everywhere := slices.Collect(maps.Values(instead))
+	everywhere := slices.Collect(maps.Values(instead)) // and where their constraints say
 	entries, err := fs.ReadDir(inject, "inject")
 	if err != nil {
 		return nil, err
@@ -68,7 +85,10 @@ func Sources(syscallPackage string, system System) (map[string][]byte, error) {
 		if !ok {
 			return nil, fmt.Errorf("%s does not start with %q", e.Name(), buildTag)
 		}
-		if constraint, ok := strings.CutPrefix(body, " && "); ok && !slices.Contains(everywhere, e.Name()) {
+		if constraint, ok := strings.CutPrefix(body, " && "); ok {
+			if slices.Contains(everywhere, e.Name()) {
+				constraint = "linux || " + constraint
+			}
 			body = "//go:build " + constraint
 		} else {
 			_, body, _ = strings.Cut(body, "\n")

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"github.com/heisen-go/heisen"
@@ -18,13 +16,30 @@ import (
 // Listener accepts the connections of instrumented programs. Close it when no more programs will
 // connect.
 type Listener struct {
-	folder  *private.Temporary
-	l       *net.UnixListener
-	stopped atomic.Bool // no more programs will connect
-	ended   atomic.Bool // all connected programs were returned
+	folder   *private.Temporary
+	entrance entrance
 }
 
-// Listen makes a socket in a new temporary folder. The length of its name is constant: programs
+// An entrance is what programs connect to. One goroutine at a time may call accept, and any one the other methods, stop and
+// close once each.
+type entrance interface {
+	// address returns the path by which programs know it.
+	address() string
+	// accept waits for the next program. It returns net.ErrClosed after close, and after stop once it has returned
+	// all programs that were connected. After other errors no program can connect.
+	accept() (*Program, error)
+	stop() error
+	close() error
+}
+
+// A connection carries bytes in both directions. What was sent before its other end has died can be read.
+type connection interface {
+	io.ReadWriteCloser
+	// CloseRead ends reads, also those that are waiting, with io.EOF, and soon makes writes of the other end fail.
+	CloseRead() error
+}
+
+// Listen makes an entrance in a new temporary folder. The length of its name is constant: programs
 // keep the name in memory, and addresses in two deterministic runs must not depend on it.
 func Listen() (*Listener, error) {
 	base := os.TempDir()
@@ -35,12 +50,12 @@ func Listen() (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: filepath.Join(folder.Path, "events")})
+	e, err := newEntrance(filepath.Join(folder.Path, "events"))
 	if err != nil {
 		folder.Remove()
-		return nil, fmt.Errorf("socket for events: %w", err)
+		return nil, fmt.Errorf("connection for events: %w", err)
 	}
-	return &Listener{folder: folder, l: l}, nil
+	return &Listener{folder: folder, entrance: e}, nil
 }
 
 // maxSocketName is the longest name of a socket on all systems: Linux allows four bytes more than others.
@@ -48,7 +63,7 @@ const maxSocketName = 103
 
 // Env returns the environment variable that makes instrumented programs, and those that they start,
 // connect to the listener.
-func (l *Listener) Env() string { return socketEnv + "=" + l.l.Addr().String() }
+func (l *Listener) Env() string { return socketEnv + "=" + l.entrance.address() }
 
 // How often, and how long in between, Accept tries again.
 const (
@@ -56,57 +71,38 @@ const (
 	acceptPause = 10 * time.Millisecond
 )
 
+// withDescriptors calls f, and again for a while as long as there are too many open files.
+func withDescriptors[T any](f func() (T, error)) (v T, err error) {
+	v, err = f()
+	for tries := 0; tries < acceptTries && tooManyOpen(err); tries++ {
+		time.Sleep(acceptPause)
+		v, err = f()
+	}
+	return v, err
+}
+
 // Accept waits for the next program. After Stop or Close it returns net.ErrClosed. If there are too many
 // open files, it tries again for a while. Any other error closes the listener, or programs that come
 // later would wait for ever.
-func (l *Listener) Accept() (*Program, error) {
-	if l.ended.Load() {
-		return nil, net.ErrClosed
-	}
-	conn, err := l.l.AcceptUnix()
-	for tries := 0; tries < acceptTries && tooManyOpen(err); tries++ {
-		time.Sleep(acceptPause)
-		conn, err = l.l.AcceptUnix()
-	}
-	if err != nil {
-		l.l.Close()
-		return nil, err
-	}
-	if l.stopped.Load() && conn.RemoteAddr().String() == l.last().Name {
-		l.ended.Store(true)
-		return nil, errors.Join(net.ErrClosed, conn.Close())
-	}
-	return &Program{conn: conn}, nil
-}
+func (l *Listener) Accept() (*Program, error) { return l.entrance.accept() }
 
 // Stop makes Accept return net.ErrClosed once it has returned all programs that are connected
-// already: Stop makes a connection that comes after them.
-func (l *Listener) Stop() error {
-	l.stopped.Store(true)
-	conn, err := net.DialUnix("unix", l.last(), l.l.Addr().(*net.UnixAddr))
-	if err != nil {
-		return errors.Join(err, l.l.Close()) // Accept must not wait forever
-	}
-	return conn.Close()
-}
+// already.
+func (l *Listener) Stop() error { return l.entrance.stop() }
 
-// last returns the address from which Stop connects.
-func (l *Listener) last() *net.UnixAddr {
-	return &net.UnixAddr{Net: "unix", Name: filepath.Join(l.folder.Path, "last")}
-}
-
-// Close removes the socket and its folder. Programs that were accepted stay connected.
+// Close removes the entrance and its folder. Programs that were accepted stay connected.
 func (l *Listener) Close() error {
-	return errors.Join(l.l.Close(), l.folder.Remove())
+	return errors.Join(l.entrance.close(), l.folder.Remove())
 }
 
 // Program is a connected program.
 type Program struct {
-	// Stripped means that the program has no symbol table, so hidden calls reach all objects. Open
-	// sets it, if there are hidden packages.
+	// Stripped means that the program has no symbol table, or its executable cannot be found, so hidden calls reach all
+	// objects. Open sets it, if there are hidden packages.
 	Stripped bool
 
-	conn   *net.UnixConn
+	conn   connection
+	tells  bool // the program itself tells the names of its places: nobody else knows how to find them
 	stream *Stream
 	solver *processSymbolizer
 }
@@ -190,18 +186,13 @@ func (p *Program) Open(want Want) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Without a symbolizer the recording is as good, only harder to read.
-	solver, err := newProcessSymbolizer(stream.PID())
-	if err == nil {
-		p.solver = solver
-		stream.SetSymbolizer(solver)
-	}
-	if want.Symbolizer != nil {
-		stream.SetSymbolizer(want.Symbolizer)
-	} else {
-		stream.unresolved = err
-	}
 	flags := uint32(want.Mode)
+	if p.tells {
+		stream.SetSymbolizer(stream.told)
+		flags |= wantNames
+	} else {
+		p.askForNames(stream, want.Symbolizer)
+	}
 	var messages []byte
 	add := func(flag uint32, message []byte) {
 		flags |= flag
@@ -236,6 +227,21 @@ func (p *Program) Open(want Want) (*Stream, error) {
 	// The answer lets the program continue. If the program has ended, the stream will show that.
 	p.conn.Write(append(append32(nil, flags), messages...))
 	return stream, nil
+}
+
+// askForNames makes the stream ask the symbolizer, or a process of the program's executable if that is nil.
+func (p *Program) askForNames(stream *Stream, symbolizer Symbolizer) {
+	// Without a symbolizer the recording is as good, only harder to read.
+	solver, err := newProcessSymbolizer(stream.PID())
+	if err == nil {
+		p.solver = solver
+		stream.SetSymbolizer(solver)
+	}
+	if symbolizer != nil {
+		stream.SetSymbolizer(symbolizer)
+	} else {
+		stream.unresolved = err
+	}
 }
 
 // Executable returns the file that the program runs, valid until Close; nil before Open, or if it

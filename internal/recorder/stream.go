@@ -43,6 +43,8 @@ type Stream struct {
 	fresh []uint32                 // pcs of sites that are not resolved
 	solve Symbolizer
 
+	told toldNames
+
 	unresolved error // why later sites are not resolved
 
 	overlap    func(Overlap)
@@ -112,6 +114,7 @@ func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
 		solve: symbolizer,
 
 		places: make([]place, 1),
+		told:   toldNames{},
 		tasks:  map[uint32]heisen.Site{},
 		names:  map[string]heisen.Site{},
 		labels: map[uint32]heisen.Labels{},
@@ -263,6 +266,8 @@ func (s *Stream) read() error {
 		return s.take()
 	case msgPlaces:
 		return s.addPlaces(m.words)
+	case msgNames:
+		return s.addNames(m.id, m.words)
 	case msgTask:
 		return s.addTask(m.id, m.words)
 	case msgLabels:

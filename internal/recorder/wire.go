@@ -92,6 +92,7 @@ const (
 	unseenLinked   = 1
 
 	msgLabels = 26
+	msgNames  = 27
 
 	exploreEnabled = 1 << 60
 	exploreChosen  = 2 << 60
@@ -144,7 +145,7 @@ const (
 	graphUntil = ^uint64(0)
 	follow     = 1<<32 - 1 // instead of the number of a set
 
-	version      = 16
+	version      = 17
 	wantFilter   = 1
 	wantMarks    = 2
 	wantRaces    = 4
@@ -154,6 +155,7 @@ const (
 	wantHidden   = 64
 	wantLeaks    = 128
 	wantCalls    = 256
+	wantNames    = 512
 	headerBytes  = 16
 	helloBytes   = 40
 	byeBytes     = 16

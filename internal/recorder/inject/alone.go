@@ -2,10 +2,7 @@
 
 package runtime
 
-import (
-	"internal/runtime/atomic"
-	"unsafe"
-)
+import "internal/runtime/atomic"
 
 // A program without an analyzer finds races and prints them itself, as one that was built with -race
 // does. So does a program that has lost its analyzer for good, if it was looking for races only.
@@ -21,7 +18,7 @@ type heisenAloneState struct {
 	lock   uint32 // guards all below, and the parts of a report
 	count  uint32 // races printed
 	again  uint32 // races equal to a printed one that were found in other places
-	known  heisenKnownRaces
+	known  heisenNumbers
 	out    heisenText
 	opened bool // the log file was opened
 
@@ -177,60 +174,4 @@ func heisenAloneEnd() {
 		a.ended = true
 		heisenUnlock(&a.lock)
 	}
-}
-
-// heisenKnownRaces is a set of fingerprints: a hash table with open addressing.
-type heisenKnownRaces struct {
-	entries uintptr // of 64 bits each; 0 is free
-	size    uintptr // a power of 2
-	count   uintptr
-}
-
-// add adds a fingerprint. It reports whether it is new, and there was memory for it.
-func (k *heisenKnownRaces) add(fingerprint uint64) bool {
-	fingerprint = max(fingerprint, 1)
-	if k.count >= k.size/2 && !k.grow() {
-		return false
-	}
-	at := k.find(fingerprint)
-	if *at == fingerprint {
-		return false
-	}
-	*at = fingerprint
-	k.count++
-	return true
-}
-
-// find returns the entry of a fingerprint, or the free one where it belongs.
-func (k *heisenKnownRaces) find(fingerprint uint64) *uint64 {
-	for i := uintptr(fingerprint); ; i++ {
-		at := k.entry(i & (k.size - 1))
-		if *at == 0 || *at == fingerprint {
-			return at
-		}
-	}
-}
-
-func (k *heisenKnownRaces) entry(i uintptr) *uint64 {
-	return (*uint64)(unsafe.Pointer(k.entries + i*8))
-}
-
-// grow doubles the table. The old one is freed.
-func (k *heisenKnownRaces) grow() bool {
-	old := *k
-	k.size = max(2*old.size, 1<<10)
-	k.entries = uintptr(sysAlloc(k.size*8, &memstats.other_sys, "heisen known races"))
-	if k.entries == 0 {
-		*k = old
-		return false
-	}
-	for i := range old.size {
-		if v := *old.entry(i); v != 0 {
-			*k.find(v) = v
-		}
-	}
-	if old.size != 0 {
-		sysFree(unsafe.Pointer(old.entries), old.size*8, &memstats.other_sys)
-	}
-	return true
 }

@@ -112,6 +112,9 @@ func (b *heisenBehaviors) send() {
 		if word != 0 {
 			b.words[n] = word
 			n++
+			if kind := word >> 56; kind != heisenDidOrder && kind != heisenDidNest {
+				heisenTellName(uint32(word))
+			}
 		}
 	}
 	if n > 0 {

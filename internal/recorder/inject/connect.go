@@ -50,13 +50,12 @@ func init() {
 		}
 		return
 	}
-	fd := heisenConnect(path)
-	if fd < 0 {
-		print("heisen: cannot reach the analyzer at ", path, " (error ", -fd, "); ",
+	if heisen.to, heisen.from = heisenConnect(path); heisen.to < 0 {
+		print("heisen: cannot reach the analyzer at ", path, " (error ", -heisen.to, "); ",
 			heisenSocketEnv, " is set by the heisen command only\n")
 		exit(1)
 	}
-	heisen.fd, heisenSocket = fd, path
+	heisenSocket = path
 	hello := [5]uint64{heisenVersion, uint64(firstmoduledata.text), uint64(firstmoduledata.etext - firstmoduledata.text),
 		uint64(heisenGetpid()), 0}
 	if heisenIsChild {
@@ -67,7 +66,7 @@ func init() {
 	// recording closes the connection.
 	want, ok := heisenReadAnswer()
 	if !ok {
-		closefd(fd)
+		heisenCloseConnection()
 		return
 	}
 	if why := heisenPrepare(uint32(want)); why != "" {
@@ -90,6 +89,7 @@ func heisenPrepare(want uint32) (why string) {
 	heisen.marks = want&heisenWantMarks != 0
 	heisen.quiet = want&heisenWantNothing != 0
 	heisen.overlaps = want&heisenWantOverlaps != 0
+	heisenNames.wanted = want&heisenWantNames != 0
 	heisenFindUnseen()
 	if heisen.overlaps {
 		if m, ok := heisenReceive(); !ok || !heisenInitOverlaps(m) {
@@ -138,6 +138,14 @@ func heisenPrepare(want uint32) (why string) {
 	return ""
 }
 
+// heisenCloseConnection closes the descriptors of the connection.
+func heisenCloseConnection() {
+	if heisen.from != heisen.to {
+		closefd(heisen.from)
+	}
+	closefd(heisen.to)
+}
+
 // heisenRefuse tells the analyzer why this run is not recorded. The program goes on.
 func heisenRefuse(why string) {
 	var text [16]uint64
@@ -149,7 +157,7 @@ func heisenRefuse(why string) {
 // heisenReadAnswer waits for a number from the analyzer.
 func heisenReadAnswer() (answer int32, ok bool) {
 	for {
-		n := read(heisen.fd, noescape(unsafe.Pointer(&answer)), int32(unsafe.Sizeof(answer)))
+		n := read(heisen.from, noescape(unsafe.Pointer(&answer)), int32(unsafe.Sizeof(answer)))
 		if n != -heisenInterrupted {
 			return answer, n == int32(unsafe.Sizeof(answer))
 		}
@@ -184,7 +192,7 @@ func heisenIsParent(s string) bool {
 		}
 		n = 10*n + uintptr(s[i]-'0')
 	}
-	return s != "" && n == heisenGetppid()
+	return n != 0 && n == heisenGetppid()
 }
 
 // race_ChildEnv returns the variable that makes a program that this one starts, or is replaced by,

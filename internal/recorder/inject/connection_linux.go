@@ -13,7 +13,6 @@ const (
 	heisenAFUnix      = 1
 	heisenSockStream  = 1
 	heisenSockCloexec = 0x80000
-	heisenDupCloexec  = 1030 // F_DUPFD_CLOEXEC
 	heisenNoSignal    = 0x4000
 	heisenCloneFiles  = 0x400
 
@@ -21,8 +20,13 @@ const (
 	heisenOldDescriptors    = 1024 // inherited ones that are closed where there is no close_range
 )
 
-// heisenConnect returns a descriptor connected to the socket at path, or the negated error.
-func heisenConnect(path string) int32 {
+func heisenConnect(path string) (to, from int32) {
+	fd := heisenConnectSocket(path)
+	return fd, fd
+}
+
+// heisenConnectSocket returns a descriptor connected to the socket at path, or the negated error.
+func heisenConnectSocket(path string) int32 {
 	var addr struct {
 		family uint16
 		path   [108]byte
@@ -47,11 +51,7 @@ func heisenConnect(path string) int32 {
 		closefd(int32(fd))
 		return -int32(errno)
 	}
-	if high, _, errno := linux.Syscall6(heisenSysFcntl, fd, heisenDupCloexec, heisenFD, 0, 0, 0); errno == 0 {
-		closefd(int32(fd))
-		fd = high
-	}
-	return int32(fd)
+	return heisenMoveUp(int32(fd))
 }
 
 // heisenSendto sends up to n bytes, without SIGPIPE. It returns the number sent or the negated
@@ -88,25 +88,4 @@ func heisenTakeDescriptors(fd int32) bool {
 		}
 	}
 	return true
-}
-
-// heisenIdentity is what identifies an open file.
-type heisenIdentity struct{ device, inode uint64 }
-
-// heisenIdentityOf returns the identity of what is open as fd; zero if nothing is.
-func heisenIdentityOf(fd int32) heisenIdentity {
-	id, _ := heisenFileOf(fd)
-	return id
-}
-
-// heisenFileOf returns the identity and the mode of what is open as fd; zero if nothing is.
-func heisenFileOf(fd int32) (id heisenIdentity, mode uint32) {
-	var stat struct {
-		id   heisenIdentity // struct stat begins with these on all supported platforms
-		rest [128]byte
-	}
-	if _, _, errno := linux.Syscall6(heisenSysFstat, uintptr(fd), uintptr(noescape(unsafe.Pointer(&stat))), 0, 0, 0, 0); errno != 0 {
-		return heisenIdentity{}, 0
-	}
-	return stat.id, *(*uint32)(add(noescape(unsafe.Pointer(&stat)), heisenModeAt))
 }

@@ -72,6 +72,9 @@ func heisenSendFailing() {
 		if heisenSendLabels(f.labels) {
 			f.words[1] |= uint64(f.labels) << 32
 		}
+		for _, pc := range f.words[1 : 1+f.count] {
+			heisenTellName(uint32(pc))
+		}
 		heisenSend(heisenMsgFailing, f.how, 0, unsafe.Pointer(&f.words), (1+f.count)*8)
 		f.count = 0
 	}

@@ -13,3 +13,17 @@ func heisenOpenToAppend(path *byte, empty bool) int32 {
 }
 
 func heisenCloseFile(fd int32) { closefd(fd) }
+
+// heisenIdentity is what identifies an open file.
+type heisenIdentity struct{ device, inode uint64 }
+
+// heisenMoveUp gives a descriptor a number that leaves lower ones to the program, and returns it: the old one if no
+// higher one is free.
+func heisenMoveUp(fd int32) int32 {
+	high, failed := fcntl(fd, heisenDupCloexec, heisenFD)
+	if failed != 0 {
+		return fd
+	}
+	closefd(fd)
+	return high
+}

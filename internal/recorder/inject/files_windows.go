@@ -62,3 +62,8 @@ func heisenGetpid() uintptr {
 	heisenLoadKernel32()
 	return stdcall(stdFunction(unsafe.Pointer(heisenKernel32.getCurrentProcessId)))
 }
+
+// heisenIdentity is empty: no program closes handles that it does not know.
+type heisenIdentity struct{}
+
+func heisenIdentityOf(int32) heisenIdentity { return heisenIdentity{} }

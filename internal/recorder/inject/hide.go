@@ -92,12 +92,12 @@ var heisenHidden heisenHiddenState
 // heisenInitHidden reads what is hidden, and reports whether it could.
 func heisenInitHidden() bool {
 	var size uint32
-	if !heisenReadAll(heisen.fd, noescape(unsafe.Pointer(&size)), 4) || size > heisenMaxHidden {
+	if !heisenReadAll(heisen.from, noescape(unsafe.Pointer(&size)), 4) || size > heisenMaxHidden {
 		return false
 	}
 	w := &heisenHidden
 	at := uintptr(sysAlloc(alignUp(uintptr(size), physPageSize), &memstats.other_sys, "heisen hidden packages"))
-	if at == 0 || !heisenReadAll(heisen.fd, unsafe.Pointer(at), uintptr(size)) {
+	if at == 0 || !heisenReadAll(heisen.from, unsafe.Pointer(at), uintptr(size)) {
 		return false
 	}
 	next := func() uint64 {
@@ -253,6 +253,7 @@ func heisenHide(gp *g, h *heisenG, f *heisenFrame, pc, sp uintptr) {
 	if h.top != h.bottom {
 		reach = heisenReach(gp, h, pc, sp)
 	}
+	heisenTellName(uint32(heisenEntry(pc)-firstmoduledata.text) + 1) // as a return address
 	if b := heisenOpen(h, 4); b != nil {
 		p := b.pos
 		b.words[p] = heisenOpHide<<heisenOpShift | uint64(heisenEntry(pc))

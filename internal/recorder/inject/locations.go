@@ -60,11 +60,11 @@ const heisenMaxMessage = 64 << 20 // bytes
 // heisenReceive reads a message, which begins with its length. It is not freed.
 func heisenReceive() (m heisenMessage, ok bool) {
 	var size uint32
-	if !heisenReadAll(heisen.fd, noescape(unsafe.Pointer(&size)), 4) || size > heisenMaxMessage {
+	if !heisenReadAll(heisen.from, noescape(unsafe.Pointer(&size)), 4) || size > heisenMaxMessage {
 		return m, false
 	}
 	m.at = uintptr(sysAlloc(alignUp(uintptr(size)+1, physPageSize), &memstats.other_sys, "heisen message"))
-	return m, m.at != 0 && heisenReadAll(heisen.fd, unsafe.Pointer(m.at), uintptr(size))
+	return m, m.at != 0 && heisenReadAll(heisen.from, unsafe.Pointer(m.at), uintptr(size))
 }
 
 func (m *heisenMessage) next() uint32 {

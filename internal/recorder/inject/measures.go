@@ -119,6 +119,7 @@ func (m *heisenMeasures) send() {
 		*m.word(i) = *m.word(i - 1)
 	}
 	*m.word(0) = head
+	heisenTellName(m.place)
 	heisenSend(heisenMsgMeasures, 0, 0, unsafe.Pointer(m.values), uintptr(m.count+1)*8)
 }
 

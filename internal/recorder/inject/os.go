@@ -5,8 +5,8 @@ package runtime
 // What the recorder needs of the operating system, and what package runtime does not have. There are two
 // implementations: os_linux.go, and os_portable.go for all other systems, which uses only what the runtime
 // itself does on every one of its ports. A program for Linux has the portable one if heisen builds it with
-// HEISEN_PORTABLE=1 in its environment, which tests do. The connection to the analyzer stands apart
-// (connection_linux.go, connection_none.go): only Linux has one.
+// HEISEN_PORTABLE=1 in its environment, which tests do. The connection to the analyzer stands in connection_linux.go,
+// connection_portable.go for all other systems that are like Unix, and connection_none.go.
 //
 // Memory. All of it is zero when it is handed out, and belongs to no heap. These functions take no locks and do
 // not allocate; those that hand out memory may be called while the heap grows, with its lock.
@@ -43,12 +43,13 @@ package runtime
 //	heisenDie(s)                  ends the program as a signal does; it does not return
 //	heisenKillsUnhandled(s)       whether a signal ends this program, which neither handles nor ignores it
 //
-// Files, processes and threads. The first three are in files_*.go, for each system. All answers may be out of date.
+// Files, processes and threads. The first four are in files_*.go, for each system. All answers may be out of date.
 // Only deterministic runs ask about processes and descriptors, in the scheduler, on the system stack.
 //
 //	heisenOpenToAppend(path, empty)  opens or creates a file to append to, which may be emptied; negative if that is not
 //	                                 possible
 //	heisenCloseFile(fd)              closes such a file
+//	heisenIdentityOf(fd)             what identifies the open file, zero if nothing is open
 //	heisenGetpid                     the number of this process
 //	heisenFromOutside(fd)            whether something outside of the process can make a descriptor ready;
 //	                                 true if that is not known
@@ -59,9 +60,9 @@ package runtime
 // The connection. It is used during initialization, and where messages are sent: on the system stack, with
 // heisen.sendLock held.
 //
-//	heisenConnect(path)           a descriptor connected to the analyzer there, or a negated error
+//	heisenConnect(path)           descriptors connected to the analyzer there, to write to and to read from, which may be
+//	                              one; the first is negative if that is not possible: a negated error
 //	heisenSendto(fd, p, n)        sends up to n bytes without a signal; the number sent, or a negated error
 //	heisenTakeDescriptors(fd)     leaves the calling thread with this descriptor alone, in a table of its own,
-//	                              and reports whether that is possible
-//	heisenIdentityOf(fd)          what identifies the open file, zero if nothing is open
+//	                              and reports whether that is possible; only where the connection has one descriptor
 //	heisenGetppid                 the number of the parent of this process, 0 if it is not known

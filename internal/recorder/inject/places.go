@@ -298,6 +298,9 @@ func heisenSendPlaces() bool {
 	count := atomic.Load(&heisenPlaces.count)
 	for heisenPlaces.sent < count {
 		n := min(count-heisenPlaces.sent, heisenBufWords)
+		if !heisenSendNodeNames(heisenPlaces.sent, n) {
+			return false
+		}
 		header := [4]uint32{heisenMsgPlaces, 0, n * 8, 0}
 		if !heisenSendAll(unsafe.Pointer(&header), unsafe.Sizeof(header)) ||
 			!heisenSendAll(unsafe.Pointer(heisenNode(heisenPlaces.sent)), uintptr(n)*8) {

@@ -58,7 +58,7 @@ type heisenRecorder struct {
 	marks        bool   // repeated accesses are recorded, marked
 	entries      bool   // which calls are new is recorded
 	leaks        bool   // the program looks for goroutines that wait for ever
-	fd           int32  // the connection
+	to, from     int32  // the connection: descriptors to write to and to read from, which may be one
 	sendLock     uint32 // serializes messages
 	era          uint64 // incremented when memory may have been freed; what was remembered in another era is void
 

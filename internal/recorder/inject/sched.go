@@ -479,6 +479,8 @@ func heisenSendExecution() {
 	for i := range s.influences {
 		at := heisenExecutionWords + 2*i
 		words[at], words[at+1] = atomic.Load64(&s.influences[i].count), uint64(s.influences[i].first)
+		heisenTellName(s.influences[i].first)
 	}
+	heisenTellName(uint32(s.outside.first >> 32))
 	heisenSend(heisenMsgExecution, 0, 0, unsafe.Pointer(&words), unsafe.Sizeof(words))
 }

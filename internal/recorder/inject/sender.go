@@ -21,8 +21,8 @@ const heisenRingBytes = 256 << 10 // a power of two; several full buffers
 // heisenOut is the ring. Counts of bytes wrap around.
 var heisenOut struct {
 	started bool
-	own     bool           // the thread has its own table of descriptors
-	id      heisenIdentity // of the connection, if it does not
+	own     bool              // the thread has its own table of descriptors
+	id      [2]heisenIdentity // of the connection, if it does not
 	pid     uintptr
 	ring    uintptr
 
@@ -55,7 +55,7 @@ func heisenStartSender() bool {
 	if o.ring = uintptr(heisenReserve(heisenRingBytes)); o.ring == 0 {
 		return false
 	}
-	o.pid, o.id = heisenGetpid(), heisenIdentityOf(heisen.fd)
+	o.pid, o.id = heisenGetpid(), heisenConnectionIs()
 	systemstack(func() {
 		newm(heisenSender, nil, -1)
 		for atomic.Load(&o.ready) == 0 {
@@ -64,7 +64,7 @@ func heisenStartSender() bool {
 	})
 	o.started = true
 	if o.own {
-		closefd(heisen.fd)
+		heisenCloseConnection()
 	}
 	return true
 }
@@ -86,7 +86,7 @@ func heisenOwnThread() {
 func heisenSender() {
 	o := &heisenOut
 	heisenOwnThread()
-	o.own = heisenTakeDescriptors(heisen.fd)
+	o.own = heisenTakeDescriptors(heisen.to)
 	atomic.Store(&o.ready, 1)
 	heisenWakeUp(&o.ready, 1)
 	for {
@@ -112,10 +112,15 @@ func heisenSender() {
 	}
 }
 
-// heisenConnected reports whether the descriptor is that of the connection. Without a table of its
+// heisenConnected reports whether the descriptors are those of the connection. Without a table of its
 // own, all that the thread can do is to look first.
 func heisenConnected() bool {
-	return heisenOut.own || heisenIdentityOf(heisen.fd) == heisenOut.id
+	return heisenOut.own || heisenConnectionIs() == heisenOut.id
+}
+
+// heisenConnectionIs returns what identifies the files at the descriptors of the connection.
+func heisenConnectionIs() [2]heisenIdentity {
+	return [2]heisenIdentity{heisenIdentityOf(heisen.to), heisenIdentityOf(heisen.from)}
 }
 
 // heisenSendQueued sends bytes of the ring.
@@ -125,7 +130,7 @@ func heisenSendQueued() {
 	n := min(uintptr(atomic.Load(&o.queued)-o.sent), heisenRingBytes-at)
 	k := 0 // broken
 	if heisenConnected() {
-		k = heisenSendto(heisen.fd, unsafe.Pointer(o.ring+at), n)
+		k = heisenSendto(heisen.to, unsafe.Pointer(o.ring+at), n)
 	}
 	switch {
 	case k > 0:
@@ -154,7 +159,7 @@ func heisenSendAll(p unsafe.Pointer, n uintptr) bool {
 	for n > 0 {
 		k := 0
 		if !o.started {
-			if k = heisenSendto(heisen.fd, p, n); k == -heisenInterrupted || k == -heisenBusy {
+			if k = heisenSendto(heisen.to, p, n); k == -heisenInterrupted || k == -heisenBusy {
 				continue
 			}
 		} else if k = heisenQueue(p, n); k == 0 && heisenAwaitSent(o.queued-heisenRingBytes) {
@@ -229,7 +234,7 @@ func heisenAskAnswer() (answer int32, ok bool) {
 func heisenHangUp() {
 	heisenSocket = ""
 	if !heisenOut.started {
-		closefd(heisen.fd)
+		heisenCloseConnection()
 		return
 	}
 	heisenDrain() // it ends with the program

@@ -137,6 +137,10 @@ const (
 	// values, each after its length in two bytes; and zero bytes up to a whole word.
 	heisenMsgLabels = 26
 
+	// With heisenWantNames, before a message with the text offset of a return address. Buffer: the offset. Payload: the
+	// functions there, as a symbolizer answers (symbolize.go), with zero bytes up to a whole word.
+	heisenMsgNames = 27
+
 	heisenMisuseFails = 1 // FailNow of a test is called by a goroutine that does not run the test
 	heisenMisuseSkips = 2 // SkipNow is
 	heisenMisuseLate  = 3 // a test is used after its end
@@ -176,7 +180,7 @@ const (
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	heisenVersion = 16
+	heisenVersion = 17
 
 	heisenHealPlaces   = 1 // goroutines are kept apart at the places with heisenLocationHeal
 	heisenHealFindings = 2 // and at what findings name, from then on
@@ -193,4 +197,5 @@ const (
 	heisenWantHidden   = 64  // hidden packages; followed by which, in the same way, after overlaps
 	heisenWantLeaks    = 128 // goroutines that wait for ever
 	heisenWantCalls    = 256 // which calls are new
+	heisenWantNames    = 512 // the functions at all text offsets that are sent
 )
