@@ -25,6 +25,7 @@ func TestFigure1AsProgram(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds an instrumented program")
 	}
+	heisentest.NeedInstrumentation(t)
 	file := filepath.Join(t.TempDir(), "figure1.heisen")
 	if r := heisentest.Run(t, "record", "-o", file, "-pkgs", "work", "run", "./testdata/figure1"); r.Status != 0 {
 		t.Fatalf("status %d\n%s%s", r.Status, r.Out, r.Err)

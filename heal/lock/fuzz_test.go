@@ -19,6 +19,7 @@ func TestExecutions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds an instrumented program")
 	}
+	heisentest.NeedInstrumentation(t)
 	folder := t.TempDir()
 	sources, err := filepath.Glob("*.go")
 	if err != nil {

@@ -11,6 +11,19 @@ const Name = "race"
 // Without stands in a list of build tags if the files of the main modules are those of a build without the tag.
 const Without = "!race"
 
+// Compiles reports whether the standard library compiles with the tag for a port: whether Go's race detector knows it.
+func Compiles(goos, goarch string) bool {
+	switch goos {
+	case "linux":
+		return slices.Contains([]string{"amd64", "arm64", "loong64", "ppc64le", "riscv64", "s390x"}, goarch)
+	case "darwin":
+		return goarch == "amd64" || goarch == "arm64"
+	case "freebsd", "netbsd", "windows":
+		return goarch == "amd64"
+	}
+	return false
+}
+
 // Split returns a list of tags without Without, and whether it was there. Without other tags, rest is nil.
 func Split(tags []string) (rest []string, without bool) {
 	if !slices.Contains(tags, Without) {

@@ -2,6 +2,7 @@ package ssaload
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"go/token"
@@ -20,7 +21,7 @@ import (
 type Source struct {
 	Dir      string   // folder in which the go command runs; empty: the working directory
 	Packages []string // package patterns of the go command; none: the package in Dir
-	Tags     []string // build tags besides race, which heisen sets unless racetag.Without is among them; nil: those of GOFLAGS
+	Tags     []string // build tags besides race, which heisen sets where it compiles, unless racetag.Without is among them; nil: those of GOFLAGS
 	Tests    bool     // include tests
 
 	Overlay map[string][]byte // contents to read instead of those of files, by absolute name
@@ -52,10 +53,11 @@ func (n Note) String() string { return fmt.Sprintf("%s:%d: %s", n.File, n.Line, 
 // command compiles if it is not in the build cache.
 func (s Source) LoadAll(ctx context.Context) (*Loaded, error) {
 	tags, without := racetag.Split(s.Tags)
+	env := s.environment(ctx)
 	if tags == nil {
-		tags = s.tagsOfGOFLAGS(ctx)
+		tags = tagsOf(env.GOFLAGS)
 	}
-	if !without {
+	if !without && racetag.Compiles(env.GOOS, env.GOARCH) {
 		tags = racetag.Add(tags)
 	}
 	out := &Loaded{Fset: s.Fset}
@@ -144,17 +146,22 @@ func errorTexts(pkg *packages.Package) (out []string) {
 	return out
 }
 
-// tagsOfGOFLAGS returns the build tags that the environment sets. A -tags flag of the go command
-// would replace them.
-func (s Source) tagsOfGOFLAGS(ctx context.Context) []string {
-	cmd := exec.CommandContext(ctx, "go", "env", "GOFLAGS")
+// goEnvironment is what the go command says of its environment.
+type goEnvironment struct{ GOFLAGS, GOOS, GOARCH string }
+
+// environment asks the go command. If it cannot be asked, loading will fail with the reason.
+func (s Source) environment(ctx context.Context) (env goEnvironment) {
+	cmd := exec.CommandContext(ctx, "go", "env", "-json", "GOFLAGS", "GOOS", "GOARCH")
 	cmd.Dir = s.Dir
-	out, err := cmd.Output()
-	if err != nil {
-		return nil // loading will fail with the reason
+	if out, err := cmd.Output(); err == nil {
+		_ = json.Unmarshal(out, &env) // the go command writes JSON
 	}
-	var tags []string
-	for _, flag := range strings.Fields(string(out)) {
+	return env
+}
+
+// tagsOf returns the build tags among flags. A -tags flag of the go command would replace them.
+func tagsOf(flags string) (tags []string) {
+	for _, flag := range strings.Fields(flags) {
 		if value, ok := strings.CutPrefix(strings.TrimLeft(flag, "-"), "tags="); ok {
 			tags = strings.Split(value, ",")
 		}

@@ -10,10 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/heisen-go/heisen/driver"
+	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -37,6 +40,14 @@ type Result struct {
 	Status   int              // exit status
 	Out, Err string           // standard output and standard error of the command and its programs
 	Findings []report.Finding // the findings in Out, if the arguments have -report json
+}
+
+// NeedInstrumentation skips a test if heisen instruments no programs for the port on which it runs.
+func NeedInstrumentation(t *testing.T) {
+	t.Helper()
+	if port := runtime.GOOS + "/" + runtime.GOARCH; !slices.Contains(build.PortNames(build.Linked), port) {
+		t.Skipf("heisen instruments no programs for %s", port)
+	}
 }
 
 // Install returns a folder with an executable named heisen, which is the heisen command. The folder

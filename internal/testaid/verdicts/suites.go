@@ -129,7 +129,7 @@ func selfTest(output string) string {
 	return ""
 }
 
-var testLine = regexp.MustCompile(`(?m)^(ok|FAIL)\s+(\S+)\s`)
+var testLine = regexp.MustCompile(`(?m)^(ok|FAIL)[ \t]+(\S+)\s`)
 
 // packages counts the packages whose tests pass.
 func packages(output string) string {

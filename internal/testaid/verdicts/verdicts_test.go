@@ -52,7 +52,7 @@ func TestVerdicts(t *testing.T) {
 		{selfTest, "go1.27.4: the self-test passes\n", "passes"},
 		{selfTest, "checkgoroot: go1.27.4 fails the self-test \"races\": x\n", "fails"},
 		{selfTest, "checkgoroot: exit\n", ""},
-		{packages, "ok  \ta/b\t1.2s\n?   \ta/c\t[no test files]\nFAIL\ta/d\t0.1s\nFAIL\n", "1 of 2"},
+		{packages, "ok  \ta/b\t1.2s\n?   \ta/c\t[no test files]\nFAIL\nFAIL\ta/d\t0.1s\nFAIL\nFAIL\ta/e\t0.1s\nFAIL\n", "1 of 3"},
 		{packages, "go: no such\n", ""},
 	} {
 		if got := c.verdict(c.output); got != c.want {
