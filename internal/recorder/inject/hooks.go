@@ -22,36 +22,22 @@ var (
 	racedatastart, racedataend   uintptr
 )
 
-// heisenReadSlowly is raceread for memory without a cell, and in modes other than finding races.
+// heisenReadGeneral is raceread for memory without a cell, and in modes other than finding races.
 //
 //go:nosplit
-func heisenReadSlowly(addr uintptr) {
+func heisenReadGeneral(addr uintptr) {
 	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); h != nil {
 		heisenAccessByte(h, false, addr, sys.GetCallerPC(), sys.GetCallerSP())
 	}
 }
 
-// heisenWriteSlowly is racewrite, likewise.
+// heisenWriteGeneral is racewrite, likewise.
 //
 //go:nosplit
-func heisenWriteSlowly(addr uintptr) {
+func heisenWriteGeneral(addr uintptr) {
 	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); h != nil {
 		heisenAccessByte(h, true, addr, sys.GetCallerPC(), sys.GetCallerSP())
 	}
-}
-
-// heisenReadPassed is raceread in a deterministic run, after its point.
-//
-//go:nosplit
-func heisenReadPassed(addr uintptr) {
-	heisenAccessPassed((*heisenG)(unsafe.Pointer(getg().racectx)), false, addr, sys.GetCallerPC())
-}
-
-// heisenWritePassed is racewrite, likewise.
-//
-//go:nosplit
-func heisenWritePassed(addr uintptr) {
-	heisenAccessPassed((*heisenG)(unsafe.Pointer(getg().racectx)), true, addr, sys.GetCallerPC())
 }
 
 // heisenReadMiss is raceread if only races are looked for and the cell's first entry does not make
@@ -125,13 +111,6 @@ func heisenAccessByte(h *heisenG, write bool, addr, pc, sp uintptr) {
 	if heisen.detour && heisenBeforeAccess(h, write, addr, 1, pc, sp) {
 		return
 	}
-	heisenAccessPassed(h, write, addr, pc)
-}
-
-// heisenAccessPassed is an access to a byte after what may come before it.
-//
-//go:nosplit
-func heisenAccessPassed(h *heisenG, write bool, addr, pc uintptr) {
 	if heisenShadow.racesLast && heisen.on && !h.mute {
 		c := heisenCellAt(addr)
 		if c == &heisenNoCell || h.order.UpToDate(&heisenFastTrack) && (c.SameEpochByte(&h.order, addr, write) || heisenOnStack(addr) || heisenRaceByte(h, c, write, addr, pc)) {
