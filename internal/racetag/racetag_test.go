@@ -24,7 +24,7 @@ func TestAdd(t *testing.T) {
 func TestCompiles(t *testing.T) {
 	out, err := exec.Command("go", "tool", "dist", "list", "-json").Output()
 	if err != nil {
-		t.Skip(err) // the tool is built from source, which not all installations have
+		t.Fatal(err)
 	}
 	var ports []struct{ GOOS, GOARCH string }
 	if err := json.Unmarshal(out, &ports); err != nil || len(ports) < 20 {

@@ -100,30 +100,39 @@ func (d *door) accept() (*Program, error) {
 	return &Program{conn: p, tells: true}, nil
 }
 
-// admit makes the pipes of a program.
+// admit makes the pipes of a program. After end it returns net.ErrClosed.
 func (d *door) admit(number uint64) (*piped, error) {
 	folder := filepath.Join(filepath.Dir(d.path), fmt.Sprintf("%016x", number))
 	made := folder + ".new"
 	p := &piped{door: d, folder: folder}
 	err := p.makePipes(made)
 	if err == nil {
-		d.mu.Lock()
-		d.expected[p] = true
-		d.mu.Unlock()
-		if err = os.Rename(made, folder); err == nil {
-			p.received, p.receive = io.Pipe()
-			go p.await()
-			go p.pump()
-			return p, nil
+		err = d.expect(p, made)
+	}
+	if err != nil {
+		for _, f := range []*os.File{p.in, p.held, p.out} {
+			f.Close() // nil is an error
 		}
-		d.mu.Lock()
-		delete(d.expected, p)
-		d.mu.Unlock()
+		return nil, errors.Join(err, os.RemoveAll(made))
 	}
-	for _, f := range []*os.File{p.in, p.held, p.out} {
-		f.Close() // nil is an error
+	p.received, p.receive = io.Pipe()
+	go p.await()
+	go p.pump()
+	return p, nil
+}
+
+// expect puts a program on the list, and gives the folder with its pipes the name by which the program knows it.
+func (d *door) expect(p *piped, made string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ended {
+		return net.ErrClosed
 	}
-	return nil, errors.Join(err, os.RemoveAll(made))
+	if err := os.Rename(made, p.folder); err != nil {
+		return err
+	}
+	d.expected[p] = true
+	return nil
 }
 
 // end notes that no more programs are admitted. Those that are expected and do not arrive in time are given up: they were

@@ -57,6 +57,40 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
+// TestTooLate: a program whose number is read while the door is closed is not admitted, leaves nothing, and the door stays closed.
+func TestTooLate(t *testing.T) {
+	dir := t.TempDir()
+	d, err := newDoor(filepath.Join(dir, "events"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.admit(1); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("error %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "0*")); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+	if err := os.Mkdir(filepath.Join(dir, fmt.Sprintf("%016x", 2)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if d, err = newDoor(filepath.Join(dir, "again")); err != nil {
+		t.Fatal(err)
+	}
+	taken := filepath.Join(dir, fmt.Sprintf("%016x", 2), "in the way")
+	if err := os.WriteFile(taken, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.admit(2); err == nil {
+		t.Error("a folder that is there already is replaced")
+	}
+	if err := d.close(); err != nil { // it waits for nobody
+		t.Error(err)
+	}
+}
+
 // TestNobodyAtTheDoor: a program notices that the recorder is gone, also one that was killed.
 func TestNobodyAtTheDoor(t *testing.T) {
 	t.Setenv(portableEnv, "1")

@@ -42,51 +42,53 @@ func heisenCaller(fp uintptr) uintptr {
 	return heisenCallerOn(gp, fp)
 }
 
-// heisenProgramCaller walks up from a frame pointer into the stack of gp to the first return address outside of
-// the standard library. If direct is set, only the runtime may be below it. It returns 0 if there is none.
+// heisenWalkOut walks up from a frame pointer into the stack of gp to the first return address outside of the standard library,
+// and notes the outermost one before it that is in the standard library, without the packages that implement synchronization.
+// Either is 0 if there is none.
+//
+//go:nosplit
+func heisenWalkOut(gp *g, fp uintptr) (program, library uintptr) {
+	for i := 0; i < 32 && fp-gp.stack.lo < gp.stack.hi-gp.stack.lo-16; i++ {
+		pc := *(*uintptr)(unsafe.Pointer(fp + goarch.PtrSize))
+		if pc == 0 {
+			break
+		}
+		switch heisenLayer(pc) {
+		case heisenProgram:
+			return pc, library
+		case heisenLibrary:
+			library = pc
+		}
+		fp = *(*uintptr)(unsafe.Pointer(fp))
+	}
+	return 0, library
+}
+
+// heisenProgramCaller returns the first return address outside of the standard library, up from a frame pointer into the stack
+// of gp. If direct is set, only the runtime may be below it. It returns 0 if there is none.
 //
 //go:nosplit
 func heisenProgramCaller(gp *g, fp uintptr, direct bool) uintptr {
-	for i := 0; i < 32 && fp-gp.stack.lo < gp.stack.hi-gp.stack.lo-16; i++ {
-		pc := *(*uintptr)(unsafe.Pointer(fp + goarch.PtrSize))
-		if pc == 0 {
-			break
-		}
-		switch heisenLayer(pc) {
-		case heisenProgram:
-			return pc
-		case heisenLibrary:
-			if direct {
-				return 0
-			}
-		}
-		fp = *(*uintptr)(unsafe.Pointer(fp))
+	program, library := heisenWalkOut(gp, fp)
+	if direct && library != 0 {
+		return 0
 	}
-	return 0
+	return program
 }
 
-// heisenOutermost walks up from a frame pointer into the stack of gp to the first return address outside of the standard library. If
-// there is none, it returns the outermost one in the standard library, without the packages that implement synchronization.
+// heisenOutermost returns the first return address outside of the standard library, up from a frame pointer into the stack of
+// gp. If there is none, it returns the outermost one in the standard library, without the packages that implement synchronization.
 //
 //go:nosplit
-func heisenOutermost(gp *g, fp uintptr) (best uintptr) {
-	for i := 0; i < 32 && fp-gp.stack.lo < gp.stack.hi-gp.stack.lo-16; i++ {
-		pc := *(*uintptr)(unsafe.Pointer(fp + goarch.PtrSize))
-		if pc == 0 {
-			break
-		}
-		switch heisenLayer(pc) {
-		case heisenProgram:
-			return pc
-		case heisenLibrary:
-			best = pc
-		}
-		fp = *(*uintptr)(unsafe.Pointer(fp))
-	}
-	if !framepointer_enabled {
+func heisenOutermost(gp *g, fp uintptr) uintptr {
+	program, library := heisenWalkOut(gp, fp)
+	switch {
+	case program != 0:
+		return program
+	case !framepointer_enabled:
 		return heisenCallerInFrames(gp)
 	}
-	return best
+	return library
 }
 
 // heisenCallerOn is heisenCaller for a frame pointer into the stack of gp.
