@@ -12,7 +12,7 @@ func TestClasses(t *testing.T) {
 		t.Skip("it builds and runs programs")
 	}
 	var out strings.Builder
-	status, err := command(t.Context(), &out, []string{"-time", "500ms", "-run",
+	status, err := command(t.Context(), &out, []string{"-quick", "500ms", "-time", "8s", "-run",
 		"^Test(Transfer|Catalog|Checks|Queue|Lease|Thumbnails|Ready|Events|Hits|Journal|Withdraw|Conn|Rounds|Labels)$"})
 	if status != 0 || err != nil {
 		t.Errorf("status %d, error %v\n%s", status, err, &out)

@@ -88,7 +88,7 @@ func (s *suite) runAll(ctx context.Context, p plan, progress func(string)) ([]*t
 				t, i := tallies[next/p.repetitions], next%p.repetitions
 				next++
 				mu.Unlock()
-				v := s.run(ctx, t.function, t.procs)
+				v := s.judge(ctx, t)
 				mu.Lock()
 				t.runs[i] = v
 				done++
@@ -113,6 +113,17 @@ func (p *plan) of(all []function) (selected []function) {
 		}
 	}
 	return selected
+}
+
+// judge runs a function, and again where another order of its goroutines may have the race.
+func (s *suite) judge(ctx context.Context, t *tally) (v verdict) {
+	for range maxTries {
+		v = s.run(ctx, t.function, t.procs)
+		if v.reported || v.problem != "" || t.mayMiss || !scheduled[t.name] {
+			break
+		}
+	}
+	return v
 }
 
 // run runs a function once at the given GOMAXPROCS, or at all processors if procs is 0.
