@@ -20,14 +20,12 @@
 //
 // These rules hold in all packages. Nil in the place of a context, reader, writer, source, function
 // or other required argument is an error that wraps [ErrOption] and names the argument; where nil
-// has a meaning, as for a Sink or Symbols, the documentation states it. A method of a nil pointer,
-// or of a zero value that its documentation does not call ready to use, does nothing: it returns
-// zero values, and an error that wraps [ErrZero] if it returns an error. Only Close returns nil
-// then, so that it can be deferred before the constructor's error is checked. Three exceptions: an
-// Event or *Record is never nil, because there are millions of them; the goroutines and objects
-// of racefuzz models panic, because wrong use of them is a bug of the modeled program; and a method
-// of values, such as String of a Finding, has no value to work on if the pointer to it is nil, so
-// that Go panics. Texts of errors name the place of the fault, such as a file and a line. Only
+// has a meaning, as for a Sink or Symbols, the documentation states it. A method of a nil pointer
+// panics, as everywhere in Go, unless its documentation says what nil means. A zero value that its
+// documentation does not call ready to use does nothing: its methods return zero values, and an error
+// that wraps [ErrZero] if they return an error. Only Close returns nil then. The goroutines and
+// objects of racefuzz models are an exception: they panic, because wrong use of them is a bug of the
+// modeled program. Texts of errors name the place of the fault, such as a file and a line. Only
 // errors about arguments, which as a rule wrap ErrOption, name the function that was called, with
 // its package.
 //

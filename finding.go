@@ -144,9 +144,6 @@ func (f Finding) String() string {
 //   - the access is in a function literal, and a function literal above it in the same function is
 //     added or removed.
 func (f *Finding) Fingerprint(symbols *Symbols) string {
-	if f == nil {
-		return ""
-	}
 	places := make([]string, len(f.Accesses))
 	for i, a := range f.Accesses {
 		place := fmt.Sprintf("site %d", a.Site)

@@ -10,7 +10,7 @@ var (
 	// the documentation of the function names it.
 	ErrOption = errors.New("wrong option")
 
-	// ErrZero is wrapped by the error of every method whose receiver is a nil pointer, or a zero
-	// value where that is not ready to use.
-	ErrZero = errors.New("receiver is nil or was not made by its constructor")
+	// ErrZero is wrapped by the error of every method whose receiver is a zero value that is not
+	// ready to use.
+	ErrZero = errors.New("receiver was not made by its constructor")
 )

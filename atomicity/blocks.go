@@ -175,18 +175,12 @@ func (d *Blocks) ensureInit() {
 
 // Handle implements heisen.Detector.
 func (d *Blocks) Handle(e heisen.Event) {
-	if d == nil {
-		return
-	}
 	d.ensureInit()
 	d.handle(heisen.AsRecord(e))
 }
 
 // HandleRecords implements heisen.RecordHandler.
 func (d *Blocks) HandleRecords(batch []heisen.Record) {
-	if d == nil {
-		return
-	}
 	d.ensureInit()
 	for i := range batch {
 		d.handle(&batch[i])
@@ -195,9 +189,6 @@ func (d *Blocks) HandleRecords(batch []heisen.Record) {
 
 // Skip implements heisen.Skipper. A filter in front of a Blocks may cause violations to be missed.
 func (d *Blocks) Skip(events uint64) {
-	if d == nil {
-		return
-	}
 	d.events += events
 	d.skipped = d.skipped || events > 0
 }
@@ -206,9 +197,6 @@ func (d *Blocks) Skip(events uint64) {
 // error that wraps ErrDropped, lockset.ErrLimit, vclock.ErrEndedThread, vclock.ErrTooManyThreads or
 // vclock.ErrForgotten if violations may be missing.
 func (d *Blocks) Flush() error {
-	if d == nil {
-		return heisen.ErrZero
-	}
 	d.ensureInit()
 	d.threads.Each(func(p **blockThread) {
 		if t := *p; t != nil && t.open != nil {
@@ -224,17 +212,11 @@ func (d *Blocks) Flush() error {
 
 // Violations returns the number of findings that are not deadlocks.
 func (d *Blocks) Violations() uint64 {
-	if d == nil {
-		return 0
-	}
 	return d.violations
 }
 
 // Deadlocks returns the number of potential deadlocks.
 func (d *Blocks) Deadlocks() uint64 {
-	if d == nil {
-		return 0
-	}
 	return d.deadlocks
 }
 

@@ -177,18 +177,12 @@ func (d *Reduction) ensureInit() {
 
 // Handle implements heisen.Detector.
 func (d *Reduction) Handle(e heisen.Event) {
-	if d == nil {
-		return
-	}
 	d.ensureInit()
 	d.handle(heisen.AsRecord(e))
 }
 
 // HandleRecords implements heisen.RecordHandler.
 func (d *Reduction) HandleRecords(batch []heisen.Record) {
-	if d == nil {
-		return
-	}
 	d.ensureInit()
 	for i := range batch {
 		d.handle(&batch[i])
@@ -197,9 +191,6 @@ func (d *Reduction) HandleRecords(batch []heisen.Record) {
 
 // Skip implements heisen.Skipper. A filter in front of a Reduction may cause violations to be missed.
 func (d *Reduction) Skip(events uint64) {
-	if d == nil {
-		return
-	}
 	d.events += events
 	d.skipped = d.skipped || events > 0
 }
@@ -208,9 +199,6 @@ func (d *Reduction) Skip(events uint64) {
 // that wraps ErrDropped, lockset.ErrEvicted, lockset.ErrLimit, vclock.ErrEndedThread,
 // vclock.ErrTooManyThreads or vclock.ErrForgotten if violations may be missing.
 func (d *Reduction) Flush() error {
-	if d == nil {
-		return heisen.ErrZero
-	}
 	d.ensureInit()
 	d.threads.Each(func(p **reductionThread) {
 		if t := *p; t != nil && t.open {
@@ -226,17 +214,11 @@ func (d *Reduction) Flush() error {
 
 // Violations returns the number of findings that are not deadlocks.
 func (d *Reduction) Violations() uint64 {
-	if d == nil {
-		return 0
-	}
 	return d.violations
 }
 
 // Deadlocks returns the number of potential deadlocks.
 func (d *Reduction) Deadlocks() uint64 {
-	if d == nil {
-		return 0
-	}
 	return d.deadlocks
 }
 

@@ -179,18 +179,12 @@ func (d *Serial) ensureInit() {
 
 // Handle implements heisen.Detector.
 func (d *Serial) Handle(e heisen.Event) {
-	if d == nil {
-		return
-	}
 	d.ensureInit()
 	d.handle(heisen.AsRecord(e))
 }
 
 // HandleRecords implements heisen.RecordHandler.
 func (d *Serial) HandleRecords(batch []heisen.Record) {
-	if d == nil {
-		return
-	}
 	d.ensureInit()
 	for i := range batch {
 		d.handle(&batch[i])
@@ -199,17 +193,11 @@ func (d *Serial) HandleRecords(batch []heisen.Record) {
 
 // Skip implements heisen.Skipper. A filter in front of a Serial may cause violations to be missed.
 func (d *Serial) Skip(events uint64) {
-	if d == nil {
-		return
-	}
 	d.events += events
 }
 
 // Flush implements heisen.Detector. It reports the transactions that have not ended.
 func (d *Serial) Flush() error {
-	if d == nil {
-		return heisen.ErrZero
-	}
 	for _, t := range d.graph.open {
 		if t != nil {
 			d.report(t)
@@ -220,9 +208,6 @@ func (d *Serial) Flush() error {
 
 // Violations returns how many edges closed a cycle.
 func (d *Serial) Violations() uint64 {
-	if d == nil {
-		return 0
-	}
 	return d.violations
 }
 

@@ -99,7 +99,7 @@ func (d *Detector) table() *atomrace.Table {
 // BeforeAccess may be called from many goroutines at the same time, but from one goroutine at a time
 // for each thread number. In findings, sites from 2^29 on are reported as 0.
 func (d *Detector) BeforeAccess(t heisen.Thread, variable heisen.Object, site heisen.Site, op heisen.Op) {
-	if d == nil || !op.IsAccess() {
+	if !op.IsAccess() {
 		return
 	}
 	th := d.thread(t)
@@ -123,9 +123,7 @@ func (d *Detector) BeforeAccess(t heisen.Thread, variable heisen.Object, site he
 // AfterAccess announces that the thread's latest access is over. It is the paper's afterAccessEvent.
 // For concurrent calls see BeforeAccess.
 func (d *Detector) AfterAccess(t heisen.Thread) {
-	if d != nil {
-		d.endPending(d.thread(t), nil)
-	}
+	d.endPending(d.thread(t), nil)
 }
 
 // AtomExit announces that the thread has left the sections on a variable that it was in, on a path on
@@ -133,9 +131,6 @@ func (d *Detector) AfterAccess(t heisen.Thread) {
 // everything. It must also be called before a variable's memory becomes another variable, if the
 // thread may be in sections on it. For concurrent calls see BeforeAccess.
 func (d *Detector) AtomExit(t heisen.Thread, variable heisen.Object) {
-	if d == nil {
-		return
-	}
 	th := d.thread(t)
 	d.table().AtomExit(&th.core, uint64(variable), uint64(variable), &th.hits)
 	d.reportViolations(th, nil)
@@ -144,9 +139,6 @@ func (d *Detector) AtomExit(t heisen.Thread, variable heisen.Object) {
 // EndThread announces that a thread does nothing more, so that its memory can serve others. Its number
 // may be used again. For concurrent calls see BeforeAccess.
 func (d *Detector) EndThread(t heisen.Thread) {
-	if d == nil {
-		return
-	}
 	slot := d.threads.find(uint32(t))
 	if slot == nil {
 		return
@@ -195,9 +187,6 @@ type Missed struct {
 // Missed returns what was missed so far. It takes some tens of microseconds and may be called at any
 // time.
 func (d *Detector) Missed() Missed {
-	if d == nil {
-		return Missed{}
-	}
 	l := d.table().Missed()
 	return Missed{Unseen: l.Unseen, Partial: l.Partial, Unnamed: l.Unnamed, Excess: l.Excess, Sections: l.Sections}
 }

@@ -65,7 +65,7 @@ func disturb(noise Noise, at Point) {
 }
 
 // Heuristic is one of the three noise heuristics of section 3.3. NewRandomNoise, NewVariableNoise and
-// NewLocationNoise make them. The zero Heuristic and a nil one make no noise.
+// NewLocationNoise make them. The zero Heuristic makes no noise.
 //
 // Decisions are pseudo-random, by a seed and for each thread apart. The n-th point of a thread that
 // the heuristic applies to is decided the same way in every run with the same seed, whatever other
@@ -220,7 +220,7 @@ func WithBudget(total time.Duration) NoiseOption {
 
 // Delay decides what happens at a point. A Delay that is not zero takes its sleep from the budget.
 func (h *Heuristic) Delay(at Point) Delay {
-	if h == nil || h.strength == 0 ||
+	if h.strength == 0 ||
 		h.variable != nil && !h.variable(at.Object) ||
 		h.location != nil && !h.location(at.Site) {
 		return Delay{}
@@ -239,16 +239,11 @@ func (h *Heuristic) Delay(at Point) Delay {
 
 // Spent takes the time from the budget that a delay took beyond its sleep.
 func (h *Heuristic) Spent(took time.Duration) {
-	if h != nil {
-		h.spent.Add(int64(took - h.delay.Sleep))
-	}
+	h.spent.Add(int64(took - h.delay.Sleep))
 }
 
 // Remaining returns the part of the budget that is left, never less than 0.
 func (h *Heuristic) Remaining() time.Duration {
-	if h == nil {
-		return 0
-	}
 	return max(0, time.Duration(h.budget-h.spent.Load()))
 }
 

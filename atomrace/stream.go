@@ -10,9 +10,7 @@ import (
 
 // Handle takes the next event of a stream, as HandleRecords does.
 func (d *Detector) Handle(e heisen.Event) {
-	if d != nil {
-		d.handle(heisen.AsRecord(e))
-	}
+	d.handle(heisen.AsRecord(e))
 }
 
 // HandleRecords takes the next events of a stream. A plain access is pending until the next event of
@@ -22,9 +20,6 @@ func (d *Detector) Handle(e heisen.Event) {
 // A thread leaves its sections without a check when it returns from their function: by Call and Return
 // events, or by the depths of contexts if the locator has a function Depth.
 func (d *Detector) HandleRecords(batch []heisen.Record) {
-	if d == nil {
-		return
-	}
 	for i := range batch {
 		d.handle(&batch[i])
 	}
@@ -32,17 +27,12 @@ func (d *Detector) HandleRecords(batch []heisen.Record) {
 
 // Skip implements heisen.Skipper.
 func (d *Detector) Skip(events uint64) {
-	if d != nil {
-		d.events += events
-	}
+	d.events += events
 }
 
 // Flush ends the stream. It returns an error that wraps section.ErrInvalid if there were more places
 // and variables than the detector has room for; some violations may then be missing.
 func (d *Detector) Flush() error {
-	if d == nil {
-		return heisen.ErrZero
-	}
 	for len(d.active) > 0 {
 		th := d.active[len(d.active)-1]
 		d.endThread(th, &th.latest)

@@ -121,7 +121,7 @@ func NewDiscoverer(name func(*heisen.Record) (Variable, bool), opts ...Discovere
 
 // Handle implements heisen.Detector.
 func (d *Discoverer) Handle(e heisen.Event) {
-	if d == nil || d.name == nil {
+	if d.name == nil {
 		return
 	}
 	d.handle(heisen.AsRecord(e))
@@ -129,7 +129,7 @@ func (d *Discoverer) Handle(e heisen.Event) {
 
 // HandleRecords implements heisen.RecordHandler.
 func (d *Discoverer) HandleRecords(batch []heisen.Record) {
-	if d == nil || d.name == nil {
+	if d.name == nil {
 		return
 	}
 	for i := range batch {
@@ -297,7 +297,7 @@ func (d *Discoverer) compactOrder() {
 // vclock.ErrTooManyThreads or vclock.ErrForgotten if it does not know all messages; a variable that is
 // handed over may then have been taken for one that is not.
 func (d *Discoverer) Flush() error {
-	if d == nil || d.name == nil {
+	if d.name == nil {
 		return heisen.ErrZero
 	}
 	for i := range d.observed[1:] {
@@ -329,7 +329,7 @@ func (d *Discoverer) collect(s *sample) {
 // Merge adds what another Discoverer has observed, in another run, to d. Both must have been flushed.
 // Other does not change.
 func (d *Discoverer) Merge(other *Discoverer) {
-	if d == nil || d.name == nil || other == nil {
+	if d.name == nil || other == nil {
 		return
 	}
 	for _, e := range other.evidence {

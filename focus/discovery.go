@@ -31,9 +31,6 @@ type Discovery struct {
 //
 // Before Flush there are none, except from other runs.
 func (d *Discoverer) Discoveries() []Discovery {
-	if d == nil {
-		return nil
-	}
 	var found []Discovery
 	for i := range d.evidence {
 		e := &d.evidence[i]

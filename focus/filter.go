@@ -157,7 +157,7 @@ func NewFilter(plan *Plan, next heisen.Detector, names Names, opts ...FilterOpti
 
 // Handle implements heisen.Detector.
 func (f *Filter) Handle(e heisen.Event) {
-	if f == nil || f.plan == nil {
+	if f.plan == nil {
 		return
 	}
 	if f.drop(heisen.AsRecord(e)) {
@@ -170,7 +170,7 @@ func (f *Filter) Handle(e heisen.Event) {
 
 // HandleRecords implements heisen.RecordHandler. It forwards maximal runs of records without copying them.
 func (f *Filter) HandleRecords(batch []heisen.Record) {
-	if f == nil || f.plan == nil {
+	if f.plan == nil {
 		return
 	}
 	start := 0 // of the run
@@ -203,16 +203,13 @@ func (f *Filter) reportSkipped() {
 // Skip implements heisen.Skipper, for a filter in front of this one. A filter of redundant accesses belongs
 // behind a Filter, not in front of it.
 func (f *Filter) Skip(events uint64) {
-	if f == nil {
-		return
-	}
 	f.skipped += events
 	f.events += events
 }
 
 // LockUse implements heisen.LockUser: that of the detector, if the Filter needs no more.
 func (f *Filter) LockUse() heisen.LockUse {
-	if f == nil || f.plan == nil {
+	if f.plan == nil {
 		return heisen.LocksAsEvents
 	}
 	use := heisen.LocksAsEvents
@@ -227,7 +224,7 @@ func (f *Filter) LockUse() heisen.LockUse {
 
 // Flush implements heisen.Detector. It flushes the detector and returns its error.
 func (f *Filter) Flush() error {
-	if f == nil || f.plan == nil {
+	if f.plan == nil {
 		return heisen.ErrZero
 	}
 	return f.next.Flush()
@@ -235,9 +232,6 @@ func (f *Filter) Flush() error {
 
 // Dropped returns how many events the Filter has left out.
 func (f *Filter) Dropped() uint64 {
-	if f == nil {
-		return 0
-	}
 	return f.dropped
 }
 

@@ -26,7 +26,7 @@ func NewGraph(n int) (*Graph, error) {
 	return &Graph{make([][]int, n), make([][]int, n)}, nil
 }
 
-// Nodes returns the number of nodes.
+// Nodes returns the number of nodes. A nil Graph has none.
 func (g *Graph) Nodes() int {
 	if g == nil {
 		return 0
@@ -35,11 +35,8 @@ func (g *Graph) Nodes() int {
 }
 
 // AddEdge adds an edge, unless it is there already. If a node is out of range, the error wraps
-// heisen.ErrOption; if g is nil, heisen.ErrZero.
+// heisen.ErrOption.
 func (g *Graph) AddEdge(from, to int) error {
-	if g == nil {
-		return fmt.Errorf("Graph.AddEdge: %w", heisen.ErrZero)
-	}
 	if err := g.check(from); err != nil {
 		return fmt.Errorf("Graph.AddEdge: %w", err)
 	}

@@ -76,7 +76,7 @@ func NewHealingLocks(opts ...HealerOption) (*HealingLocks, error) {
 }
 
 // ready reports whether h is not a zero value.
-func (h *HealingLocks) ready() bool { return h != nil && h.locks != nil }
+func (h *HealingLocks) ready() bool { return h.locks != nil }
 
 // Enter waits until no other thread is in a visit that excludes v, or takes the lock away as the type says.
 func (h *HealingLocks) Enter(v Visit) {
@@ -279,9 +279,6 @@ func (h *HealingLocks) wait(t heisen.Thread, w wait) {
 
 // Stats returns the counts so far.
 func (h *HealingLocks) Stats() HealingStats {
-	if h == nil {
-		return HealingStats{}
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.stats

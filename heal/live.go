@@ -104,7 +104,7 @@ func NewLive(healer Healer, opts ...LiveOption) (*Live, error) {
 
 // Heal switches healing on for a variable.
 func (l *Live) Heal(variable heisen.Object) {
-	if l != nil && l.healer != nil {
+	if l.healer != nil {
 		l.healed.Store(variable, true)
 		l.some.Store(true)
 	}
@@ -128,7 +128,7 @@ func (l *Live) Sink(next heisen.Sink) heisen.Sink {
 // BeforeAccess announces that a thread is about to access a variable. It waits as the Healer decides. Its arguments are
 // those of the method of atomrace.Detector.
 func (l *Live) BeforeAccess(t heisen.Thread, variable heisen.Object, site heisen.Site, op heisen.Op) {
-	if l == nil || !l.some.Load() || !op.IsAccess() {
+	if !l.some.Load() || !op.IsAccess() {
 		return
 	}
 	th := l.thread(t)
@@ -223,9 +223,6 @@ func (l *Live) EndThread(t heisen.Thread) {
 
 // thread returns a thread, or nil if nothing is known of it.
 func (l *Live) thread(t heisen.Thread) *liveThread {
-	if l == nil {
-		return nil
-	}
 	th, ok := l.threads.Load(t)
 	if !ok {
 		return nil

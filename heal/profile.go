@@ -101,11 +101,8 @@ func (p *Profile) Rewrite(change func(variable string, at Location) (Location, b
 }
 
 // Merge adds the profile of another execution to p: of each pair the weaker mode, and of locks those of both.
-// other may be nil, and is not changed. A nil p stays empty.
+// other may be nil, and is not changed.
 func (p *Profile) Merge(other *Profile) {
-	if p == nil {
-		return
-	}
 	for _, v := range other.Variables() {
 		p.add(v)
 	}

@@ -62,11 +62,8 @@ func (l locationFile) location() (Location, error) {
 var atomicWords = map[Mode]string{Free: "none", Shared: "read", Exclusive: "exclusive"}
 
 // Encode writes the profile as JSON that DecodeProfile reads. Equal profiles are written in the same way. If w
-// is nil, the error wraps heisen.ErrOption; if p is nil, heisen.ErrZero; otherwise it is that of w.
+// is nil, the error wraps heisen.ErrOption; otherwise it is that of w.
 func (p *Profile) Encode(w io.Writer) error {
-	if p == nil {
-		return fmt.Errorf("Profile.Encode: %w", heisen.ErrZero)
-	}
 	if w == nil {
 		return fmt.Errorf("Profile.Encode: %w: the writer is nil", heisen.ErrOption)
 	}

@@ -224,14 +224,14 @@ func cloneInstance(state **instance) {
 
 // Handle implements heisen.Detector.
 func (p *Profiler) Handle(e heisen.Event) {
-	if p != nil && p.memory != nil {
+	if p.memory != nil {
 		p.handle(heisen.AsRecord(e))
 	}
 }
 
 // HandleRecords implements heisen.RecordHandler.
 func (p *Profiler) HandleRecords(records []heisen.Record) {
-	if p == nil || p.memory == nil {
+	if p.memory == nil {
 		return
 	}
 	for i := range records {
@@ -241,7 +241,7 @@ func (p *Profiler) HandleRecords(records []heisen.Record) {
 
 // Flush implements heisen.Detector. Its error wraps heisen.ErrZero if p was not made by NewProfiler.
 func (p *Profiler) Flush() error {
-	if p == nil || p.memory == nil {
+	if p.memory == nil {
 		return fmt.Errorf("Profiler.Flush: %w", heisen.ErrZero)
 	}
 	return nil
@@ -440,7 +440,7 @@ func (p *Profiler) names(locks []heisen.Object) (names []string) {
 // Profile returns what has been profiled so far. It takes a step for each range of bytes and each pair. Its
 // error wraps heisen.ErrZero if p was not made by NewProfiler.
 func (p *Profiler) Profile() (*Profile, error) {
-	if p == nil || p.memory == nil {
+	if p.memory == nil {
 		return nil, fmt.Errorf("Profiler.Profile: %w", heisen.ErrZero)
 	}
 	profile := &Profile{}

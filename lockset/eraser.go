@@ -113,18 +113,12 @@ func (d *Eraser) ensureInit() {
 
 // Handle implements heisen.Detector.
 func (d *Eraser) Handle(e heisen.Event) {
-	if d == nil {
-		return
-	}
 	d.ensureInit()
 	d.handle(heisen.AsRecord(e))
 }
 
 // HandleRecords implements heisen.RecordHandler.
 func (d *Eraser) HandleRecords(batch []heisen.Record) {
-	if d == nil {
-		return
-	}
 	d.ensureInit()
 	for i := range batch {
 		d.handle(&batch[i])
@@ -133,9 +127,6 @@ func (d *Eraser) HandleRecords(batch []heisen.Record) {
 
 // Skip implements heisen.Skipper.
 func (d *Eraser) Skip(events uint64) {
-	if d == nil {
-		return
-	}
 	d.events += events
 }
 
@@ -146,10 +137,7 @@ func (*Eraser) LockUse() heisen.LockUse { return heisen.LocksAsSets }
 // vclock.ErrEndedThread, vclock.ErrTooManyThreads or vclock.ErrForgotten if violations may be missing
 // because it does not know all messages.
 func (d *Eraser) Flush() error {
-	switch {
-	case d == nil:
-		return heisen.ErrZero
-	case d.handOver != nil:
+	if d.handOver != nil {
 		return d.handOver.order.Err()
 	}
 	return nil
@@ -157,9 +145,6 @@ func (d *Eraser) Flush() error {
 
 // Violations returns the number of findings.
 func (d *Eraser) Violations() uint64 {
-	if d == nil {
-		return 0
-	}
 	return d.reports
 }
 

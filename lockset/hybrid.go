@@ -158,18 +158,12 @@ func (d *Hybrid) ensureInit() {
 
 // Handle implements heisen.Detector.
 func (d *Hybrid) Handle(e heisen.Event) {
-	if d == nil {
-		return
-	}
 	d.ensureInit()
 	d.handle(heisen.AsRecord(e))
 }
 
 // HandleRecords implements heisen.RecordHandler.
 func (d *Hybrid) HandleRecords(batch []heisen.Record) {
-	if d == nil {
-		return
-	}
 	d.ensureInit()
 	for i := range batch {
 		d.handle(&batch[i])
@@ -178,9 +172,6 @@ func (d *Hybrid) HandleRecords(batch []heisen.Record) {
 
 // Skip implements heisen.Skipper.
 func (d *Hybrid) Skip(events uint64) {
-	if d == nil {
-		return
-	}
 	d.events += events
 }
 
@@ -190,9 +181,6 @@ func (*Hybrid) LockUse() heisen.LockUse { return heisen.LocksAsSets }
 // Flush implements heisen.Detector. It returns an error that wraps ErrEvicted,
 // vclock.ErrEndedThread, vclock.ErrTooManyThreads or vclock.ErrForgotten if pairs may be missing.
 func (d *Hybrid) Flush() error {
-	if d == nil {
-		return heisen.ErrZero
-	}
 	d.ensureInit()
 	var err error
 	if d.evicted > 0 {
@@ -203,17 +191,11 @@ func (d *Hybrid) Flush() error {
 
 // Pairs returns the number of findings.
 func (d *Hybrid) Pairs() int {
-	if d == nil {
-		return 0
-	}
 	return len(d.pairs)
 }
 
 // Evicted returns the number of accesses that were evicted although pairs may depend on them.
 func (d *Hybrid) Evicted() uint64 {
-	if d == nil {
-		return 0
-	}
 	return d.evicted
 }
 

@@ -151,9 +151,6 @@ func (d *LockOrder) ensureInit() {
 // vclock.ErrEndedThread, vclock.ErrTooManyThreads or vclock.ErrForgotten if potential deadlocks may
 // be missing.
 func (d *LockOrder) Flush() error {
-	if d == nil {
-		return heisen.ErrZero
-	}
 	d.ensureInit()
 	err := d.order.Err()
 	if d.dropped > 0 {
@@ -167,9 +164,6 @@ func (d *LockOrder) Flush() error {
 
 // Handle implements heisen.Detector.
 func (d *LockOrder) Handle(e heisen.Event) {
-	if d == nil {
-		return
-	}
 	d.ensureInit()
 	d.handle(heisen.AsRecord(e))
 }

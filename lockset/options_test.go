@@ -51,24 +51,3 @@ func TestZeroDetectors(t *testing.T) {
 		}
 	}
 }
-
-// TestNilDetectors checks that nil detectors ignore all calls.
-func TestNilDetectors(t *testing.T) {
-	var (
-		eraser    *lockset.Eraser
-		hybrid    *lockset.Hybrid
-		lockOrder *lockset.LockOrder
-	)
-	for _, d := range []heisen.Detector{eraser, hybrid, lockOrder} {
-		handleAll(d, twoLocks)
-		d.Handle(twoLocks[0].Event())
-		if err := d.Flush(); !errors.Is(err, heisen.ErrZero) {
-			t.Errorf("error %v", err)
-		}
-	}
-	eraser.Skip(1)
-	hybrid.Skip(1)
-	if eraser.Violations() != 0 || hybrid.Pairs() != 0 || hybrid.Evicted() != 0 {
-		t.Error("a nil detector has findings")
-	}
-}

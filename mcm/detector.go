@@ -121,7 +121,7 @@ func (d *Detector) Skip(events uint64) {
 }
 
 // zero reports whether d was not made by NewDetector.
-func (d *Detector) zero() bool { return d == nil || d.known == nil }
+func (d *Detector) zero() bool { return d.known == nil }
 
 func (d *Detector) handle(r *heisen.Record) {
 	if d.zero() {

@@ -173,7 +173,7 @@ func (m *Model) Between(ctx context.Context, i, j, k int) (Verdict, *Witness, er
 }
 
 // zero reports whether m was not made by NewModel.
-func (m *Model) zero() bool { return m == nil || m.causal == nil }
+func (m *Model) zero() bool { return m.causal == nil }
 
 // askable returns the error of a query without a model or a context.
 func (m *Model) askable(ctx context.Context, method string) error {
@@ -288,9 +288,6 @@ func (m *Model) WriteSMTLIB(w io.Writer, i, j int) error {
 // Replay takes time proportional to the number of events. An allocation, a BarrierPair, or an object
 // that is used in several ways costs time proportional to the events that moved across it.
 func (w *Window) Replay(x *Witness, opts ...Option) error {
-	if w == nil {
-		return heisen.ErrZero
-	}
 	c := defaults()
 	if err := applyOptions("mcm.Window.Replay", &c, opts); err != nil {
 		return err

@@ -39,9 +39,6 @@ type Stats struct {
 
 // Add adds the counts of o.
 func (s *Stats) Add(o Stats) {
-	if s == nil {
-		return
-	}
 	s.Queries += o.Queries
 	s.Edges += o.Edges
 	s.Preserving += o.Preserving

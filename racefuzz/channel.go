@@ -87,9 +87,6 @@ func (c *Chan) ready() bool { return c.closed || len(c.buffer) > 0 || len(c.send
 func (c *Chan) Close(g *G) { c.operate(g, op{code: opClose}) }
 
 func (c *Chan) operate(g *G, x op) *op {
-	if c == nil {
-		c = &Chan{}
-	}
 	g.own(c.run)
 	x.c = c
 	g.operate(x)

@@ -3,7 +3,6 @@ package racefuzz
 import (
 	"errors"
 
-	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/dpor"
 )
 
@@ -49,14 +48,12 @@ type DPOR struct {
 func NewDPOR() *DPOR { return &DPOR{} }
 
 // More reports whether an execution is left. Call it before each Run.
-func (d *DPOR) More() bool { return d != nil && (d.explorer == nil || d.explorer.More()) }
+func (d *DPOR) More() bool { return d.explorer == nil || d.explorer.More() }
 
 // Err returns, when More has returned false, nil if all classes of executions were made, an error that wraps
 // ErrNondeterministic if the program depends on more than the choices, or ErrCutOff.
 func (d *DPOR) Err() error {
 	switch {
-	case d == nil:
-		return heisen.ErrZero
 	case d.explorer != nil && d.explorer.Err() != nil:
 		return ErrNondeterministic
 	case d.cutOff:
@@ -67,7 +64,7 @@ func (d *DPOR) Err() error {
 
 // Executions returns the number of executions that were made, without repeated ones.
 func (d *DPOR) Executions() int {
-	if d == nil || d.explorer == nil {
+	if d.explorer == nil {
 		return 0
 	}
 	return d.executed + d.explorer.Executions()
@@ -76,7 +73,7 @@ func (d *DPOR) Executions() int {
 // Repeated returns the number of executions that turned out, before their end, to be equivalent to an
 // earlier one.
 func (d *DPOR) Repeated() int {
-	if d == nil || d.explorer == nil {
+	if d.explorer == nil {
 		return 0
 	}
 	return d.repeated + d.explorer.Repeated()
@@ -84,9 +81,6 @@ func (d *DPOR) Repeated() int {
 
 // Start implements Strategy.
 func (d *DPOR) Start(uint64) {
-	if d == nil {
-		return
-	}
 	if d.explorer == nil {
 		d.explorer = &dpor.Explorer{}
 	}
@@ -96,7 +90,7 @@ func (d *DPOR) Start(uint64) {
 
 // Next implements Strategy. Only Run may call it.
 func (d *DPOR) Next(tasks []Task, running uint32) int {
-	if d == nil || d.run == nil {
+	if d.run == nil {
 		return -1 // Run returns ErrStrategy
 	}
 	enabled := make([]uint32, len(tasks))
@@ -114,7 +108,7 @@ func (d *DPOR) Next(tasks []Task, running uint32) int {
 
 // Random implements Strategy.
 func (d *DPOR) Random(n uint64) uint64 {
-	if d == nil || d.explorer == nil {
+	if d.explorer == nil {
 		return 0
 	}
 	return d.explorer.Draw(n)

@@ -1,10 +1,6 @@
 package racefuzz
 
-import (
-	"errors"
-
-	"github.com/heisen-go/heisen"
-)
+import "errors"
 
 // ErrNondeterministic is the error of an Exhaustive whose program behaved differently in two
 // executions with the same choices.
@@ -39,9 +35,6 @@ func NewExhaustive() *Exhaustive { return &Exhaustive{} }
 
 // More reports whether an execution is left. Call it before each Run.
 func (e *Exhaustive) More() bool {
-	if e == nil {
-		return false
-	}
 	if e.runs == 0 {
 		return true
 	}
@@ -63,18 +56,12 @@ func (e *Exhaustive) lastOpen() int {
 
 // Err returns ErrNondeterministic if More returned false for that reason, else nil.
 func (e *Exhaustive) Err() error {
-	if e == nil {
-		return heisen.ErrZero
-	}
 	return e.err
 }
 
 // Start implements Strategy. It advances to the next execution. After the last one it starts again
 // with the first.
 func (e *Exhaustive) Start(uint64) {
-	if e == nil {
-		return
-	}
 	if e.runs++; e.runs > 1 {
 		i := e.lastOpen()
 		e.path = e.path[:i+1]
@@ -87,17 +74,11 @@ func (e *Exhaustive) Start(uint64) {
 
 // Next implements Strategy.
 func (e *Exhaustive) Next(tasks []Task, _ uint32) int {
-	if e == nil {
-		return -1 // Run returns ErrStrategy
-	}
 	return int(e.branch(uint64(len(tasks))))
 }
 
 // Random implements Strategy.
 func (e *Exhaustive) Random(n uint64) uint64 {
-	if e == nil {
-		return 0
-	}
 	return e.branch(n)
 }
 

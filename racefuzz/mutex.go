@@ -13,18 +13,10 @@ type Mutex struct{ lock }
 func (g *G) NewMutex(name string) *Mutex { return &Mutex{g.newLock(name)} }
 
 // Lock acquires the mutex when it is free.
-func (m *Mutex) Lock(g *G) { m.lockOrZero().operate(g, opLock) }
+func (m *Mutex) Lock(g *G) { m.lock.operate(g, opLock) }
 
 // Unlock releases the mutex. It panics if the mutex is free.
-func (m *Mutex) Unlock(g *G) { m.lockOrZero().operate(g, opUnlock) }
-
-// lockOrZero returns the lock of m, which operate rejects if m is nil.
-func (m *Mutex) lockOrZero() *lock {
-	if m == nil {
-		return &lock{}
-	}
-	return &m.lock
-}
+func (m *Mutex) Unlock(g *G) { m.lock.operate(g, opUnlock) }
 
 // RWMutex models sync.RWMutex: while a goroutine waits in Lock, no other one can RLock. Each call
 // is a step.
@@ -34,23 +26,16 @@ type RWMutex struct{ lock }
 func (g *G) NewRWMutex(name string) *RWMutex { return &RWMutex{g.newLock(name)} }
 
 // Lock acquires the mutex for writing.
-func (m *RWMutex) Lock(g *G) { m.lockOrZero().operate(g, opLock) }
+func (m *RWMutex) Lock(g *G) { m.lock.operate(g, opLock) }
 
 // Unlock releases the mutex after Lock. It panics if no goroutine holds it for writing.
-func (m *RWMutex) Unlock(g *G) { m.lockOrZero().operate(g, opUnlock) }
+func (m *RWMutex) Unlock(g *G) { m.lock.operate(g, opUnlock) }
 
 // RLock acquires the mutex for reading.
-func (m *RWMutex) RLock(g *G) { m.lockOrZero().operate(g, opRLock) }
+func (m *RWMutex) RLock(g *G) { m.lock.operate(g, opRLock) }
 
 // RUnlock releases the mutex after RLock. It panics if no goroutine holds it for reading.
-func (m *RWMutex) RUnlock(g *G) { m.lockOrZero().operate(g, opRUnlock) }
-
-func (m *RWMutex) lockOrZero() *lock {
-	if m == nil {
-		return &lock{}
-	}
-	return &m.lock
-}
+func (m *RWMutex) RUnlock(g *G) { m.lock.operate(g, opRUnlock) }
 
 // lock is a mutex of either kind.
 type lock struct {

@@ -7,17 +7,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/heisen-go/heisen"
 )
 
 // UnmarshalText implements encoding.TextUnmarshaler. It ignores blank lines, blanks around lines,
 // carriage returns, and everything after the line "end". The error is a *ScheduleError; s is then
 // unchanged.
 func (s *Schedule) UnmarshalText(text []byte) error {
-	if s == nil {
-		return &ScheduleError{Line: 1, Err: heisen.ErrZero}
-	}
 	p := parser{text: string(text), rest: string(text)}
 	schedule, err := p.schedule()
 	if err != nil && p.cutOff() && !errors.Is(err, ErrTruncated) && !errors.Is(err, ErrNoSchedule) && !errors.Is(err, ErrVersion) {

@@ -66,9 +66,6 @@ type Result struct {
 
 // Place returns the name of a place of a meeting. It returns "?" for an unknown place.
 func (r *Result) Place(number uint32) string {
-	if r == nil {
-		return heisen.SiteInfo{}.String()
-	}
 	return r.Symbols.Site(heisen.Site(number)).String()
 }
 

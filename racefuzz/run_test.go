@@ -386,23 +386,24 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// TestZero uses zero and nil values. In a model they panic with a message, which is an outcome;
+// TestZero uses zero values. In a model they panic with a message, which is an outcome;
 // elsewhere they do nothing.
 func TestZero(t *testing.T) {
 	var (
-		x  *racefuzz.Var
+		x  racefuzz.Var
 		m  racefuzz.Mutex
-		rw *racefuzz.RWMutex
-		c  *racefuzz.Chan
+		rw racefuzz.RWMutex
+		c  racefuzz.Chan
 		w  racefuzz.WaitGroup
-		g  *racefuzz.G
+		g  racefuzz.G
 	)
 	for i, f := range []racefuzz.Program{
 		func(g *racefuzz.G) { x.Read(g) },
 		func(g *racefuzz.G) { m.Lock(g) },
 		func(g *racefuzz.G) { rw.RLock(g) },
 		func(g *racefuzz.G) { c.Send(g, 1) },
-		func(g *racefuzz.G) { g.ReceiveAny(c) },
+		func(g *racefuzz.G) { g.ReceiveAny(&c) },
+		func(g *racefuzz.G) { g.ReceiveAny(nil) },
 		func(g *racefuzz.G) { w.Done(g) },
 		func(g *racefuzz.G) { g.NewVar("x").Read(nil) },
 		func(g *racefuzz.G) { g.NewVar("x").Read(&racefuzz.G{}) },
@@ -419,21 +420,9 @@ func TestZero(t *testing.T) {
 	if r := run(t, func(g *racefuzz.G) { g.Yield() }, &racefuzz.Exhaustive{}, 0); r.Outcome != racefuzz.Finished {
 		t.Errorf("the zero Exhaustive: %v", r.Outcome)
 	}
-	var e *racefuzz.Exhaustive
-	if _, err := racefuzz.Run(t.Context(), func(g *racefuzz.G) { g.Yield() }, e, 0); e.More() || !errors.Is(e.Err(), heisen.ErrZero) || !errors.Is(err, racefuzz.ErrStrategy) {
-		t.Errorf("no Exhaustive: %v", err)
-	}
-	var r *racefuzz.Result
-	if turns, err := r.Turns(nil, 0); r.Place(1) != "?" || (&racefuzz.Result{}).Place(1) != "?" || len(turns) != 0 || !errors.Is(err, heisen.ErrZero) {
-		t.Errorf("no Result: %v, %v", turns, err)
-	}
-	var s *racefuzz.Schedule
-	var bad *racefuzz.ScheduleError
-	if _, err := s.MarshalText(); !errors.Is(err, heisen.ErrZero) {
-		t.Errorf("no Schedule: %v", err)
-	}
-	if err := s.UnmarshalText(nil); !errors.As(err, &bad) || !errors.Is(err, heisen.ErrZero) {
-		t.Errorf("no Schedule: %v", err)
+	var r racefuzz.Result
+	if turns, err := r.Turns(nil, 0); r.Place(1) != "?" || len(turns) != 0 || err != nil {
+		t.Errorf("the zero Result: %v, %v", turns, err)
 	}
 }
 

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-
-	"github.com/heisen-go/heisen"
 )
 
 // Schedule is the text form of an execution of a program and its outcome. It can be pasted into a
@@ -112,17 +110,11 @@ type ScheduleError struct {
 
 // Error implements error.
 func (e *ScheduleError) Error() string {
-	if e == nil {
-		return ""
-	}
 	return fmt.Sprintf("schedule, line %d: %v", e.Line, e.Err)
 }
 
 // Unwrap returns the error without the line.
 func (e *ScheduleError) Unwrap() error {
-	if e == nil {
-		return nil
-	}
 	return e.Err
 }
 
@@ -155,9 +147,6 @@ const MaxChoices = 1 << 22
 
 // MarshalText implements encoding.TextMarshaler. The error wraps ErrSchedule.
 func (s *Schedule) MarshalText() ([]byte, error) {
-	if s == nil {
-		return nil, heisen.ErrZero
-	}
 	var b bytes.Buffer
 	version := scheduleVersion
 	if len(s.Turns) > 0 || s.Virtual > 0 || s.Stop > 0 || s.Spin > 0 {

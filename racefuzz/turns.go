@@ -78,9 +78,6 @@ func Turns(order, next []Position, creations []Creation) []Turn {
 // time, and not performed. The Order and Last of a witness from package mcm are such arguments. The events of each goroutine must be its first
 // ones, in their order. The error wraps ErrOrder.
 func (r *Result) Turns(events []int, last int) ([]Turn, error) {
-	if r == nil {
-		return nil, heisen.ErrZero
-	}
 	if last < 0 || last > len(events) {
 		return nil, fmt.Errorf("%w: the last %d of %d events", ErrOrder, last, len(events))
 	}

@@ -42,9 +42,6 @@ func (v *Var) CompareAndSwap(g *G, old, value int) bool {
 }
 
 func (v *Var) operate(g *G, x op) *op {
-	if v == nil {
-		v = &Var{}
-	}
 	g.own(v.run)
 	x.v = v
 	g.operate(x)

@@ -27,9 +27,6 @@ func (w *WaitGroup) Done(g *G) { w.Add(g, -1) }
 func (w *WaitGroup) Wait(g *G) { w.operate(g, op{code: opWait}) }
 
 func (w *WaitGroup) operate(g *G, x op) {
-	if w == nil {
-		w = &WaitGroup{}
-	}
 	g.own(w.run)
 	x.w = w
 	g.operate(x)

@@ -111,14 +111,12 @@ func NewCollector(opts ...CollectorOption) (*Collector, error) {
 // Close releases the Collector's own Resolver, unless WithResolver gave it one. Findings stay
 // available.
 func (c *Collector) Close() {
-	if c != nil {
-		c.resolver.Close()
-	}
+	c.resolver.Close()
 }
 
 // Add takes a finding of the stream. It copies what it keeps.
 func (c *Collector) Add(f heisen.Finding) {
-	if c == nil || c.set == nil {
+	if c.set == nil {
 		return
 	}
 	c.mu.Lock()
@@ -161,7 +159,7 @@ func (c *Collector) Findings() []Finding { return c.findings(false) }
 func (c *Collector) Hidden() []Finding { return c.findings(true) }
 
 func (c *Collector) findings(hidden bool) (all []Finding) {
-	if c == nil || c.set == nil {
+	if c.set == nil {
 		return nil
 	}
 	c.mu.Lock()

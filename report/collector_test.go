@@ -123,15 +123,14 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestNil: methods of nil and zero values, and nil arguments, do not panic.
+// TestNil: methods of zero values, and nil arguments, do not panic.
 func TestNil(t *testing.T) {
-	for _, c := range []*Collector{nil, {}} {
-		c.Add(heisen.Finding{})
-		if c.Findings() != nil || c.Hidden() != nil {
-			t.Error("a Collector without NewCollector has findings")
-		}
-		c.Close()
+	var c Collector
+	c.Add(heisen.Finding{})
+	if c.Findings() != nil || c.Hidden() != nil {
+		t.Error("a Collector without NewCollector has findings")
 	}
+	c.Close()
 	for _, r := range []*Resolver{nil, {}} {
 		if f := r.Resolve(heisen.Finding{Kind: heisen.Race, Accesses: make([]heisen.Access, 2)}, nil); len(f.Accesses) != 2 {
 			t.Errorf("resolved to %v", f)
@@ -143,13 +142,9 @@ func TestNil(t *testing.T) {
 	if b.Contains(&Finding{}) || (&Baseline{}).Contains(nil) || !errors.Is(b.Write(&bytes.Buffer{}), heisen.ErrZero) {
 		t.Error("a nil Baseline is not empty")
 	}
-	var s *Suppression
-	if s.Matches(&Finding{}) || (&Suppression{}).Matches(nil) || (&Suppression{}).Matches(&Finding{Accesses: make([]Access, 1)}) {
+	var s Suppression
+	if s.Matches(nil) || s.Matches(&Finding{Accesses: make([]Access, 1)}) {
 		t.Error("a zero Suppression matches")
-	}
-	var f *Finding
-	if f.Times() != "" || f.Order() != nil {
-		t.Error("a nil Finding was found")
 	}
 	_, readJSON := ReadJSON(nil)
 	_, readBaseline := ReadBaseline(nil)

@@ -105,9 +105,6 @@ func (f *Finding) headline() string {
 
 // Expression returns the Variable, or the expressions of which it is one, such as "x or y". It is empty if neither is known.
 func (f *Finding) Expression() string {
-	if f == nil {
-		return ""
-	}
 	if f.Variable == "" && f.Kind != heisen.Deadlock { // which has several
 		for _, a := range slices.Backward(f.Accesses) {
 			if len(a.Alternatives) > 0 {
@@ -123,24 +120,18 @@ func orWords(names []string) string { return strings.Join(names, " or ") }
 
 // Expression returns the accessed expression, or those of which it is one, such as "x or y". It is empty if it is not known.
 func (a *Access) Expression() string {
-	if a == nil {
-		return ""
-	}
 	return cmp.Or(a.Variable, orWords(a.Alternatives))
 }
 
 // Expression is that of an Access.
 func (s *Step) Expression() string {
-	if s == nil {
-		return ""
-	}
 	return cmp.Or(s.Variable, orWords(s.Alternatives))
 }
 
 // Reservation says why what happened, or can happen, may be no bug: what may order the accesses without
 // being seen. It returns the empty string if there is nothing of the kind.
 func (f *Finding) Reservation() string {
-	if f == nil || len(f.Unseen) == 0 {
+	if len(f.Unseen) == 0 {
 		return ""
 	}
 	return strings.Join(f.Unseen, ", ") + " may order the accesses, which is not seen"
@@ -149,13 +140,13 @@ func (f *Finding) Reservation() string {
 // Supposed reports whether the finding is a prediction that supposes that all synchronization is known,
 // while it is not. Then it is only suspected, unless executions have confirmed it.
 func (f *Finding) Supposed() bool {
-	return f != nil && len(f.Unseen) > 0 && len(f.Witness) > 0 && (f.Trials == nil || f.Trials.Confirmed == 0)
+	return len(f.Unseen) > 0 && len(f.Witness) > 0 && (f.Trials == nil || f.Trials.Confirmed == 0)
 }
 
 // Potential reports whether a finding is Supposed, or an atomicity violation of a detector of which some are impossible, unless
 // executions have confirmed it.
 func (f *Finding) Potential() bool {
-	if f == nil || f.Trials != nil && f.Trials.Confirmed > 0 {
+	if f.Trials != nil && f.Trials.Confirmed > 0 {
 		return false
 	}
 	return f.Supposed() || f.Kind == heisen.Atomicity && f.Detector == "blocks" || f.Unproved()
@@ -165,14 +156,14 @@ func (f *Finding) Potential() bool {
 // Behind each of its accesses stands that of another goroutine from which neither a lock nor a message keeps it apart, whatever
 // came first.
 func (f *Finding) Unproved() bool {
-	return f != nil && f.Kind == heisen.Atomicity && f.Detector == "reduction"
+	return f.Kind == heisen.Atomicity && f.Detector == "reduction"
 }
 
 // Times says how often the finding was found, such as "5 times, 2 of them in the other order". It
 // returns the empty string for a finding that was found once.
 func (f *Finding) Times() string {
 	switch {
-	case f == nil || f.Count <= 1:
+	case f.Count <= 1:
 		return ""
 	case f.Reverse != nil && f.Reverse.Count > 0:
 		return fmt.Sprintf("%d times, %d of them in the other order", f.Count, f.Reverse.Count)
@@ -200,9 +191,6 @@ type Order struct {
 
 // Order returns the order of f's accesses, for the Reverse of a finding with the same fingerprint.
 func (f *Finding) Order() *Order {
-	if f == nil {
-		return nil
-	}
 	return &Order{
 		Count: f.Count, Message: f.Message, Variable: f.Variable, Accesses: f.Accesses,
 		Goroutines: f.Goroutines, Allocations: f.Allocations,

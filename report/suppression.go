@@ -103,7 +103,7 @@ func parseSuppression(line string) (s Suppression, err error) {
 
 // Matches reports whether the suppression suppresses f.
 func (s *Suppression) Matches(f *Finding) bool {
-	if s == nil || f == nil {
+	if f == nil {
 		return false
 	}
 	for i := range f.Accesses {

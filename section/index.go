@@ -66,7 +66,7 @@ func (x *Index) addRole(at Location, role Role) {
 
 // Roles returns what an access by op at site means to the sections, in the order of the sections. The
 // result is empty for most accesses and for ops that access nothing. Callers must not change it. A
-// repeated question costs a map lookup. The zero Index has no sections.
+// repeated question costs a map lookup. The zero Index has no sections, and a nil one neither.
 func (x *Index) Roles(site heisen.Site, op heisen.Op) []Role {
 	if x == nil || len(x.roles) == 0 || !op.IsAccess() {
 		return nil

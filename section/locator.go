@@ -76,7 +76,7 @@ func LocateIn(symbols *heisen.Symbols, folder string) Locator {
 // Inside reports whether an access is made in a call of one of the functions of an end, as far as
 // that is known. It costs a walk of the stack if the end has functions.
 func (l *Locator) Inside(end *End, access heisen.Access) bool {
-	if l == nil || end == nil || len(end.In) == 0 || l.Stack == nil {
+	if end == nil || len(end.In) == 0 || l.Stack == nil {
 		return true
 	}
 	stack := l.Stack(access.Context, access.Site)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/option"
 )
 
@@ -17,7 +16,7 @@ type Pair struct {
 // Pair returns the pair of the section's entry and Ends[end]. If there is no such end, it returns the
 // zero Pair.
 func (s *Section) Pair(end int) Pair {
-	if s == nil || end < 0 || end >= len(s.Ends) {
+	if end < 0 || end >= len(s.Ends) {
 		return Pair{}
 	}
 	return Pair{s.Variable, s.Entry, s.Ends[end].At}
@@ -91,9 +90,6 @@ func clone(sections []Section) []Section {
 // that was not correct only marks its pairs as seen. Add returns an error that wraps heisen.ErrOption,
 // and ignores the whole run, if a pair of the run belongs to no section.
 func (r *Refiner) Add(run Observation) (pruned []Pair, err error) {
-	if r == nil {
-		return nil, heisen.ErrZero
-	}
 	seen := slices.Concat(run.Seen, run.Violated)
 	for _, p := range seen {
 		if r.pairs[p] == nil {
@@ -120,14 +116,11 @@ func (r *Refiner) Add(run Observation) (pruned []Pair, err error) {
 }
 
 // Done reports whether enough correct runs in a row have changed nothing.
-func (r *Refiner) Done() bool { return r == nil || r.unchanged >= r.stable }
+func (r *Refiner) Done() bool { return r.unchanged >= r.stable }
 
 // Sections returns the sections to watch in the next run: all that were given, in their order, with what
 // their ends allow by now.
 func (r *Refiner) Sections() []Section {
-	if r == nil {
-		return nil
-	}
 	return clone(r.sections)
 }
 

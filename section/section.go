@@ -131,9 +131,6 @@ type Section struct {
 // equal to the name, or is a pattern of path.Match that matches the name. A malformed pattern is only
 // equal to itself.
 func (s *Section) Covers(variable string) bool {
-	if s == nil {
-		return false
-	}
 	if s.Variable == "" || s.Variable == variable {
 		return true
 	}

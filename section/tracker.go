@@ -70,7 +70,7 @@ func NewTracker(sections []Section, locator Locator, ended func(Execution)) (*Tr
 // Next takes the next event of the stream. Its position goes into the executions. The zero Tracker has
 // no sections and ignores all events.
 func (t *Tracker) Next(r *heisen.Record, position uint64) {
-	if t == nil || t.ended == nil {
+	if t.ended == nil {
 		return
 	}
 	if op := r.Access(); op != heisen.Invalid && r.Op == op { // a lock operation is no access to a variable

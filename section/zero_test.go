@@ -8,7 +8,7 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// TestZero: zero and nil values can be used, and nil arguments are errors.
+// TestZero: zero values can be used, and nil arguments are errors.
 func TestZero(t *testing.T) {
 	access := &heisen.Record{Op: heisen.Read, Object: 8, Site: 1}
 	for _, x := range []*section.Index{nil, {}} {
@@ -16,18 +16,14 @@ func TestZero(t *testing.T) {
 			t.Errorf("roles %v", got)
 		}
 	}
-	for _, tracker := range []*section.Tracker{nil, {}} {
-		tracker.Next(access, 1)
+	new(section.Tracker).Next(access, 1)
+	var r section.Refiner
+	if _, err := r.Add(section.Observation{Correct: true}); err != nil || !r.Done() || len(r.Sections()) != 0 || len(r.Refined()) != 0 {
+		t.Errorf("refiner %+v: error %v", r, err)
 	}
-	for r, want := range map[*section.Refiner]error{nil: heisen.ErrZero, {}: nil} {
-		if _, err := r.Add(section.Observation{Correct: true}); !errors.Is(err, want) || !r.Done() || len(r.Sections()) != 0 || len(r.Refined()) != 0 {
-			t.Errorf("refiner %+v: error %v", r, err)
-		}
-	}
-	for _, s := range []*section.Section{nil, {}} {
-		if s.Pair(0) != (section.Pair{}) || s.Pair(-1) != (section.Pair{}) || s.Covers("n") != (s != nil) {
-			t.Errorf("section %+v: pair %v, covers %v", s, s.Pair(0), s.Covers("n"))
-		}
+	var s section.Section
+	if s.Pair(0) != (section.Pair{}) || s.Pair(-1) != (section.Pair{}) || !s.Covers("n") {
+		t.Errorf("pair %v, covers %v", s.Pair(0), s.Covers("n"))
 	}
 	locator := section.LocateIn(nil, "")
 	if file, line, variable := locator.Site(3); file != "" || line != 0 || variable != "" || locator.Depth(2) != 0 {

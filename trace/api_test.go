@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -81,22 +80,6 @@ func TestZeroValues(t *testing.T) {
 	}
 	if validator.Errors() != 1 || stats.Events != 2 || stats.Variables != 1 {
 		t.Errorf("%d problems, %+v", validator.Errors(), stats)
-	}
-}
-
-// TestOpenFails checks that the nil Reader of a failed Open can be closed and read without a panic.
-func TestOpenFails(t *testing.T) {
-	r, err := trace.Open(filepath.Join(t.TempDir(), "none"))
-	//lint:ignore SA5001 this is what the test is about
-	defer r.Close()
-	if err == nil || r != nil {
-		t.Fatalf("a file that does not exist: %v, error %v", r, err)
-	}
-	if _, err := heisen.Run(context.Background(), r); !errors.Is(err, heisen.ErrZero) {
-		t.Errorf("Run: %v", err)
-	}
-	if _, err := trace.Validate(context.Background(), r); !errors.Is(err, heisen.ErrZero) {
-		t.Errorf("Validate: %v", err)
 	}
 }
 

@@ -43,18 +43,12 @@ func NewBinaryReader(r io.Reader) (*BinaryReader, error) {
 // Symbols returns what has been read so far of the names behind the numbers. It grows with each
 // call of Next. The functions and lines of sites may come as late as with the last call.
 func (r *BinaryReader) Symbols() *heisen.Symbols {
-	if r == nil {
-		return nil
-	}
 	return r.tables.symbols
 }
 
 // Skipped returns how many redundant accesses a filter kept out of the trace. It is 0 before the
 // end of the trace.
 func (r *BinaryReader) Skipped() uint64 {
-	if r == nil {
-		return 0
-	}
 	return r.skipped
 }
 
@@ -63,7 +57,7 @@ func (r *BinaryReader) Skipped() uint64 {
 // when the input has grown, Next continues.
 func (r *BinaryReader) Next(batch []heisen.Record) (n int, err error) {
 	switch {
-	case r == nil || r.tables.symbols == nil:
+	case r.tables.symbols == nil:
 		return 0, heisen.ErrZero
 	case len(batch) == 0:
 		return 0, nil

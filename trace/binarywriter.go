@@ -142,7 +142,7 @@ func (w *Writer) Handle(e heisen.Event) {
 func (w *Writer) HandleRecords(records []heisen.Record) { _ = w.Write(records) }
 
 // zero reports whether w was not made by NewWriter.
-func (w *Writer) zero() bool { return w == nil || w.records == nil }
+func (w *Writer) zero() bool { return w.records == nil }
 
 func (w *Writer) add(rec *heisen.Record) {
 	if w.err = w.check(rec); w.err != nil {

@@ -61,9 +61,6 @@ type TruncatedError struct {
 
 // Error implements error.
 func (e *TruncatedError) Error() string {
-	if e == nil {
-		return ""
-	}
 	if e.Line > 0 {
 		return position(e.File, e.Line) + ErrTruncated.Error() + ": the line has no end"
 	}
@@ -86,9 +83,6 @@ const maxQuoted = 80
 
 // Error implements error: one line, whatever is in the trace.
 func (e *SyntaxError) Error() string {
-	if e == nil {
-		return ""
-	}
 	return position(e.File, e.Line) + e.Reason + " in " + strconv.Quote(e.Text)
 }
 
@@ -105,9 +99,6 @@ type CorruptError struct {
 
 // Error implements error.
 func (e *CorruptError) Error() string {
-	if e == nil {
-		return ""
-	}
 	s := blockPosition(e.File, e.Block, e.Offset)
 	if e.Line > 0 {
 		s = position(e.File, e.Line)
@@ -121,9 +112,6 @@ func (e *CorruptError) Error() string {
 
 // Unwrap returns the cause.
 func (e *CorruptError) Unwrap() error {
-	if e == nil {
-		return nil
-	}
 	return e.Err
 }
 

@@ -46,7 +46,7 @@ func (p *Printer) Handle(e heisen.Event) {
 }
 
 // zero reports whether p was not made by NewPrinter.
-func (p *Printer) zero() bool { return p == nil || p.w == nil }
+func (p *Printer) zero() bool { return p.w == nil }
 
 // Flush writes what is buffered. It returns the first error of the underlying writer, after which
 // nothing more is written.

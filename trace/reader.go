@@ -114,7 +114,7 @@ func prefix(file string) string {
 // Close, the error wraps ErrClosed.
 func (r *Reader) Next(batch []heisen.Record) (int, error) {
 	switch {
-	case r == nil || r.source == nil:
+	case r.source == nil:
 		return 0, heisen.ErrZero
 	case r.closed:
 		return 0, fmt.Errorf("reading: %w", ErrClosed)
@@ -125,7 +125,7 @@ func (r *Reader) Next(batch []heisen.Record) (int, error) {
 // Symbols returns what has been read so far of the names behind the numbers. It grows with each
 // call of Next.
 func (r *Reader) Symbols() *heisen.Symbols {
-	if r == nil || r.source == nil {
+	if r.source == nil {
 		return nil
 	}
 	return r.source.Symbols()
@@ -134,17 +134,16 @@ func (r *Reader) Symbols() *heisen.Symbols {
 // Skipped returns how many redundant accesses a filter kept out of the trace. It is 0 before the
 // end of a binary trace, and for text traces, which do not have the number.
 func (r *Reader) Skipped() uint64 {
-	if r == nil {
-		return 0
+	if b, ok := r.source.(*BinaryReader); ok {
+		return b.Skipped()
 	}
-	b, _ := r.source.(*BinaryReader)
-	return b.Skipped()
+	return 0
 }
 
 // Position says how far the trace has been read, in the words of the reader's errors: with the name of
 // the input, if it has one, and the line of a text trace or the block of a binary one.
 func (r *Reader) Position() string {
-	if r == nil || r.source == nil {
+	if r.source == nil {
 		return ""
 	}
 	return strings.TrimSuffix(r.source.position(), ": ")
@@ -152,16 +151,13 @@ func (r *Reader) Position() string {
 
 // Format returns the trace's format.
 func (r *Reader) Format() Format {
-	if r == nil {
-		return ""
-	}
 	return r.format
 }
 
 // Close ends the reading, and closes the file of a reader that Open has returned. A second Close
 // does nothing.
 func (r *Reader) Close() error {
-	if r == nil || r.closed {
+	if r.closed {
 		return nil
 	}
 	r.closed = true

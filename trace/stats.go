@@ -50,16 +50,11 @@ type variableStats struct {
 
 // Handle implements heisen.Detector.
 func (s *Stats) Handle(e heisen.Event) {
-	if s != nil {
-		s.add(heisen.AsRecord(e))
-	}
+	s.add(heisen.AsRecord(e))
 }
 
 // Flush implements heisen.Detector. Its error is nil unless s is.
 func (s *Stats) Flush() error {
-	if s == nil {
-		return heisen.ErrZero
-	}
 	return nil
 }
 
@@ -156,10 +151,7 @@ func note[K comparable](set map[K]struct{}, k K) int {
 // WriteTo writes the counts as a table of two columns, those of ops that occur last. It implements
 // io.WriterTo.
 func (s *Stats) WriteTo(w io.Writer) (int64, error) {
-	switch {
-	case s == nil:
-		return 0, heisen.ErrZero
-	case w == nil:
+	if w == nil {
 		return 0, noWriter("trace.Stats.WriteTo")
 	}
 	n, err := io.WriteString(w, s.String())
@@ -168,9 +160,6 @@ func (s *Stats) WriteTo(w io.Writer) (int64, error) {
 
 // String returns the table that WriteTo writes.
 func (s *Stats) String() string {
-	if s == nil {
-		return ""
-	}
 	var b strings.Builder
 	row := func(name string, n uint64) { fmt.Fprintf(&b, "%-22s %12d\n", name, n) }
 	row("events", s.Events)

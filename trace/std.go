@@ -88,9 +88,6 @@ func NewSTDReader(r io.Reader) (*STDReader, error) {
 
 // Symbols returns the names of what has been read so far. It grows with each call of Next.
 func (r *STDReader) Symbols() *heisen.Symbols {
-	if r == nil {
-		return nil
-	}
 	return r.symbols
 }
 
@@ -99,7 +96,7 @@ func (r *STDReader) Symbols() *heisen.Symbols {
 // delivered, because its rest may change its meaning. When the input has grown, Next continues,
 // also after io.EOF.
 func (r *STDReader) Next(batch []heisen.Record) (n int, err error) {
-	if r == nil || r.r == nil {
+	if r.r == nil {
 		return 0, heisen.ErrZero
 	}
 	for r.err == nil && n < len(batch) {

@@ -115,7 +115,7 @@ func (w *STDWriter) Handle(e heisen.Event) {
 }
 
 // zero reports whether w was not made by NewSTDWriter.
-func (w *STDWriter) zero() bool { return w == nil || w.w == nil }
+func (w *STDWriter) zero() bool { return w.w == nil }
 
 // Flush writes everything so far to the underlying writer. It returns the first error of the
 // writer.

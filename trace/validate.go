@@ -56,9 +56,6 @@ type ValidationError struct {
 
 // Error implements error.
 func (e *ValidationError) Error() string {
-	if e == nil {
-		return ""
-	}
 	who := e.who
 	if who == "" {
 		who = fmt.Sprintf("T%d", e.Thread)
@@ -75,9 +72,6 @@ func (e *ValidationError) Error() string {
 
 // Unwrap returns the Kind.
 func (e *ValidationError) Unwrap() error {
-	if e == nil {
-		return nil
-	}
 	return e.Kind
 }
 
@@ -197,49 +191,32 @@ func Validate(ctx context.Context, source heisen.Source, opts ...ValidatorOption
 
 // Problems returns the first problems, in the order in which they were found.
 func (v *Validator) Problems() []*ValidationError {
-	if v == nil {
-		return nil
-	}
 	return v.problems
 }
 
 // Total returns how many problems there were, warnings included.
 func (v *Validator) Total() uint64 {
-	if v == nil {
-		return 0
-	}
 	return v.total
 }
 
 // Errors returns how many problems there were, without warnings.
 func (v *Validator) Errors() uint64 {
-	if v == nil {
-		return 0
-	}
 	return v.errors
 }
 
 // Events returns the number of events checked.
 func (v *Validator) Events() uint64 {
-	if v == nil {
-		return 0
-	}
 	return v.events
 }
 
 // Handle implements heisen.Detector.
 func (v *Validator) Handle(e heisen.Event) {
-	if v != nil {
-		v.check(heisen.AsRecord(e))
-	}
+	v.check(heisen.AsRecord(e))
 }
 
 // Flush implements heisen.Detector: it reports what the trace left open. Its error is nil unless v
 // is.
 func (v *Validator) Flush() error {
-	if v == nil {
-		return heisen.ErrZero
-	}
 	for _, t := range v.order {
 		c := v.threads[t]
 		for _, event := range c.enters {

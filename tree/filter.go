@@ -116,7 +116,7 @@ func handlerOf(d heisen.Detector) func([]heisen.Record) {
 
 // Handle implements heisen.Detector.
 func (f *Filter) Handle(e heisen.Event) {
-	if f == nil || f.next == nil {
+	if f.next == nil {
 		return
 	}
 	if f.events >= f.bypass.nextDecision {
@@ -141,7 +141,7 @@ func (f *Filter) Handle(e heisen.Event) {
 // HandleRecords implements heisen.RecordHandler. It forwards maximal runs of records without copying
 // them.
 func (f *Filter) HandleRecords(batch []heisen.Record) {
-	if f == nil || f.next == nil {
+	if f.next == nil {
 		return
 	}
 	if f.events >= f.bypass.nextDecision {
@@ -184,7 +184,7 @@ func (f *Filter) HandleRecords(batch []heisen.Record) {
 
 // Skip implements heisen.Skipper, for a filter in front of this one.
 func (f *Filter) Skip(events uint64) {
-	if f == nil || f.next == nil {
+	if f.next == nil {
 		return
 	}
 	f.skipped += events
@@ -210,7 +210,7 @@ func (f *Filter) forwardDeferred() {
 // Flush implements heisen.Detector. It returns the error of the detector behind the filter, joined
 // with one that wraps ErrLockMisuse if findings may be missing because of dropped accesses.
 func (f *Filter) Flush() error {
-	if f == nil || f.next == nil {
+	if f.next == nil {
 		return heisen.ErrZero
 	}
 	err := f.next.Flush()
@@ -233,7 +233,7 @@ type Stats struct {
 
 // Stats returns the present counts. It costs some nanoseconds.
 func (f *Filter) Stats() Stats {
-	if f == nil || f.next == nil {
+	if f.next == nil {
 		return Stats{}
 	}
 	s := Stats{

@@ -119,12 +119,6 @@ func TestZeroFilter(t *testing.T) {
 	if _, err := tree.NewFilter(nil); !errors.Is(err, heisen.ErrOption) {
 		t.Errorf("error %v", err)
 	}
-	var none *tree.Filter
-	none.Handle((&heisen.Record{Op: heisen.Read}).Event())
-	none.HandleRecords([]heisen.Record{{Op: heisen.Read}})
-	if err := none.Flush(); !errors.Is(err, heisen.ErrZero) || none.Stats() != (tree.Stats{}) {
-		t.Errorf("error %v", err)
-	}
 }
 
 // broken is a detector whose end is an error.

@@ -45,7 +45,7 @@ import (
 // Compact takes some steps for each epoch, and for each distinct block of 64 slots of all clocks as
 // many steps as there are slots of ended threads in it that epochs mention.
 func (o *Order) Compact(clocks iter.Seq[*Clock], epochs func(*Compaction)) {
-	if o == nil || o.objects == nil || o.threads.failed {
+	if o.objects == nil || o.threads.failed {
 		return
 	}
 	k := newCompaction(o)
@@ -75,7 +75,7 @@ func (o *Order) Compact(clocks iter.Seq[*Clock], epochs func(*Compaction)) {
 // detector that calls Compact whenever Grown reports true is bounded by the threads that run at a time
 // and by what it remembers. It changes with Fork events and with the first events of threads only. It
 // takes constant time.
-func (o *Order) Grown() bool { return o != nil && o.threads.grown() }
+func (o *Order) Grown() bool { return o.threads.grown() }
 
 // compactLimits decide when a compaction pays, and what it keeps.
 type compactLimits struct {
@@ -170,7 +170,7 @@ func newCompaction(o *Order) *Compaction {
 // forget the epoch: no later access races with it. Epochs of the same slot may become equal, or of
 // different threads, and it suffices to remember the latest of them.
 func (k *Compaction) Keep(e *Epoch) bool {
-	if k == nil || k.order == nil || e == nil {
+	if k.order == nil || e == nil {
 		return false
 	}
 	if int(e.Slot()) >= len(k.slots) || *e == 0 {

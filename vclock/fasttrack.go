@@ -78,18 +78,12 @@ func (f *FastTrack) ensureInit() {
 
 // Handle implements heisen.Detector.
 func (f *FastTrack) Handle(e heisen.Event) {
-	if f == nil {
-		return
-	}
 	f.ensureInit()
 	f.handle(heisen.AsRecord(e))
 }
 
 // HandleRecords implements heisen.RecordHandler.
 func (f *FastTrack) HandleRecords(batch []heisen.Record) {
-	if f == nil {
-		return
-	}
 	f.ensureInit()
 	for i := range batch {
 		f.handle(&batch[i])
@@ -98,9 +92,6 @@ func (f *FastTrack) HandleRecords(batch []heisen.Record) {
 
 // Skip implements heisen.Skipper.
 func (f *FastTrack) Skip(events uint64) {
-	if f == nil {
-		return
-	}
 	f.events += events
 }
 
@@ -110,18 +101,12 @@ func (*FastTrack) LockUse() heisen.LockUse { return heisen.LocksAsOrder }
 // Flush implements heisen.Detector. It returns an error that wraps ErrEndedThread or
 // ErrTooManyThreads or ErrForgotten if races may be missing.
 func (f *FastTrack) Flush() error {
-	if f == nil {
-		return heisen.ErrZero
-	}
 	f.ensureInit()
 	return f.order.Err()
 }
 
 // Races returns the number of findings.
 func (f *FastTrack) Races() uint64 {
-	if f == nil {
-		return 0
-	}
 	return f.races
 }
 

@@ -91,9 +91,6 @@ func cloneLogs(logs *[]log) {
 
 // Skip implements heisen.Skipper.
 func (d *HappensBefore) Skip(events uint64) {
-	if d == nil {
-		return
-	}
 	d.events += events
 }
 
@@ -103,26 +100,17 @@ func (*HappensBefore) LockUse() heisen.LockUse { return heisen.LocksAsOrder }
 // Flush implements heisen.Detector. It returns an error that wraps ErrEndedThread or
 // ErrTooManyThreads if races may be missing.
 func (d *HappensBefore) Flush() error {
-	if d == nil {
-		return heisen.ErrZero
-	}
 	d.ensureInit()
 	return d.order.Err()
 }
 
 // Races returns the number of findings.
 func (d *HappensBefore) Races() uint64 {
-	if d == nil {
-		return 0
-	}
 	return d.races
 }
 
 // Handle implements heisen.Detector.
 func (d *HappensBefore) Handle(e heisen.Event) {
-	if d == nil {
-		return
-	}
 	d.ensureInit()
 	r := heisen.AsRecord(e)
 	d.events++

@@ -63,32 +63,3 @@ func TestZeroOrder(t *testing.T) {
 		t.Errorf("thread %d, %v", id, o.Err())
 	}
 }
-
-// TestNilReceivers checks that nil detectors and a nil Order ignore all calls.
-func TestNilReceivers(t *testing.T) {
-	var (
-		ft *vclock.FastTrack
-		hb *vclock.HappensBefore
-		o  *vclock.Order
-	)
-	ft.Handle(race[0].Event())
-	ft.HandleRecords(race)
-	ft.Skip(1)
-	hb.Handle(race[0].Event())
-	hb.Skip(1)
-	o.Observe(&race[0])
-	o.Publish(&race[0])
-	o.Recycle(new(vclock.Clock))
-	c, observed := o.Clock(1), o.Observed(1)
-	if o.Access(1) != 0 || !o.Before(0, 1) || o.Thread(0) != 0 || o.Slots() != 0 || c.String() != "[]" || observed.String() != "[]" {
-		t.Error("a nil Order has a result")
-	}
-	for name, err := range map[string]error{"FastTrack": ft.Flush(), "HappensBefore": hb.Flush(), "Order": o.Err()} {
-		if !errors.Is(err, heisen.ErrZero) {
-			t.Errorf("%s: error %v", name, err)
-		}
-	}
-	if ft.Races() != 0 || hb.Races() != 0 {
-		t.Errorf("%d and %d races", ft.Races(), hb.Races())
-	}
-}

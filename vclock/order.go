@@ -101,9 +101,6 @@ func (o *Order) init() {
 
 // thread returns a running thread, or nil after ErrTooManyThreads.
 func (o *Order) thread(id heisen.Thread) *thread {
-	if o == nil {
-		return nil
-	}
 	if o.objects == nil {
 		o.init()
 	}
@@ -171,9 +168,6 @@ func (o *Order) Observed(id heisen.Thread) Clock {
 // order, or be a Copy of such a clock. Not to call it is safe: the garbage collector frees the
 // memory.
 func (o *Order) Recycle(c *Clock) {
-	if o == nil {
-		return
-	}
 	if c != nil {
 		c.drop(&o.pool)
 	}
@@ -182,27 +176,18 @@ func (o *Order) Recycle(c *Clock) {
 // Thread returns the thread of an epoch that Access returned. It takes time logarithmic in the
 // number of threads that had the slot.
 func (o *Order) Thread(e Epoch) heisen.Thread {
-	if o == nil {
-		return 0
-	}
 	return o.threads.threadOf(e)
 }
 
 // Slots returns the number of slots in use, which is the length of clocks.
 func (o *Order) Slots() int {
-	if o == nil {
-		return 0
-	}
 	return len(o.threads.slots)
 }
 
 // Err returns an error that wraps ErrTooManyThreads, ErrEndedThread or ErrForgotten if the order is
 // not exact, and nil otherwise.
 func (o *Order) Err() error {
-	switch {
-	case o == nil:
-		return heisen.ErrZero
-	case o.threads.forgotten > 0:
+	if o.threads.forgotten > 0 {
 		return errors.Join(o.threads.err, fmt.Errorf("%w: %d", ErrForgotten, o.threads.forgotten))
 	}
 	return o.threads.err

@@ -26,9 +26,6 @@ func Bool(k int) Lit { return Lit{Node(-1 - 2*k), Node(-2 - 2*k)} }
 // assumptions are for Solve. The errors are those of NewSolver, Require and Add; a negative number of
 // booleans is an error that wraps heisen.ErrOption.
 func (p *Problem) Solver(opts ...Option) (*Solver, error) {
-	if p == nil {
-		return nil, heisen.ErrZero
-	}
 	if err := p.checkBools(); err != nil {
 		return nil, fmt.Errorf("order.Problem.Solver: %w", err)
 	}
@@ -60,10 +57,7 @@ func (p *Problem) Solver(opts ...Option) (*Solver, error) {
 // has a wrong chain, number of booleans or literal, nothing is written, and the error wraps
 // heisen.ErrOption, ErrSize or ErrNode.
 func (p *Problem) WriteSMTLIB(w io.Writer) error {
-	switch {
-	case p == nil:
-		return heisen.ErrZero
-	case w == nil:
+	if w == nil {
 		return fmt.Errorf("order.Problem.WriteSMTLIB: %w: the writer is nil", heisen.ErrOption)
 	}
 	if err := p.check(); err != nil {

@@ -210,20 +210,17 @@ func countNodes(chains []int) (nodes int, err error) {
 }
 
 // zero reports whether s was not made by NewSolver.
-func (s *Solver) zero() bool { return s == nil || s.atoms.slots == nil }
+func (s *Solver) zero() bool { return s.atoms.slots == nil }
 
 // Nodes returns the number of nodes.
 func (s *Solver) Nodes() int {
-	if s == nil {
-		return 0
-	}
 	return len(s.chainOf)
 }
 
 // Node returns the node at a position of a chain, both from 0. It returns -1, which no literal
 // accepts, if there is no such node.
 func (s *Solver) Node(chain, position int) Node {
-	if s == nil || chain < 0 || chain >= len(s.chains) || position < 0 || position >= int(s.chains[chain]) {
+	if chain < 0 || chain >= len(s.chains) || position < 0 || position >= int(s.chains[chain]) {
 		return -1
 	}
 	return s.first[chain] + Node(position)
@@ -231,9 +228,6 @@ func (s *Solver) Node(chain, position int) Node {
 
 // Stats returns the statistics of all calls so far.
 func (s *Solver) Stats() Stats {
-	if s == nil {
-		return Stats{}
-	}
 	st := s.stats
 	st.Atoms = len(s.atoms.pairs)
 	st.Clauses = len(s.clauses.given)
@@ -338,9 +332,7 @@ func (s *Solver) Prefer(l Lit) error {
 // SetBudget bounds the conflicts and the propagations of each later Solve. Values below 1 mean no
 // bound.
 func (s *Solver) SetBudget(conflicts, propagations int64) {
-	if s != nil {
-		s.budget.conflicts, s.budget.propagations = conflicts, propagations
-	}
+	s.budget.conflicts, s.budget.propagations = conflicts, propagations
 }
 
 // valid reports whether l names two different nodes, or a boolean.
@@ -365,18 +357,12 @@ func (l Lit) check(nodes, bools int) error {
 // Order returns a copy of the order that the last Solve found. It is empty unless that returned
 // Sat.
 func (s *Solver) Order() []Node {
-	if s == nil {
-		return nil
-	}
 	return append([]Node(nil), s.found...)
 }
 
 // Failed returns a copy of the failed assumptions: a subset of the last assumptions that cannot all
 // hold. It is empty if the last Solve did not return Unsat, or if that needed no assumption.
 func (s *Solver) Failed() []Lit {
-	if s == nil {
-		return nil
-	}
 	return append([]Lit(nil), s.failed...)
 }
 
