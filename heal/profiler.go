@@ -29,10 +29,9 @@ import (
 // the program takes about 200 bytes, and 100 for each thread that accesses it and for each pair. A Profiler
 // belongs to one goroutine.
 type Profiler struct {
-	symbols  *heisen.Symbols
-	variable func(heisen.Object, heisen.Site) string
-	name     func([]Use) string     // instead of variable, once all accesses are known; may be nil
-	makes    func(string, Use) bool // may be nil
+	symbols *heisen.Symbols
+	name    func([]Use) string     // names a variable once all accesses are known; nil for the name of the object
+	makes   func(string, Use) bool // may be nil
 
 	memory    *shadow.Memory[*instance]
 	threads   map[heisen.Thread]*profiledThread
@@ -130,20 +129,6 @@ type observedPair struct {
 // ProfilerOption is an option of NewProfiler.
 type ProfilerOption func(*Profiler) error
 
-// WithVariables sets the function that names the variable which an access is about. Accesses for which it
-// returns the same name concern the same variable, or instances of the same type or field; those for which it
-// returns an empty name are left out. It is called once for each new range of bytes. The default is the name
-// of the object in the Symbols.
-func WithVariables(name func(heisen.Object, heisen.Site) string) ProfilerOption {
-	return func(p *Profiler) error {
-		if name == nil {
-			return option.Errorf("WithVariables: the function is nil")
-		}
-		p.variable = name
-		return nil
-	}
-}
-
 // Use is a place of the program where a variable is accessed.
 type Use struct {
 	Site  heisen.Site
@@ -151,8 +136,10 @@ type Use struct {
 }
 
 // WithUses sets a function that names a variable by all places where it was accessed, each once. It is called once for
-// each range of bytes that several threads have accessed, when its memory is released or a Profile is made. Its result
-// means what that of the function of WithVariables does, which is not called. Each range takes memory for its places.
+// each range of bytes that several threads have accessed, when its memory is released or a Profile is made. Ranges for
+// which it returns the same name concern the same variable, or instances of the same type or field; those for which it
+// returns an empty name are left out. Each range takes memory for its places. Without this option, the name is that of
+// the object in the Symbols when it is first accessed.
 func WithUses(name func([]Use) string) ProfilerOption {
 	return func(p *Profiler) error {
 		if name == nil {
@@ -184,7 +171,6 @@ func NewProfiler(symbols *heisen.Symbols, opts ...ProfilerOption) (*Profiler, er
 	}
 	p := &Profiler{
 		symbols:   symbols,
-		variable:  func(o heisen.Object, _ heisen.Site) string { return symbols.Name(o) },
 		threads:   map[heisen.Thread]*profiledThread{},
 		places:    map[accessPlace][]heisen.Frame{},
 		frontiers: map[frontierKey]pairKey{},
@@ -298,7 +284,7 @@ func (p *Profiler) access(r *heisen.Record) {
 				pairs:   map[pairKey]*observedPair{},
 			}
 			if p.name == nil {
-				(*state).name = p.variable(c.Object(), r.Site)
+				(*state).name = p.symbols.Name(c.Object())
 			}
 		}
 		v := *state

@@ -22,8 +22,8 @@
 // of a lock that the same thread released last, nor a Release that publishes nothing new. To a
 // detector that compares locksets (heisen.LocksAsSets), it does not forward an Acquire and the
 // matching Release if no event was forwarded in between; the Acquire is deferred until the next
-// forwarded event. WithAllLockEvents forwards them all. Operations of locks that are memory of the
-// program (heisen.LockWord) are always forwarded.
+// forwarded event. Operations of locks that are memory of the program (heisen.LockWord) are always
+// forwarded.
 //
 // # Guarantees
 //

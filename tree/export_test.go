@@ -8,6 +8,9 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
+// ForwardLocks makes f forward all lock operations.
+func ForwardLocks(f *Filter) { f.lockUse = heisen.LocksAsEvents }
+
 // LimitContexts sets how many contexts f may know at a time.
 func LimitContexts(f *Filter, n int) {
 	if f.contexts != nil {

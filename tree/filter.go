@@ -93,9 +93,6 @@ func newFilter(constructor string, next heisen.Detector, c config, opts []filter
 	if c.thesisAlgorithm {
 		f.literal = newLiteral()
 	}
-	if c.allLockEvents {
-		f.lockUse = heisen.LocksAsEvents
-	}
 	if f.budget != 0 && f.contexts != nil {
 		f.contexts.limit = min(f.contexts.limit, int(f.budget/8/24))
 	}

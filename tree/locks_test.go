@@ -20,7 +20,11 @@ import (
 // everyLock is NewFilter with the options by which the filter drops only accesses, and bypasses
 // nothing.
 func everyLock(d heisen.Detector, options ...tree.FilterOption) (*tree.Filter, error) {
-	return tree.NewFilter(d, append(options, tree.WithAllLockEvents(), tree.WithoutBypass())...)
+	f, err := tree.NewFilter(d, append(options, tree.WithoutBypass())...)
+	if err == nil {
+		tree.ForwardLocks(f)
+	}
+	return f, err
 }
 
 // bypassing makes filters that bypass ten events after every ten.

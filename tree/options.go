@@ -26,7 +26,6 @@ type config struct {
 	spans           bool
 	messageOrder    bool
 	thesisAlgorithm bool
-	allLockEvents   bool
 	noBypass        bool
 	detectorCost    time.Duration
 	budget          uint64
@@ -59,14 +58,6 @@ func WithMessageOrder() FilterOption {
 func WithThesisAlgorithm() FilterOption {
 	return filterOption(func(c *config) error {
 		c.thesisAlgorithm = true
-		return nil
-	})
-}
-
-// WithAllLockEvents forwards all lock operations, also to a detector that is a heisen.LockUser.
-func WithAllLockEvents() Option {
-	return spanOption(func(c *config) error {
-		c.allLockEvents = true
 		return nil
 	})
 }
@@ -114,7 +105,7 @@ func WithMemory(bytes uint64) Option {
 }
 
 // NewFilter returns a filter in front of next, which must not be nil. If next is a heisen.LockUser,
-// the filter also drops lock operations that do not matter to next; see WithAllLockEvents. The error
+// the filter also drops lock operations that do not matter to next. The error
 // wraps heisen.ErrOption.
 func NewFilter(next heisen.Detector, opts ...FilterOption) (*Filter, error) {
 	var c config

@@ -139,15 +139,6 @@ func (h *Held) Release() {
 	}
 }
 
-// Latest returns the site of the latest access, and the mode in which the lock is held for it. The mode is Free if it
-// is not.
-func (h *Held) Latest() (site int, mode Mode) {
-	if h == nil {
-		return 0, Free
-	}
-	return h.site, Mode(h.reasons & 3)
-}
-
 // Mode returns the mode in which the lock is held, for all reasons.
 func (h *Held) Mode() Mode {
 	if h == nil {
