@@ -123,6 +123,12 @@ func stageCorpora(b *testing.B) []stageCorpus {
 			}
 		}
 	}
+	hot := stageCorpus{name: "hot"}
+	for _, threads := range []int{4, 8} {
+		for seed := range uint64(4) {
+			hot.runs = append(hot.runs, pairs(window.Window{Records: workload.Hot(workload.Params{Threads: threads, Events: 1000, Seed: 1 + seed})}))
+		}
+	}
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		shape := windowtest.RandomShape(rng, 60)
@@ -145,7 +151,7 @@ func stageCorpora(b *testing.B) []stageCorpus {
 		}
 		return c
 	}
-	return []stageCorpus{benchmarks, random, small, traces("public", "../trace/testdata/corpus/std/*.std"), traces("programs", *stageTraces)}
+	return []stageCorpus{benchmarks, hot, random, small, traces("public", "../trace/testdata/corpus/std/*.std"), traces("programs", *stageTraces)}
 }
 
 // firstRecords reads the first events of a trace.
