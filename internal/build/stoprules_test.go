@@ -27,7 +27,7 @@ import (
 // write barriers come after the stop.
 func TestStopRules(t *testing.T) {
 	r := loadStopRules(t, loadRuntime(t), nil)
-	for _, name := range []string{"sync_atomic_CompareAndSwapPointer", "chansend", "selectgo", "heisenReadGeneral", "racereadpc", "race_Locking"} {
+	for _, name := range []string{"sync_atomic_CompareAndSwapPointer", "chansend", "selectgo", "heisenReadSlowly", "racereadpc", "race_Locking"} {
 		if !r.stops[r.pkg.Func(name)] {
 			t.Errorf("a goroutine cannot be stopped in %s", name)
 		}
@@ -365,7 +365,7 @@ func follows(first, second ssa.Instruction) bool {
 
 // scanned are the functions to which compiled code passes addresses as numbers; heisenStandsIn of the
 // recorder knows them.
-var scanned = []string{"heisenReadGeneral", "heisenWriteGeneral", "heisenReadMiss", "heisenWriteMiss", "racereadrange", "racewriterange"}
+var scanned = []string{"heisenReadSlowly", "heisenWriteSlowly", "heisenReadPassed", "heisenWritePassed", "heisenReadMiss", "heisenWriteMiss", "racereadrange", "racewriterange"}
 
 // barriers are the functions that take a write barrier for a store that follows. One that was taken
 // before a stop counts for nothing, so there must be another one.

@@ -131,6 +131,7 @@ func heisenPrepare(want uint32) (why string) {
 	heisenShadow.racesFirst = heisen.races && !heisen.overlaps && !heisen.detour
 	heisenShadow.racesOnly = heisenShadow.racesFirst && heisen.quiet
 	heisenShadow.racesLast = heisenSched.on && heisen.races && !heisen.overlaps && heisen.quiet
+	heisenSched.passes = heisenShadow.racesLast && !heisen.hides
 	if heisenShadow.racesOnly {
 		heisenFastHeap, heisenFastData = heisenShadow.heap, heisenShadow.data
 	}

@@ -95,6 +95,71 @@ TEXT runtime·raceread<ABIInternal>(SB), NOSPLIT, $0-8
 TEXT runtime·racewrite<ABIInternal>(SB), NOSPLIT, $0-8
 	ACCESS(WROTE, runtime·heisenWriteMiss<ABIInternal>, runtime·heisenWriteGeneral<ABIInternal>)
 
+// POINT is heisenPointAccess if the access does not stop there: it counts the access, and jumps to slow
+// if more than that may have to be done. The return address is in the program.
+#define POINT(mode, slow) \
+	CMPB	runtime·heisenSched+heisenScheduler_passes(SB), $0; \
+	JEQ	slow; \
+	MOVQ	g_racectx(R14), DX; \
+	TESTQ	DX, DX; \
+	JZ	slow; \
+	MOVL	(heisenG_task+heisenSchedG_hooks)(DX), BX; \
+	INCL	BX; \
+	CMPL	BX, runtime·heisenSched+heisenScheduler_spin(SB); \
+	JCC	slow; \
+	MOVQ	(heisenG_task+heisenSchedG_at)(DX), CX; \
+	INCQ	CX; \
+	CMPQ	CX, runtime·heisenSched+(heisenScheduler_picker+heisenStrategiesScheduler_Until)(SB); \
+	JCC	slow; \
+	CMPQ	heisenG_keyed(DX), $0; \
+	JNE	slow; \
+	CMPL	runtime·heisenSched+(heisenScheduler_locations+heisenLocations_count)(SB), $0; \
+	JEQ	counted; \
+	MOVQ	0(SP), SI; \
+	SUBQ	runtime·firstmoduledata+moduledata_text(SB), SI; \
+	SHLQ	$3, SI; \
+	ORQ	$mode, SI; \
+	MOVQ	$const_heisenKnownFactor, DI; \
+	IMULQ	SI, DI; \
+	SHRQ	$(64-const_heisenKnownBits), DI; \
+	LEAQ	runtime·heisenSched+(heisenScheduler_locations+heisenLocations_known)(SB), R8; \
+	MOVQ	(R8)(DI*8), DI; \
+	MOVQ	DI, R8; \
+	SHRQ	$const_heisenKnownShift, DI; \
+	CMPQ	DI, SI; \
+	JNE	slow; \
+	TESTL	$(0xffff<<8), R8; \
+	JNZ	slow; \
+counted:; \
+	MOVL	BX, (heisenG_task+heisenSchedG_hooks)(DX); \
+	MOVQ	CX, (heisenG_task+heisenSchedG_at)(DX)
+
+// PASS is an access hook in a deterministic run.
+#define PASS(mode, SAME, onmiss, slowly) \
+	POINT(mode, slow); \
+	FIRST(runtime·heisenShadow+heisenShadowMemory_heap, data); \
+	SAME; \
+done:; \
+	RET; \
+data:; \
+	FIRST(runtime·heisenShadow+heisenShadowMemory_data, done); \
+	SAME; \
+	RET; \
+miss:; \
+	STACK; \
+general:; \
+	JMP	onmiss(SB); \
+slow:; \
+	JMP	slowly(SB)
+
+// func heisenReadGeneral(addr uintptr)
+TEXT runtime·heisenReadGeneral<ABIInternal>(SB), NOSPLIT, $0-8
+	PASS(const_heisenLocationReads, READ, runtime·heisenReadPassed<ABIInternal>, runtime·heisenReadSlowly<ABIInternal>)
+
+// func heisenWriteGeneral(addr uintptr)
+TEXT runtime·heisenWriteGeneral<ABIInternal>(SB), NOSPLIT, $0-8
+	PASS(const_heisenLocationWrites, WROTE, runtime·heisenWritePassed<ABIInternal>, runtime·heisenWriteSlowly<ABIInternal>)
+
 // func racefuncenter(callpc uintptr)
 TEXT runtime·racefuncenter<ABIInternal>(SB), NOSPLIT, $0-8
 	MOVQ	g_racectx(R14), DX

@@ -87,6 +87,73 @@ TEXT runtime·raceread<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-8
 TEXT runtime·racewrite<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-8
 	ACCESS(WROTE, runtime·heisenWriteMiss<ABIInternal>, runtime·heisenWriteGeneral<ABIInternal>)
 
+// POINT is heisenPointAccess if the access does not stop there.
+#define POINT(mode, slow) \
+	MOVD	$runtime·heisenSched(SB), R5; \
+	MOVBU	heisenScheduler_passes(R5), R3; \
+	CBZ	R3, slow; \
+	MOVD	g_racectx(g), R2; \
+	CBZ	R2, slow; \
+	MOVWU	(heisenG_task+heisenSchedG_hooks)(R2), R6; \
+	MOVWU	heisenScheduler_spin(R5), R3; \
+	ADDW	$1, R6; \
+	CMPW	R3, R6; \
+	BHS	slow; \
+	MOVD	(heisenG_task+heisenSchedG_at)(R2), R7; \
+	MOVD	(heisenScheduler_picker+heisenStrategiesScheduler_Until)(R5), R3; \
+	ADD	$1, R7; \
+	CMP	R3, R7; \
+	BHS	slow; \
+	MOVD	heisenG_keyed(R2), R3; \
+	CBNZ	R3, slow; \
+	MOVWU	(heisenScheduler_locations+heisenLocations_count)(R5), R3; \
+	CBZW	R3, counted; \
+	MOVD	$runtime·firstmoduledata+moduledata_text(SB), R3; \
+	MOVD	(R3), R3; \
+	SUB	R3, LR, R4; \
+	LSL	$3, R4; \
+	ORR	$mode, R4; \
+	MOVD	$const_heisenKnownFactor, R3; \
+	MUL	R4, R3; \
+	LSR	$(64-const_heisenKnownBits), R3; \
+	ADD	$(heisenScheduler_locations+heisenLocations_known), R5, R8; \
+	ADD	R3<<3, R8; \
+	LDAR	(R8), R8; \
+	LSR	$const_heisenKnownShift, R8, R3; \
+	CMP	R3, R4; \
+	BNE	slow; \
+	TSTW	$(0xffff<<8), R8; \
+	BNE	slow; \
+counted:; \
+	MOVW	R6, (heisenG_task+heisenSchedG_hooks)(R2); \
+	MOVD	R7, (heisenG_task+heisenSchedG_at)(R2)
+
+// PASS is an access hook in a deterministic run.
+#define PASS(mode, SAME, onmiss, slowly) \
+	POINT(mode, slow); \
+	FIRST(runtime·heisenShadow+heisenShadowMemory_heap, data); \
+	SAME; \
+done:; \
+	RET; \
+data:; \
+	FIRST(runtime·heisenShadow+heisenShadowMemory_data, done); \
+	SAME; \
+	RET; \
+miss:; \
+	STACK; \
+general:; \
+	B	onmiss(SB); \
+slow:; \
+	B	slowly(SB)
+
+// func heisenReadGeneral(addr uintptr)
+TEXT runtime·heisenReadGeneral<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-8
+	PASS(const_heisenLocationReads, READ, runtime·heisenReadPassed<ABIInternal>, runtime·heisenReadSlowly<ABIInternal>)
+
+// func heisenWriteGeneral(addr uintptr)
+TEXT runtime·heisenWriteGeneral<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-8
+	PASS(const_heisenLocationWrites, WROTE, runtime·heisenWritePassed<ABIInternal>, runtime·heisenWriteSlowly<ABIInternal>)
+
 // func racefuncenter(callpc uintptr)
 TEXT runtime·racefuncenter<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-8
 	MOVD	g_racectx(g), R2

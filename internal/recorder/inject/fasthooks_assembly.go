@@ -9,6 +9,12 @@ func raceread(addr uintptr)
 
 func racewrite(addr uintptr)
 
+// heisenReadGeneral is raceread where its fast path does not apply.
+func heisenReadGeneral(addr uintptr)
+
+// heisenWriteGeneral is racewrite, likewise.
+func heisenWriteGeneral(addr uintptr)
+
 func racefuncenter(callpc uintptr)
 
 func racefuncexit()

@@ -22,22 +22,36 @@ var (
 	racedatastart, racedataend   uintptr
 )
 
-// heisenReadGeneral is raceread for memory without a cell, and in modes other than finding races.
+// heisenReadSlowly is raceread for memory without a cell, and in modes other than finding races.
 //
 //go:nosplit
-func heisenReadGeneral(addr uintptr) {
+func heisenReadSlowly(addr uintptr) {
 	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); h != nil {
 		heisenAccessByte(h, false, addr, sys.GetCallerPC(), sys.GetCallerSP())
 	}
 }
 
-// heisenWriteGeneral is racewrite, likewise.
+// heisenWriteSlowly is racewrite, likewise.
 //
 //go:nosplit
-func heisenWriteGeneral(addr uintptr) {
+func heisenWriteSlowly(addr uintptr) {
 	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); h != nil {
 		heisenAccessByte(h, true, addr, sys.GetCallerPC(), sys.GetCallerSP())
 	}
+}
+
+// heisenReadPassed is raceread in a deterministic run, after its point.
+//
+//go:nosplit
+func heisenReadPassed(addr uintptr) {
+	heisenAccessByte((*heisenG)(unsafe.Pointer(getg().racectx)), false, addr, sys.GetCallerPC(), 0)
+}
+
+// heisenWritePassed is racewrite, likewise.
+//
+//go:nosplit
+func heisenWritePassed(addr uintptr) {
+	heisenAccessByte((*heisenG)(unsafe.Pointer(getg().racectx)), true, addr, sys.GetCallerPC(), 0)
 }
 
 // heisenReadMiss is raceread if only races are looked for and the cell's first entry does not make
@@ -91,7 +105,7 @@ func racewriterange(addr, size uintptr) {
 	}
 }
 
-// heisenAccessByte is an access to a byte in any mode.
+// heisenAccessByte is an access to a byte in any mode. sp is 0 if nothing precedes the recording of the access any more.
 //
 //go:nosplit
 func heisenAccessByte(h *heisenG, write bool, addr, pc, sp uintptr) {
@@ -108,7 +122,7 @@ func heisenAccessByte(h *heisenG, write bool, addr, pc, sp uintptr) {
 		heisenTrackByte(h, write, addr, pc)
 		return
 	}
-	if heisen.detour && heisenBeforeAccess(h, write, addr, 1, pc, sp) {
+	if heisen.detour && sp != 0 && heisenBeforeAccess(h, write, addr, 1, pc, sp) {
 		return
 	}
 	if heisenShadow.racesLast && heisen.on && !h.mute {

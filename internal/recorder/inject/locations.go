@@ -24,8 +24,9 @@ type heisenLocations struct {
 }
 
 const (
-	heisenKnownBits  = 14
-	heisenKnownShift = 24
+	heisenKnownBits   = 14
+	heisenKnownShift  = 24
+	heisenKnownFactor = 0x9E3779B97F4A7C15 // of the hash: the golden ratio
 )
 
 // heisenLocation is a line of the program's source, or the part of it that belongs to one function.
@@ -109,7 +110,7 @@ func (l *heisenLocations) at(i uint32) *heisenLocation {
 //go:nosplit
 func (l *heisenLocations) locate(pc uint64, mode uint32) (number, inlined uint32) {
 	key := pc<<3 | uint64(mode)
-	e := &l.known[key*0x9E3779B97F4A7C15>>(64-heisenKnownBits)]
+	e := &l.known[key*heisenKnownFactor>>(64-heisenKnownBits)]
 	v := atomic.Load64(e)
 	if v>>heisenKnownShift != key || v == 0 {
 		systemstack(func() { v = key<<heisenKnownShift | l.find(uintptr(pc), mode) })

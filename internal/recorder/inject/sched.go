@@ -31,6 +31,7 @@ type heisenScheduler struct {
 	maxClock  int64
 	maxTime   int64 // of nanotime1; 0 for no bound
 	logging   bool
+	passes    bool  // an access at which nothing stops needs no call of heisenPointAccess
 	placing   bool  // events are recorded with the operation they belong to
 	clock     int64 // what nanotime returns
 	slow      bool  // ticks take hardly any time

@@ -110,7 +110,7 @@ func heisenPointAtomic(op uint64, addr unsafe.Pointer, fp uintptr) {
 }
 
 // heisenPointAccess is a point before an access, if it is a target or the current goroutine has
-// made too many.
+// made too many. fasthooks_*.s has its beginning a second time, for accesses at which nothing stops.
 //
 // The compiler puts the call between instructions that belong together. The stack may be in the
 // middle of a change, and the compiler's stack map need not hold there. So from here to mcall the
@@ -182,12 +182,13 @@ func heisenRecordPoint(h *heisenG) {
 
 // heisenHooks has the entries of the functions in which a goroutine stops at an access: those that the compiler calls
 // for ranges, raceread and racewrite, and those in which these go on where they have no frames of their own.
-var heisenHooks [8]uintptr
+var heisenHooks [10]uintptr
 
 func heisenInitHooks() {
-	heisenHooks = [8]uintptr{
+	heisenHooks = [10]uintptr{
 		abi.FuncPCABIInternal(raceread), abi.FuncPCABIInternal(racewrite),
-		abi.FuncPCABIInternal(heisenReadGeneral), abi.FuncPCABIInternal(heisenWriteGeneral),
+		abi.FuncPCABIInternal(heisenReadSlowly), abi.FuncPCABIInternal(heisenWriteSlowly),
+		abi.FuncPCABIInternal(heisenReadPassed), abi.FuncPCABIInternal(heisenWritePassed),
 		abi.FuncPCABIInternal(heisenReadMiss), abi.FuncPCABIInternal(heisenWriteMiss),
 		abi.FuncPCABIInternal(racereadrange), abi.FuncPCABIInternal(racewriterange),
 	}
