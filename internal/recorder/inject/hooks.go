@@ -40,18 +40,32 @@ func heisenWriteSlowly(addr uintptr) {
 	}
 }
 
-// heisenReadPassed is raceread in a deterministic run, after its point.
+// heisenReadPassed is raceread in a deterministic run, after its point, if the cell's first entry does not make the access
+// redundant. There is a cell.
 //
 //go:nosplit
 func heisenReadPassed(addr uintptr) {
-	heisenAccessByte((*heisenG)(unsafe.Pointer(getg().racectx)), false, addr, sys.GetCallerPC(), 0)
+	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	if !h.followed() || !heisenRaceByte(h, heisenCellAt(addr), false, addr, sys.GetCallerPC()) {
+		heisenAccess(heisenOpRead, addr, 1, sys.GetCallerPC())
+	}
 }
 
 // heisenWritePassed is racewrite, likewise.
 //
 //go:nosplit
 func heisenWritePassed(addr uintptr) {
-	heisenAccessByte((*heisenG)(unsafe.Pointer(getg().racectx)), true, addr, sys.GetCallerPC(), 0)
+	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	if !h.followed() || !heisenRaceByte(h, heisenCellAt(addr), true, addr, sys.GetCallerPC()) {
+		heisenAccess(heisenOpWrite, addr, 1, sys.GetCallerPC())
+	}
+}
+
+// followed reports whether accesses of h, which is the current goroutine, are recorded, and it is up to date.
+//
+//go:nosplit
+func (h *heisenG) followed() bool {
+	return heisen.on && !h.mute && h.order.UpToDate(&heisenFastTrack)
 }
 
 // heisenReadMiss is raceread if only races are looked for and the cell's first entry does not make
@@ -105,7 +119,7 @@ func racewriterange(addr, size uintptr) {
 	}
 }
 
-// heisenAccessByte is an access to a byte in any mode. sp is 0 if nothing precedes the recording of the access any more.
+// heisenAccessByte is an access to a byte in any mode.
 //
 //go:nosplit
 func heisenAccessByte(h *heisenG, write bool, addr, pc, sp uintptr) {
@@ -122,7 +136,7 @@ func heisenAccessByte(h *heisenG, write bool, addr, pc, sp uintptr) {
 		heisenTrackByte(h, write, addr, pc)
 		return
 	}
-	if heisen.detour && sp != 0 && heisenBeforeAccess(h, write, addr, 1, pc, sp) {
+	if heisen.detour && heisenBeforeAccess(h, write, addr, 1, pc, sp) {
 		return
 	}
 	if heisenShadow.racesLast && heisen.on && !h.mute {

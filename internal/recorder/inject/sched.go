@@ -64,6 +64,8 @@ type heisenScheduler struct {
 	turn    uint32 // how often in a row
 	yielded uint64 // how often a goroutine had to yield because of spin
 
+	meetings int // that were sent
+
 	waited   int64 // ns of waiting for the outside, in a row
 	outside  heisenOutsideWorld
 	starved  heisenStarvation
@@ -423,13 +425,22 @@ func (s *heisenScheduler) afterChoice() {
 	}
 }
 
+// heisenMaxMeetings is how many meetings are sent of an execution of which only findings are. Each takes a system call,
+// and the receiver keeps a hundred.
+const heisenMaxMeetings = 1 << 10
+
 // sendMeetings sends meetings.
 func (s *heisenScheduler) sendMeetings() {
+	n := s.picker.NumMeetings
+	s.picker.NumMeetings = 0
 	if !heisen.quiet {
 		heisenFlushAll(0) // the receiver must know the goroutines
+	} else if s.meetings >= heisenMaxMeetings {
+		return
 	}
+	s.meetings += n
 	b := heisenBufOfP()
-	for i := range s.picker.NumMeetings {
+	for i := range n {
 		m := &s.picker.Meetings[i]
 		heisenSendAncestry(m.First.ID)
 		heisenSendAncestry(m.Second.ID)
@@ -438,7 +449,6 @@ func (s *heisenScheduler) sendMeetings() {
 			heisenNameLatestLabels(b, m.Second.accessID()), m.Second.Addr, m.Second.Size}
 		heisenSend(heisenMsgMeeting, 0, 0, unsafe.Pointer(&words), unsafe.Sizeof(words))
 	}
-	s.picker.NumMeetings = 0
 }
 
 // accessID returns the first word of a side, as in a record of an overlap.

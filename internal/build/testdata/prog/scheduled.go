@@ -389,6 +389,37 @@ func scheduled() map[string]func() {
 			_ = m[1] // at: map-read
 			<-done
 		},
+		"at-points": func() { // each goroutine says how far the other one was, all the time
+			var shared [64]byte
+			var progress, seen [2]int
+			kept := [2]map[int]int{{}, {}}
+			parallel(2, func(w int) {
+				for i := range 300 {
+					shared[i%len(shared)] = byte(i)
+					progress[w]++                      // at: point-write
+					at := progress[1-w]                // at: point-read
+					seen[w] = (seen[w]*31 + at) % 9973 // its own, and in a word of its own
+					kept[w][i%16] += at                // at: point-map
+				}
+			})
+			fmt.Print(seen, kept, shared)
+		},
+		"at-keys": func() { // the length has no key
+			m, done := map[int]int{1: 1}, make(chan bool)
+			go func() {
+				for i := range 50 {
+					m[2] = i // at: key-write
+				}
+				done <- true
+			}()
+			n := 0
+			for range 50 {
+				n += m[1]
+				n += len(m) // at: key-none
+			}
+			<-done
+			fmt.Print(n)
+		},
 		"at-locks": func() {
 			var a, b sync.Mutex
 			both(
