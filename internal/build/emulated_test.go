@@ -35,7 +35,7 @@ func testEmulated(t *testing.T, goarch string) {
 	tests := []string{
 		"Verdicts", "Unrecorded", "Goroutines", "Locks", "Chance", "Atomics", "Stacks", "DeepRecursion", "Copy",
 		"ManyGoroutines", "Ends", "ExitAmidEvents", "Killed", "Idle", "Schedulers", "Spans", "Skipped",
-		"Replay", "StopsAtCopies", "Meetings", "DirectedDeadlock",
+		"Replay", "StopsAtCopies", "Meetings", "Points", "PointsOfTurns", "DirectedDeadlock",
 	}
 	if goarch == "riscv64" { // others look at the places of synchronization, which need frame pointers
 		tests = []string{"Verdicts", "Unrecorded", "Goroutines", "Spans", "Skipped"}

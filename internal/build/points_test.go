@@ -58,7 +58,7 @@ func TestPoints(t *testing.T) {
 		{"keys of maps", "at-keys", recorder.Schedule{Targets: keyed, Strategy: strategies.Config{Strategy: strategies.RaceDirected}}, meets},
 		{"priorities", "at-points", recorder.Schedule{Targets: pair, Strategy: strategies.Config{Strategy: strategies.PCT, Depth: 3, Steps: 500}}, nil},
 	} {
-		for seed := range uint64(3) {
+		for seed := range uint64(min(3, *replays)) {
 			test.schedule.Strategy.Seed = seed
 			r := run{exe: program(t), args: []string{test.program}, schedule: &test.schedule, mode: recorder.Everything}
 			samePoints(t, fmt.Sprintf("%s, seed %d", test.name, seed), r, test.holds)
