@@ -20,17 +20,19 @@ func signal(id int, sig Signal) error {
 	return errors.Join(p.Kill(), p.Release())
 }
 
-// exists reports whether there is a process id.
-func exists(id int) bool {
-	p, err := os.FindProcess(id)
-	return err == nil && p.Release() == nil
-}
-
 // OwnGroup does nothing: there are no process groups.
 func OwnGroup(*exec.Cmd) {}
 
-// KillGroup kills a command. What it has started goes on.
-func KillGroup(cmd *exec.Cmd) error { return cmd.Process.Kill() }
+// KillGroup kills a command that OwnGroup was called for, and what it has started, as Tree finds it: what a process that has ended has
+// started goes on.
+func KillGroup(cmd *exec.Cmd) error {
+	below := Tree(Find(cmd.Process.Pid))
+	err := cmd.Process.Kill()
+	for _, p := range below {
+		p.Signal(Kill)
+	}
+	return err
+}
 
 // Replace runs the program at path, and ends this process with its status: no process can become another one
 // here. It returns only with an error.

@@ -10,9 +10,6 @@ import (
 // signal sends a signal to process id.
 func signal(id int, sig Signal) error { return syscall.Kill(id, sig) }
 
-// exists reports whether there is a process id. One that has ended exists until its parent has asked.
-func exists(id int) bool { return syscall.Kill(id, 0) == nil }
-
 // OwnGroup makes a command, which has not started, the first of a process group of its own: signals typed at
 // the terminal do not reach it.
 func OwnGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

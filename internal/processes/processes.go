@@ -2,19 +2,14 @@
 //
 // A go command starts compilers and test binaries, and tests start programs. A signal to the first of
 // them does not reach the others, and killing it leaves them behind. The package finds them by their
-// parents, in /proc. On systems other than Linux it knows the first process only, and where there are no
-// signals, it can only kill.
+// parents: in /proc on Linux, in the list of processes on Windows. On other systems it knows the first process
+// only, and where there are no signals, it can only kill.
 //
 // The package also has what else heisen needs of processes and what differs between operating systems.
 package processes
 
 import (
-	"fmt"
-	"os"
 	"os/exec"
-	"runtime"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -24,30 +19,10 @@ type Process struct {
 	start string // when it started; another process with the same number has another time
 }
 
-// state is what /proc says of a process.
+// state is what the system says of a process.
 type state struct {
-	parent int
-	start  string
-	dead   bool // it has ended, and its parent has not asked yet
-}
-
-// stateOf returns the state of process id. If there is none, it is dead.
-func stateOf(id int) state {
-	if runtime.GOOS != "linux" {
-		return state{dead: !exists(id)}
-	}
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
-	if err != nil {
-		return state{dead: true}
-	}
-	// The name of the program is in parentheses and may have any characters.
-	_, rest, _ := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
-	fields := strings.Fields(rest)
-	if len(fields) < 20 {
-		return state{dead: true}
-	}
-	parent, _ := strconv.Atoi(fields[1])
-	return state{parent: parent, start: fields[19], dead: fields[0] == "Z" || fields[0] == "X"}
+	start string
+	dead  bool // it has ended; who has started it may not have asked yet
 }
 
 // Find returns process id.
@@ -68,18 +43,7 @@ func (p Process) Signal(sig Signal) {
 
 // Tree returns the given processes and all below them that are running.
 func Tree(roots ...Process) (all []Process) {
-	children := map[int][]Process{}
-	var entries []os.DirEntry
-	if runtime.GOOS == "linux" {
-		entries, _ = os.ReadDir("/proc")
-	}
-	for _, e := range entries {
-		if id, err := strconv.Atoi(e.Name()); err == nil {
-			if s := stateOf(id); !s.dead {
-				children[s.parent] = append(children[s.parent], Process{id, s.start})
-			}
-		}
-	}
+	children := children()
 	seen := map[int]bool{}
 	var visit func(p Process)
 	visit = func(p Process) {
