@@ -346,7 +346,7 @@ var patches = []struct {
 		atStart("NumCPU", "if heisenSched.on { return int(heisenSched.procs) }"),
 	}},
 	{"runtime/sigqueue.go", []patch{atStart("sigsend", "heisenSignalled(s)")}},
-	{"runtime/cgocall.go", []patch{atStart("cgocall", "heisenOutside(heisenByCgo)")}},
+	{"runtime/cgocall.go", []patch{atStart("cgocall", "if !heisenCallsSystem(fn) { heisenOutside(heisenByCgo) }")}},
 	{"runtime/panic.go", []patch{
 		atStart("fatalthrow", "heisenAbort()"),
 		atStart("fatalpanic", "heisenBeforePanic()"),
@@ -456,6 +456,15 @@ var patches = []struct {
 		replaceCalls("Read", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync), fd)", 1),
 		replaceCalls("Pread", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync), -1)", 1), // at a given offset
 	}},
+	{"syscall/syscall_windows.go", []patch{
+		replaceCalls("ReadFile", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync), int(fd))", 1),
+	}},
+	{"internal/poll/fd_windows.go", []patch{
+		replaceCalls("FD.Read", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync), int(fd.Sysfd))", 1),
+	}},
+	// Other systems ask the runtime, see vgetrandom_linux.go.
+	{"crypto/internal/sysrand/rand_windows.go", []patch{addImport("internal/race"), atStart("read", "if race.Enabled && race.Draw(b) { return nil }")}},
+	{"crypto/internal/sysrand/rand_arc4random.go", []patch{addImport("internal/race"), atStart("read", "if race.Enabled && race.Draw(b) { return nil }")}},
 	// It runs on the little stack that is left below assembly, and writes only to memory that
 	// belongs to its caller.
 	// What asks not to be checked is not expanded in packages where pointer arithmetic is checked.

@@ -2,6 +2,7 @@ package build
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -281,12 +282,12 @@ func replaceNodes[N ast.Node](name, what, text, with string, expected int) patch
 func addImport(path string) patch {
 	return func(s *source) error {
 		for _, d := range s.file.Decls {
-			if decl, ok := d.(*ast.GenDecl); ok && decl.Tok == token.IMPORT && decl.Lparen.IsValid() {
-				s.insert(decl.Lparen+1, " \""+path+"\";")
+			if decl, ok := d.(*ast.GenDecl); ok && decl.Tok == token.IMPORT {
+				s.insert(decl.Pos(), "import \""+path+"\"; ")
 				return nil
 			}
 		}
-		return fmt.Errorf("no list of imports")
+		return errors.New("no imports")
 	}
 }
 

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"debug/buildinfo"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,13 +69,27 @@ func (t *Toolchain) Untested() string {
 	return fmt.Sprintf("not tested on %s/%s: programs for it were only linked", t.GOOS, t.GOARCH)
 }
 
+// Executable returns the name of a program for the toolchain's system, which may want an ending.
+func (t *Toolchain) Executable(name string) string {
+	if t.GOOS == "windows" {
+		return name + ".exe"
+	}
+	return name
+}
+
+// IsProgram reports whether what go build has written is a program. Of a package that is none, it writes an archive.
+func IsProgram(path string) bool {
+	_, err := buildinfo.ReadFile(path)
+	return err == nil
+}
+
 // Connects reports whether programs for a system connect to the heisen command. Others look for races themselves, and print
 // them.
 func Connects(goos string) bool {
 	switch goos {
 	case "linux":
 		return recorder.Used() != recorder.Apart
-	case "darwin", "freebsd":
+	case "darwin", "freebsd", "windows":
 		return true
 	}
 	return false

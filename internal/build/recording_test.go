@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -34,9 +35,7 @@ var built struct {
 }
 
 func TestMain(m *testing.M) {
-	if os.Getenv(sandboxEnv) != "" {
-		runSandboxed()
-	}
+	runSandboxed()
 	os.Setenv("CGO_ENABLED", "0") // where C is linked the runtime finds no deadlocks
 	status := m.Run()
 	os.RemoveAll(built.dir)
@@ -44,9 +43,21 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
+// prebuilt has the programs if they were built elsewhere, where there is a go command.
+var prebuilt = flag.String("prebuilt", "", "`folder` with instrumented programs for Windows; if empty, they are built")
+
+// The names of programs in that folder.
+const (
+	prebuiltProg = "prog.exe"
+	prebuiltBank = "bank.exe"
+)
+
 // program returns the path of the instrumented program, or of a script that runs it.
 func program(t *testing.T) string {
 	t.Helper()
+	if *prebuilt != "" {
+		return filepath.Join(*prebuilt, prebuiltProg)
+	}
 	built.once.Do(func() {
 		if built.dir, built.err = os.MkdirTemp("", "heisen-test-"); built.err != nil {
 			return

@@ -63,15 +63,14 @@ func installWindows(t *testing.T) {
 // windowsFolder keeps a Windows, for commands that need one beside this test.
 var windowsFolder = flag.String("windows", "", "`folder` in which wine's Windows is made, and kept")
 
-// TestWine runs the example of the documents, and tests of this package again, with programs for Windows under wine. Programs
-// for Windows do not connect to heisen.
+// TestWine runs the example of the documents, and tests of this package again, with programs for Windows under wine that print
+// what they find.
 func TestWine(t *testing.T) {
 	if !*wine {
 		t.Skip("without -wine: it builds the standard library once more")
 	}
 	installWindows(t)
-	t.Setenv("GOOS", "windows")
-	t.Setenv("GOARCH", "amd64")
+	forWindows(t)
 
 	b, err := New(t.Context(), "", "")
 	if err != nil {
@@ -102,6 +101,78 @@ func TestWine(t *testing.T) {
 			t.Errorf("Test%s has not passed", name)
 		}
 	}
+}
+
+// forWindows sets the port for which this process and the go command build.
+func forWindows(t *testing.T) {
+	t.Helper()
+	t.Setenv("GOOS", "windows")
+	t.Setenv("GOARCH", "amd64")
+	t.Setenv("CGO_ENABLED", "0")
+}
+
+// TestWineConnected runs tests of this package under wine, also the process that programs connect to. There is no go command
+// for Windows, so the programs that they record are built here.
+func TestWineConnected(t *testing.T) {
+	if !*wine {
+		t.Skip("without -wine: it builds the standard library once more")
+	}
+	installWindows(t)
+	forWindows(t)
+	dir := t.TempDir()
+	if err := buildProgram(t.Context(), filepath.Join(dir, prebuiltProg)); err != nil {
+		t.Fatal(err)
+	}
+	b, err := New(t.Context(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Build(t.Context(), "", filepath.Join(dir, prebuiltBank), nil, "../../examples/bank"); err != nil {
+		t.Fatal(err)
+	}
+	tests := []string{
+		"Bank", "BankDirected", "Verdicts", "Unrecorded", "Goroutines", "Locks", "Atomics", "Stacks", "DeepRecursion", "Copy",
+		"ManyGoroutines", "Ends", "ExitAmidEvents", "Killed", "Idle", "Schedulers", "Spans", "Skipped",
+		"Replay", "ReplayUnrecorded", "ScheduledVerdicts", "StopsAtCopies", "Meetings", "DirectedDeadlock",
+	}
+	// A program for Windows cannot send itself a signal.
+	out, err := underWineTest(t, ".", "-prebuilt", `Z:`+dir, "-test.run=^Test("+strings.Join(tests, "|")+")$",
+		"-test.skip=^TestEnds$/^abort$", "-test.v", "-test.short", "-replays=1").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, name := range tests {
+		if !strings.Contains(string(out), "--- PASS: Test"+name+" (") {
+			t.Errorf("Test%s has not passed", name)
+		}
+	}
+}
+
+// TestWineParts runs the tests of what stands below the connection under wine, but for those that are about /proc. A test that
+// fails only because wine cannot remove its folder has passed.
+func TestWineParts(t *testing.T) {
+	if !*wine {
+		t.Skip("without -wine: it builds programs for Windows")
+	}
+	installWindows(t)
+	forWindows(t)
+	for pkg, skip := range map[string]string{"../recorder": "^Test(Emulator|EmulatorAlone|Symbolizer|HostileSymbolizer)$", "../processes": "^$"} {
+		cmd := underWineTest(t, pkg, "-test.skip="+skip, "-test.short")
+		cmd.Dir = pkg
+		if out, err := cmd.CombinedOutput(); err != nil && !onlyWinesFault(string(out)) {
+			t.Errorf("%s: %v\n%s", pkg, err, out)
+		}
+	}
+}
+
+// underWineTest returns a command that runs the tests of a package under wine.
+func underWineTest(t *testing.T, pkg string, args ...string) *exec.Cmd {
+	t.Helper()
+	exe := filepath.Join(t.TempDir(), "test.exe")
+	if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", exe, pkg).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return exec.CommandContext(t.Context(), wineCommand, append([]string{exe}, args...)...)
 }
 
 // winesFault is what the removal of a test's folder says under wine 8, which lacks the system call for it.

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -135,25 +134,26 @@ func (inv *invocation) programCommand() (cmd *exec.Cmd, remove func(), err error
 		return nil, nil, err
 	}
 	remove = func() { folder.Remove() }
-	program := filepath.Join(folder.Path, programName(packages[0]))
-	words, err := inv.buildProgram(program, packages)
+	words, err := inv.buildProgram(folder.Path, packages)
 	if err != nil {
 		remove()
 		return nil, nil, err
 	}
-	words = slices.Concat(words, []string{program}, inv.line.program())
+	words = append(words, inv.line.program()...)
 	return inv.attach(exec.CommandContext(inv.ctx, words[0], words[1:]...)), remove, nil
 }
 
-// buildProgram builds a package, or the files of one. It returns the command that runs programs, as
-// -exec does, or nothing.
-func (inv *invocation) buildProgram(program string, packages []string) (runner []string, err error) {
+// buildProgram builds a package, or the files of one, in a folder. It returns the words of the command that runs the program,
+// as -exec does.
+func (inv *invocation) buildProgram(folder string, packages []string) (words []string, err error) {
 	done := inv.progress("building", time.Second)
 	defer done()
 	ctx, stop := inv.interruptible()
 	defer stop()
+	var program string
 	b, err := inv.newBuilder(ctx)
 	if err == nil {
+		program = filepath.Join(folder, b.Toolchain.Executable(programName(packages[0])))
 		packages, err = onePackage(ctx, b, packages)
 	}
 	if err == nil {
@@ -167,10 +167,11 @@ func (inv *invocation) buildProgram(program string, packages []string) (runner [
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(program); err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+	if !build.IsProgram(program) {
 		return nil, fmt.Errorf("%s is not a main package", packages[0])
 	}
-	return inv.runner(b.Toolchain)
+	words, err = inv.runner(b.Toolchain)
+	return append(words, program), err
 }
 
 // onePackage returns the main package that a pattern matches. It is an error if there are several.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/heisen-go/heisen/internal/private"
 )
@@ -79,8 +80,11 @@ func (f *folder) clear() error {
 
 // release removes the folder.
 func (f *folder) release() {
+	if !private.RemovesOpen {
+		f.lock.Close()
+	}
 	removeAll(f.path)
-	f.lock.Close()
+	f.lock.Close() // again where it was closed, which is an error
 }
 
 // removeAll removes a file or folder, also one with folders that may not be changed.
@@ -99,7 +103,12 @@ func removeAll(path string) error {
 }
 
 // env returns the environment variable that names the folder.
-func (f *folder) env() string { return "TMPDIR=" + f.path }
+func (f *folder) env() string {
+	if runtime.GOOS == "windows" {
+		return "TMP=" + f.path
+	}
+	return "TMPDIR=" + f.path
+}
 
 // hide replaces the name of the folder in what a program has printed by that of the usual one. So executions that
 // print it end in the same way.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"debug/buildinfo"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -133,11 +132,11 @@ func (s *Source) tagFlags() []string {
 func (s *Source) build(ctx context.Context, b *build.Builder, folder string) ([]*Program, error) {
 	flags := slices.Concat(s.Flags, s.tagFlags())
 	if s.Verb == "run" {
-		path := filepath.Join(folder, "program")
+		path := filepath.Join(folder, b.Toolchain.Executable("program"))
 		if err := b.Build(ctx, "", path, flags, s.Packages...); err != nil {
 			return nil, err
 		}
-		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+		if !build.IsProgram(path) {
 			return nil, fmt.Errorf("%s is not a main package", s.Packages[0])
 		}
 		files, err := b.MainFiles(ctx, "", s.Packages...)
@@ -153,7 +152,7 @@ func (s *Source) build(ctx context.Context, b *build.Builder, folder string) ([]
 	}
 	var programs []*Program
 	for i, p := range packages {
-		path := filepath.Join(folder, strconv.Itoa(i)+".test")
+		path := filepath.Join(folder, b.Toolchain.Executable(strconv.Itoa(i)+".test"))
 		if err := b.BuildTest(ctx, "", path, flags, p.Path); err != nil {
 			return nil, err
 		}

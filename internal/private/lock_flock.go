@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// removesOpen says that an open folder can be removed.
-const removesOpen = true
+// RemovesOpen says that an open folder can be removed.
+const RemovesOpen = true
 
 // openFolder opens a folder. It follows no link.
 func openFolder(path string) (*os.File, error) {

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// removesOpen says that an open folder can be removed.
-const removesOpen = false
+// RemovesOpen says that an open folder can be removed.
+const RemovesOpen = false
 
 // openFolder opens a folder.
 func openFolder(path string) (*os.File, error) { return os.Open(path) }

@@ -82,7 +82,7 @@ func (t *Temporary) Remove() error {
 	if t == nil {
 		return nil
 	}
-	if !removesOpen {
+	if !RemovesOpen {
 		return errors.Join(t.lock.Close(), os.RemoveAll(t.Path))
 	}
 	return errors.Join(os.RemoveAll(t.Path), t.lock.Close())

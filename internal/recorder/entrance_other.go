@@ -1,6 +1,6 @@
-//go:build !(darwin || freebsd || linux)
+//go:build !(darwin || freebsd || linux || windows)
 
 package recorder
 
-// newEntrance makes an entrance at path.
-func newEntrance(path string) (entrance, error) { return newSocket(path) }
+// newListener returns a socket: programs that may run elsewhere connect to nothing else.
+func newListener() (*Listener, error) { return listenInFolder(newSocket) }

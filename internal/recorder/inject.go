@@ -218,6 +218,7 @@ var AddedAnnotations = []string{
 	"ClearStack()",
 	"MapKey(m unsafe.Pointer, hasher func(unsafe.Pointer, uintptr) uintptr, key unsafe.Pointer)",
 	"TestLeaks() int",
+	"Draw(p []byte) bool",
 	"FailingInput(name string)",
 	"Runs(test unsafe.Pointer)",
 	"Stops(test unsafe.Pointer, skips bool)",

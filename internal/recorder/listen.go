@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"time"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/private"
@@ -16,7 +13,7 @@ import (
 // Listener accepts the connections of instrumented programs. Close it when no more programs will
 // connect.
 type Listener struct {
-	folder   *private.Temporary
+	folder   *private.Temporary // that has the entrance, nil if it is in none
 	entrance entrance
 }
 
@@ -39,47 +36,19 @@ type connection interface {
 	CloseRead() error
 }
 
-// Listen makes an entrance in a new temporary folder. The length of its name is constant: programs
-// keep the name in memory, and addresses in two deterministic runs must not depend on it.
+// Listen makes an entrance. The length of its name is constant: programs keep the name in memory, and addresses in two
+// deterministic runs must not depend on it.
 func Listen() (*Listener, error) {
-	base := os.TempDir()
-	if len(base)+len("/"+private.TemporaryName+"/events") > maxSocketName {
-		base = "/tmp"
-	}
-	folder, err := private.NewTemporaryIn(base)
+	l, err := newListener()
 	if err != nil {
-		return nil, err
-	}
-	e, err := newEntrance(filepath.Join(folder.Path, "events"))
-	if err != nil {
-		folder.Remove()
 		return nil, fmt.Errorf("connection for events: %w", err)
 	}
-	return &Listener{folder: folder, entrance: e}, nil
+	return l, nil
 }
-
-// maxSocketName is the longest name of a socket on all systems: Linux allows four bytes more than others.
-const maxSocketName = 103
 
 // Env returns the environment variable that makes instrumented programs, and those that they start,
 // connect to the listener.
 func (l *Listener) Env() string { return socketEnv + "=" + l.entrance.address() }
-
-// How often, and how long in between, Accept tries again.
-const (
-	acceptTries = 1000
-	acceptPause = 10 * time.Millisecond
-)
-
-// withDescriptors calls f, and again for a while as long as there are too many open files.
-func withDescriptors[T any](f func() (T, error)) (v T, err error) {
-	v, err = f()
-	for tries := 0; tries < acceptTries && tooManyOpen(err); tries++ {
-		time.Sleep(acceptPause)
-		v, err = f()
-	}
-	return v, err
-}
 
 // Accept waits for the next program. After Stop or Close it returns net.ErrClosed. If there are too many
 // open files, it tries again for a while. Any other error closes the listener, or programs that come

@@ -4,17 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -64,16 +59,6 @@ func listen(t *testing.T) *Listener {
 	return l
 }
 
-// eachEntrance runs a test with each kind of entrance.
-func eachEntrance(t *testing.T, test func(t *testing.T)) {
-	for name, portable := range map[string]string{"socket": "", "pipes": "1"} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv(portableEnv, portable)
-			test(t)
-		})
-	}
-}
-
 // A peer is the other end of a connection.
 type peer interface {
 	io.ReadWriteCloser
@@ -87,108 +72,12 @@ func connect(t *testing.T, l *Listener) peer {
 	if !ok {
 		t.Fatalf("environment %q", l.Env())
 	}
-	var conn peer
-	var err error
-	if _, ok := l.entrance.(*door); ok {
-		conn, err = enter(path, rand.Uint64())
-	} else {
-		conn, err = net.DialUnix("unix", nil, &net.UnixAddr{Net: "unix", Name: path})
-	}
+	conn, err := enter(l, path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
 	return conn
-}
-
-// pipesPeer connects by named pipes. What is written before the listener accepts it is sent then.
-type pipesPeer struct {
-	folder  string
-	arrived chan struct{} // closed once the pipes are open, or never will be
-	in, out *os.File
-
-	mu      sync.Mutex
-	pending []byte // not written yet
-	is      bool   // arrived
-	over    bool   // nothing more will be written
-	closed  bool
-}
-
-// announce writes a number to the door at path.
-func announce(path string, number uint64) error {
-	f, err := openEnd(path, syscall.O_WRONLY)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(binary.NativeEndian.AppendUint64(nil, number))
-	return errors.Join(err, f.Close())
-}
-
-// enter connects by named pipes.
-func enter(path string, number uint64) (*pipesPeer, error) {
-	p := &pipesPeer{folder: filepath.Join(filepath.Dir(path), fmt.Sprintf("%016x", number)), arrived: make(chan struct{})}
-	if err := announce(path, number); err != nil {
-		return nil, err
-	}
-	go p.arrive()
-	return p, nil
-}
-
-// arrive opens the pipes once they are there, unless the whole folder is gone.
-func (p *pipesPeer) arrive() {
-	defer close(p.arrived)
-	var err error
-	for p.out, err = openEnd(p.folder+"/events", syscall.O_WRONLY); err != nil; p.out, err = openEnd(p.folder+"/events", syscall.O_WRONLY) {
-		if _, gone := os.Stat(filepath.Dir(p.folder)); gone != nil {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	p.in, _ = openEnd(p.folder+"/answers", syscall.O_RDONLY)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.out.Write(p.pending)
-	if p.is = true; p.over {
-		p.out.Close()
-	}
-	if p.closed {
-		p.in.Close()
-	}
-}
-
-func (p *pipesPeer) Read(b []byte) (int, error) {
-	<-p.arrived
-	return p.in.Read(b)
-}
-
-func (p *pipesPeer) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	if !p.is {
-		defer p.mu.Unlock()
-		p.pending = append(p.pending, b...)
-		return len(b), nil
-	}
-	p.mu.Unlock()
-	return p.out.Write(b)
-}
-
-func (p *pipesPeer) CloseWrite() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.over = true; p.is {
-		return p.out.Close()
-	}
-	return nil
-}
-
-func (p *pipesPeer) Close() error {
-	err := p.CloseWrite()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed = true; p.is {
-		err = errors.Join(err, p.in.Close())
-	}
-	return err
 }
 
 // ownHello is the start of a recording of this process, so that there is an
@@ -431,99 +320,11 @@ func checkClose(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
-	_, path, _ := strings.Cut(l.Env(), "=")
-	if _, err := os.Stat(filepath.Dir(path)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("folder of the socket: %v", err)
-	}
+	checkGone(t, l)
 	s := open(t, p)
 	conn.Write(message(nil, msgBye, 0, 0, 0))
 	if _, err := drain(s); err != nil {
 		t.Error(err)
 	}
 	p.Close(0)
-}
-
-func TestListenFails(t *testing.T) {
-	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
-	if _, err := Listen(); err == nil {
-		t.Error("no error where there is no temporary folder")
-	}
-}
-
-// TestLongFolder: the folder for temporary files may have a name that is too long for a socket.
-func TestLongFolder(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("TMPDIR", dir)
-	l, err := Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("%v is left behind, %v", left, err)
-	}
-}
-
-// TestAcceptWithoutDescriptors: a program that connects while there are too many open files is accepted
-// once there are fewer.
-func TestAcceptWithoutDescriptors(t *testing.T) {
-	t.Setenv(portableEnv, "")
-	l := listen(t)
-	conn, err := net.Dial("unix", l.entrance.address())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		t.Fatal(err)
-	}
-	none := limit
-	none.Cur = 0
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &none); err != nil {
-		t.Fatal(err)
-	}
-	_, err = os.Open(os.DevNull)
-	again := time.AfterFunc(100*time.Millisecond, func() { syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit) })
-	p, failed := l.Accept()
-	if again.Stop() {
-		syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
-	}
-	if !errors.Is(err, syscall.EMFILE) {
-		t.Fatalf("there were descriptors left: %v", err)
-	}
-	if failed != nil {
-		t.Fatal(failed)
-	}
-	p.conn.Close()
-}
-
-// TestAcceptFails: after an error nobody can connect and wait.
-func TestAcceptFails(t *testing.T) {
-	t.Setenv(portableEnv, "")
-	l := listen(t)
-	l.entrance.(*socket).l.SetDeadline(time.Now())
-	if p, err := l.Accept(); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Fatalf("accepted %v, %v", p, err)
-	}
-	if conn, err := net.Dial("unix", l.entrance.address()); err == nil {
-		conn.Close()
-		t.Error("a program can connect")
-	}
-}
-
-// namesMessage tells functions at a text offset.
-func namesMessage(offset uint32, frames []heisen.Frame) []byte {
-	text := answer([][]heisen.Frame{frames})
-	text = append(text, make([]byte, -len(text)&7)...)
-	words := make([]uint64, len(text)/8)
-	for i := range words {
-		words[i] = binary.LittleEndian.Uint64(text[8*i:])
-	}
-	return message(nil, msgNames, offset, words...)
 }

@@ -16,13 +16,12 @@ import (
 	"time"
 )
 
-// newEntrance makes an entrance at path: a socket for programs that use the system calls of Linux, and named pipes for
-// others.
-func newEntrance(path string) (entrance, error) {
+// newListener returns a socket for programs that use the system calls of Linux, and named pipes for others.
+func newListener() (*Listener, error) {
 	if runtime.GOOS == "linux" && Used() == Native {
-		return newSocket(path)
+		return listenInFolder(newSocket)
 	}
-	return newDoor(path)
+	return listenInFolder(newDoor)
 }
 
 // A door is an entrance of named pipes, which a program can open without any system call that package runtime lacks. The

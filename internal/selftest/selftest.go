@@ -124,7 +124,8 @@ func compile(ctx context.Context, b *build.Builder, folder string) (p programs, 
 	if err := copySource(folder); err != nil {
 		return p, err
 	}
-	p = programs{filepath.Join(folder, "selftest"), filepath.Join(folder, "selftest.test")}
+	named := func(name string) string { return filepath.Join(folder, b.Toolchain.Executable(name)) }
+	p = programs{named("selftest"), named("selftest.test")}
 	if err := b.Build(ctx, folder, p.main, nil, "."); err != nil {
 		return p, err
 	}

@@ -141,9 +141,9 @@ func heisenPrepare(want uint32) (why string) {
 // heisenCloseConnection closes the descriptors of the connection.
 func heisenCloseConnection() {
 	if heisen.from != heisen.to {
-		closefd(heisen.from)
+		heisenCloseFile(heisen.from)
 	}
-	closefd(heisen.to)
+	heisenCloseFile(heisen.to)
 }
 
 // heisenRefuse tells the analyzer why this run is not recorded. The program goes on.
@@ -156,12 +156,8 @@ func heisenRefuse(why string) {
 
 // heisenReadAnswer waits for a number from the analyzer.
 func heisenReadAnswer() (answer int32, ok bool) {
-	for {
-		n := read(heisen.from, noescape(unsafe.Pointer(&answer)), int32(unsafe.Sizeof(answer)))
-		if n != -heisenInterrupted {
-			return answer, n == int32(unsafe.Sizeof(answer))
-		}
-	}
+	ok = heisenReadAll(heisen.from, noescape(unsafe.Pointer(&answer)), unsafe.Sizeof(answer))
+	return answer, ok
 }
 
 // heisenTakeEnv returns an environment variable and removes it: neither the program nor what it

@@ -1,4 +1,4 @@
-//go:build heisen_inject && windows
+//go:build heisen_inject && !unix && !windows
 
 package runtime
 

@@ -8,19 +8,28 @@ import "unsafe"
 
 // heisenKernel32 has the addresses of the functions, once a program has asked for one. They are no pointers of Go, so that
 // storing them is no write barrier.
-var heisenKernel32 struct{ createFile, getCurrentProcessId uintptr }
+var heisenKernel32 struct{ createFile, getCurrentProcessId, readFile, waitNamedPipe uintptr }
+
+// heisenCallKernel32 calls a function of kernel32.dll.
+func heisenCallKernel32(function uintptr, args ...uintptr) uintptr {
+	return stdcall(stdFunction(unsafe.Pointer(function)), args...)
+}
 
 // heisenLongestPath is the longest name of a file, in UTF-16.
 const heisenLongestPath = 1024
 
 func heisenLoadKernel32() {
 	k := &heisenKernel32
-	if k.createFile == 0 {
-		name := [...]uint16{'k', 'e', 'r', 'n', 'e', 'l', '3', '2', '.', 'd', 'l', 'l', 0}
-		lib := windowsLoadSystemLib(name[:])
-		k.getCurrentProcessId = uintptr(unsafe.Pointer(windowsFindfunc(lib, []byte("GetCurrentProcessId\x00"))))
-		k.createFile = uintptr(unsafe.Pointer(windowsFindfunc(lib, []byte("CreateFileW\x00"))))
+	if k.createFile != 0 {
+		return
 	}
+	name := [...]uint16{'k', 'e', 'r', 'n', 'e', 'l', '3', '2', '.', 'd', 'l', 'l', 0}
+	lib := windowsLoadSystemLib(name[:])
+	find := func(name []byte) uintptr { return uintptr(unsafe.Pointer(windowsFindfunc(lib, name))) }
+	k.getCurrentProcessId = find([]byte("GetCurrentProcessId\x00"))
+	k.readFile = find([]byte("ReadFile\x00"))
+	k.waitNamedPipe = find([]byte("WaitNamedPipeW\x00"))
+	k.createFile = find([]byte("CreateFileW\x00"))
 }
 
 func heisenOpenToAppend(path *byte, empty bool) int32 {
@@ -38,19 +47,21 @@ func heisenOpenToAppend(path *byte, empty bool) int32 {
 	}
 	heisenLoadKernel32()
 	// Only 32 bits of the number of a file count, and none has the numbers of standard output and standard error.
-	return int32(stdcall(stdFunction(unsafe.Pointer(heisenKernel32.createFile)), uintptr(noescape(unsafe.Pointer(&name))), toAppend, shared, 0, how, plain, 0))
+	return int32(heisenCallKernel32(heisenKernel32.createFile, uintptr(noescape(unsafe.Pointer(&name))), toAppend, shared, 0, how, plain, 0))
 }
 
-// heisenToUTF16 writes a string with a final zero, and reports whether there is room. Characters of more than 16 bits
+// heisenToUTF16 writes strings with a final zero, and reports whether there is room. Characters of more than 16 bits
 // do not occur: the runtime does not keep them in the environment.
-func heisenToUTF16(to []uint16, s string) bool {
+func heisenToUTF16(to []uint16, parts ...string) bool {
 	n := 0
-	for _, r := range s {
-		if n+1 == len(to) {
-			return false
+	for _, part := range parts {
+		for _, r := range part {
+			if n+1 == len(to) {
+				return false
+			}
+			to[n] = uint16(r)
+			n++
 		}
-		to[n] = uint16(r)
-		n++
 	}
 	to[n] = 0
 	return true
@@ -58,10 +69,21 @@ func heisenToUTF16(to []uint16, s string) bool {
 
 func heisenCloseFile(fd int32) { stdcall(_CloseHandle, uintptr(fd)) }
 
+func heisenReadFile(fd int32, p unsafe.Pointer, n int32) int32 {
+	var got uint32
+	if heisenCallKernel32(heisenKernel32.readFile, uintptr(fd), uintptr(p), uintptr(n), uintptr(noescape(unsafe.Pointer(&got))), 0) == 0 {
+		return -1
+	}
+	return int32(got)
+}
+
 func heisenGetpid() uintptr {
 	heisenLoadKernel32()
-	return stdcall(stdFunction(unsafe.Pointer(heisenKernel32.getCurrentProcessId)))
+	return heisenCallKernel32(heisenKernel32.getCurrentProcessId)
 }
+
+// heisenCallsSystem knows what package syscall passes to cgocall.
+func heisenCallsSystem(c unsafe.Pointer) bool { return c == asmstdcallAddr }
 
 // heisenIdentity is empty: no program closes handles that it does not know.
 type heisenIdentity struct{}

@@ -276,6 +276,17 @@ func heisenPollOrder(n uint32) uint32 {
 	return n - 1
 }
 
+// race_Draw fills p with random numbers where a deterministic run draws them, and reports whether it did.
+//
+//go:linkname race_Draw internal/race.Draw
+func race_Draw(p []byte) bool {
+	if !heisenDraws() {
+		return false
+	}
+	heisenGetrandom(p)
+	return true
+}
+
 // heisenGetrandom fills p as the operating system's source of random numbers would.
 func heisenGetrandom(p []byte) {
 	for i := range p {

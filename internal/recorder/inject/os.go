@@ -6,7 +6,8 @@ package runtime
 // implementations: os_linux.go, and os_portable.go for all other systems, which uses only what the runtime
 // itself does on every one of its ports. A program for Linux has the portable one if heisen builds it with
 // HEISEN_PORTABLE=1 in its environment, which tests do. The connection to the analyzer stands in connection_linux.go,
-// connection_portable.go for all other systems that are like Unix, and connection_none.go.
+// connection_portable.go for all other systems that are like Unix, and connection_windows.go. With connection_none.go
+// there is none.
 //
 // Memory. All of it is zero when it is handed out, and belongs to no heap. These functions take no locks and do
 // not allocate; those that hand out memory may be called while the heap grows, with its lock.
@@ -43,14 +44,16 @@ package runtime
 //	heisenDie(s)                  ends the program as a signal does; it does not return
 //	heisenKillsUnhandled(s)       whether a signal ends this program, which neither handles nor ignores it
 //
-// Files, processes and threads. The first four are in files_*.go, for each system. All answers may be out of date.
+// Files, processes and threads. The first five are in files_*.go, for each system. All answers may be out of date.
 // Only deterministic runs ask about processes and descriptors, in the scheduler, on the system stack.
 //
 //	heisenOpenToAppend(path, empty)  opens or creates a file to append to, which may be emptied; negative if that is not
 //	                                 possible
-//	heisenCloseFile(fd)              closes such a file
+//	heisenCloseFile(fd)              closes a file or an end of the connection
+//	heisenReadFile(fd, p, n)         waits for up to n bytes of the connection; the number read, 0 at the end, or a negated error
 //	heisenIdentityOf(fd)             what identifies the open file, zero if nothing is open
 //	heisenGetpid                     the number of this process
+//	heisenCallsSystem(c)             whether cgocall of that is a system call, not one of C code
 //	heisenFromOutside(fd)            whether something outside of the process can make a descriptor ready;
 //	                                 true if that is not known
 //	heisenChildRuns(pid)             whether a child process has not ended; false if that is not known

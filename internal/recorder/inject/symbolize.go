@@ -95,7 +95,7 @@ func heisenAppend32(out []byte, v uint32) []byte {
 // heisenReadAll reads n bytes and reports whether it could.
 func heisenReadAll(fd int32, p unsafe.Pointer, n uintptr) bool {
 	for n > 0 {
-		k := read(fd, p, int32(n))
+		k := heisenReadFile(fd, p, int32(n))
 		if k == -heisenInterrupted {
 			continue
 		}

@@ -16,6 +16,7 @@ var race, norace, others, deterministic, meddling map[string]func()
 
 func init() {
 	race, norace, others, deterministic, meddling = races(), noRaces(), closer(), scheduled(), descriptors()
+	maps.Copy(deterministic, systemScheduled())
 }
 
 func main() {

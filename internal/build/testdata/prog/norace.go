@@ -19,6 +19,7 @@ func noRaces() map[string]func() {
 		timeNoRaces(),
 		runtimeNoRaces(),
 		libraryNoRaces(),
+		signalNoRaces(),
 	} {
 		maps.Copy(all, some)
 	}

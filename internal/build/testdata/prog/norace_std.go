@@ -9,9 +9,7 @@ import (
 	"math/rand"
 	"net"
 	"os"
-	"os/signal"
 	"reflect"
-	"syscall"
 	"time"
 )
 
@@ -73,15 +71,6 @@ func libraryNoRaces() map[string]func() {
 				c.Close()
 			})
 			l.Close()
-		},
-		"signal": func() {
-			x, c := new(int), make(chan os.Signal, 1)
-			signal.Notify(c, syscall.SIGUSR1)
-			*x = 1
-			syscall.Kill(os.Getpid(), syscall.SIGUSR1)
-			<-c
-			*x = 2
-			signal.Stop(c)
 		},
 	}
 }

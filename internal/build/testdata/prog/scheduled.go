@@ -13,14 +13,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"os/signal"
 	"reflect"
 	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -342,24 +340,6 @@ func scheduled() map[string]func() {
 		"out-file": func() {
 			text, err := os.ReadFile(os.Args[0])
 			fmt.Print(len(text) > 0, err)
-		},
-		"out-blocking": func() { // a system call that other goroutines end
-			var p [2]int
-			if err := syscall.Pipe(p[:]); err != nil {
-				panic(err)
-			}
-			go func() {
-				time.Sleep(10 * time.Millisecond)
-				syscall.Write(p[1], []byte("x"))
-			}()
-			n, err := syscall.Read(p[0], make([]byte, 1))
-			fmt.Print(n, err)
-		},
-		"out-signal": func() {
-			c := make(chan os.Signal, 1)
-			signal.Notify(c, syscall.SIGUSR1)
-			syscall.Kill(os.Getpid(), syscall.SIGUSR1)
-			fmt.Print(<-c)
 		},
 		"out-thread": func() {
 			runtime.LockOSThread()

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"syscall"
 )
 
@@ -188,43 +187,7 @@ func racy() {
 	<-done
 }
 
-const (
-	counters = 4
-	counts   = 20_000
-)
-
-// counting makes counters times counts writes in bump.
-func counting() {
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	for g := range counters {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for i := range counts {
-				if i%64 == 0 {
-					mu.Lock()
-					mu.Unlock()
-				}
-				bump(g)
-			}
-		}()
-	}
-	wg.Wait()
-}
-
-var counted [counters]int
-
-//go:noinline
-func bump(i int) { counted[i]++ }
-
 func run(cmd *exec.Cmd) {
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	check(cmd.Run())
-}
-
-func check(err error) {
-	if err != nil {
-		panic(err)
-	}
 }

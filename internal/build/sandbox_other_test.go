@@ -1,0 +1,6 @@
+//go:build !linux
+
+package build
+
+// runSandboxed does nothing: the tests that need it are for Linux.
+func runSandboxed() {}
