@@ -1,6 +1,10 @@
 package report
 
-import "github.com/heisen-go/heisen"
+import (
+	"strings"
+
+	"github.com/heisen-go/heisen"
+)
 
 // isCycle reports whether a finding is a deadlock of threads that wait for locks. Each access then
 // wants a lock that the thread of the next access holds.
@@ -27,7 +31,7 @@ func cycle(f *heisen.Finding, accesses []Access) []string {
 	for i := range n {
 		a := f.Accesses[(i+n-1)%n]
 		if names[a.Object] == "" {
-			names[a.Object] = lockName(accesses[(i+n-1)%n].Variable, accesses[(i+n-1)%n].Object)
+			names[a.Object] = lockName(&accesses[(i+n-1)%n])
 		}
 		if len(locks) == 0 || locks[len(locks)-1] != a.Object {
 			locks = append(locks, a.Object)
@@ -65,10 +69,11 @@ func cycle(f *heisen.Finding, accesses []Access) []string {
 	return append(out, out[0])
 }
 
-// lockName returns the expression of a lock, if it is known, else its name or address.
-func lockName(variable, object string) string {
-	if variable != "" {
-		return variable
+// lockName returns the expression of the lock of an access, if it is known, else its name or address, behind the expressions
+// of which it is one.
+func lockName(a *Access) string {
+	if a.Variable != "" {
+		return a.Variable
 	}
-	return object
+	return strings.TrimSpace(a.Expression() + " " + a.Object)
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/option"
@@ -89,7 +90,7 @@ func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) Finding {
 		Message:     f.Message,
 		Accesses:    make([]Access, len(f.Accesses)),
 	}
-	in := resolution{symbols: symbols, waits: f.Kind == heisen.Leak || f.Kind == heisen.Unstoppable}
+	in := resolution{symbols: symbols, kind: f.Kind}
 	if r != nil {
 		in.sources = r.sources
 	}
@@ -148,15 +149,12 @@ func nameAccesses(f *heisen.Finding, out *Finding) {
 	}
 }
 
-// nameLocks gives the steps that acquire or release a lock without a name the name that all other such steps have for it. The
-// release in the Wait of a Cond has none.
+// nameLocks gives the steps that acquire or release a lock without a name the name that all other such steps have for it. So it does with
+// those in the Wait of a Cond, which know it as the L of the Cond.
 func nameLocks(records []heisen.Record, steps []Step) {
-	isLock := func(op heisen.Op) bool {
-		return op == heisen.Acquire || op == heisen.AcquireShared || op == heisen.Release || op == heisen.ReleaseShared
-	}
 	names := map[heisen.Object]string{}
 	for i := range records {
-		if r, name := &records[i], steps[i].Variable; isLock(r.Op) && name != "" {
+		if r, name := &records[i], steps[i].Variable; isLockOp(r.Op) && name != "" && !isLocker(name) {
 			if known, ok := names[r.Object]; ok && known != name {
 				name = ""
 			}
@@ -164,13 +162,18 @@ func nameLocks(records []heisen.Record, steps []Step) {
 		}
 	}
 	for i := range records {
-		if r := &records[i]; isLock(r.Op) && steps[i].Variable == "" {
-			steps[i].Variable = names[r.Object]
-			if steps[i].Variable != "" {
-				steps[i].Alternatives = nil
-			}
+		r := &records[i]
+		if name := names[r.Object]; isLockOp(r.Op) && name != "" && (steps[i].Variable == "" || isLocker(steps[i].Variable)) {
+			steps[i].Variable, steps[i].Alternatives = name, nil
 		}
 	}
+}
+
+// isLocker reports whether an expression is the lock of a Cond.
+func isLocker(name string) bool { return strings.HasSuffix(name, ".L") }
+
+func isLockOp(op heisen.Op) bool {
+	return op == heisen.Acquire || op == heisen.AcquireShared || op == heisen.Release || op == heisen.ReleaseShared
 }
 
 // headVariable returns the variable of a finding with these accesses: that of the latest one that has a name.
@@ -195,7 +198,7 @@ func kindOf(f *heisen.Finding) heisen.Kind {
 type resolution struct {
 	symbols *heisen.Symbols
 	sources *source.Cache
-	waits   bool // the goroutines of the accesses wait in these operations
+	kind    heisen.Kind
 }
 
 func (r resolution) access(a heisen.Access) (Access, *source.Excerpt) {
@@ -233,8 +236,11 @@ func (r resolution) excerpt(stack []Frame, op heisen.Op, size uint64) *source.Ex
 	if (op == heisen.Read || op == heisen.Write) && len(stack) > 0 && source.Synchronizes(stack[0].Func) {
 		return r.sources.Within(frame)
 	}
-	if r.waits {
+	switch {
+	case r.kind == heisen.Leak: // the goroutine waits in the operation
 		return r.sources.Waiting(frame, op)
+	case r.kind == heisen.Unstoppable && op == heisen.Receive: // the object is what would stop it
+		return r.sources.Stopping(frame)
 	}
 	return r.sources.At(frame, op, size)
 }
@@ -435,7 +441,12 @@ func verbOf(op heisen.Op, verb string) string {
 			return "fail to " + verb
 		}
 		return verb
-	case heisen.Change, heisen.Send, heisen.Receive:
+	case heisen.Receive:
+		if verb == source.Wait {
+			return "return from Wait of"
+		}
+		return verb
+	case heisen.Change, heisen.Send:
 		return verb
 	case heisen.Read:
 		if verb == source.Send || verb == source.Receive { // the runtime reads the channel first

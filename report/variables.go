@@ -34,10 +34,11 @@ type use struct {
 const maxUses = 64
 
 // variablesOf returns the variables of f, still without uses. Its accesses are to one variable,
-// although perhaps to different parts of it; in a deadlock they are to different locks.
+// although perhaps to different parts of it; in a deadlock they are to different locks, and goroutines that wait for ever wait for
+// different things.
 func variablesOf(f *heisen.Finding) variables {
 	v := variables{map[heisen.Object]*variable{}, map[heisen.Object]*variable{}}
-	if f.Kind != heisen.Deadlock {
+	if f.Kind != heisen.Deadlock && f.Kind != heisen.Leak {
 		accessed := &variable{}
 		for _, a := range f.Accesses {
 			v.shared[a.Object] = accessed
@@ -74,7 +75,30 @@ func (v variables) choice(o heisen.Object, u use) source.Choice {
 	if x.choices == nil {
 		x.choices = source.Choose(x.excerpts)
 	}
+	if v.isContested(x, i) {
+		return source.Choose(x.excerpts[i : i+1])[0]
+	}
 	return x.choices[i]
+}
+
+// isContested reports whether the line of a use of a lock has several expressions, and another lock has there the one that was chosen
+// for this. Then it is not known which lock it denotes.
+func (v variables) isContested(x *variable, i int) bool {
+	name := x.choices[i].Variable
+	if name == "" || !isLockOp(x.uses[i].op) || x.excerpts[i].Variable() != "" {
+		return false
+	}
+	for _, y := range v.objects {
+		if y == x {
+			continue
+		}
+		for k := range y.uses {
+			if isLockOp(y.uses[k].op) && y.excerpts[k].SameLine(x.excerpts[i]) && source.Choose(y.excerpts)[k].Variable == name {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func useOf(a *heisen.Access) use { return use{a.Site, a.Context, a.Op, a.Size} }

@@ -18,7 +18,6 @@ type wakeup struct {
 
 // Verbs of package source for methods.
 const (
-	waitFor     = "wait for"
 	countDown   = "count down"
 	signalOne   = "signal"
 	broadcastTo = "broadcast to"
@@ -32,8 +31,8 @@ var (
 	wakeups = map[string]wakeup{
 		"chan send":           wakesSender,
 		"chan receive":        wakesReceiver,
-		"sync.WaitGroup.Wait": {[]string{countDown}, []string{waitFor}, "counted it down"},
-		"sync.Cond.Wait":      {[]string{signalOne, broadcastTo}, []string{waitFor}, "signaled it"},
+		"sync.WaitGroup.Wait": {[]string{countDown}, []string{source.Wait}, "counted it down"},
+		"sync.Cond.Wait":      {[]string{signalOne, broadcastTo}, []string{source.Wait}, "signaled it"},
 	}
 )
 
@@ -88,7 +87,7 @@ func (h *heldLocks) usesFor(g *recorder.Blocked, resolver *Resolver) (all waitUs
 		verbs := h.verbs(uses, waitOp(g.Reason), g, object, resolver)
 		for i, one := range uses {
 			switch verb := verbs[i]; {
-			case verb == waitFor: // releases nobody
+			case verb == source.Wait: // releases nobody
 			case slices.Contains(wake.not, verb):
 				all.others = append(all.others, one)
 			default:

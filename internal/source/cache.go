@@ -66,7 +66,7 @@ type entry struct {
 }
 
 // has reports whether e has a package with the file.
-func (e entry) has(file string) bool { return e.pkg != nil && e.pkg.files[file] != nil }
+func (e entry) has(file string) bool { return e.pkg != nil && e.pkg.has(file) }
 
 // The key of a file is its name. File names come from traces, so a key may be damaged.
 
@@ -75,7 +75,7 @@ func packageKey(dir, name string) string { return dir + "\x00" + name }
 func excerptKey(f heisen.Frame, r role, size uint64) string {
 	key := make([]byte, 0, 128)
 	key = append(key, f.File...)
-	key = append(key, 0, byte(r))
+	key = append(key, 0, byte(r), byte(r>>8))
 	key = strconv.AppendInt(key, int64(f.Line), 10)
 	key = append(key, 0)
 	key = strconv.AppendUint(key, size, 10)
@@ -135,6 +135,13 @@ type Excerpt struct {
 	Statement string // the innermost statement on the line that may make the access, on one line
 
 	candidates []candidate // expressions that the access may be to, the likeliest first
+	file       string      // of the line; empty if nothing is known of it
+	number     int
+}
+
+// SameLine reports whether two excerpts are of the same line.
+func (e *Excerpt) SameLine(other *Excerpt) bool {
+	return e.file != "" && e.file == other.file && e.number == other.number
 }
 
 // Variable returns the expression that is accessed, or the empty string if none or more than one
@@ -165,6 +172,11 @@ func (c *Cache) Waiting(frame heisen.Frame, op heisen.Op) *Excerpt {
 	return c.at(frame, waitingRole(op), 0)
 }
 
+// Stopping returns what the source says of what would stop a goroutine that timers wake again and again where it waits in a frame.
+func (c *Cache) Stopping(frame heisen.Frame) *Excerpt {
+	return c.at(frame, messages|stopping, 0)
+}
+
 // Within returns what the source says about an operation that is made within a call of a package that implements
 // synchronization: it is one on the object of the call. The frame is that of the call.
 func (c *Cache) Within(frame heisen.Frame) *Excerpt {
@@ -184,7 +196,7 @@ func (c *Cache) at(frame heisen.Frame, r role, size uint64) *Excerpt {
 	if e, ok := c.store.Get(key); ok && e.excerpt != nil {
 		return e.excerpt
 	}
-	p := c.packageOf(frame.File)
+	p := c.packageOf(frame)
 	if p == nil {
 		return &Excerpt{}
 	}
@@ -195,16 +207,16 @@ func (c *Cache) at(frame heisen.Frame, r role, size uint64) *Excerpt {
 
 // at computes the Excerpt for a frame in one of the package's files.
 func (p *pkg) at(frame heisen.Frame, r role, size uint64) *Excerpt {
-	excerpt := &Excerpt{}
-	f := p.files[frame.File]
-	if frame.Line > len(f.lines) {
+	excerpt := &Excerpt{file: frame.File, number: frame.Line}
+	f, lines := p.linesOf(frame.File, frame.Line)
+	if f == nil {
 		return excerpt
 	}
-	excerpt.Line = string(bytes.TrimSpace(f.lines[frame.Line-1]))
+	excerpt.Line = string(bytes.TrimSpace(f.lines[lines[0]-1]))
 	if f.syntax == nil {
 		return excerpt
 	}
-	find := &finder{pkg: p, file: f, fset: p.fset, line: frame.Line, innermost: map[int]string{}}
+	find := &finder{pkg: p, file: f, fset: p.fset, lines: lines, innermost: map[int]string{}}
 	find.search()
 	excerpt.candidates = find.fitting(r, size, frame.Func)
 	excerpt.Statement = find.statementIn(frame.Func)
@@ -217,10 +229,11 @@ func (p *pkg) at(frame heisen.Frame, r role, size uint64) *Excerpt {
 	return excerpt
 }
 
-// packageOf returns the package that has the file of that name, or nil. The files of a package
+// packageOf returns the package that has the file of a frame, or code that was made from it, or nil. The files of a package
 // are those of its directory with the same package clause that build for this machine.
-func (c *Cache) packageOf(file string) *pkg {
-	if c.last != nil && c.last.files[file] != nil {
+func (c *Cache) packageOf(frame heisen.Frame) *pkg {
+	file := frame.File
+	if c.last != nil && c.last.has(file) {
 		return c.last
 	}
 	e, ok := c.store.Get(file)
@@ -233,18 +246,31 @@ func (c *Cache) packageOf(file string) *pkg {
 	if ok && e.has(file) {
 		c.last = e.pkg
 	} else {
-		c.last = c.load(file)
+		c.last = c.load(frame)
 	}
 	return c.last
 }
 
-// load reads a file and, unless it is stored, the rest of its package. It stores both.
-func (c *Cache) load(file string) *pkg {
-	text, err := c.read(file)
-	if err != nil {
-		c.store.Set(file, entry{}, int64(len(file)))
-		return nil
+// load returns the package with the code of a frame, which it reads.
+func (c *Cache) load(frame heisen.Frame) (p *pkg) {
+	text, err := c.read(frame.File)
+	if err == nil {
+		p = c.loadText(frame.File, text)
 	}
+	if err == nil && p.files[frame.File].syntax != nil {
+		return p
+	}
+	if made := c.madeFrom(frame); made != nil {
+		return made
+	}
+	if err != nil {
+		c.store.Set(frame.File, entry{}, int64(len(frame.File)))
+	}
+	return p
+}
+
+// loadText parses a file and, unless it is stored, reads the rest of its package. It stores both.
+func (c *Cache) loadText(file string, text []byte) *pkg {
 	dir, name := filepath.Dir(file), packageClause(text)
 	if e, ok := c.store.Get(packageKey(dir, name)); ok && e.has(file) {
 		c.store.Set(file, entry{name: name}, int64(len(file)))
@@ -298,7 +324,8 @@ func readSource(name string) ([]byte, error) {
 type pkg struct {
 	fset     *token.FileSet
 	files    map[string]*file
-	size     int64 // of the files, in bytes
+	lined    map[string]map[int][]place // by files and lines after which line directives name them
+	size     int64                      // of the files, in bytes
 	info     types.Info
 	types    *types.Package
 	language string                // the version of its module, as in languageOf
@@ -308,7 +335,8 @@ type pkg struct {
 // file is a file of a package.
 type file struct {
 	lines  [][]byte
-	syntax *ast.File // nil if the file does not parse
+	syntax *ast.File    // nil if the file does not parse
+	named  map[int]bool // the lines that are named as what they are; nil if all are
 }
 
 func newPackage() *pkg {
@@ -320,6 +348,7 @@ func (p *pkg) parse(name string, text []byte) *file {
 	f := &file{lines: bytes.Split(text, []byte("\n"))}
 	if tree, err := parser.ParseFile(p.fset, name, text, parser.ParseComments); err == nil {
 		f.syntax = tree
+		p.follow(name, f, text)
 	}
 	p.files[name] = f
 	p.size += int64(len(text))

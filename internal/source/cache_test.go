@@ -346,6 +346,10 @@ func TestLiteralDepth(t *testing.T) {
 		"main.f": 0, "main.f.func1": 1, "main.f.func1.2": 2, "main.(*T).m.func1.gowrap2": 1,
 		"main.init.0": 0, "main.glob..func1": 1, "main.f[...].func2": 1, "main.f-range1": 0,
 		"example.com/x.v2/func1.f": 0, "main.init.0.func3": 1, "": 0,
+		// Copies, into which others were inlined.
+		"main.g.f.func3": 1, "main.g.func1.f.1": 1, "main.g.func1.f.1.2": 2, "main.g.g.func1.func2": 2, "main.g.func1.f[...].3-range2": 1,
+		"main.g.func1-range1": 1, "main.g.func1-range1.3": 2, "main.g.func1.Keys[...].2.g.func1-range1.3": 2, "main.F[go.shape.func(a/b.T) c/d.E].func1": 1,
+		"main.g.func2.deferwrap1": 1, "main.g.func1.(*T).m.gowrap1": 0,
 	} {
 		if got := literalDepth(name); got != want {
 			t.Errorf("literalDepth(%q) = %d, want %d", name, got, want)

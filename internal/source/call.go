@@ -9,8 +9,8 @@ import (
 // methodRoles recognizes the standard library's synchronization by the names of methods. Its types
 // are imported, so only the names are known.
 var methodRoles = map[string]role{
-	"Lock": locks, "Unlock": locks, "TryLock": locks,
-	"RLock": locks, "RUnlock": locks, "TryRLock": locks,
+	"Lock": locks | acquiring | exclusive, "TryLock": locks | acquiring | exclusive, "Unlock": locks | releasing | exclusive,
+	"RLock": locks | acquiring | shared, "TryRLock": locks | acquiring | shared, "RUnlock": locks | releasing | shared,
 
 	"Load": atomics, "Store": atomics, "Swap": atomics, "CompareAndSwap": atomics,
 	"And": atomics, "Or": atomics, "Add": atomics | messages,
@@ -19,12 +19,18 @@ var methodRoles = map[string]role{
 	"Signal": messages, "Broadcast": messages, "Get": messages, "Put": messages,
 }
 
-// inside has what methods do to parts of what they synchronize by. On a line, another expression is more likely.
-var inside = map[string]role{"Do": locks | atomics}
+// inside has what methods do to parts of what they synchronize by. On a line, another expression is more likely. Add and Wait of a
+// WaitGroup access a part of it, so that their misuse is a race.
+var inside = map[string]role{"Do": insideOnce, "Add": reads, "Wait": writes}
+
+// insideOnce is what a call does inside a sync.Once, also inside the one of a function that sync.OnceFunc, OnceValue or OnceValues
+// has made.
+const insideOnce = locks | acquiring | releasing | exclusive | atomics
 
 // methodVerbs says in words what methods do.
 var methodVerbs = map[string]string{
-	"TryLock": Lock, "TryRLock": Lock, "Wait": "wait for", "Signal": "signal", "Broadcast": "broadcast to", "Done": "count down",
+	"TryLock": Lock, "TryRLock": Lock, "Wait": Wait, "Signal": "signal", "Broadcast": "broadcast to", "Done": "count down", "Add": "add to", "Go": "add to",
+	"Do": "call Do of", "Get": "get from", "Put": "put into",
 }
 
 // call walks a call: its operands are read, built-in functions do more.
@@ -36,6 +42,7 @@ func (f *finder) call(c *ast.CallExpr) {
 		}
 		switch f.pkg.info.Uses[fun].(type) {
 		case *types.Var: // a function value
+			f.add(fun, insideOnce, rankRemote)
 			f.expr(fun, reads, rankShared)
 		}
 	case *ast.SelectorExpr:
@@ -119,12 +126,16 @@ func (f *finder) method(fun *ast.SelectorExpr, c *ast.CallExpr) {
 		if r := inside[fun.Sel.Name]; r != 0 {
 			f.add(fun.X, r, rankRemote)
 		}
+		if fun.Sel.Name == "Wait" { // of a Cond
+			f.add(&ast.SelectorExpr{X: fun.X, Sel: &ast.Ident{NamePos: fun.Sel.Pos(), Name: "L"}}, locks|acquiring|releasing|exclusive, rankRemote)
+		}
 	}
 	s := f.pkg.info.Selections[fun]
 	switch {
 	case s == nil:
 		f.base(fun)
-	case s.Kind() == types.FieldVal:
+	case s.Kind() == types.FieldVal: // a function value
+		f.add(fun, insideOnce, rankRemote)
 		f.expr(fun, reads, rankShared)
 	case !valueMethod(&f.pkg.info, fun):
 		f.base(fun)
@@ -134,6 +145,51 @@ func (f *finder) method(fun *ast.SelectorExpr, c *ast.CallExpr) {
 	default:
 		f.expr(fun.X, reads, rankShared)
 	}
+}
+
+// sendsTime reports whether an expression is the channel of a timer, as far as the source tells: the field C of a Timer or Ticker, what
+// time.After or time.Tick returns, or a variable with such a value.
+func (f *finder) sendsTime(e ast.Expr) bool {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.SelectorExpr:
+		return e.Sel.Name == "C" && f.typeOf(e) == nil
+	case *ast.CallExpr:
+		fun, ok := e.Fun.(*ast.SelectorExpr)
+		return ok && f.packageName(fun.X) == "time"
+	case *ast.Ident:
+		value := f.valueOf(e)
+		return value != nil && f.sendsTime(value)
+	}
+	return false
+}
+
+// valueOf returns the value with which a variable of the file is defined, nil if there is none, or it is a variable itself.
+func (f *finder) valueOf(name *ast.Ident) (value ast.Expr) {
+	object := f.pkg.info.ObjectOf(name)
+	if object == nil {
+		return nil
+	}
+	ast.Inspect(f.file.syntax, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for i, to := range n.Lhs {
+				if id, ok := to.(*ast.Ident); ok && f.pkg.info.Defs[id] == object && len(n.Lhs) == len(n.Rhs) {
+					value = n.Rhs[i]
+				}
+			}
+		case *ast.ValueSpec:
+			for i, id := range n.Names {
+				if f.pkg.info.Defs[id] == object && i < len(n.Values) {
+					value = n.Values[i]
+				}
+			}
+		}
+		return value == nil
+	})
+	if _, isVariable := value.(*ast.Ident); isVariable {
+		return nil
+	}
+	return value
 }
 
 // atomic adds the variable behind the pointer that an atomic function gets.

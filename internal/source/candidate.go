@@ -14,7 +14,7 @@ import (
 )
 
 // role is a set of things that a statement does with an expression.
-type role uint8
+type role uint16
 
 const (
 	reads role = 1 << iota
@@ -29,6 +29,18 @@ const (
 	sending   role = 1 << (iota + 6) // it sends to a channel
 	receiving                        // it receives from a channel, or waits for something else
 )
+
+// Parts of what is done with a lock.
+const (
+	acquiring role = 1 << (iota + 8)
+	releasing
+	exclusive
+	shared
+)
+
+// stopping is a part of what is looked for: what would stop a goroutine that timers wake again and again. It is a channel of a select
+// statement that is not that of a timer. No candidate has it.
+const stopping role = 1 << 12
 
 // waitingRole returns what is looked for where a goroutine waits in an operation.
 func waitingRole(op heisen.Op) role {
@@ -55,6 +67,9 @@ func (c *candidate) fits(want role) bool {
 	return true
 }
 
+// has reports whether a candidate has the parts of a role that are wanted, if any are.
+func (c *candidate) has(want role) bool { return c.role&want == want }
+
 func roleOf(op heisen.Op) role {
 	switch op {
 	case heisen.Read:
@@ -63,8 +78,14 @@ func roleOf(op heisen.Op) role {
 		return writes
 	case heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
 		return atomics
-	case heisen.Acquire, heisen.AcquireShared, heisen.Release, heisen.ReleaseShared:
-		return locks
+	case heisen.Acquire:
+		return locks | acquiring | exclusive
+	case heisen.AcquireShared:
+		return locks | acquiring | shared
+	case heisen.Release:
+		return locks | releasing | exclusive
+	case heisen.ReleaseShared:
+		return locks | releasing | shared
 	case heisen.Send, heisen.Receive:
 		return messages
 	case heisen.Change, heisen.Observe:
@@ -93,6 +114,7 @@ type candidate struct {
 	typ       string   // its type, if known
 	size      uint64   // of its type in bytes; 0 if not known
 	choice    bool     // whether it is one of several that a select statement chooses from
+	timed     bool     // whether it is the channel of a timer, as far as the source tells
 	onLine    bool     // whether it stands on the line, not only its statement
 	depth     int      // function literals around it
 	nesting   int      // expressions around it
@@ -120,10 +142,13 @@ func shorten(s string) string {
 func (f *finder) fitting(want role, size uint64, function string) []candidate {
 	depth := literalDepth(function)
 	out := slices.DeleteFunc(f.found, func(c candidate) bool {
-		return c.role&want == 0 || c.rank == rankNone || !c.onLine || function != "" && c.depth != depth
+		return c.role&want == 0 || c.rank == rankNone || !c.onLine || function != "" && c.depth != depth ||
+			want&stopping != 0 && (!c.choice || c.timed)
 	})
 	out = prefer(out, func(c candidate) bool { return c.size == 0 || c.size >= size })
 	out = prefer(out, func(c candidate) bool { return c.fits(want) })
+	out = prefer(out, func(c candidate) bool { return c.has(want & (acquiring | releasing)) })
+	out = prefer(out, func(c candidate) bool { return c.has(want & (exclusive | shared)) }) // Lock of a RLocker acquires for reading
 	slices.SortStableFunc(out, func(a, b candidate) int {
 		return cmp.Or(b.rank-a.rank, a.nesting-b.nesting)
 	})
@@ -145,17 +170,29 @@ func prefer(all []candidate, good func(candidate) bool) []candidate {
 }
 
 var (
-	literalName = regexp.MustCompile(`\.(func[0-9]+|[0-9]+)`)
+	literalPart = regexp.MustCompile(`^(func)?[0-9]+(-range[0-9]+)*$`)
+	wrapperPart = regexp.MustCompile(`^(gowrap|deferwrap)[0-9]+$`)
 	initName    = regexp.MustCompile(`\.init\.[0-9]+`)
 )
 
 // literalDepth returns how many function literals lie around the code of a function. It counts them
 // in the name that the compiler gave the function: main.f.func1.2 is a literal in a literal in
-// main.f. Functions named init have numbers, too.
-func literalDepth(function string) int {
-	function = function[strings.LastIndexByte(function, '/')+1:]
-	function = initName.ReplaceAllString(function, ".init")
-	return len(literalName.FindAllString(function, -1))
+// main.f. Functions named init have numbers, too. In the name of a copy, the functions into which it was inlined come
+// first: main.g.func1.f.2 is a literal in f.
+func literalDepth(function string) (depth int) {
+	if open, end := strings.IndexByte(function, '['), strings.LastIndexByte(function, ']'); 0 <= open && open < end {
+		function = function[:open] + function[end+1:] // type arguments
+	}
+	function = initName.ReplaceAllString(function[strings.LastIndexByte(function, '/')+1:], ".init")
+	for part := range strings.SplitSeq(function, ".") {
+		switch {
+		case literalPart.MatchString(part):
+			depth++
+		case !wrapperPart.MatchString(part):
+			depth = 0
+		}
+	}
+	return depth
 }
 
 // storage returns the key of e, then the keys of the variables around it. Two expressions that
@@ -357,6 +394,7 @@ func (f *finder) addPart(e ast.Expr, part string, r role, limit int) {
 		rank:      min(rank, limit),
 		keys:      keys,
 		choice:    f.choosing,
+		timed:     f.choosing && f.sendsTime(e),
 		onLine:    f.onLine(e.Pos(), e.End()) || f.within != nil && f.onLine(f.within.Pos(), f.within.End()) || r&writes != 0 && f.operator.IsValid() && f.onLine(f.operator, f.operator),
 		depth:     f.depth,
 		nesting:   f.nesting,
@@ -381,7 +419,8 @@ func elementText(t types.Type) string {
 }
 
 func (f *finder) onLine(from, to token.Pos) bool {
-	return f.lineOf(from) <= f.line && f.line <= f.lineOf(to)
+	first, last := f.lineOf(from), f.lineOf(to)
+	return slices.ContainsFunc(f.lines, func(n int) bool { return first <= n && n <= last })
 }
 
 func (f *finder) lineOf(pos token.Pos) int { return f.fset.PositionFor(pos, false).Line }

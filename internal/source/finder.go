@@ -12,10 +12,10 @@ import (
 // roles. It follows what the compiler instruments: loads and stores of memory that other goroutines
 // may reach.
 type finder struct {
-	pkg  *pkg
-	file *file
-	fset *token.FileSet
-	line int
+	pkg   *pkg
+	file  *file
+	fset  *token.FileSet
+	lines []int
 
 	found     []candidate
 	innermost map[int]string // text of the innermost statement on the line, by the function literals around it
@@ -388,6 +388,7 @@ const (
 	Receive = "receive"
 	Close   = "close"
 	Lock    = "lock"
+	Wait    = "wait for"
 )
 
 // message adds a channel that is sent to or received from.

@@ -17,24 +17,35 @@ var goLine = regexp.MustCompile(`(?m)^go[ \t]+([0-9]+\.[0-9]+)`)
 // maxModuleFile bounds a go.mod file that is read, in bytes.
 const maxModuleFile = 1 << 20
 
+// modulePath matches the line of a go.mod file with the path of the module.
+var modulePath = regexp.MustCompile(`(?m)^module[ \t]+"?([^\s"]+)`)
+
 // languageOf returns the version of the language that the module of a folder has, such as go1.21. It is empty if
 // that is not known.
 func (c *Cache) languageOf(dir string) string {
+	_, text := c.moduleOf(dir)
+	if m := goLine.FindSubmatch(text); m != nil {
+		return "go" + string(m[1])
+	}
+	return ""
+}
+
+// moduleOf returns the root of the module of a folder, and its go.mod file; nil if it is not found, or may not be read.
+func (c *Cache) moduleOf(dir string) (root string, text []byte) {
 	for {
 		name := filepath.Join(dir, "go.mod")
 		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
 			if info.Size() > maxModuleFile || c.only != nil && !c.only(name) {
-				return ""
+				return "", nil
 			}
-			text, err := os.ReadFile(name)
-			if m := goLine.FindSubmatch(text); err == nil && m != nil {
-				return "go" + string(m[1])
+			if text, err = os.ReadFile(name); err != nil {
+				return "", nil
 			}
-			return ""
+			return dir, text
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			return ""
+			return "", nil
 		}
 		dir = parent
 	}

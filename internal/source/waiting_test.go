@@ -1,11 +1,114 @@
 package source
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/heisen-go/heisen"
 )
+
+// TestLocksOfALine: of several locks on a line, the operation tells which one it may be.
+func TestLocksOfALine(t *testing.T) {
+	const text = `package p
+
+func f() {
+	func() { a.RLock(); b.Lock(); b.Unlock(); a.RUnlock() }()
+	func() { a.Lock(); b.Lock() }()
+	func() { r.Lock(); b.TryRLock() }()
+	func() { cond.Wait() }()
+	func() { cond.Wait(); mu.Lock(); mu.Unlock() }()
+	func() { once() }()
+	func() { s.value(); s.mu.Lock() }()
+	func() { plain() }()
+	func() { wg.Add(1); x++ }()
+	func() { wg.Wait() }()
+	func() { wg.Wait(); x = 1 }()
+}
+
+var once = sync.OnceFunc(nil)
+
+var s struct {
+	value func() int
+	mu    sync.Mutex
+}
+
+func plain() {}
+`
+	c := newTestCache(t)
+	addFile(c, "a.go", []byte(text))
+	for _, test := range []struct {
+		line     int
+		op       heisen.Op
+		variable string
+	}{
+		{4, heisen.AcquireShared, "a"},
+		{4, heisen.Acquire, "b"},
+		{4, heisen.Release, "b"},
+		{4, heisen.ReleaseShared, "a"},
+		{5, heisen.Acquire, ""},
+		{5, heisen.AcquireShared, ""}, // Lock of a RLocker
+		{6, heisen.AcquireShared, "b"},
+		{6, heisen.Acquire, "r"},
+		{7, heisen.Release, "cond.L"},
+		{7, heisen.Acquire, "cond.L"},
+		{8, heisen.Acquire, "mu"},
+		{9, heisen.Acquire, "once"},
+		{9, heisen.AtomicRead, "once"},
+		{10, heisen.Acquire, "s.mu"},
+		{10, heisen.AtomicRead, "s.value"},
+		{11, heisen.Acquire, ""},
+		{12, heisen.Write, "x"},
+		{13, heisen.Write, "wg"}, // so that misuse is a race
+		{14, heisen.Write, "x"},
+	} {
+		e := c.last.at(heisen.Frame{Func: "p.f.func1", File: "a.go", Line: test.line}, roleOf(test.op), 0)
+		if got := e.Variable(); got != test.variable {
+			t.Errorf("%v: %q, want %q\n%s", test.op, got, test.variable, strings.Split(text, "\n")[test.line-1])
+		}
+	}
+}
+
+// TestStopping: what would stop a goroutine is none of the channels of timers.
+func TestStopping(t *testing.T) {
+	const text = `package p
+
+import "time"
+
+type clock struct{ C chan int }
+
+func f(quit chan int, c clock) {
+	select { case <-tick.C: case <-ctx.Done(): }
+	select { case <-time.After(1): case <-quit: }
+	ticks, stop := time.Tick(1), make(chan int)
+	select { case <-ticks: case <-stop: }
+	var timeout = time.After(1)
+	select { case <-timeout: case <-c.C: }
+	select { case <-ticks: case <-quit: case <-stop: }
+	for range time.NewTicker(1).C {}
+	time.Sleep(1)
+	<-quit
+	also := ticks
+	select { case <-also: case <-quit: }
+}
+`
+	c := newTestCache(t)
+	addFile(c, "a.go", []byte(text))
+	for line, want := range map[int][]string{
+		8: {"ctx.Done()"}, 9: {"quit"}, 11: {"stop"}, 13: {"c.C"}, 14: {"quit", "stop"}, 15: nil, 16: nil,
+		17: nil, // it waits for that, and not for a timer
+		19: {"also", "quit"},
+	} {
+		e := c.last.at(heisen.Frame{Func: "p.f", File: "a.go", Line: line}, messages|stopping, 0)
+		choice := Choose([]*Excerpt{e})[0]
+		if choice.Variable != "" {
+			choice.Alternatives = []string{choice.Variable}
+		}
+		if !slices.Equal(choice.Alternatives, want) {
+			t.Errorf("line %d: %q, want %q", line, choice.Alternatives, want)
+		}
+	}
+}
 
 // TestWaiting: where a line has several operations, a goroutine waits in the one of its kind.
 func TestWaiting(t *testing.T) {

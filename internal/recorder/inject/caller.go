@@ -31,7 +31,8 @@ func heisenTextPC(offset uint64) uintptr { return firstmoduledata.text + uintptr
 // heisenCaller walks up from frame pointer fp to the place that asked for a synchronization: the
 // first return address that is in a recorded function, or outside of the standard library. If there
 // is none on the stack, it returns the first that is outside of the packages that implement
-// synchronization, else 0.
+// synchronization, else the outermost one in these without the runtime, such as in what sync.OnceFunc
+// has made, else 0.
 //
 //go:nosplit
 func heisenCaller(fp uintptr) uintptr {
@@ -98,7 +99,7 @@ func heisenCallerOn(gp *g, fp uintptr) (best uintptr) {
 	// A return address is in a recorded function if the next one is that of this function's call.
 	// Methods of package sync/atomic may be recorded, but do not ask for anything themselves.
 	var f *heisenFrame
-	inner := uintptr(0)
+	inner, outer := uintptr(0), uintptr(0)
 	if h := (*heisenG)(unsafe.Pointer(gp.racectx)); h != nil {
 		f = h.top.function()
 	}
@@ -121,11 +122,16 @@ func heisenCallerOn(gp *g, fp uintptr) (best uintptr) {
 			if best == 0 {
 				best = pc
 			}
+		case heisenCore:
+			outer = pc
 		}
 		fp = *(*uintptr)(unsafe.Pointer(fp))
 	}
 	if !framepointer_enabled {
 		return heisenCallerInFrames(gp)
+	}
+	if best == 0 {
+		return outer
 	}
 	return best
 }

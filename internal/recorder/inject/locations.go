@@ -5,6 +5,7 @@ package runtime
 import (
 	"internal/goarch"
 	"internal/runtime/atomic"
+	"internal/stringslite"
 	"unsafe"
 )
 
@@ -135,7 +136,7 @@ func (l *heisenLocations) find(pc uintptr, mode uint32) (found uint64) {
 	}
 	name, line := u.fileLine(uf)
 	for i := uint32(1); i <= l.count; i++ {
-		if at := l.at(i); int(at.line) == line && at.flags&mode != 0 && heisenNamed(at.file, name) && at.within(u.srcFunc(uf).name()) {
+		if at := l.at(i); int(at.line) == line && at.flags&mode != 0 && heisenNamesFile(at.file, name) && at.within(u.srcFunc(uf).name()) {
 			found = uint64(i) << 8
 			atomic.Store(&l.met, 1)
 			break
@@ -197,6 +198,25 @@ func heisenTypeArguments(name string, i int) int {
 func heisenNamed(name uintptr, given string) bool {
 	return int(*(*uint32)(unsafe.Pointer(name))) == len(given) &&
 		memequal(unsafe.Pointer(name+4), unsafe.Pointer(unsafe.StringData(given)), uintptr(len(given)))
+}
+
+// heisenNamesFile reports whether a name of a file, behind its length, is the given one, or ends with it if that is relative: see
+// heisenFolder.absolute.
+func heisenNamesFile(name uintptr, given string) bool {
+	if heisenNamed(name, given) {
+		return true
+	}
+	if given == "" || given[0] == '/' {
+		return false
+	}
+	for stringslite.HasPrefix(given, "../") {
+		given = given[len("../"):]
+	}
+	length, n := uintptr(*(*uint32)(unsafe.Pointer(name))), uintptr(len(given))
+	if length <= n || *(*byte)(unsafe.Pointer(name + 4 + length - n - 1)) != '/' {
+		return false
+	}
+	return memequal(unsafe.Pointer(name+4+length-n), unsafe.Pointer(unsafe.StringData(given)), n)
 }
 
 // heisenMode returns the mode of an access.

@@ -4,6 +4,7 @@ package runtime
 
 import (
 	"internal/abi"
+	"internal/stringslite"
 	"unsafe"
 )
 
@@ -19,6 +20,7 @@ import (
 const heisenSymbolizeEnv = "HEISEN_SYMBOLIZE"
 
 func heisenSymbolize() {
+	var folder heisenFolder
 	for {
 		offsets := make([]uint32, 1)
 		if !heisenReadAll(0, unsafe.Pointer(&offsets[0]), 4) || offsets[0] > 1<<20 {
@@ -30,7 +32,7 @@ func heisenSymbolize() {
 		}
 		var out []byte
 		for _, off := range offsets {
-			out = heisenAppendFrames(out, off)
+			out = heisenAppendFrames(out, off, &folder)
 		}
 		for len(out) > 0 {
 			n := write(1, unsafe.Pointer(&out[0]), int32(min(len(out), 1<<20)))
@@ -44,7 +46,7 @@ func heisenSymbolize() {
 }
 
 // heisenAppendFrames appends the answer for a return address, as a text offset.
-func heisenAppendFrames(out []byte, pc uint32) []byte {
+func heisenAppendFrames(out []byte, pc uint32, folder *heisenFolder) []byte {
 	count := len(out)
 	out = heisenAppend32(out, 0)
 	heisenFrames(pc, func(f heisenNamedFrame) {
@@ -54,12 +56,76 @@ func heisenAppendFrames(out []byte, pc uint32) []byte {
 		out[count]++
 		out = heisenAppend32(out, uint32(f.line))
 		out = heisenAppend32(out, uint32(f.start))
-		for _, s := range [...]string{funcNameForPrint(f.name), f.file} {
+		for _, s := range [...]string{funcNameForPrint(f.name), folder.absolute(f.name, f.file)} {
 			out = heisenAppend32(out, uint32(len(s)))
 			out = append(out, s...)
 		}
 	})
 	return out
+}
+
+// heisenFolder is the folder of the latest package for which one was looked for, empty if it is not known.
+type heisenFolder struct{ pkg, path string }
+
+// absolute returns the absolute name of a file of a function. A line directive of a generated file may have a name that is relative to the
+// folder of its package. The compiler of Go 1.26 leaves it so.
+func (d *heisenFolder) absolute(function, file string) string {
+	if file == "" || file[0] == '/' || file[0] == '<' || file == "_testmain.go" {
+		return file
+	}
+	if pkg := heisenPackageOf(function); pkg != d.pkg {
+		d.pkg, d.path = pkg, heisenLookForFolder(pkg)
+	}
+	folder := d.path
+	for stringslite.HasPrefix(file, "../") && folder != "" {
+		folder, file = heisenDir(folder), file[len("../"):]
+	}
+	if folder == "" {
+		return file
+	}
+	return folder + "/" + file
+}
+
+// heisenLookForFolder returns the folder of the first function of a package that begins in a file with an absolute name; an empty text if
+// there is none.
+func heisenLookForFolder(pkg string) string {
+	for i := range firstmoduledata.ftab {
+		entry := firstmoduledata.textAddr(firstmoduledata.ftab[i].entryoff)
+		f := findfunc(entry)
+		if !f.valid() || heisenPackageOf(funcname(f)) != pkg {
+			continue
+		}
+		if file, _ := funcline(f, entry); file != "" && file[0] == '/' {
+			return heisenDir(file)
+		}
+	}
+	return ""
+}
+
+// heisenPackageOf returns the package in the name of a function.
+func heisenPackageOf(name string) string {
+	end := len(name)
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c == '[': // type arguments
+			return name[:min(end, i)]
+		case c == '/':
+			end = len(name)
+		case c == '.' && end == len(name):
+			end = i
+		}
+	}
+	return name[:end]
+}
+
+// heisenDir returns a name without what follows its last slash.
+func heisenDir(name string) string {
+	for i := len(name) - 1; i >= 0; i-- {
+		if name[i] == '/' {
+			return name[:i]
+		}
+	}
+	return ""
 }
 
 // heisenNamedFrame is a function of a stack: where it is, and the line on which it begins. The
