@@ -16,7 +16,8 @@ import (
 // A fingerprint has the name that the compiler gives to a function literal, and Go 1.27 gives another one than
 // Go 1.26 to literals in functions that are inlined. A Baseline also contains a finding that is equal but
 // for such names, as far as is known: the functions in which the literals stand are the same, and so are the
-// operations, the statements, and the lines counted from where the literals begin.
+// operations, the statements, and the lines counted from where the literals begin. Of a failure in which goroutines are blocked,
+// it contains one with the same message in which they wait in the same functions for the same things.
 //
 // The zero Baseline is empty and ready to use. A nil Baseline contains nothing.
 // Several goroutines may use a Baseline as long as none of them calls Add.
@@ -42,7 +43,7 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 }
 
 // Contains reports whether the baseline has a finding with the fingerprint of f, or one that is the same but for the
-// names of function literals. It contains no finding without a fingerprint.
+// names of function literals, or of what blocked goroutines wait for. It contains no finding without a fingerprint.
 func (b *Baseline) Contains(f *Finding) bool {
 	if b == nil || f == nil || f.Fingerprint == "" {
 		return false

@@ -20,7 +20,7 @@ type Finding struct {
 	Count       uint64      `json:"count"`       // how often it was found, from 1, in either order
 	Message     string      `json:"message"`     // one line, without the places
 
-	Package  string   `json:"package,omitempty"`  // import path of the package whose tests ran
+	Package  string   `json:"package,omitempty"`  // import path of the package whose tests ran, or of the program; of a trace, that of the accesses
 	Variable string   `json:"variable,omitempty"` // of the latest access of which it is known
 	Accesses []Access `json:"accesses"`           // in stream order, the later last; those of a deadlock in the order of Cycle
 
@@ -273,6 +273,7 @@ type Blocked struct {
 	Object    string        `json:"object,omitempty"` // the lock or channel, if known: name, or address in hexadecimal
 	Variable  string        `json:"variable,omitempty"`
 	Stack     []Frame       `json:"stack"` // innermost first
+	Start     int           `json:"-"`     // as in Access
 	Locks     []Lock        `json:"locks"` // held, in order of acquisition, as far as known
 
 	Wait *Wait `json:"wait,omitempty"` // in an execution with a schedule

@@ -18,10 +18,10 @@ import (
 func sameButLiterals(known, f *Finding) bool {
 	n := len(known.Accesses)
 	switch {
-	case known.Kind != f.Kind || n != len(f.Accesses) || n > maxPairedAccesses || !hasLiteral(known):
+	case known.Kind != f.Kind || n != len(f.Accesses) || n > maxPairedAccesses || !hasLiteral(known) && !isStuck(known):
 		return false
 	case known.Kind == heisen.Failure || n == 0: // its fingerprint is not made of places only
-		return known.Package == f.Package && withoutNumbers(known.Message) == withoutNumbers(f.Message) && slices.Equal(waitsAt(known), waitsAt(f)) &&
+		return known.Package == f.Package && withoutNumbers(known.Message) == withoutNumbers(f.Message) && sameWaits(known.Blocked, f.Blocked) &&
 			pairUp(known, f, nil, func([]int) bool { return true })
 	}
 	return pairUp(known, f, nil, func(pairs []int) bool { return confirms(known, f, pairs) })
@@ -87,17 +87,31 @@ func opNamed(name string) (op heisen.Op, ok bool) {
 	return 0, false
 }
 
-// waitsAt returns for what goroutines wait, and in which functions, each once.
-func waitsAt(f *Finding) (all []string) {
-	for i := range f.Blocked {
-		g, code := &f.Blocked[i], ""
-		if len(g.Stack) > 0 {
-			code = codeOf(g.Stack[0].Func)
-		}
-		all = append(all, strings.Join([]string{g.Reason, g.Variable, code}, ", "))
+// isStuck reports whether a finding is a failure in which goroutines are blocked. Once, the names of what they wait for were part of its
+// fingerprint.
+func isStuck(f *Finding) bool {
+	return f.Kind == heisen.Failure && len(f.Accesses) == 0 && len(f.Blocked) > 0
+}
+
+// sameWaits reports whether goroutines are blocked in the same ways: for each of one execution, there is one of the other that waits alike.
+func sameWaits(a, b []Blocked) bool {
+	covers := func(all, some []Blocked) bool {
+		return !slices.ContainsFunc(some, func(g Blocked) bool {
+			return !slices.ContainsFunc(all, func(other Blocked) bool { return waitsAlike(&g, &other) })
+		})
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	return covers(a, b) && covers(b, a)
+}
+
+// waitsAlike reports whether two goroutines wait in the same function for the same reason, for what may be the same: the name of that may be
+// known of one and not of the other, or be another one at the same line.
+func waitsAlike(a, b *Blocked) bool {
+	if len(a.Stack) == 0 || len(b.Stack) == 0 {
+		return len(a.Stack) == len(b.Stack) && a.Reason == b.Reason
+	}
+	x, y := &a.Stack[0], &b.Stack[0]
+	return a.Reason == b.Reason && codeOf(x.Func) == codeOf(y.Func) &&
+		(a.Variable == b.Variable || a.Variable == "" || b.Variable == "" || x.Line == y.Line)
 }
 
 var digits = regexp.MustCompile(`0x[0-9a-f]+|[0-9]+`)

@@ -116,6 +116,40 @@ func TestLiterals(t *testing.T) {
 	}
 }
 
+// TestNamesOfWaits: a baseline in whose fingerprints are the names of what goroutines wait for hides the same failures under other
+// names.
+func TestNamesOfWaits(t *testing.T) {
+	waits := func(fingerprint string, blocked ...Blocked) Finding {
+		return Finding{Kind: heisen.Failure, Fingerprint: fingerprint, Message: "deadlock: no goroutine can go on", Package: "p", Blocked: blocked}
+	}
+	at := func(reason, name, function string, line int) Blocked {
+		return Blocked{Reason: reason, Variable: name, Stack: []Frame{{function, "/src/x.go", line}}}
+	}
+	var b Baseline
+	b.Add(waits("old", at("chan send", "", "p.f", 12), at("sync.Mutex.Lock", "s.mu", "p.g", 20)))
+	mutex := at("sync.Mutex.Lock", "s.mu", "p.g", 20)
+	for name, c := range map[string]struct {
+		f        Finding
+		contains bool
+	}{
+		"a name that was not known":      {waits("new", at("chan send", "c", "p.f", 12), mutex), true},
+		"twice":                          {waits("new", at("chan send", "c", "p.f", 12), mutex, mutex), true},
+		"a better name":                  {waits("new", at("chan send", "", "p.f", 12), at("sync.Mutex.Lock", "t.mu", "p.g", 20)), true},
+		"lines were added":               {waits("new", at("chan send", "c", "p.f", 32), at("sync.Mutex.Lock", "s.mu", "p.g", 41)), true},
+		"another lock":                   {waits("new", at("chan send", "c", "p.f", 32), at("sync.Mutex.Lock", "s.other", "p.g", 44)), false},
+		"another function":               {waits("new", at("chan send", "c", "p.h", 12), mutex), false},
+		"another reason":                 {waits("new", at("chan receive", "c", "p.f", 12), mutex), false},
+		"one goroutine fewer":            {waits("new", mutex), false},
+		"one goroutine more":             {waits("new", at("chan send", "c", "p.f", 12), mutex, at("chan send", "c", "p.h", 9)), false},
+		"a place that is not known":      {waits("new", Blocked{Reason: "chan send"}, mutex), false},
+		"not known what others wait for": {waits("new"), false},
+	} {
+		if got := b.Contains(&c.f); got != c.contains {
+			t.Errorf("%s: contained: %t", name, got)
+		}
+	}
+}
+
 // TestLiteralsOfFailures: failures are compared by their messages, places, and what goroutines wait for.
 func TestLiteralsOfFailures(t *testing.T) {
 	failure := func(function, message, waits string) Finding {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,8 +37,7 @@ func (c Class) endsEarly() bool { return c != Passed && c != TestFailed }
 type Outcome struct {
 	Class   Class
 	Message string // the program's message, on one line, or the name of the failed test
-	// Waits says of a deadlock for what the goroutines wait, and in which functions: sorted lines, each
-	// once. It is empty if that is not known.
+	// Waits says of a deadlock why and where the goroutines wait: sorted lines, each once. It is empty if that is not known.
 	Waits string
 	// Place is equal for failures at the same place of the program, see Resolver.failing. It is empty if the place is not
 	// known.
@@ -53,18 +53,27 @@ func (o Outcome) includes(other Outcome) bool {
 	return o.Same(other) || o.Class == TestFailed && other.Class == TestFailed && contains(o.failed, other.Message)
 }
 
-// waitsOf returns Outcome.Waits. Lines are no part of it, so that fingerprints last.
+// waitsOf returns Outcome.Waits. A place is a function and a line counted from where it begins, as in all fingerprints. Names of what
+// goroutines wait for are no part of it, because they depend on what is known of the source.
 func waitsOf(blocked []report.Blocked) string {
 	var waits []string
-	for _, g := range blocked {
-		function := ""
-		if len(g.Stack) > 0 {
-			function = g.Stack[0].Func
-		}
-		waits = append(waits, strings.Join([]string{g.Reason, g.Variable, function}, ", "))
+	for i := range blocked {
+		waits = append(waits, blocked[i].Reason+", "+waitPlace(&blocked[i]))
 	}
 	slices.Sort(waits)
 	return strings.Join(slices.Compact(waits), "\n")
+}
+
+// waitPlace returns where a goroutine is blocked; an empty text if that is not known.
+func waitPlace(g *report.Blocked) string {
+	if len(g.Stack) == 0 {
+		return ""
+	}
+	f := &g.Stack[0]
+	if g.Start > 0 && f.Line > 0 {
+		return fmt.Sprintf("%s +%d", f.Func, f.Line-g.Start)
+	}
+	return fmt.Sprintf("%s %s:%d", f.Func, path.Base(f.File), f.Line)
 }
 
 // String returns the outcome on one line.

@@ -1,6 +1,7 @@
 package confirm
 
 import (
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -57,7 +58,8 @@ func TestSame(t *testing.T) {
 	stuck := func(at ...string) Outcome {
 		var blocked []report.Blocked
 		for _, function := range at {
-			blocked = append(blocked, report.Blocked{Reason: "chan send", Variable: "c", Stack: []report.Frame{{Func: function, Line: len(blocked)}}})
+			name := fmt.Sprint("name ", len(blocked))
+			blocked = append(blocked, report.Blocked{Reason: "chan send", Variable: name, Start: 10, Stack: []report.Frame{{Func: function, File: "/x.go", Line: 12}}})
 		}
 		return Outcome{Class: Deadlocked, Message: "no goroutine can go on", Waits: waitsOf(blocked)}
 	}
@@ -72,6 +74,12 @@ func TestSame(t *testing.T) {
 	p := &Program{Package: "p"}
 	if failure(p, stuck("f")).Fingerprint == failure(p, stuck("g")).Fingerprint || failure(p, stuck("f", "g")).Fingerprint != failure(p, stuck("g", "f", "f")).Fingerprint {
 		t.Error("the fingerprint of a deadlock is not that of its places")
+	}
+	at := func(line, start int) string {
+		return waitsOf([]report.Blocked{{Reason: "chan send", Start: start, Stack: []report.Frame{{Func: "f", File: "/x.go", Line: line}}}})
+	}
+	if at(12, 10) != at(32, 30) || at(12, 10) == at(13, 10) || at(12, 0) == at(13, 0) {
+		t.Error("places are not counted from where functions begin")
 	}
 }
 

@@ -57,11 +57,12 @@ func (r *Resolver) resolve(f heisen.Finding, symbols *heisen.Symbols) report.Fin
 // if others are blocked.
 func (r *Resolver) blocked(where []heisen.Access, reasons []string, waits []*report.Wait, symbols *heisen.Symbols) []report.Blocked {
 	all := make([]report.Blocked, len(where))
+	places := r.resolve(heisen.Finding{Kind: heisen.Leak, Accesses: where}, symbols).Accesses // together, because one name tells another
 	for i, a := range where {
-		at := r.resolve(heisen.Finding{Kind: heisen.Leak, Accesses: []heisen.Access{a}}, symbols).Accesses[0]
+		at := places[i]
 		all[i] = report.Blocked{
 			Thread: a.Thread, Goroutine: at.Goroutine, Test: at.Test, Labels: at.Labels, Reason: reasons[i],
-			Stack: at.Stack, Locks: at.Locks, Wait: waits[i],
+			Stack: at.Stack, Start: at.Start, Locks: at.Locks, Wait: waits[i],
 		}
 		if a.Object != 0 {
 			all[i].Object, all[i].Variable = at.Object, at.Variable
