@@ -35,9 +35,9 @@ type Plan struct {
 	OnMeeting func(recorder.Meeting)
 	// OnRace is called at each race by happens-before, likewise; it may be nil.
 	OnRace func(f *heisen.Finding, symbols *heisen.Symbols)
-	// Finish is called at the end of the recording, while its symbols are still valid; it may
-	// be nil.
-	Finish func(symbols *heisen.Symbols)
+	// Finish is called at the end of the recording, while its symbols are still valid, with the execution as far as it is known
+	// from that; it may be nil.
+	Finish func(e *Execution, symbols *heisen.Symbols)
 }
 
 // Execution is the result of a Plan.
@@ -356,7 +356,7 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	}
 	r.execution.Measured = r.resolver.measured(r.execution.Execution.Measured, stream.Symbols())
 	if r.plan.Finish != nil {
-		r.plan.Finish(stream.Symbols())
+		r.plan.Finish(&r.execution, stream.Symbols())
 	}
 	var lost *recorder.LostError
 	if errors.As(err, &lost) { // the program was killed

@@ -1,6 +1,7 @@
 package confirm
 
 import (
+	"cmp"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -14,8 +15,8 @@ import (
 )
 
 // explanation is a detector that selects the steps of an execution that explain it to people: the
-// first and the last operation of a goroutine between two switches, and the operations at targets.
-// It finds nothing.
+// first and the last operation of a goroutine between two switches, the operations at targets, and the acquisitions of locks for which
+// goroutines wait at the end. It finds nothing.
 type explanation struct {
 	symbols *heisen.Symbols
 	with    *build.Toolchain // whose standard library and whose modules are not code of the program
@@ -26,10 +27,12 @@ type explanation struct {
 	synced  map[heisen.Object]bool // what goroutines synchronize by: accesses to it are part of that
 	tried   map[attempt]bool       // attempts that are kept
 
-	all       []heisen.Record
-	last      heisen.Record // of the running thread, if it is not in all
+	events    uint64 // their number so far
+	all       []numbered
+	last      numbered // of the running thread, if it is not in all
 	pending   bool
-	meetingAt int // the length of all at the latest meeting, or 0
+	held      map[heisen.Object][]numbered // acquisitions of locks that are held
+	meetingAt int                          // the length of all at the latest meeting, or 0
 	steps     []report.Step
 }
 
@@ -39,6 +42,12 @@ type place struct {
 	within  bool               // in a package that implements synchronization
 	method  bool               // in package sync, and no attempt to lock
 	targets []*recorder.Target // at this line
+}
+
+// numbered is a record with its number among the events.
+type numbered struct {
+	heisen.Record
+	number uint64
 }
 
 // attempt is a place at which a goroutine has tried to use an object in vain.
@@ -53,8 +62,11 @@ const (
 	maxAfter  = 20
 )
 
-// maxTried bounds the attempts that are kept.
-const maxTried = 20
+// maxTried bounds the attempts that are kept, and maxHeld the acquisitions of a lock, which may have many readers.
+const (
+	maxTried = 20
+	maxHeld  = 4
+)
 
 // newExplanation returns an explanation of a suspect. tests are those that the bug is about. If it is a bug of a dependency, the
 // code of that is explained, too.
@@ -62,6 +74,7 @@ func newExplanation(symbols *heisen.Symbols, with *build.Toolchain, s *Suspect, 
 	return &explanation{
 		symbols: symbols, with: with, targets: s.targets(), folders: foldersOf(&s.Finding, with), tests: tests, places: map[heisen.Site]*place{},
 		synced: map[heisen.Object]bool{}, tried: map[attempt]bool{},
+		held: map[heisen.Object][]numbered{},
 	}
 }
 
@@ -85,6 +98,7 @@ func (s *explanation) Handle(e heisen.Event) {
 func (s *explanation) Flush() error { return nil }
 
 func (s *explanation) handle(r *heisen.Record) {
+	s.events++
 	switch r.Op {
 	case heisen.Begin, heisen.End, heisen.Alloc, heisen.Free, heisen.Call, heisen.Return:
 		return
@@ -98,12 +112,15 @@ func (s *explanation) handle(r *heisen.Record) {
 			return
 		}
 	}
+	if isLockOp(r.Op) {
+		s.hold(r, p.program)
+	}
 	if !p.program {
 		return
 	}
 	if n := len(s.all); n > 0 && !s.pending && r.Op == heisen.Receive {
 		if looked := &s.all[n-1]; looked.Op == heisen.Observe && looked.Thread == r.Thread && looked.Site == r.Site {
-			*looked = *r // it has found the channel closed
+			looked.Record = *r // it has found the channel closed
 			return
 		}
 	}
@@ -124,7 +141,34 @@ func (s *explanation) handle(r *heisen.Record) {
 			return
 		}
 	}
-	s.last, s.pending = *r, true
+	s.last, s.pending = numbered{*r, s.events}, true
+}
+
+// hold notes the acquisition of a lock, or its release.
+func (s *explanation) hold(r *heisen.Record, program bool) {
+	held := s.held[r.Object]
+	switch {
+	case r.Op == heisen.Release || r.Op == heisen.ReleaseShared:
+		at := slices.IndexFunc(held, func(a numbered) bool { return a.Thread == r.Thread })
+		if at < 0 { // another thread has acquired it
+			at = 0
+		}
+		if held = slices.Delete(held, at, min(at+1, len(held))); len(held) == 0 {
+			delete(s.held, r.Object)
+			return
+		}
+	case !program || len(held) == maxHeld || !s.concerns(r):
+		return
+	default:
+		held = append(held, numbered{*r, s.events})
+	}
+	s.held[r.Object] = held
+}
+
+// concerns reports whether a record belongs to one of the tests that the bug is about.
+func (s *explanation) concerns(r *heisen.Record) bool {
+	test := s.symbols.Task(r.Thread, r.Context)
+	return test == "" || len(s.tests) == 0 || slices.Contains(s.tests, topLevel(test))
 }
 
 // current returns the running thread.
@@ -139,10 +183,10 @@ func (s *explanation) keepLast() {
 
 func (s *explanation) keep(r *heisen.Record) {
 	s.pending = false
-	if test := s.symbols.Task(r.Thread, r.Context); test != "" && len(s.tests) > 0 && !slices.Contains(s.tests, topLevel(test)) {
+	if !s.concerns(r) {
 		return
 	}
-	s.all = append(s.all, *r)
+	s.all = append(s.all, numbered{*r, s.events})
 	if over := len(s.all) - 4*(maxBefore+maxAfter); over > 0 && (s.meetingAt == 0 || s.meetingAt > over+maxBefore) {
 		s.all = append(s.all[:0], s.all[over:]...)
 		s.meetingAt = max(s.meetingAt-over, 0)
@@ -152,14 +196,36 @@ func (s *explanation) keep(r *heisen.Record) {
 // meeting marks the latest step as the one at which goroutines met.
 func (s *explanation) meeting() { s.meetingAt = len(s.all) }
 
-// selected returns the steps around the latest meeting.
-func (s *explanation) selected() []heisen.Record {
+// selected returns the steps around the latest meeting, and the acquisitions of the awaited locks by those who hold them.
+func (s *explanation) selected(awaited []heisen.Object) (records []heisen.Record) {
 	s.keepLast()
 	all := s.all
 	if s.meetingAt > 0 && len(all) > s.meetingAt+maxAfter {
 		all = all[:s.meetingAt+maxAfter]
 	}
-	return all[max(0, len(all)-maxBefore-maxAfter):]
+	all = slices.Clone(all[max(0, len(all)-maxBefore-maxAfter):])
+	for _, lock := range awaited {
+		all = append(all, s.held[lock]...)
+	}
+	slices.SortStableFunc(all, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
+	for _, r := range slices.CompactFunc(all, func(a, b numbered) bool { return a.number == b.number }) {
+		records = append(records, r.Record)
+	}
+	return records
+}
+
+// awaitedLocks returns the locks for which goroutines wait at the end of an execution.
+func (e *Execution) awaitedLocks() (locks []heisen.Object) {
+	blocked := e.Leaked
+	if e.Stuck != nil {
+		blocked = e.Stuck.Goroutines
+	}
+	for i := range blocked {
+		if g := &blocked[i]; isLockOp(waitOp(g.Reason)) && !slices.Contains(locks, g.Object) {
+			locks = append(locks, g.Object)
+		}
+	}
+	return locks
 }
 
 func (s *explanation) place(site heisen.Site) *place {
@@ -208,8 +274,8 @@ func modeAt(op heisen.Op) recorder.TargetMode {
 // words returns the selected records as the steps of a witness, without those that say nothing: accesses to what
 // has no name, unless they are at targets, accesses that are part of synchronization, and the parts of an operation on
 // a channel but one. If nothing is left, all steps with a name are.
-func (s *explanation) words(r *Resolver) (steps []report.Step) {
-	records := s.selected()
+func (s *explanation) words(r *Resolver, awaited []heisen.Object) (steps []report.Step) {
+	records := s.selected(awaited)
 	all := r.resolve(heisen.Finding{Witness: records}, s.symbols).Witness
 	for i := range all {
 		if all[i].Variable == "" && isLockOp(records[i].Op) {

@@ -393,7 +393,7 @@ func (c *Confirmer) rootsIn(ctx context.Context, v *Result, e *Ending) (from []s
 		d, err = newFollowing(symbols)
 		return []heisen.Detector{d}, err
 	}
-	plan.Finish = func(*heisen.Symbols) { from = d.rootsWith(v.Finding.Fingerprint) }
+	plan.Finish = func(*Execution, *heisen.Symbols) { from = d.rootsWith(v.Finding.Fingerprint) }
 	_, err = v.Suspect.Program.Execute(ctx, plan, c.Resolver)
 	return from, err
 }

@@ -315,8 +315,8 @@ func (c *Confirmer) record(ctx context.Context, s *Suspect, tests []string, sche
 			story.meeting()
 		}
 	}
-	plan.Finish = func(*heisen.Symbols) {
-		story.steps = story.words(c.Resolver)
+	plan.Finish = func(e *Execution, _ *heisen.Symbols) {
+		story.steps = story.words(c.Resolver, e.awaitedLocks())
 	}
 	e, err := s.Program.Execute(ctx, plan, c.Resolver)
 	if err != nil {
@@ -344,16 +344,44 @@ func AddBlocked(f *report.Finding, blocked []report.Blocked) {
 		return
 	}
 	accesses := slices.Clone(f.Accesses)
-	var cycle []string
 	for i := range accesses {
 		a, b := &accesses[i], inCircle[i]
 		a.Thread, a.Goroutine, a.Test, a.Object, a.Stack, a.Locks = b.Thread, b.Goroutine, b.Test, b.Object, b.Stack, b.Locks
-		cycle = append(cycle, strings.TrimSpace(a.Variable+" "+a.Object))
+		if b.Variable != "" {
+			a.Variable, a.Alternatives = b.Variable, nil
+		}
 	}
-	if len(f.Cycle) == len(cycle)+1 {
-		f.Cycle = append(cycle[len(cycle)-1:len(cycle):len(cycle)], cycle...)
+	if len(f.Cycle) == len(accesses)+1 {
+		f.Cycle = lockNames(accesses)
 	}
 	f.Accesses, f.Goroutines = accesses, nil // the creators of these goroutines are not known
+}
+
+// lockNames returns the Cycle of a deadlock: what the goroutine of each access wants, behind what that of the last one wants. A name has an
+// address if it is that of another lock, too.
+func lockNames(accesses []report.Access) (cycle []string) {
+	objects := map[string]map[string]bool{} // by name
+	add := func(name, object string) {
+		if objects[name] == nil {
+			objects[name] = map[string]bool{}
+		}
+		objects[name][object] = true
+	}
+	for i := range accesses {
+		add(accesses[i].Variable, accesses[i].Object)
+		for _, l := range accesses[i].Locks {
+			add(l.Variable, l.Lock)
+		}
+	}
+	for i := range accesses {
+		a := &accesses[(i+len(accesses)-1)%len(accesses)]
+		name := a.Variable
+		if name == "" || len(objects[name]) > 1 {
+			name = strings.TrimSpace(a.Expression() + " " + a.Object)
+		}
+		cycle = append(cycle, name)
+	}
+	return append(cycle, cycle[0])
 }
 
 // circle returns which goroutine is blocked at each access of a deadlock, nil if that is not known. Of several at one place it is one that

@@ -45,7 +45,7 @@ func TestCircle(t *testing.T) {
 		"three at one place":        {[]int{3, 3, 3}, []report.Blocked{blocked(7, 9, "wg"), blocked(8, 3, "b", "a"), blocked(9, 3, "a", "c"), blocked(10, 3, "c", "b")}, []heisen.Thread{8, 10, 9}, []string{"v a", "v b", "v c", "v a"}},
 		"one of them is elsewhere":  {[]int{3, 5}, []report.Blocked{blocked(8, 5, "a", "b"), blocked(9, 4, "b", "a")}, nil, nil},
 		"one is missing":            {[]int{3, 3}, []report.Blocked{blocked(8, 3, "b", "a")}, nil, nil},
-		"a reader behind a writer":  {[]int{3, 5}, []report.Blocked{blocked(8, 3, "r", "r"), blocked(9, 5, "r")}, []heisen.Thread{8, 9}, []string{"v r", "v r", "v r"}},
+		"a reader behind a writer":  {[]int{3, 5}, []report.Blocked{blocked(8, 3, "r", "r"), blocked(9, 5, "r")}, []heisen.Thread{8, 9}, []string{"v", "v", "v"}},
 		"others wait at the places": {[]int{3, 5}, []report.Blocked{blocked(7, 5, "x"), blocked(8, 3, "b", "a"), blocked(9, 5, "a", "b")}, []heisen.Thread{8, 9}, []string{"v a", "v b", "v a"}},
 	} {
 		f := report.Finding{Kind: heisen.Deadlock, Cycle: make([]string, len(test.lines)+1)}

@@ -266,7 +266,7 @@ func (b *programs) profiled(ctx context.Context, folder string, executable *conf
 					r, err = source.NewRecorder(symbols)
 					return []heisen.Detector{r}, err
 				},
-				Finish: func(*heisen.Symbols) { observed, _, err = r.Finish() },
+				Finish: func(*confirm.Execution, *heisen.Symbols) { observed, _, err = r.Finish() },
 			}, c.Resolver)
 			if err != nil {
 				return nil, err
