@@ -5,6 +5,7 @@ package annotation
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,19 +37,20 @@ func Write(w io.Writer, f *report.Finding, root repository.Root) error {
 }
 
 // place returns where the annotation stands: the innermost frame of the latest access that is in the
-// repository, or where a finding without accesses stands.
+// repository, else where the goroutine of an access was started there, or where a finding without accesses stands.
 func place(f *report.Finding, root repository.Root) (file string, line int, ok bool) {
 	for i := len(f.Accesses) - 1; i >= 0; i-- {
-		for _, frame := range f.Accesses[i].Stack {
+		a := &f.Accesses[i]
+		for _, frame := range slices.Concat(a.Stack, wording.StartOf(f, a)) {
 			if file, ok = root.Rel(frame.File); ok {
 				return file, frame.Line, true
 			}
 		}
 	}
-	if at := wording.SiteOf(f); len(f.Accesses) == 0 && at != "" {
-		name, number, _ := strings.Cut(at, ".go:")
-		if file, ok = root.Rel(name + ".go"); ok {
-			line, err := strconv.Atoi(number)
+	if at := wording.SiteOf(f, root.InPackage); len(f.Accesses) == 0 && at != "" {
+		colon := strings.LastIndexByte(at, ':')
+		if file, ok = root.Rel(at[:max(colon, 0)]); ok {
+			line, err := strconv.Atoi(at[colon+1:])
 			return file, line, err == nil
 		}
 	}

@@ -93,6 +93,23 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// TestStart: an annotation stands where the goroutine was started if it waits in no file of the repository.
+func TestStart(t *testing.T) {
+	f := report.Finding{
+		Kind: heisen.Leak, Fingerprint: "0123456789abcdef",
+		Accesses:   []report.Access{{Thread: 1, Goroutine: "goroutine 1", Object: "0x8", Site: "/go/src/sync/oncefunc.go:22", Stack: []report.Frame{{Func: "sync.f", File: "/go/src/sync/oncefunc.go", Line: 22}}}},
+		Goroutines: []report.Goroutine{{Thread: 1, Stack: []report.Frame{{Func: "m.f", File: "/repo/f.go", Line: 7}}}},
+	}
+	if got := annotate(t, f, "/repo"); !strings.HasPrefix(got, "::error file=f.go,line=7,title=Goroutine leak at oncefunc.go%3A22::") {
+		t.Errorf("%q", got)
+	}
+	f.Accesses, f.Printed = nil, nil
+	f.Blocked = []report.Blocked{{Stack: []report.Frame{{Func: "m.action", File: "/repo/expr.y", Line: 9}}}}
+	if got := annotate(t, f, "/repo"); !strings.HasPrefix(got, "::error file=expr.y,line=9,") {
+		t.Errorf("in a file that is none of Go: %q", got)
+	}
+}
+
 // TestAllKinds annotates the findings of package report, without a repository.
 func TestAllKinds(t *testing.T) {
 	files, err := filepath.Glob("../../report/testdata/*.json.golden")

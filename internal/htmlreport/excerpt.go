@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/diagram"
 	"github.com/heisen-go/heisen/internal/printable"
 	"github.com/heisen-go/heisen/internal/repository"
@@ -57,13 +58,15 @@ type mark struct {
 	line   int
 	text   string
 	access bool
+	starts bool // only a goroutine is started there
 }
 
-// excerpts returns the parts of the sources around the events of a finding, those with accesses first.
+// excerpts returns the parts of the sources around the events of a finding, those with accesses first. That package testing starts the
+// goroutine of a test, or a library one of its own, is nothing that a reader looks for.
 func (s *sources) excerpts(f *report.Finding, d *diagram.Diagram) (out []excerpt) {
 	for _, m := range marksOf(f, d) {
 		lines := s.lines(m.file)
-		if m.line < 1 || m.line > len(lines) {
+		if m.line < 1 || m.line > len(lines) || m.starts && len(out) > 0 && s.inLibrary(m.file) {
 			continue
 		}
 		first, last := max(1, m.line-around), min(len(lines), m.line+around)
@@ -96,6 +99,12 @@ func (s *sources) excerpts(f *report.Finding, d *diagram.Diagram) (out []excerpt
 	return out
 }
 
+// inLibrary reports whether a file is not in the repository.
+func (s *sources) inLibrary(file string) bool {
+	_, within := s.root.Rel(file)
+	return !within
+}
+
 // fill adds the lines without marks, and the texts, and bounds the marks.
 func (s *sources) fill(e *excerpt) {
 	marked := e.Lines
@@ -119,22 +128,25 @@ func marksOf(f *report.Finding, d *diagram.Diagram) (out []mark) {
 		a := &f.Accesses[i]
 		frame := wording.UserFrame(a.Stack)
 		verb := wording.Op(a.Op)
+		if f.Kind == heisen.Misuse {
+			verb = wording.Does(f, a)
+		}
 		if k := slices.IndexFunc(d.Events, func(e diagram.Event) bool { return e.Access == i && e.Waits }); k >= 0 {
 			verb = d.Events[k].Verb
 		}
-		out = append(out, mark{frame.File, frame.Line, printable.Text(a.Goroutine + " " + verb), true})
+		out = append(out, mark{frame.File, frame.Line, printable.Text(a.Goroutine + " " + verb), true, false})
 	}
 	for i := range d.Events {
 		e := &d.Events[i]
 		same := func(a report.Access) bool { return a.Site == e.Site && a.Thread == d.Lanes[e.Lane].Thread }
 		if e.Access < 0 && !slices.ContainsFunc(f.Accesses, same) { // the line has the mark of the access
 			file, number := place(e.Site)
-			out = append(out, mark{file, number, printable.Text(d.Lanes[e.Lane].Name + " " + e.Verb + " " + e.What), false})
+			out = append(out, mark{file, number, printable.Text(d.Lanes[e.Lane].Name + " " + e.Verb + " " + e.What), false, false})
 		}
 	}
 	for _, s := range d.Starts {
 		file, number := place(s.Site)
-		out = append(out, mark{file, number, printable.Text("starts " + d.Lanes[s.Child].Name), false})
+		out = append(out, mark{file, number, printable.Text("starts " + d.Lanes[s.Child].Name), false, true})
 	}
 	slices.SortStableFunc(out, func(a, b mark) int { // so that an excerpt grows around its accesses
 		if a.access != b.access {

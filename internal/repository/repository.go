@@ -85,3 +85,21 @@ func (r Root) Rel(file string) (name string, ok bool) {
 	}
 	return "", false
 }
+
+// InPackage returns the file with a name in the folder of a package of the repository, which is one whose elements end the import path. It
+// is the one with the most elements of which the folder has such a file.
+func (r Root) InPackage(pkg, name string) (file string, ok bool) {
+	for _, folder := range r.folders {
+		for rest := pkg; ; {
+			file = filepath.Join(folder, filepath.FromSlash(rest), name)
+			if _, within := r.Rel(file); within && exists(file) {
+				return file, true
+			}
+			if rest == "" {
+				break
+			}
+			_, rest, _ = strings.Cut(rest, "/")
+		}
+	}
+	return "", false
+}

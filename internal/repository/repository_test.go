@@ -45,3 +45,31 @@ func TestFind(t *testing.T) {
 		t.Errorf("the zero Root contains %q", got)
 	}
 }
+
+func TestInPackage(t *testing.T) {
+	top := t.TempDir()
+	for _, name := range []string{"repo/a/b/x.go", "repo/b/x.go", "repo/y.go", "z.go"} {
+		file := filepath.Join(top, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root := At(filepath.Join(top, "repo"))
+	for _, test := range []struct{ pkg, name, want string }{
+		{"example.com/m/a/b", "x.go", "repo/a/b/x.go"},
+		{"example.com/m/b", "x.go", "repo/b/x.go"},
+		{"example.com/m", "y.go", "repo/y.go"},
+		{"example.com/m/a/b", "y.go", "repo/y.go"},
+		{"example.com/m", "x.go", ""},
+		{"..", "z.go", ""},
+		{"", "y.go", "repo/y.go"},
+	} {
+		got, ok := root.InPackage(test.pkg, test.name)
+		if ok != (test.want != "") || ok && got != filepath.Join(top, test.want) {
+			t.Errorf("%s in %q is %q, %v, want %q", test.name, test.pkg, got, ok, test.want)
+		}
+	}
+}

@@ -92,7 +92,7 @@ func (w writer) result(f *report.Finding, rule int) result {
 			r.Related = append(r.Related, l)
 		}
 	}
-	if at := wording.SiteOf(f); len(r.Locations) == 0 && at != "" {
+	if at := wording.SiteOf(f, w.root.InPackage); len(r.Locations) == 0 && at != "" {
 		r.Locations = append(r.Locations, w.site(at, f.Message))
 	}
 	r.Stacks = w.stacks(f)
@@ -184,14 +184,26 @@ func kinds(op string) []string {
 	return nil
 }
 
-// access returns the location of an access: the innermost line in the repository, where services show results, else that of the
-// program's own code.
+// isWithin reports whether a frame is in a file of the repository.
+func (w writer) isWithin(f report.Frame) bool {
+	_, within := w.root.Rel(f.File)
+	return within
+}
+
+// access returns the location of an access: the innermost line in the repository, where services show results, else the one where its
+// goroutine was started there, else that of the program's own code.
 func (w writer) access(f *report.Finding, a *report.Access) location {
 	frame, source := wording.UserFrame(a.Stack), a.Source
-	if i := slices.IndexFunc(a.Stack, func(f report.Frame) bool { _, within := w.root.Rel(f.File); return within }); i >= 0 && a.Stack[i] != frame {
-		frame, source = a.Stack[i], ""
+	text := a.Goroutine + " " + wording.Does(f, a)
+	if i := slices.IndexFunc(a.Stack, w.isWithin); i >= 0 {
+		if a.Stack[i] != frame {
+			frame, source = a.Stack[i], ""
+		}
+	} else if start := wording.StartOf(f, a); slices.ContainsFunc(start, w.isWithin) {
+		frame, source = start[slices.IndexFunc(start, w.isWithin)], ""
+		text += ", and was started here"
 	}
-	l := w.site(a.Site, a.Goroutine+" "+wording.Does(f, a))
+	l := w.site(a.Site, text)
 	if frame.File != "" {
 		l.Physical = w.physical(frame.File, frame.Line, source)
 	}

@@ -203,6 +203,30 @@ func TestThreadFlows(t *testing.T) {
 	}
 }
 
+// TestStart: a result stands where its goroutine was started if it waits in no file of the repository, and services show no others.
+func TestStart(t *testing.T) {
+	parent := heisen.Thread(0)
+	f := report.Finding{
+		Kind: heisen.Leak, Fingerprint: "0123456789abcdef", Message: "a goroutine waits for ever: sync.Mutex.Lock",
+		Accesses: []report.Access{{Op: "acquire", Thread: 1, Goroutine: "goroutine 1", Object: "0x8", Site: "/go/src/sync/oncefunc.go:22",
+			Stack: []report.Frame{{Func: "sync.OnceFunc.func1", File: "/go/src/sync/oncefunc.go", Line: 22}}}},
+		Goroutines: []report.Goroutine{{Thread: 1, Name: "goroutine 1", Parent: &parent, Stack: []report.Frame{
+			{Func: "lib.Start", File: "/cache/lib/start.go", Line: 3}, {Func: "m.f", File: "/repo/f.go", Line: 7}}}},
+	}
+	text := write(t, []report.Finding{f}, repository.At("/repo"))
+	if err := validate(official(t), text); err != nil {
+		t.Error(err)
+	}
+	var log sarif
+	if err := json.Unmarshal(text, &log); err != nil {
+		t.Fatal(err)
+	}
+	r := log.Runs[0].Results[0]
+	if l := r.Locations; len(l) != 1 || l[0].Physical.Artifact.URI != "f.go" || l[0].Physical.Region.Line != 7 || l[0].Message.Text != "goroutine 1 waits, and was started here" {
+		t.Errorf("%+v", l)
+	}
+}
+
 // TestHostile checks that reports with hostile names are valid.
 func TestHostile(t *testing.T) {
 	f := race()

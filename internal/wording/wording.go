@@ -32,10 +32,13 @@ func Title(f *report.Finding) string {
 	return KindTitle(f.Kind)
 }
 
-// Subject returns what a finding is called, and what it is about if that has a name.
+// Subject returns what a finding is called, and what it is about if that has a name, else where it is.
 func Subject(f *report.Finding) string {
-	if what := What(f); what != "" {
+	switch what := What(f); {
+	case what != "":
 		return Title(f) + ": " + what
+	case len(f.Accesses) > 0 && f.Accesses[0].Site != "":
+		return Title(f) + " at " + Place(f.Accesses[0].Site)
 	}
 	return Title(f)
 }
@@ -178,6 +181,18 @@ func Op(op string) string {
 		return "broadcasts to"
 	case "count down":
 		return "counts down"
+	case "add to":
+		return "adds to"
+	case "call Do of":
+		return "calls Do of"
+	case "get from":
+		return "gets from"
+	case "put into":
+		return "puts into"
+	case "return from Wait of":
+		return "returns from Wait of"
+	case "change":
+		return "changes"
 	case "look at":
 		return "looks at"
 	case "try to send":
@@ -254,11 +269,66 @@ func meaning(f *report.Finding) string {
 	case f.Kind == heisen.Unstoppable && n == 1:
 		return fmt.Sprintf("%s goes on at %s each time that a timer fires, and nothing can reach the channel or context that would stop it.", f.Accesses[0].Goroutine, Place(f.Accesses[0].Site))
 	case f.Kind == heisen.Leak && n == 1:
-		return fmt.Sprintf("%s waits at %s for something that can no longer happen.", f.Accesses[0].Goroutine, Place(f.Accesses[0].Site))
+		return sentenceOfLeak(f)
+	case f.Kind == heisen.Misuse && n == 1:
+		return fmt.Sprintf("%s, by %s at %s.", f.Message, f.Accesses[0].Goroutine, Place(f.Accesses[0].Site))
 	case f.Kind == heisen.Failure:
 		return sentenceOfFailure(f)
 	}
 	return f.Message
+}
+
+// sentenceOfLeak says for what a goroutine waits, and why that does not happen if it is known.
+func sentenceOfLeak(f *report.Finding) string {
+	a := &f.Accesses[0]
+	what := a.Expression()
+	switch reason, _, _ := strings.Cut(WaitReason(f), " ("); reason {
+	case "chan send":
+		what = "to send to " + cmp.Or(what, "a channel")
+	case "chan receive":
+		what = "to receive from " + cmp.Or(what, "a channel")
+	case "select":
+		what = "in a select statement"
+	case "sync.Cond.Wait":
+		what = "for " + cmp.Or(what, "a Cond") + " to be signaled"
+	default:
+		what = "for " + cmp.Or(what, "something that can no longer happen")
+	}
+	return fmt.Sprintf("%s waits for ever at %s, %s.%s", a.Goroutine, Place(a.Site), what, whyNot(f.Wait))
+}
+
+// whyNot says why a goroutine goes on waiting, as further sentences. w may be nil.
+func whyNot(w *report.Wait) (text string) {
+	if w == nil {
+		return ""
+	}
+	if w.Missing != "" {
+		text = " No other goroutine has " + w.Missing + "."
+	}
+	for i := range w.Users {
+		if u := &w.Users[i]; u.Holds {
+			text += " " + capital(u.Goroutine)
+			if u.Ended {
+				text += ", which has ended,"
+			}
+			text += " holds it"
+			if u.Site != "" {
+				text += ", acquired at " + Place(u.Site)
+			}
+			text += "."
+		}
+	}
+	return text
+}
+
+// StartOf returns the stack at the go statement that has started the goroutine of an access; none if it is not known.
+func StartOf(f *report.Finding, a *report.Access) []report.Frame {
+	for i := range f.Goroutines {
+		if g := &f.Goroutines[i]; g.Thread == a.Thread {
+			return g.Stack
+		}
+	}
+	return nil
 }
 
 // Bounds on what a sentence says of a failure.
@@ -305,6 +375,9 @@ func Does(f *report.Finding, a *report.Access) string {
 		return "waits for " + a.Expression()
 	case f.Kind == heisen.Unstoppable:
 		return "goes on by its timer"
+	case f.Kind == heisen.Misuse:
+		method, _, _ := strings.Cut(f.Message, " of a test")
+		return "calls " + strings.Replace(method, "A method", "a method", 1)
 	case f.Kind != heisen.Failure:
 		return strings.TrimSpace(Op(a.Op) + " " + a.Expression())
 	}
@@ -326,16 +399,22 @@ func WaitReason(f *report.Finding) string {
 }
 
 // SiteOf returns where a finding without accesses stands, such as a failed test. The messages that it has printed have lines of files whose
-// folders the steps of the schedule tell; otherwise it stands where the first goroutine is blocked, or where the last step was made.
-// It returns an empty text if nothing is known.
-func SiteOf(f *report.Finding) string {
+// folders the steps of the schedule tell, or find, which looks for a file of a package; otherwise it stands where the first goroutine is
+// blocked, or where the last step was made. It returns an empty text if nothing is known.
+func SiteOf(f *report.Finding, find func(pkg, name string) (file string, ok bool)) string {
 	for _, line := range f.Printed {
 		at := printedPlace.FindString(line)
-		name, _, _ := strings.Cut(at, ":")
+		if at == "" {
+			continue
+		}
+		name, number, _ := strings.Cut(at, ":")
 		for i := range f.Witness {
-			if file, _, ok := strings.Cut(f.Witness[i].Site, ".go:"); ok && at != "" && path.Base(file)+".go" == name {
+			if file, _, ok := strings.Cut(f.Witness[i].Site, ".go:"); ok && path.Base(file)+".go" == name {
 				return path.Dir(file) + "/" + at
 			}
+		}
+		if file, ok := find(f.Package, name); ok {
+			return file + ":" + number
 		}
 	}
 	for i := range f.Blocked {

@@ -162,7 +162,7 @@ func TestFailures(t *testing.T) {
 		if got := Sentence(&test.f); got != test.sentence {
 			t.Errorf("%s\nwant\n%s", got, test.sentence)
 		}
-		if got := SiteOf(&test.f); got != test.site {
+		if got := SiteOf(&test.f, noFile); got != test.site {
 			t.Errorf("%s: at %q, want %q", test.f.Message, got, test.site)
 		}
 		if got := About(&test.f); got != test.about {
@@ -171,8 +171,8 @@ func TestFailures(t *testing.T) {
 	}
 	inTest := report.Finding{Kind: heisen.Failure, Message: "deadlock: no goroutine can go on", Blocked: []report.Blocked{
 		{Stack: []report.Frame{{Func: "testing.(*T).Run", File: "/go/testing.go", Line: 1}, {Func: "p.TestA", File: "/src/p/a_test.go", Line: 2}}, Test: "TestA"}}}
-	if Subject(&inTest) != "Failing execution: TestA" || About(&inTest) != "failing execution of TestA" || SiteOf(&inTest) != "/src/p/a_test.go:2" {
-		t.Errorf("%s, %s, %s", Subject(&inTest), About(&inTest), SiteOf(&inTest))
+	if Subject(&inTest) != "Failing execution: TestA" || About(&inTest) != "failing execution of TestA" || SiteOf(&inTest, noFile) != "/src/p/a_test.go:2" {
+		t.Errorf("%s, %s, %s", Subject(&inTest), About(&inTest), SiteOf(&inTest, noFile))
 	}
 	failed := report.Finding{Kind: heisen.Failure}
 	leaked := report.Finding{Kind: heisen.Leak, Message: "a goroutine waits for ever: sync.Cond.Wait"}
@@ -196,14 +196,85 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestAddresses: an address is no subject, and memory without a name is called that.
+// TestLeaks checks what is said of goroutines that wait for ever: for what, and why that does not happen.
+func TestLeaks(t *testing.T) {
+	for _, test := range []struct {
+		reason, name string
+		wait         *report.Wait
+		want         string
+	}{
+		{"chan send", "results", &report.Wait{Missing: "received from it"}, "to send to results. No other goroutine has received from it."},
+		{"chan receive", "", nil, "to receive from a channel."},
+		{"chan receive (nil chan)", "done", &report.Wait{}, "to receive from done."},
+		{"select", "", nil, "in a select statement."},
+		{"sync.Mutex.Lock", "s.mu", &report.Wait{Users: []report.User{{Goroutine: "goroutine 3", Holds: true, Ended: true, Site: "/x/b.go:7"}}},
+			"for s.mu. Goroutine 3, which has ended, holds it, acquired at b.go:7."},
+		{"sync.RWMutex.Lock", "s.mu", &report.Wait{Users: []report.User{{Goroutine: "goroutine 3", Holds: true}, {Goroutine: "g2", Holds: true, Site: "b.go:8"}}},
+			"for s.mu. Goroutine 3 holds it. G2 holds it, acquired at b.go:8."},
+		{"sync.WaitGroup.Wait", "wg", &report.Wait{Users: []report.User{{Goroutine: "g2", Site: "b.go:8"}}}, "for wg."},
+		{"sync.Cond.Wait", "c", &report.Wait{Missing: "signaled it"}, "for c to be signaled. No other goroutine has signaled it."},
+		{"sync.Mutex.Lock", "", nil, "for something that can no longer happen."},
+	} {
+		f := report.Finding{Kind: heisen.Leak, Message: "a goroutine waits for ever: " + test.reason, Wait: test.wait,
+			Accesses: []report.Access{{Goroutine: "goroutine 2", Variable: test.name, Site: "/x/a.go:1"}}}
+		if got, want := Sentence(&f), "Goroutine 2 waits for ever at a.go:1, "+test.want; got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
+// TestSubjectWithoutName: a finding without a name has a place, so that two of one kind are told apart.
+func TestSubjectWithoutName(t *testing.T) {
+	at := func(f report.Finding, site string) *report.Finding {
+		f.Accesses = []report.Access{{Op: "call", Goroutine: "goroutine 2", Object: "0x0", Site: site}}
+		return &f
+	}
+	for _, test := range []struct {
+		f    *report.Finding
+		want string
+	}{
+		{at(report.Finding{Kind: heisen.Misuse}, "/x/a_test.go:3"), "Misuse at a_test.go:3"},
+		{at(report.Finding{Kind: heisen.Unstoppable}, "/x/a.go:3"), "Unstoppable goroutine at a.go:3"},
+		{at(report.Finding{Kind: heisen.Leak, Variable: "c"}, "/x/a.go:3"), "Goroutine leak: c"},
+		{&report.Finding{Kind: heisen.Failure}, "Failing execution"},
+	} {
+		if got := Subject(test.f); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+	f := at(report.Finding{Kind: heisen.Misuse, Message: "Fatal of a test is called"}, "/x/a_test.go:3")
+	if got, want := Sentence(f), "Fatal of a test is called, by goroutine 2 at a_test.go:3."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := Does(f, &f.Accesses[0]); got != "calls Fatal" {
+		t.Errorf("it %s", got)
+	}
+}
+
+// TestAddresses: an address is no subject, so that the place is, and memory without a name is called that.
 func TestAddresses(t *testing.T) {
 	f := report.Finding{Kind: heisen.Race, Accesses: []report.Access{
 		{Op: "write", Goroutine: "goroutine 1", Object: "0xc000010020", Site: "a.go:1", LocksUnknown: true},
 		{Op: "read", Goroutine: "goroutine 2", Object: "0xc000010020", Site: "a.go:2", LocksUnknown: true},
 	}}
 	want := "Goroutine 1 writes memory at a.go:1, and goroutine 2 reads it at a.go:2. Nothing orders the two: there is no happens-before edge between them."
-	if got := Sentence(&f); got != want || Subject(&f) != "Data race" {
-		t.Errorf("%s: %s\nwant %s", Subject(&f), got, want)
+	if got := Sentence(&f); got != want || Subject(&f) != "Data race at a.go:1" {
+		t.Errorf("%s: %s\nwant Data race at a.go:1: %s", Subject(&f), got, want)
+	}
+}
+
+// noFile finds no file of a package.
+func noFile(string, string) (string, bool) { return "", false }
+
+// TestSiteInPackage: the file of a message is looked for in the folder of the package if no step tells it.
+func TestSiteInPackage(t *testing.T) {
+	f := report.Finding{Kind: heisen.Failure, Package: "example.com/m/p", Printed: []string{"no place", "a_test.go:9: got 1"}}
+	find := func(pkg, name string) (string, bool) { return "/repo/" + pkg + "/" + name, true }
+	if got := SiteOf(&f, find); got != "/repo/example.com/m/p/a_test.go:9" {
+		t.Errorf("%q", got)
+	}
+	f.Witness = []report.Step{{Site: "/src/a_test.go:1"}}
+	if got := SiteOf(&f, find); got != "/src/a_test.go:9" {
+		t.Errorf("with a step: %q", got)
 	}
 }
