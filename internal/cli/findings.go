@@ -68,9 +68,18 @@ func newFindings(resolver *report.Resolver, print func(*report.Finding) error, e
 // origin describes a stream.
 type origin struct {
 	symbols *heisen.Symbols
-	pkg     string                         // import path of the tested package, or empty
+	pkg     string                         // import path of the tested package, or of the program; empty if it is not known
 	memory  *allocsite.Tracker             // handles the events before the detectors
 	doubts  func(detector string) []string // report.Finding.Unseen of its findings; may be nil
+}
+
+// packageOf returns the Package of a finding of the stream: if that does not say which one ran, the one of the accesses. That of package
+// main is not known.
+func (o origin) packageOf(f *report.Finding) string {
+	if pkg := wording.Package(f); o.pkg == "" && pkg != "main" {
+		return pkg
+	}
+	return o.pkg
 }
 
 // collect returns a set for the findings of one stream. The function done must be called when the
@@ -130,7 +139,7 @@ func (f *findings) see(item fold.Item, from origin) {
 		known.Reverse.Count = 0 // collect's done adds the counts
 		return
 	}
-	resolved.Package = from.pkg
+	resolved.Package = from.packageOf(&resolved)
 	if from.doubts != nil {
 		resolved.Unseen = from.doubts(resolved.Detector)
 	}

@@ -40,7 +40,7 @@ func (w *observation) observeLeaks(stream *recorder.Stream, mode recorder.Mode, 
 			if !slices.Contains(w.detect.chosen, f.Detector) {
 				continue
 			}
-			f.Package = from.pkg
+			f.Package = from.packageOf(&f)
 			if w.found.add(f) {
 				reported[f.Fingerprint] = true
 				goroutines += int(f.Count)
