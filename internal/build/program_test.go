@@ -82,9 +82,10 @@ func TestUnrecorded(t *testing.T) {
 		t.Errorf("%q, error %v", out, err)
 	}
 	cmd := exec.Command(program(t), "return")
-	cmd.Env = append(os.Environ(), "HEISEN_SOCKET="+filepath.Join(os.TempDir(), "none", "gone"))
+	path := filepath.Join(os.TempDir(), "none", "gone")
+	cmd.Env = append(os.Environ(), "HEISEN_SOCKET="+path)
 	out, err = cmd.CombinedOutput()
-	if err == nil || !strings.HasPrefix(string(out), "heisen: cannot reach the analyzer at ") {
+	if err == nil || !strings.HasPrefix(string(out), "heisen: cannot reach the analyzer at "+path+": there is no ") {
 		t.Errorf("%q, error %v", out, err)
 	}
 }

@@ -51,8 +51,9 @@ func init() {
 		return
 	}
 	if heisen.to, heisen.from = heisenConnect(path); heisen.to < 0 {
-		print("heisen: cannot reach the analyzer at ", path, " (error ", -heisen.to, "); ",
-			heisenSocketEnv, " is set by the heisen command only\n")
+		print("heisen: cannot reach the analyzer at ", path, ": ")
+		heisenPrintNoConnection(-heisen.to)
+		print("; ", heisenSocketEnv, " is set by the heisen command only\n")
 		exit(1)
 	}
 	heisenSocket = path

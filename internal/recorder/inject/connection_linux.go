@@ -25,6 +25,18 @@ func heisenConnect(path string) (to, from int32) {
 	return fd, fd
 }
 
+// heisenPrintNoConnection prints the error that heisenConnect has returned.
+func heisenPrintNoConnection(err int32) {
+	switch err {
+	case 2: // ENOENT
+		print("there is no socket")
+	case 111: // ECONNREFUSED
+		print("nobody listens at the socket")
+	default:
+		print("error ", err)
+	}
+}
+
 // heisenConnectSocket returns a descriptor connected to the socket at path, or the negated error.
 func heisenConnectSocket(path string) int32 {
 	var addr struct {

@@ -19,12 +19,27 @@ const (
 	heisenLastLook  = 1000
 )
 
-// heisenConnect returns the descriptors of pipes to and from the analyzer whose door is at path. to is negative if there is
-// no analyzer.
+// Reasons for which there is no connection.
+const (
+	heisenNoDoor      = 1 // there is no pipe, or nobody reads it
+	heisenNotAdmitted = 2 // the analyzer has ended, or refused the program
+)
+
+// heisenPrintNoConnection prints why heisenConnect has failed.
+func heisenPrintNoConnection(why int32) {
+	if why == heisenNoDoor {
+		print("there is no pipe that anybody reads")
+	} else {
+		print("it has ended before it admitted the program")
+	}
+}
+
+// heisenConnect returns the descriptors of pipes to and from the analyzer whose door is at path. If there is no analyzer, to is
+// the negated reason.
 func heisenConnect(path string) (to, from int32) {
 	number := uint64(heisenGetpid())<<32 | uint64(uint32(nanotime1()))
 	if !heisenAnnounce(path, number) {
-		return -1, -1
+		return -heisenNoDoor, -1
 	}
 	folder := path
 	for folder != "" && folder[len(folder)-1] != '/' {
@@ -37,7 +52,7 @@ func heisenConnect(path string) (to, from int32) {
 	for to = -1; to < 0; to = heisenOpenPipe(heisenToWrite, folder, name, "/events") {
 		door := heisenOpenPipe(heisenToWrite, path)
 		if door < 0 { // the analyzer is gone
-			return -1, -1
+			return -heisenNotAdmitted, -1
 		}
 		closefd(door)
 		usleep(nap)
@@ -45,7 +60,7 @@ func heisenConnect(path string) (to, from int32) {
 	}
 	if from = heisenOpenPipe(heisenToRead, folder, name, "/answers"); from < 0 {
 		closefd(to)
-		return -1, -1
+		return -heisenNotAdmitted, -1
 	}
 	fcntl(to, heisenSetFlags, heisenToWrite) // from now on writes and reads wait
 	fcntl(from, heisenSetFlags, heisenToRead)

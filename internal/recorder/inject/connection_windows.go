@@ -39,6 +39,14 @@ func heisenConnect(path string) (to, from int32) {
 	}
 }
 
+func heisenPrintNoConnection(why int32) {
+	if why == heisenNoSuchPipe {
+		print("there is no pipe")
+		return
+	}
+	print("error ", why)
+}
+
 // heisenOpenPipe opens an instance of a named pipe, or returns why it could not. Who has made the pipe learns nothing of the user.
 func heisenOpenPipe(name *[heisenLongestPath]uint16) (fd int32, failed uint32) {
 	const (

@@ -63,6 +63,7 @@ package runtime
 // The connection. It is used during initialization, and where messages are sent: on the system stack, with
 // heisen.sendLock held.
 //
+//	heisenPrintNoConnection(why)  print why heisenConnect has failed
 //	heisenConnect(path)           descriptors connected to the analyzer there, to write to and to read from, which may be
 //	                              one; the first is negative if that is not possible: a negated error
 //	heisenSendto(fd, p, n)        sends up to n bytes without a signal; the number sent, or a negated error
