@@ -200,6 +200,42 @@ func TestSources(t *testing.T) {
 	}
 }
 
+// TestStarts: the page shows where the repository starts goroutines, and not where a library does.
+func TestStarts(t *testing.T) {
+	repo, library := t.TempDir(), t.TempDir()
+	write := func(folder, text string) string {
+		file := filepath.Join(folder, "x.go")
+		if err := os.WriteFile(file, []byte("package p\n\n"+text+"\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	own := []report.Frame{{Func: "p.f", File: write(repo, "// IN_REPOSITORY"), Line: 3}}
+	other := []report.Frame{{Func: "lib.f", File: write(library, "// IN_LIBRARY"), Line: 3}}
+	parent := heisen.Thread(0)
+	page := func(waits, starts []report.Frame) string {
+		return pageOf(t, []report.Finding{{
+			Kind: heisen.Leak, Fingerprint: "0123456789abcdef", Message: "a goroutine waits for ever: chan send",
+			Accesses: []report.Access{{Op: "send", Thread: 1, Goroutine: "goroutine 1", Object: "0x8", Stack: waits, Site: fmt.Sprintf("%s:%d", waits[0].File, waits[0].Line)}},
+			Goroutines: []report.Goroutine{
+				{Thread: 1, Name: "goroutine 1", Parent: &parent, Stack: starts}, {Thread: 0, Name: "main goroutine"},
+			},
+		}}, repo)
+	}
+	for name, c := range map[string]struct {
+		page               string
+		ofOwn, ofLibraries bool
+	}{
+		"a library starts it":    {page(own, other), true, false},
+		"a library waits":        {page(other, own), true, true},
+		"nothing of the program": {page(other, other), false, true},
+	} {
+		if strings.Contains(c.page, "IN_REPOSITORY") != c.ofOwn || strings.Contains(c.page, "IN_LIBRARY") != c.ofLibraries {
+			t.Errorf("%s: lines of the repository: %t, of the library: %t", name, !c.ofOwn, !c.ofLibraries)
+		}
+	}
+}
+
 // TestBrowser shows pages in a browser: they load without errors, the diagram is there, and filter
 // and keys work.
 func TestBrowser(t *testing.T) {
