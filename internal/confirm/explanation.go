@@ -282,7 +282,7 @@ func (s *explanation) words(r *Resolver, awaited []heisen.Object) (steps []repor
 			s.nameUpdate(&records[i], &all[i], r)
 		}
 		s.addCall(&records[i], &all[i], r)
-		if s.tells(&records[i], &all[i]) {
+		if s.tells(&records[i], &all[i]) && !s.isInside(&records[i], &all[i], all) {
 			steps = addStep(steps, all[i])
 		}
 	}
@@ -319,6 +319,17 @@ func (s *explanation) tells(r *heisen.Record, step *report.Step) bool {
 	}
 	at := s.place(r.Site).targets
 	return slices.ContainsFunc(at, func(t *recorder.Target) bool { return t.Mode&modeAt(r.Op) != 0 }) || step.Variable != "" && !s.synced[r.Object]
+}
+
+// isInside reports whether a step is an access, at no target, that a method makes to what goroutines synchronize by, such as Wait of a
+// WaitGroup: another step is what the method does.
+func (s *explanation) isInside(r *heisen.Record, step *report.Step, all []report.Step) bool {
+	if r.Op != heisen.Read && r.Op != heisen.Write || step.Verb != "" || len(s.place(r.Site).targets) > 0 {
+		return false
+	}
+	return slices.ContainsFunc(all, func(other report.Step) bool {
+		return other.Verb != "" && other.Site == step.Site && other.Variable == step.Variable
+	})
 }
 
 // addStep adds a step, or makes one of it and the latest one if both are parts of an operation on a channel: the part
