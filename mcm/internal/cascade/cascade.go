@@ -53,7 +53,6 @@ type Budget struct {
 	States int // states, or points of a grid, for one query
 	Total  int // states for all queries of a model, after which the stage is skipped
 	growth int // by how much each query raises Total
-	Rounds int // how often the stage may spend States for one query
 
 	Conflicts, Propagations int // of the solver, for one query
 	Queries                 int // the solver is skipped once it has spent the budgets of so many queries

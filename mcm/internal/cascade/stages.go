@@ -29,7 +29,6 @@ const (
 	sweepPerQuery    = 5   // states of a call of the sweep, in states of a query
 	heldBackPerSweep = 2   // all sweeps with a thread held back: this many times QueriesPerModel calls of the sweep
 	heldBackPart     = 8   // each of them: this part of that
-	farPerSweep      = 2   // states of the last beam searches, in states of a call of the sweep
 
 	insistence       = 32 // how many times its budget the solver may spend on a query that no other stage answers
 	insistentQueries = 8 * QueriesPerModel
@@ -71,15 +70,11 @@ func SearchStages(many bool, conflicts, propagations int) []Stage {
 	solver := func(part int) Budget {
 		return Budget{Conflicts: conflicts / part, Propagations: propagations / part, Queries: QueriesPerModel}
 	}
-	insistent := func(part int) Budget {
-		return Budget{Conflicts: insistence * conflicts / part, Propagations: insistence * propagations / part, Queries: insistentQueries}
-	}
+	insistent := Budget{Conflicts: insistence * conflicts, Propagations: insistence * propagations, Queries: insistentQueries}
 	perQuery := func(states int) Budget {
 		return Budget{States: states, Total: all, growth: StatesPerConflict * conflicts / growthPart}
 	}
-	grid := Budget{States: PointsPerState * all}
 	heldBack := heldBackPerSweep * QueriesPerModel * swept
-	few, most := SweepHeldBack(sweep.FewBuckets), SweepHeldBack(sweep.MaxBuckets)
 
 	list := []Stage{{"prepare searches", Budget{}, Prepare}}
 	add := func(s ...Stage) { list = append(list, s...) }
@@ -87,8 +82,8 @@ func SearchStages(many bool, conflicts, propagations int) []Stage {
 		add(Stage{"solver, in brief", solver(briefConflictsPart), Solver})
 	}
 	add(
-		Stage{"grid, if busy", Budget{States: grid.States, Total: all / busyPart}, whenBusy(Grid)},
-		Stage{"sweep, if busy", Budget{States: swept, Rounds: 1, Total: all / busyPart}, whenBusy(Sweep(sweep.NoveltyRound))},
+		Stage{"grid, if busy", Budget{States: PointsPerState * all, Total: all / busyPart}, whenBusy(Grid)},
+		Stage{"sweep, if busy", Budget{States: swept, Total: all / busyPart}, whenBusy(Sweep(sweep.NoveltyRound))},
 		Stage{"delayed thread, nearby", perQuery(0), Delays},
 		Stage{"near the observed order, at a glance", perQuery(states / glancePart), Near},
 		Stage{"one thread held back", perQuery(states / lookPart), HeldBack},
@@ -98,7 +93,7 @@ func SearchStages(many bool, conflicts, propagations int) []Stage {
 		add(Stage{"new solver", solver(1), NewSolver})
 	}
 	add(
-		Stage{"sweep, one thread held back, quick", Budget{States: heldBack / heldBackPart, Total: heldBack}, few},
+		Stage{"sweep, one thread held back, quick", Budget{States: heldBack / heldBackPart, Total: heldBack}, SweepHeldBack},
 		Stage{"near the observed order", perQuery(states / lookPart), Near},
 		Stage{"all states, in brief", Budget{States: states / briefPart, Total: all}, AllStates},
 	)
@@ -109,16 +104,8 @@ func SearchStages(many bool, conflicts, propagations int) []Stage {
 		Stage{"all states", Budget{States: states, Total: all}, AllStates},
 		Stage{"solver", solver(1), Solver},
 
-		// For a race that no stage has answered so far: searches that serve all queries, and
-		// therefore may cost more than one query, and a solver with a larger budget.
-		Stage{"new solver, insisting in brief", insistent(briefConflictsPart), onlyRaces(NewSolver)},
-		Stage{"grid", grid, Grid},
-		Stage{"sweep", Budget{States: swept, Rounds: QueriesPerModel}, Sweep(sweep.NoveltyRound)},
-		Stage{"sweep, one thread held back, quick again", Budget{States: heldBack / heldBackPart, Total: heldBack}, few},
-		Stage{"sweep, one thread held back", Budget{States: heldBack / heldBackPart, Total: heldBack}, most},
-		Stage{"sweep of all states", Budget{States: swept, Rounds: 1}, Sweep(sweep.BothRounds)},
-		Stage{"delayed thread, far", Budget{States: farPerSweep * swept, Total: QueriesPerModel * swept}, Delays},
-		Stage{"solver, insisting", insistent(1), onlyRaces(InsistingSolver)},
+		// For a race that no stage has answered so far: a solver with a larger budget.
+		Stage{"solver, insisting", insistent, onlyRaces(InsistingSolver)},
 	)
 	return list
 }
@@ -195,7 +182,7 @@ func Solver(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, 
 // many choices.
 func NewSolver(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
 	c.solver.Reset()
-	return c.solve(q, b, b.Queries == insistentQueries)
+	return c.solve(q, b, false)
 }
 
 // InsistingSolver asks the order solver, within the budget for queries that no other stage answers.
@@ -337,7 +324,7 @@ func Grid(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, er
 	return Known(c, q, b)
 }
 
-// Sweep looks for an answer with some rounds of a sweep.
+// Sweep looks for an answer with a round of a sweep.
 func Sweep(which sweep.Rounds) Func {
 	return func(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
 		if !q.IsRace() {
@@ -349,31 +336,24 @@ func Sweep(which sweep.Rounds) Func {
 		if c.sweep == nil {
 			return model.Unknown, nil, nil
 		}
-		for range b.Rounds {
-			c.sweep.Explore(b.States, which)
-			if verdict, nodes := c.knownAnswer(q); verdict != model.Unknown {
-				return verdict, nodes, nil
-			}
-		}
-		return model.Unknown, nil, nil
+		c.sweep.Explore(b.States, which)
+		return Known(c, q, b)
 	}
 }
 
 // SweepHeldBack looks for an answer with a sweep that holds back the thread of the access that was
-// observed first, and distinguishes the given number of buckets of memory contents. It does nothing
-// before the novelty round of Sweep is over.
-func SweepHeldBack(buckets int) Func {
-	return func(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
-		if !q.IsRace() || c.sweep == nil || c.heldBackExpanded >= b.Total {
-			return model.Unknown, nil, nil
-		}
-		first, _ := q.ObservedPair(c.m)
-		n := c.sweep.HoldBack(first, buckets, b.States)
-		if c.heldBackExpanded += n; n == 0 {
-			return model.Unknown, nil, nil
-		}
-		return Known(c, q, b)
+// observed first, and distinguishes few buckets of memory contents. It does nothing before the novelty round of Sweep
+// is over.
+func SweepHeldBack(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
+	if !q.IsRace() || c.sweep == nil || c.heldBackExpanded >= b.Total {
+		return model.Unknown, nil, nil
 	}
+	first, _ := q.ObservedPair(c.m)
+	n := c.sweep.HoldBack(first, sweep.FewBuckets, b.States)
+	if c.heldBackExpanded += n; n == 0 {
+		return model.Unknown, nil, nil
+	}
+	return Known(c, q, b)
 }
 
 // whenBusy runs a stage once queries have cost more than a total, which shows that the window has many
