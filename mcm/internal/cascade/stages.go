@@ -29,6 +29,7 @@ const (
 	sweepPerQuery    = 5   // states of a call of the sweep, in states of a query
 	heldBackPerSweep = 2   // all sweeps with a thread held back: this many times QueriesPerModel calls of the sweep
 	heldBackPart     = 8   // each of them: this part of that
+	farPerSweep      = 2   // states of the last beam searches, in states of a call of the sweep
 
 	insistence       = 32 // how many times its budget the solver may spend on a query that no other stage answers
 	insistentQueries = 8 * QueriesPerModel
@@ -104,7 +105,8 @@ func SearchStages(many bool, conflicts, propagations int) []Stage {
 		Stage{"all states", Budget{States: states, Total: all}, AllStates},
 		Stage{"solver", solver(1), Solver},
 
-		// For a race that no stage has answered so far: a solver with a larger budget.
+		// For a race that no stage has answered so far: searches and a solver with larger budgets.
+		Stage{"delayed thread, far", Budget{States: farPerSweep * swept, Total: QueriesPerModel * swept}, Delays},
 		Stage{"solver, insisting", insistent, onlyRaces(InsistingSolver)},
 	)
 	return list
