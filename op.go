@@ -206,6 +206,9 @@ func (op Op) IsAtomic() bool { return atomicOps.has(op) }
 // synchronization. Hide and Reveal are not among them.
 func (op Op) IsSync() bool { return syncOps.has(op) }
 
+// IsLock reports whether op acquires or releases a lock.
+func (op Op) IsLock() bool { return lockOps.has(op) }
+
 // Conflicts reports whether two accesses to the same variable, by op and by other, are a data race
 // if they come from two threads and nothing orders them: one of them writes and one is plain.
 func (op Op) Conflicts(other Op) bool {

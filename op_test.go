@@ -4,8 +4,8 @@ import "testing"
 
 // opFacts says of each op what its doc comment says.
 var opFacts = map[Op]struct {
-	name                        string
-	access, write, atomic, sync bool
+	name                              string
+	access, write, atomic, lock, sync bool
 }{
 	Read:          {name: "read", access: true},
 	Write:         {name: "write", access: true, write: true},
@@ -13,10 +13,10 @@ var opFacts = map[Op]struct {
 	AtomicRead:    {name: "atomic-read", access: true, atomic: true, sync: true},
 	AtomicWrite:   {name: "atomic-write", access: true, write: true, atomic: true, sync: true},
 	AtomicUpdate:  {name: "atomic-update", access: true, write: true, atomic: true, sync: true},
-	Acquire:       {name: "acquire", sync: true},
-	Release:       {name: "release", sync: true},
-	AcquireShared: {name: "acquire-shared", sync: true},
-	ReleaseShared: {name: "release-shared", sync: true},
+	Acquire:       {name: "acquire", lock: true, sync: true},
+	Release:       {name: "release", lock: true, sync: true},
+	AcquireShared: {name: "acquire-shared", lock: true, sync: true},
+	ReleaseShared: {name: "release-shared", lock: true, sync: true},
 	Fork:          {name: "fork", sync: true},
 	Begin:         {name: "begin"},
 	End:           {name: "end"},
@@ -50,9 +50,9 @@ func TestOps(t *testing.T) {
 			t.Errorf("%d: name %q, want %q", i, op, want.name)
 		}
 		if op.IsAccess() != want.access || op.IsWrite() != want.write ||
-			op.IsAtomic() != want.atomic || op.IsSync() != want.sync {
-			t.Errorf("%d (%s): access %t, write %t, atomic %t, sync %t; want %+v",
-				i, op, op.IsAccess(), op.IsWrite(), op.IsAtomic(), op.IsSync(), want)
+			op.IsAtomic() != want.atomic || op.IsLock() != want.lock || op.IsSync() != want.sync {
+			t.Errorf("%d (%s): access %t, write %t, atomic %t, lock %t, sync %t; want %+v",
+				i, op, op.IsAccess(), op.IsWrite(), op.IsAtomic(), op.IsLock(), op.IsSync(), want)
 		}
 	}
 	if Invalid.String() != "invalid" || Op(NumOps).String() != "op?" || Op(255).String() != "op?" {

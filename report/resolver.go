@@ -154,7 +154,7 @@ func nameAccesses(f *heisen.Finding, out *Finding) {
 func nameLocks(records []heisen.Record, steps []Step) {
 	names := map[heisen.Object]string{}
 	for i := range records {
-		if r, name := &records[i], steps[i].Variable; isLockOp(r.Op) && name != "" && !isLocker(name) {
+		if r, name := &records[i], steps[i].Variable; r.Op.IsLock() && name != "" && !isLocker(name) {
 			if known, ok := names[r.Object]; ok && known != name {
 				name = ""
 			}
@@ -163,7 +163,7 @@ func nameLocks(records []heisen.Record, steps []Step) {
 	}
 	for i := range records {
 		r := &records[i]
-		if name := names[r.Object]; isLockOp(r.Op) && name != "" && (steps[i].Variable == "" || isLocker(steps[i].Variable)) {
+		if name := names[r.Object]; r.Op.IsLock() && name != "" && (steps[i].Variable == "" || isLocker(steps[i].Variable)) {
 			steps[i].Variable, steps[i].Alternatives = name, nil
 		}
 	}
@@ -171,10 +171,6 @@ func nameLocks(records []heisen.Record, steps []Step) {
 
 // isLocker reports whether an expression is the lock of a Cond.
 func isLocker(name string) bool { return strings.HasSuffix(name, ".L") }
-
-func isLockOp(op heisen.Op) bool {
-	return op == heisen.Acquire || op == heisen.AcquireShared || op == heisen.Release || op == heisen.ReleaseShared
-}
 
 // headVariable returns the variable of a finding with these accesses: that of the latest one that has a name.
 func headVariable(accesses []Access) string {

@@ -85,7 +85,7 @@ func (v variables) choice(o heisen.Object, u use) source.Choice {
 // for this. Then it is not known which lock it denotes.
 func (v variables) isContested(x *variable, i int) bool {
 	name := x.choices[i].Variable
-	if name == "" || !isLockOp(x.uses[i].op) || x.excerpts[i].Variable() != "" {
+	if name == "" || !x.uses[i].op.IsLock() || x.excerpts[i].Variable() != "" {
 		return false
 	}
 	for _, y := range v.objects {
@@ -93,7 +93,7 @@ func (v variables) isContested(x *variable, i int) bool {
 			continue
 		}
 		for k := range y.uses {
-			if isLockOp(y.uses[k].op) && y.excerpts[k].SameLine(x.excerpts[i]) && source.Choose(y.excerpts)[k].Variable == name {
+			if y.uses[k].op.IsLock() && y.excerpts[k].SameLine(x.excerpts[i]) && source.Choose(y.excerpts)[k].Variable == name {
 				return true
 			}
 		}

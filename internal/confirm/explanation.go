@@ -112,7 +112,7 @@ func (s *explanation) handle(r *heisen.Record) {
 			return
 		}
 	}
-	if isLockOp(r.Op) {
+	if r.Op.IsLock() {
 		s.hold(r, p.program)
 	}
 	if !p.program {
@@ -221,7 +221,7 @@ func (e *Execution) awaitedLocks() (locks []heisen.Object) {
 		blocked = e.Stuck.Goroutines
 	}
 	for i := range blocked {
-		if g := &blocked[i]; isLockOp(waitOp(g.Reason)) && !slices.Contains(locks, g.Object) {
+		if g := &blocked[i]; waitOp(g.Reason).IsLock() && !slices.Contains(locks, g.Object) {
 			locks = append(locks, g.Object)
 		}
 	}
@@ -251,14 +251,6 @@ func (s *explanation) place(site heisen.Site) *place {
 	return p
 }
 
-func isLockOp(op heisen.Op) bool {
-	switch op {
-	case heisen.Acquire, heisen.AcquireShared, heisen.Release, heisen.ReleaseShared:
-		return true
-	}
-	return false
-}
-
 func modeAt(op heisen.Op) recorder.TargetMode {
 	switch op {
 	case heisen.Read, heisen.AtomicRead:
@@ -278,7 +270,7 @@ func (s *explanation) words(r *Resolver, awaited []heisen.Object) (steps []repor
 	records := s.selected(awaited)
 	all := r.resolve(heisen.Finding{Witness: records}, s.symbols).Witness
 	for i := range all {
-		if all[i].Variable == "" && isLockOp(records[i].Op) {
+		if all[i].Variable == "" && records[i].Op.IsLock() {
 			s.nameUpdate(&records[i], &all[i], r)
 		}
 		s.addCall(&records[i], &all[i], r)

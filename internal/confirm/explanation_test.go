@@ -43,7 +43,7 @@ func TestAwaitedLocks(t *testing.T) {
 	}
 	of := func(awaited ...heisen.Object) (sites []heisen.Site) {
 		for _, r := range s.selected(awaited) {
-			if isLockOp(r.Op) {
+			if r.Op.IsLock() {
 				sites = append(sites, r.Site)
 			}
 		}

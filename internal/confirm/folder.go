@@ -80,11 +80,12 @@ func (f *folder) clear() error {
 
 // release removes the folder.
 func (f *folder) release() {
-	if !private.RemovesOpen {
+	if private.RemovesOpen {
+		defer f.lock.Close()
+	} else {
 		f.lock.Close()
 	}
 	removeAll(f.path)
-	f.lock.Close() // again where it was closed, which is an error
 }
 
 // removeAll removes a file or folder, also one with folders that may not be changed.

@@ -3,40 +3,14 @@
 package processes
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 )
-
-// family starts a shell that starts others, and returns it and all of them once they run.
-func family(t *testing.T, cmd *exec.Cmd) (all []Process) {
-	t.Helper()
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(out)
-	for range 3 {
-		if !lines.Scan() {
-			t.Fatal("the processes do not start")
-		}
-		id, err := strconv.Atoi(lines.Text())
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, Find(id))
-	}
-	return all
-}
 
 // shells returns a command that is a shell with a child, which has a child. Each has the trap.
 func shells(t *testing.T, ctx context.Context, trap string) *exec.Cmd {
@@ -61,7 +35,7 @@ func TestEnd(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			cmd := shells(t, t.Context(), test.trap)
-			all := family(t, cmd)
+			all := started(t, cmd)
 			if tree := Tree(all[0]); len(tree) < 3 || tree[0] != all[0] {
 				t.Errorf("the tree of %v is %v", all[0], tree)
 			}
@@ -86,7 +60,7 @@ func TestBindGo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cmd := shells(t, ctx, "trap 'touch "+mark+"; exit 3' INT")
 	BindGo(cmd)
-	all := family(t, cmd)
+	all := started(t, cmd)
 	cancel()
 	var exit *exec.ExitError
 	if err := cmd.Wait(); !errors.As(err, &exit) {

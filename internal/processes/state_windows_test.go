@@ -1,7 +1,6 @@
 package processes
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -39,25 +38,7 @@ func start(t *testing.T) (first *exec.Cmd, all []Process) {
 	t.Helper()
 	first = family(3)
 	first.Stdout = nil
-	out, err := first.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := first.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(out)
-	for range 3 {
-		if !lines.Scan() {
-			t.Fatal("the processes do not start")
-		}
-		id, err := strconv.Atoi(lines.Text())
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, Find(id))
-	}
-	return first, all
+	return first, started(t, first)
 }
 
 // TestEnds: a tree has all processes below its root, and all of them can be ended.
