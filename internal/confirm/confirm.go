@@ -353,7 +353,7 @@ func (s *Suspect) asHappened(e *Execution) report.Finding {
 		f.Package = s.Finding.Package
 		return f
 	}
-	if met := s.meetingIn(e); met != nil && !s.searched {
+	if met := s.meetingIn(e); met != nil && !s.searched && f.Kind != heisen.Failure {
 		if met.Kind == strategies.Race {
 			f = met.Finding
 			if s.side(&met.Finding) == 1 { // keep the order of the suspect's accesses

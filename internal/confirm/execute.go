@@ -333,6 +333,7 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	// What the happens-before order leaves unordered is a race only if that order is complete. Then accesses
 	// can still meet.
 	if r.execution.Unseen = stream.Unseen(); !r.execution.Unseen.Any() {
+		found.addMeetings(r.execution.Meetings)
 		r.execution.Observed = found.resolved(r.resolver, stream.Symbols())
 	}
 	r.execution.Observed = append(r.execution.Observed, leaks...)

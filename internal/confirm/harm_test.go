@@ -1,9 +1,12 @@
 package confirm_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/heisen-go/heisen/examples/racefuzz"
+	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/report"
 )
 
 // TestHarm: a race does harm if one order of its accesses fails and the other one passes, also if the default
@@ -29,11 +32,22 @@ func TestHarm(t *testing.T) {
 			t.Errorf("%s: the default schedule fails: %v, want %v", name, failed, want.usual)
 		}
 		harm := false
+		l.hunt.OnTrial = func(s *confirm.Suspect, trial *confirm.Trial) { checkObserved(t, name, s, trial) }
 		for _, v := range l.seeds(10, suspects...) {
 			harm = harm || v.Confirmed > 0 && v.Report(usual.Outcome).Trials.Harmful
 		}
 		if harm != want.harm || len(suspects) == 0 {
 			t.Errorf("%s: harmful %v of %d suspects, want %v", name, harm, len(suspects), want.harm)
 		}
+	}
+}
+
+// checkObserved checks that an execution in which the accesses of a race have met shows the race, whatever strategy made it, also if
+// the program has ended before the second one.
+func checkObserved(t *testing.T, name string, s *confirm.Suspect, trial *confirm.Trial) {
+	t.Helper()
+	shows := slices.ContainsFunc(trial.Execution.Observed, func(f report.Finding) bool { return s.Is(&f) })
+	if trial.Confirmed && len(trial.Execution.Meetings) > 0 && !shows {
+		t.Errorf("%s, seed %d: %s met, and %d bugs were observed, not this one", name, trial.Seed, s.Finding.Message, len(trial.Execution.Observed))
 	}
 }

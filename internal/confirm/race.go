@@ -28,11 +28,26 @@ func (r *racesFound) add(o recorder.Overlap) (f heisen.Finding, isRace bool) {
 	if !o.Unordered {
 		return f, false
 	}
-	f = races.Unordered(raceDetector, o.Accesses[0].Object, o.Accesses[0], o.Accesses[1])
+	return r.between(o.Accesses[0], o.Accesses[1]), true
+}
+
+// between takes a race of two accesses, the earlier one first, and returns it as a finding.
+func (r *racesFound) between(earlier, later heisen.Access) heisen.Finding {
+	f := races.Unordered(raceDetector, max(earlier.Object, later.Object), earlier, later)
 	if len(r.all) < maxRaces {
 		r.all = append(r.all, f)
 	}
-	return f, true
+	return f
+}
+
+// addMeetings takes the meetings of two accesses. The program itself finds a race once its second access is made, and the first
+// one may be the end of the program.
+func (r *racesFound) addMeetings(all []Meeting) {
+	for i := range all {
+		if m := &all[i]; m.Kind == strategies.Race && len(m.Accesses) == 2 {
+			r.between(m.Accesses[0], m.Accesses[1])
+		}
+	}
 }
 
 // resolved returns each race once, and each misuse of package testing that it is. At the end of an execution all its goroutines have names.

@@ -103,6 +103,17 @@ func TestMeetings(t *testing.T) {
 	}
 }
 
+// TestFailureWithMeeting: a failure is where the program has failed, whatever has met before.
+func TestFailureWithMeeting(t *testing.T) {
+	at := func(op, site string) report.Access { return report.Access{Op: op, Site: site} }
+	met := Meeting{recorder.Meeting{Kind: strategies.Race}, report.Finding{Kind: heisen.Race, Accesses: []report.Access{at("write", "a.go:3"), at("read", "a.go:5")}}}
+	e := &Execution{Meetings: []Meeting{met}, Outcome: Outcome{Class: Panicked}, failing: &failing{access: at("panic", "a.go:9")}}
+	f := AnyFailure(&Program{}, Walk).asHappened(e)
+	if f.Kind != heisen.Failure || len(f.Accesses) != 1 || f.Accesses[0].Site != "a.go:9" {
+		t.Errorf("%s at %+v", f.Kind, f.Accesses)
+	}
+}
+
 // TestSteps: no step is told twice in a row.
 func TestSteps(t *testing.T) {
 	one, two := uint64(1), uint64(2)

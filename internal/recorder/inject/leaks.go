@@ -243,9 +243,12 @@ func heisenCountQueued(sg *sudog) {
 	}
 }
 
-// heisenChannelOf returns the channel for which sg waits. In some releases the field is a struct,
-// of which the pointer is the first word. It is nil while Go's own search for leaks goes on.
-func heisenChannelOf(sg *sudog) uintptr { return *(*uintptr)(unsafe.Pointer(&sg.c)) }
+// heisenChannelOf returns the channel for which sg waits. The field is a pointer, or a pointer with its address
+// as a number behind it. While Go's own search for leaks goes on, only the number is there.
+func heisenChannelOf(sg *sudog) uintptr {
+	words := (*[unsafe.Sizeof(sg.c) / goarch.PtrSize]uintptr)(unsafe.Pointer(&sg.c))
+	return words[len(words)-1]
+}
 
 // excludeRuntime marks what is not to be scanned, and counts those who wait for semaphores. Threads
 // have nothing of the program. But their system stacks end where an object may begin, and those that
