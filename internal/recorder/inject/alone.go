@@ -59,7 +59,7 @@ func heisenStartAlone() {
 	heisenFindUnseen()
 	heisenAlone.on = true
 	heisen.quiet, heisen.races = true, true
-	heisenShadow.racesFirst, heisenShadow.racesOnly = true, true
+	heisen.mode = heisenModeFollow
 	heisenFastHeap, heisenFastData = heisenShadow.heap, heisenShadow.data
 	heisen.on = true
 }
@@ -68,7 +68,7 @@ func heisenStartAlone() {
 // the program goes on alone: it does if the analyzer has only waited for its races. It may be called
 // in a signal handler and in the monitor thread, so the races so far are printed later.
 func heisenAloneNow() bool {
-	if !heisenShadow.racesOnly {
+	if heisen.mode != heisenModeFollow {
 		return false
 	}
 	heisenAlone.on = true

@@ -171,7 +171,7 @@ func race_Receive(message unsafe.Pointer) {
 //go:nosplit
 func race_HandingOut(begins bool) {
 	switch {
-	case !heisenShadow.racesOnly:
+	case heisen.mode != heisenModeFollow:
 	case begins:
 		RaceDisable()
 	default:

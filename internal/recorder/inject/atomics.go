@@ -24,7 +24,7 @@ import (
 //go:nosplit
 func heisenAtomicBegin(op uint64, addr unsafe.Pointer) *heisenStripe {
 	_ = *(*uint8)(addr)
-	if heisenShadow.racesOnly {
+	if heisen.mode == heisenModeFollow {
 		if heisenAtomicLock(op, uintptr(addr)) {
 			return &heisenAtomicLocks[0] // which is not locked: the cell is
 		}
@@ -105,7 +105,7 @@ func heisenAtomicEnd(s *heisenStripe, op uint64, addr unsafe.Pointer) {
 //go:nosplit
 func heisenBeginLoad(addr unsafe.Pointer) (head uint64, version uint32) {
 	h := (*heisenG)(unsafe.Pointer(getg().racectx))
-	if !heisenShadow.racesOnly || h == nil || !h.order.UpToDate(&heisenFastTrack) {
+	if heisen.mode != heisenModeFollow || h == nil || !h.order.UpToDate(&heisenFastTrack) {
 		return 0, 0
 	}
 	head, version, recorded := heisenFastTrack.BeginLoad(&h.order, heisenCellAt(uintptr(addr)), uint64(uintptr(addr)))

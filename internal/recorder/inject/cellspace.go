@@ -62,9 +62,6 @@ type heisenShadowMemory struct {
 	beyond     bool    // the heap has grown beyond the cells
 	growing    bool    // the cells of the heap are mapped as it grows
 	pressed    bool    // the heap has hardly any address space left to grow
-	racesFirst bool    // races are looked for before anything else
-	racesOnly  bool    // and nothing else is done
-	racesLast  bool    // the same in a deterministic run, where a point may come first
 
 	most         uintptr // bytes of the heap that may have cells
 	dataRoom     uintptr // bytes of the data segments for which cells have addresses, so that they end where a page does
@@ -180,7 +177,7 @@ func (c *heisenShadowMemory) cover(end uintptr) {
 		return
 	}
 	r.span += n
-	if c.racesOnly {
+	if heisen.mode == heisenModeFollow {
 		heisenFastHeap.span = r.span
 	}
 }
@@ -250,7 +247,7 @@ func (c *heisenShadowMemory) makeRoom(n uintptr) {
 		c.unmapCells(c.data.cells, alignUp(c.data.span, heisenLargestPage)/8*heisenCellSize)
 		c.data.span, c.beyond = 0, true
 	}
-	if c.racesOnly {
+	if heisen.mode == heisenModeFollow {
 		heisenFastHeap, heisenFastData = c.heap, c.data
 	}
 	startTheWorld(world)

@@ -127,13 +127,9 @@ func heisenPrepare(want uint32) (why string) {
 	heisen.entries = want&heisenWantCalls != 0
 	heisen.detour = heisenSched.on || heisen.hides
 	heisen.calls = heisen.hides || heisen.overlaps && heisenOverlaps.sections || heisenSched.on
-	heisen.overlapsOnly = heisen.overlaps && !heisen.races && heisen.quiet && !heisen.noisy && !heisenOverlaps.sections && !heisenOverlaps.brief && !heisenOverlaps.held &&
-		!heisenHealing.on && !heisen.detour
-	heisenShadow.racesFirst = heisen.races && !heisen.overlaps && !heisen.detour
-	heisenShadow.racesOnly = heisenShadow.racesFirst && heisen.quiet
-	heisenShadow.racesLast = heisenSched.on && heisen.races && !heisen.overlaps && heisen.quiet
-	heisenSched.passes = heisenShadow.racesLast && !heisen.hides
-	if heisenShadow.racesOnly {
+	heisen.mode = heisenModeOf(&heisen)
+	heisenSched.passes = heisen.mode == heisenModeExplore && !heisen.hides
+	if heisen.mode == heisenModeFollow {
 		heisenFastHeap, heisenFastData = heisenShadow.heap, heisenShadow.data
 	}
 	return ""

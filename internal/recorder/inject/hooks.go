@@ -123,33 +123,40 @@ func racewriterange(addr, size uintptr) {
 //
 //go:nosplit
 func heisenAccessByte(h *heisenG, write bool, addr, pc, sp uintptr) {
-	if heisenShadow.racesFirst {
-		c := heisenCellAt(addr)
-		if c == &heisenNoCell {
-			if heisenShadow.racesOnly {
-				return
-			}
-		} else if h.order.UpToDate(&heisenFastTrack) && (c.SameEpochByte(&h.order, addr, write) || heisenShadow.racesOnly && (heisenOnStack(addr) || heisenRaceByte(h, c, write, addr, pc))) {
+	switch heisen.mode {
+	case heisenModeFollow:
+		if heisenFollowByte(h, write, addr, pc) {
 			return
 		}
-	} else if heisen.overlapsOnly {
+	case heisenModeBoth:
+		if c := heisenCellAt(addr); c != &heisenNoCell && h.order.UpToDate(&heisenFastTrack) && c.SameEpochByte(&h.order, addr, write) {
+			return
+		}
+	case heisenModeWatch:
 		heisenTrackByte(h, write, addr, pc)
 		return
 	}
 	if heisen.detour && heisenBeforeAccess(h, write, addr, 1, pc, sp) {
 		return
 	}
-	if heisenShadow.racesLast && heisen.on && !h.mute {
-		c := heisenCellAt(addr)
-		if c == &heisenNoCell || h.order.UpToDate(&heisenFastTrack) && (c.SameEpochByte(&h.order, addr, write) || heisenOnStack(addr) || heisenRaceByte(h, c, write, addr, pc)) {
-			return
-		}
+	if heisen.mode == heisenModeExplore && heisen.on && !h.mute && heisenFollowByte(h, write, addr, pc) {
+		return
 	}
 	op := uint64(heisenOpRead)
 	if write {
 		op = heisenOpWrite
 	}
 	heisenAccess(op, addr, 1, pc)
+}
+
+// heisenFollowByte does what an access to a byte needs if only races are looked for. It reports whether nothing is left to
+// do.
+//
+//go:nosplit
+func heisenFollowByte(h *heisenG, write bool, addr, pc uintptr) bool {
+	c := heisenCellAt(addr)
+	return c == &heisenNoCell ||
+		h.order.UpToDate(&heisenFastTrack) && (c.SameEpochByte(&h.order, addr, write) || heisenOnStack(addr) || heisenRaceByte(h, c, write, addr, pc))
 }
 
 // heisenBeforeAccess does what precedes the recording of an access, and reports whether the access

@@ -337,7 +337,7 @@ func heisenBeginTask(h *heisenG, name string) {
 		t.some = true
 		heisenLock(&t.lock)
 		known := false
-		if heisenShadow.racesOnly {
+		if heisen.mode == heisenModeFollow {
 			task, known = heisenNumberTask(name)
 		}
 		if task == 0 {

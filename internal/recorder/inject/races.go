@@ -25,7 +25,7 @@ var heisenFastTrack heisenFastTrackTable
 //go:nosplit
 func (h *heisenG) raceRange(write bool, addr, size, pc uintptr) uintptr {
 	t := &heisenFastTrack
-	if !heisenShadow.racesFirst || !h.order.UpToDate(t) {
+	if !heisen.mode.racesFirst() || !h.order.UpToDate(t) {
 		return 0
 	}
 	c := heisenCellAt(addr)
@@ -45,7 +45,7 @@ func (h *heisenG) raceRange(write bool, addr, size, pc uintptr) uintptr {
 		}
 	}
 	b := heisenBufOfP()
-	if !heisenShadow.racesOnly || b == nil || !h.started || pc == 0 || heisenOnStack(addr) {
+	if heisen.mode != heisenModeFollow || b == nil || !h.started || pc == 0 || heisenOnStack(addr) {
 		return done
 	}
 	place := heisenPlaceWithLocks(b, h, pc)
@@ -268,13 +268,13 @@ func heisenReportRaces(b *heisenBuf, h *heisenG) {
 		other := uint64(id)<<32 | uint64(heisenKindOps[r.Kind])<<heisenPlaceBits
 		place, otherPlace := a.place, r.Entry&heisenFastTrackPlaceMask
 		at := r.Addr + uint64(heisenAtomRaceLowestBit(r.Bytes))
-		if heisenShadow.racesOnly {
+		if heisen.mode == heisenModeFollow {
 			heisenPrintKept()
 		}
 		if !heisenAlone.sawRace(accessID|place, other|otherPlace) {
 			place = heisenNameLabels(b, heisenNameLocks(b, h.id, h.order.Epoch|place), heisenLabelsOf(getg().m.curg))
 			otherPlace = heisenNameLabels(b, heisenNameLocks(b, id, r.Entry), heisenLabelsAt(id, r.Entry))
-			if heisenShadow.racesOnly && heisenNoteRace(heisenFoundRace{accessID | place, other | otherPlace, a.addr, uintptr(at)}) {
+			if heisen.mode == heisenModeFollow && heisenNoteRace(heisenFoundRace{accessID | place, other | otherPlace, a.addr, uintptr(at)}) {
 				continue
 			}
 			news = true
@@ -283,7 +283,7 @@ func heisenReportRaces(b *heisenBuf, h *heisenG) {
 		}
 		heisenPutOverlap(b, h, uint64(a.addr), accessID|place, other|otherPlace, uint64(min(a.size, 1<<16-1))<<48|at, heisenByOrder)
 	}
-	if news && heisenShadow.racesOnly { // what was found is not lost if the program is killed now
+	if news && heisen.mode == heisenModeFollow { // what was found is not lost if the program is killed now
 		heisenFlush(b)
 		heisenDrain()
 	}

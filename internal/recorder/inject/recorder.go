@@ -41,26 +41,26 @@ const (
 // heisenRecorder is the recorder's state that all threads share. The modes are set before main
 // starts and do not change, except that recording ends.
 type heisenRecorder struct {
-	on           bool   // hooks record
-	open         bool   // the connection is usable
-	ending       uint32 // 1 when a thread ends the recording
-	filter       bool   // repeated accesses are left out
-	races        bool   // the program finds races itself
-	overlaps     bool   // the program finds overlaps itself
-	overlapsOnly bool   // overlaps of two accesses are all that is looked for
-	detour       bool   // heisenBeforeAccess must be called: in deterministic runs and with hidden packages
-	calls        bool   // racefuncenter and racefuncexit have more to do than to keep the shadow stack
-	noisy        bool   // accesses may have to wait
-	hides        bool   // some packages are hidden
-	once         bool   // the objects reachable from an object are found once, as far as possible
-	shows        bool   // hidden packages are also recorded, marked
-	quiet        bool   // only findings are sent
-	marks        bool   // repeated accesses are recorded, marked
-	entries      bool   // which calls are new is recorded
-	leaks        bool   // the program looks for goroutines that wait for ever
-	to, from     int32  // the connection: descriptors to write to and to read from, which may be one
-	sendLock     uint32 // serializes messages
-	era          uint64 // incremented when memory may have been freed; what was remembered in another era is void
+	mode     heisenRunMode
+	on       bool   // hooks record
+	open     bool   // the connection is usable
+	ending   uint32 // 1 when a thread ends the recording
+	filter   bool   // repeated accesses are left out
+	races    bool   // the program finds races itself
+	overlaps bool   // the program finds overlaps itself
+	detour   bool   // heisenBeforeAccess must be called: in deterministic runs and with hidden packages
+	calls    bool   // racefuncenter and racefuncexit have more to do than to keep the shadow stack
+	noisy    bool   // accesses may have to wait
+	hides    bool   // some packages are hidden
+	once     bool   // the objects reachable from an object are found once, as far as possible
+	shows    bool   // hidden packages are also recorded, marked
+	quiet    bool   // only findings are sent
+	marks    bool   // repeated accesses are recorded, marked
+	entries  bool   // which calls are new is recorded
+	leaks    bool   // the program looks for goroutines that wait for ever
+	to, from int32  // the connection: descriptors to write to and to read from, which may be one
+	sendLock uint32 // serializes messages
+	era      uint64 // incremented when memory may have been freed; what was remembered in another era is void
 
 	lock   mutex // guards the rest of this block
 	ids    uint32
@@ -236,7 +236,7 @@ func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
 	if gp != self && h != nil && !h.started { // its first event is made for it, while it waits
 		h.origin.goid = gp.goid
 	}
-	if heisenShadow.racesOnly {
+	if heisen.mode == heisenModeFollow {
 		if heisen.on && h != nil && !h.mute && self.raceignore == 0 && !heisenOnStack(obj) {
 			heisenSyncOrder(h, op, obj, fp)
 		}

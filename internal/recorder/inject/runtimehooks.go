@@ -343,7 +343,7 @@ func racewriterangepc(addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 func heisenCopied(from, to unsafe.Pointer, sz uintptr) (unsafe.Pointer, uintptr) {
 	on := uintptr(to) - uintptr(from)
 	switch back := -on; {
-	case !heisenShadow.racesOnly:
+	case heisen.mode != heisenModeFollow:
 	case on < sz:
 		return from, on
 	case back < sz:
@@ -385,7 +385,7 @@ func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 		heisenPointAccess(op == heisenOpWrite, uintptr(addr), sz, heisenUserPC(callerpc, pc, getcallerfp()))
 	}
 	write := op == heisenOpWrite
-	if c := heisenCellAt(uintptr(addr)); sz == 1 && heisenShadow.racesOnly && c != &heisenNoCell && h.order.UpToDate(&heisenFastTrack) {
+	if c := heisenCellAt(uintptr(addr)); sz == 1 && heisen.mode == heisenModeFollow && c != &heisenNoCell && h.order.UpToDate(&heisenFastTrack) {
 		if c.SameEpochByte(&h.order, uintptr(addr), write) || heisenOnStack(uintptr(addr)) {
 			return
 		}

@@ -49,7 +49,7 @@ func heisenSyncOrder(h *heisenG, op uint64, obj, fp uintptr) {
 func heisenReleaseAgain(lock uintptr) bool {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if !heisenShadow.racesOnly || !heisen.on || h == nil || h.mute || gp.raceignore != 0 || heisenOnStack(lock) {
+	if heisen.mode != heisenModeFollow || !heisen.on || h == nil || h.mute || gp.raceignore != 0 || heisenOnStack(lock) {
 		return false
 	}
 	held := h.findLock(lock, false)

@@ -34,7 +34,7 @@ func heisenSent(ok bool) {
 // recording, or lets the program go on alone.
 func heisenLost() {
 	if !heisenAloneNow() {
-		heisen.on, heisen.overlapsOnly = false, false
+		heisen.off()
 		heisenSayGone("heisen: the analyzer is gone; the rest of this run is not recorded\n")
 	}
 	heisen.open = false
@@ -181,7 +181,7 @@ func heisenFinish() (status int32) {
 //go:nosplit
 func heisenStop() {
 	systemstack(func() {
-		kept := heisenShadow.racesOnly && heisenAlone.numKept > 0
+		kept := heisen.mode == heisenModeFollow && heisenAlone.numKept > 0
 		if kept && heisen.open {
 			heisenLock(&heisenReported.lock) // for good
 		}
@@ -284,7 +284,7 @@ const (
 // processor. It returns the number of stamps, and whether all their events are written. A hook that
 // was about to take one may still do so afterwards.
 func heisenAwaitHooks(patience int64) (stamps uint64, all bool) {
-	heisen.on, heisen.overlapsOnly = false, false
+	heisen.off()
 	return heisenAwaitWritten(patience)
 }
 
