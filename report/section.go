@@ -36,20 +36,29 @@ var unserializable = map[string]string{
 func interleavings(accesses []heisen.Access) (out []string) {
 	last := len(accesses) - 1
 	for _, other := range accesses[1:last] {
-		name := mode(accesses[0].Op) + "-" + mode(other.Op) + "-" + mode(accesses[last].Op)
-		if unserializable[name] != "" && !slices.Contains(out, name) {
-			out = append(out, name)
+		for _, first := range modes(accesses[0].Op) {
+			for _, between := range modes(other.Op) {
+				for _, second := range modes(accesses[last].Op) {
+					name := first + "-" + between + "-" + second
+					if unserializable[name] != "" && !slices.Contains(out, name) {
+						out = append(out, name)
+					}
+				}
+			}
 		}
 	}
 	return out
 }
 
-// mode says whether an op may change a variable.
-func mode(op heisen.Op) string {
-	if op.IsWrite() {
-		return "write"
+// modes says whether an op may see the value of a variable, and change it. An update does both.
+func modes(op heisen.Op) []string {
+	switch {
+	case op == heisen.AtomicUpdate:
+		return []string{"read", "write"}
+	case op.IsWrite():
+		return []string{"write"}
 	}
-	return "read"
+	return []string{"read"}
 }
 
 // writeSection prints which section was violated and how, and the accesses in their order, with a

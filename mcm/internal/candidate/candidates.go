@@ -217,15 +217,17 @@ func askLockCycle(m *model.Model, path []pendingAcquire, wanted func(Places) boo
 }
 
 // Unserializable reports whether the interleaving of two accesses of a transaction with a remote
-// access between them is not equivalent to a serial one (AVIO, table 1).
+// access between them is not equivalent to a serial one (AVIO, table 1). An update reads and writes.
 func Unserializable(first, remote, second heisen.Op) bool {
-	if !remote.IsWrite() {
-		return first.IsWrite() && second.IsWrite() // remote sees an intermediate value
+	if reads(remote) && first.IsWrite() && second.IsWrite() {
+		return true // remote sees an intermediate value
 	}
-	// If first and second only write, the remote write may as well have come before both.
-	return first != heisen.Write && first != heisen.AtomicWrite ||
-		second != heisen.Write && second != heisen.AtomicWrite
+	// If first and second only write, a remote write may as well have come before both.
+	return remote.IsWrite() && (reads(first) || reads(second))
 }
+
+// reads reports whether an access sees the value of its variable.
+func reads(op heisen.Op) bool { return op != heisen.Write && op != heisen.AtomicWrite }
 
 // transactions returns, by record, the number of its transaction, from 1, or 0 outside of
 // transactions. A transaction extends from an Enter to the matching Exit; nested ones do not count.
