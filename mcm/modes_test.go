@@ -8,7 +8,6 @@ import (
 	"github.com/heisen-go/heisen/mcm/internal/model"
 	"github.com/heisen-go/heisen/mcm/internal/replay"
 	"github.com/heisen-go/heisen/mcm/internal/solve"
-	"github.com/heisen-go/heisen/mcm/internal/sweep"
 	"github.com/heisen-go/heisen/mcm/internal/window"
 	"github.com/heisen-go/heisen/mcm/internal/windowtest"
 )
@@ -54,7 +53,7 @@ var modes = func() []mode {
 		{"a thread held back, solver", []DetectorOption{heldBackFirst(1<<20, false)}},
 		{"a grid, solver", []DetectorOption{before(cascade.Stage{Name: "grid", Budget: cascade.Budget{States: min(cascade.PointsPerState*cascade.QueriesPerModel*cascade.StatesPerConflict<<20, math.MaxInt)}, Run: cascade.Grid})}},
 		{"delayed threads, solver", []DetectorOption{before(cascade.Stage{Name: "delayed thread", Budget: cascade.Budget{States: 1 << 10, Total: cascade.Unlimited}, Run: cascade.Delays})}},
-		{"a sweep, solver", []DetectorOption{before(cascade.Stage{Name: "sweep", Budget: cascade.Budget{States: 1 << 20}, Run: cascade.Sweep(sweep.ExhaustiveRound)})}},
+		{"a sweep, solver", []DetectorOption{before(cascade.Stage{Name: "sweep", Budget: cascade.Budget{States: 1 << 20}, Run: cascade.Sweep})}},
 		{"solver, shared, lazy", []DetectorOption{before()}},
 		{"solver, shared, eager", []DetectorOption{before(), withStyle(solve.Style{Eager: true})}},
 		{"solver, fresh, lazy", []DetectorOption{before(), withStyle(solve.Style{Fresh: true})}},

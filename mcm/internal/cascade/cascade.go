@@ -175,10 +175,6 @@ func (c *Cascade) knownAnswer(q *model.Query) (model.Verdict, []order.Node) {
 		}
 	}
 	if c.sweep != nil {
-		if c.explore.Exact && c.sweep.Refutes(a, b) {
-			c.Stats.Exhausted++
-			return model.Impossible, nil
-		}
 		if nodes := c.sweep.Witness(a, b); found(nodes) {
 			return model.Possible, nodes
 		}

@@ -84,7 +84,7 @@ func SearchStages(many bool, conflicts, propagations int) []Stage {
 	}
 	add(
 		Stage{"grid, if busy", Budget{States: PointsPerState * all, Total: all / busyPart}, whenBusy(Grid)},
-		Stage{"sweep, if busy", Budget{States: swept, Total: all / busyPart}, whenBusy(Sweep(sweep.NoveltyRound))},
+		Stage{"sweep, if busy", Budget{States: swept, Total: all / busyPart}, whenBusy(Sweep)},
 		Stage{"delayed thread, nearby", perQuery(0), Delays},
 		Stage{"near the observed order, at a glance", perQuery(states / glancePart), Near},
 		Stage{"one thread held back", perQuery(states / lookPart), HeldBack},
@@ -326,32 +326,29 @@ func Grid(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, er
 	return Known(c, q, b)
 }
 
-// Sweep looks for an answer with a round of a sweep.
-func Sweep(which sweep.Rounds) Func {
-	return func(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
-		if !q.IsRace() {
-			return model.Unknown, nil, nil
-		}
-		if !c.sweepTried {
-			c.sweepTried, c.sweep = true, sweep.New(c.explorer().Machine)
-		}
-		if c.sweep == nil {
-			return model.Unknown, nil, nil
-		}
-		c.sweep.Explore(b.States, which)
-		return Known(c, q, b)
+// Sweep looks for an answer with a sweep.
+func Sweep(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
+	if !q.IsRace() {
+		return model.Unknown, nil, nil
 	}
+	if !c.sweepTried {
+		c.sweepTried, c.sweep = true, sweep.New(c.explorer().Machine)
+	}
+	if c.sweep == nil {
+		return model.Unknown, nil, nil
+	}
+	c.sweep.Explore(b.States)
+	return Known(c, q, b)
 }
 
 // SweepHeldBack looks for an answer with a sweep that holds back the thread of the access that was
-// observed first, and distinguishes few buckets of memory contents. It does nothing before the novelty round of Sweep
-// is over.
+// observed first. It does nothing before the round of Sweep is over.
 func SweepHeldBack(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
 	if !q.IsRace() || c.sweep == nil || c.heldBackExpanded >= b.Total {
 		return model.Unknown, nil, nil
 	}
 	first, _ := q.ObservedPair(c.m)
-	n := c.sweep.HoldBack(first, sweep.FewBuckets, b.States)
+	n := c.sweep.HoldBack(first, b.States)
 	if c.heldBackExpanded += n; n == 0 {
 		return model.Unknown, nil, nil
 	}

@@ -13,9 +13,7 @@ func (s *Sweep) expand(l *layer, at int) {
 	s.load(l.words[at*s.packing.Words : (at+1)*s.packing.Words])
 	s.parent = append(s.parent[:0], s.State...)
 	s.Path = s.Path[:0]
-	if s.buckets > 0 {
-		copy(s.takenBefore, l.takenSince[at*s.Threads:])
-	}
+	copy(s.takenBefore, l.takenSince[at*s.Threads:])
 	for k := range s.Threads {
 		here := m.Base[k] + order.Node(s.State[k])
 		s.firstPlace[k] = here

@@ -47,7 +47,7 @@ func (s *Sweep) addMeetings(i int32, a order.Node, word int, nodes uint64) {
 	for ; nodes != 0; nodes &= nodes - 1 {
 		b := order.Node(64*word + bits.TrailingZeros64(nodes))
 		conflicting := s.Conflict(a, b)
-		if conflicting && s.buckets > 0 && !s.canMeet(a, b) {
+		if conflicting && !s.canMeet(a, b) {
 			continue
 		}
 		s.checked[int(a)*s.width+word] |= 1 << (b % 64)

@@ -11,8 +11,7 @@ type layer struct {
 	words      []uint64 // packed states, one after the other
 	states     []int32  // by state of the layer: its number in Sweep.origins
 	relevant   []uint64 // by state: the cells of which the next effect must change one, as bits
-	takenSince []uint64 // by state and thread: see Sweep.takenBefore; novelty rounds only
-	table      []int32  // hash table of states; see moves.FindSlot; exhaustive round only
+	takenSince []uint64 // by state and thread: see Sweep.takenBefore
 }
 
 // choosePacking computes packing. States leave out lock and send counts, which follow from the
@@ -66,10 +65,9 @@ func (s *Sweep) load(key []uint64) {
 	}
 }
 
-// add stores the current state, unless it is not new. In a state that is known, the relevant cells
-// are merged.
+// add stores the current state, unless it is not new.
 func (s *Sweep) add(w origin, allow uint64) {
-	if s.buckets > 0 && !s.isNovel() {
+	if !s.isNovel() {
 		return
 	}
 	sum := 0
@@ -84,23 +82,8 @@ func (s *Sweep) add(w origin, allow uint64) {
 		*l, s.freeLayers = s.freeLayers[n-1], s.freeLayers[:n-1]
 	}
 	s.packing.Pack(s.State[:len(s.packing.Fields)], s.key)
-	if s.buckets == 0 {
-		if 2*len(l.states) >= len(l.table) {
-			l.table = make([]int32, max(256, 2*len(l.table)))
-			for i := range l.states {
-				l.table[moves.FindSlot(l.table, l.words, l.words[i*s.packing.Words:(i+1)*s.packing.Words])] = int32(i) + 1
-			}
-		}
-		at := moves.FindSlot(l.table, l.words, s.key)
-		if k := l.table[at]; k > 0 {
-			l.relevant[k-1] |= allow
-			return
-		}
-		l.table[at] = int32(len(l.states)) + 1
-	} else {
-		s.updateTaken()
-		l.takenSince = append(l.takenSince, s.takenAfter...)
-	}
+	s.updateTaken()
+	l.takenSince = append(l.takenSince, s.takenAfter...)
 	l.words = append(l.words, s.key...)
 	l.states = append(l.states, int32(len(s.origins)))
 	l.relevant = append(l.relevant, allow)

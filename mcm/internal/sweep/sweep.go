@@ -20,18 +20,15 @@ type Sweep struct {
 	placePairs int   // pairs of places
 	maxBuckets int   // the largest possible number of memory buckets, a power of two
 	outOfRoom  bool  // there is no room for more states
-	tooWide    bool  // the exhaustive round has given up
-	complete   bool  // the exhaustive round has expanded all states
 
-	packing         moves.Packing     // of threads and cells, and of the other components if derived is nil
-	derived         []int32           // by place of a thread: its contribution to lock and send counts
-	schedules       [][]order.Node    // schedules that rounds start along, the observed order first
-	followedSteps   int               // total length of all schedules but the first
-	origins         []origin          // by state
-	segments        []segment         // of origins
-	heldBack        map[holdBack]bool // the calls of HoldBack that are done
-	noveltyRound    *round            // nil once the sweep is complete
-	exhaustiveRound *round            // nil unless under way
+	packing       moves.Packing       // of threads and cells, and of the other components if derived is nil
+	derived       []int32             // by place of a thread: its contribution to lock and send counts
+	schedules     [][]order.Node      // schedules that rounds start along, the observed order first
+	followedSteps int                 // total length of all schedules but the first
+	origins       []origin            // by state
+	segments      []segment           // of origins
+	heldBack      map[order.Node]bool // where HoldBack has run
+	whole         *round              // without a thread held back
 	*round                            // the current round
 
 	checked      []uint64                // by pair of nodes, as bits: it has been recorded, or does not conflict
@@ -49,16 +46,10 @@ type Sweep struct {
 	nodes                 []order.Node // scratch
 }
 
-// holdBack is a call of HoldBack.
-type holdBack struct {
-	node    order.Node
-	buckets int
-}
-
 // round is a pass over the states, with its progress.
 type round struct {
 	holdAt  order.Node // where a thread is held back, or None
-	buckets int        // number of memory buckets for novelty; 0 in the exhaustive round
+	buckets int        // number of memory buckets
 	seen    []uint64   // by pair of active threads, their places and memory bucket, as bits
 
 	layers     []layer // by number of executed nodes
@@ -68,25 +59,19 @@ type round struct {
 }
 
 const (
-	// maxPlacePairs bounds the pairs of places; with more of them the novelty round keeps too many
-	// states.
+	// maxPlacePairs bounds the pairs of places; with more of them a round keeps too many states.
 	maxPlacePairs = 1 << 22
 	// maxBits bounds the tables of novelties and of checked pairs, in bits.
 	maxBits = 1 << 27
 	// maxStates bounds the states of all rounds, at 8 bytes each.
 	maxStates = 1 << 23
-	// maxLayerStates is the layer width at which the exhaustive round gives up.
-	maxLayerStates = 1 << 15
 	// maxFollowedSteps bounds the schedules that Follow keeps.
 	maxFollowedSteps = 1 << 22
 	// maxDerived bounds the memory of Sweep.derived, in numbers.
 	maxDerived = 1 << 22
-	// MaxBuckets is the largest number of memory buckets.
-	MaxBuckets = 8
-	// FewBuckets is the number of memory buckets for a quick HoldBack.
-	FewBuckets = 4
-	// noveltyBuckets is the number of memory buckets of the novelty round.
-	noveltyBuckets = 2
+	// wholeBuckets is the number of memory buckets of a round without a thread held back, and heldBackBuckets that of the others.
+	wholeBuckets    = 2
+	heldBackBuckets = 4
 	// sendEffect is the bit of a send in a set of cells.
 	sendEffect = uint64(1) << 63
 	// allCells is the set of all cells and sends.
@@ -96,7 +81,7 @@ const (
 // New returns a sweep of the window, or nil if the window is too large.
 func New(x *moves.Machine) *Sweep {
 	m := x.Model
-	s := &Sweep{Machine: *x, meetingState: map[[2]order.Node]int32{}, heldBack: map[holdBack]bool{}}
+	s := &Sweep{Machine: *x, meetingState: map[[2]order.Node]int32{}, heldBack: map[order.Node]bool{}}
 	size, places := 0, 0
 	for k := range x.Threads {
 		touches := false
@@ -115,7 +100,7 @@ func New(x *moves.Machine) *Sweep {
 	if size > maxPlacePairs {
 		return nil
 	}
-	for s.maxBuckets = MaxBuckets; size*s.maxBuckets > maxBits; s.maxBuckets /= 2 {
+	for s.maxBuckets = heldBackBuckets; size*s.maxBuckets > maxBits; s.maxBuckets /= 2 {
 	}
 	s.width = int(m.Goal)/64 + 1
 	if s.maxBuckets == 0 || 64*s.width*int(m.Goal) > maxBits {
@@ -139,25 +124,20 @@ func New(x *moves.Machine) *Sweep {
 	s.firstPlace, s.lastPlace, s.placeIndex = make([]order.Node, x.Threads), make([]order.Node, x.Threads), make([]int, x.Threads)
 	s.takenBefore, s.takenAfter, s.heldLocks = make([]uint64, x.Threads), make([]uint64, x.Threads), m.HeldLocks()
 	s.schedules = [][]order.Node{m.Observed[1:]}
-	s.noveltyRound = s.startRound(model.None, min(s.maxBuckets, noveltyBuckets))
+	s.whole = s.startRound(model.None, wholeBuckets)
 	return s
 }
 
-// startRound begins a round with a thread held back at a node, or None. A round with 0 buckets
-// keeps all states.
+// startRound begins a round with a thread held back at a node, or None.
 func (s *Sweep) startRound(hold order.Node, buckets int) *round {
-	round := &round{holdAt: hold, buckets: buckets, layers: make([]layer, int(s.Model.Goal)+1)}
+	round := &round{holdAt: hold, buckets: min(buckets, s.maxBuckets), layers: make([]layer, int(s.Model.Goal)+1)}
 	s.resume(round)
 	clear(s.takenBefore)
 	s.Reset()
 	s.TakeMovers()
-	if buckets > 0 {
-		s.seen = make([]uint64, s.placePairs*buckets/64+1)
-	}
+	s.seen = make([]uint64, s.placePairs*round.buckets/64+1)
 	s.add(origin{-1, 0, 0}, allCells)
-	if buckets > 0 {
-		s.followSchedule(0)
-	}
+	s.followSchedule(0)
 	return round
 }
 
@@ -169,14 +149,14 @@ func (s *Sweep) resume(r *round) {
 	}
 }
 
-// Follow adds the new states along a schedule that another search has found to the novelty round.
+// Follow adds the new states along a schedule that another search has found to the round without a thread held back.
 func (s *Sweep) Follow(schedule []order.Node) {
-	if s.complete || s.outOfRoom || s.followedSteps > maxFollowedSteps {
+	if s.outOfRoom || s.followedSteps > maxFollowedSteps {
 		return
 	}
 	s.followedSteps += len(schedule)
 	s.schedules = append(s.schedules, slices.Clone(schedule))
-	s.resume(s.noveltyRound)
+	s.resume(s.whole)
 	s.followSchedule(len(s.schedules) - 1)
 }
 
@@ -207,41 +187,11 @@ func (s *Sweep) places(thread int) int {
 	return int(s.Model.Base[thread+1]-s.Model.Base[thread]) + 1
 }
 
-// Rounds selects the rounds that Explore continues.
-type Rounds uint8
-
-const (
-	NoveltyRound Rounds = iota // the novelty round only
-	// the exhaustive round after the novelty round
-	BothRounds // the second one when the first one is over
-	// even if the novelty round is not over
-	ExhaustiveRound // whatever the first one has seen
-)
-
-// Explore continues the given rounds and expands at most the given number of states.
-func (s *Sweep) Explore(states int, rounds Rounds) {
-	if s.complete || s.outOfRoom {
-		return
-	}
-	if rounds != ExhaustiveRound {
-		s.resume(s.noveltyRound)
-		n, ended := s.expandLayers(states)
-		if states -= n; !ended || rounds == NoveltyRound {
-			return
-		}
-	}
-	if s.tooWide {
-		return
-	}
-	if s.exhaustiveRound == nil {
-		s.exhaustiveRound = s.startRound(model.None, 0)
-	}
-	s.resume(s.exhaustiveRound)
-	if _, s.complete = s.expandLayers(states); s.complete {
-		s.noveltyRound, s.round = nil, nil
-	}
-	if s.complete || s.tooWide {
-		s.exhaustiveRound = nil
+// Explore continues the round without a thread held back, and expands at most the given number of states.
+func (s *Sweep) Explore(states int) {
+	if !s.outOfRoom {
+		s.resume(s.whole)
+		s.expandLayers(states)
 	}
 }
 
@@ -250,9 +200,7 @@ func (s *Sweep) Explore(states int, rounds Rounds) {
 func (s *Sweep) expandLayers(states int) (looked int, all bool) {
 	for ; s.layerAt < len(s.layers); s.layerAt++ {
 		l := &s.layers[s.layerAt]
-		s.outOfRoom = len(s.origins) >= maxStates
-		s.tooWide = s.tooWide || s.buckets == 0 && len(l.states) > maxLayerStates
-		if s.outOfRoom || s.buckets == 0 && s.tooWide {
+		if s.outOfRoom = len(s.origins) >= maxStates; s.outOfRoom {
 			return looked, false
 		}
 		for ; s.stateAt < len(l.states); looked++ {
@@ -263,33 +211,28 @@ func (s *Sweep) expandLayers(states int) (looked int, all bool) {
 			s.stateAt++
 		}
 		s.stateAt = 0
-		clear(l.table)
 		if l.states != nil {
-			s.freeLayers = append(s.freeLayers, layer{l.words[:0], l.states[:0], l.relevant[:0], l.takenSince[:0], l.table})
+			s.freeLayers = append(s.freeLayers, layer{l.words[:0], l.states[:0], l.relevant[:0], l.takenSince[:0]})
 		}
 		*l = layer{}
 	}
 	return looked, true
 }
 
-// HoldBack runs a novelty round with the thread of a held back at a, with the given number of
-// memory buckets, and expands at most the given number of states. It returns how many it has
-// expanded: 0 if it has run before or the novelty round is not over.
-func (s *Sweep) HoldBack(a order.Node, buckets, states int) (looked int) {
-	key := holdBack{a, min(buckets, s.maxBuckets)}
-	if s.outOfRoom || s.complete || s.noveltyRound.layerAt < len(s.noveltyRound.layers) || s.heldBack[key] {
+// HoldBack runs a round with the thread of a held back at a, and expands at most the given number of states. It returns
+// how many it has expanded: 0 if it has run before or the round without a thread held back is not over.
+func (s *Sweep) HoldBack(a order.Node, states int) (looked int) {
+	if s.outOfRoom || s.whole.layerAt < len(s.whole.layers) || s.heldBack[a] {
 		return 0
 	}
-	s.heldBack[key] = true
-	s.startRound(a, key.buckets)
+	s.heldBack[a] = true
+	s.startRound(a, heldBackBuckets)
 	looked, _ = s.expandLayers(states)
 	if s.Interrupted() {
-		delete(s.heldBack, key)
+		delete(s.heldBack, a)
 	}
 	return looked
 }
 
-// HasHeldBack reports whether a quick HoldBack at a node has run.
-func (s *Sweep) HasHeldBack(n order.Node) bool {
-	return s.heldBack[holdBack{n, min(FewBuckets, s.maxBuckets)}]
-}
+// HasHeldBack reports whether HoldBack has run at a node.
+func (s *Sweep) HasHeldBack(n order.Node) bool { return s.heldBack[n] }

@@ -21,15 +21,6 @@ type segment struct {
 	holdAt order.Node // where the thread was held back, or None
 }
 
-// Refutes reports whether the sweep has shown that two nodes are never pending together.
-func (s *Sweep) Refutes(a, b order.Node) bool {
-	if !s.complete {
-		return false
-	}
-	_, ok := s.meetingState[[2]order.Node{min(a, b), max(a, b)}]
-	return !ok
-}
-
 // Witness returns a path after which two nodes are pending, or nil if none is known. The path is
 // valid until the next call.
 func (s *Sweep) Witness(a, b order.Node) []order.Node {
