@@ -53,6 +53,7 @@
 //   - internal/core/fasttrack: the FastTrack detector that runs inside instrumented programs.
 //   - internal/core/atomrace: the AtomRace tables that run inside instrumented programs.
 //   - internal/core/strategies: the scheduling strategies that run inside instrumented programs.
+//   - internal/core/wire: the format of what instrumented programs and the analyzer send to each other.
 //   - internal/dpor: enumerates the executions of a program with partial-order reduction.
 //
 // Traces, detectors and reports, each on its own:

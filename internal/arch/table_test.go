@@ -32,6 +32,7 @@ var table = map[string]room{
 	"internal/core/atomrace":   {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/core/strategies": {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/core/fasttrack":  {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
+	"internal/core/wire":       {floor: 0, step: 1, stdOnly: true, only: []string{}},
 	"internal/dpor":            {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 
 	"internal/source": {floor: 0, step: 1, library: true, only: []string{"."}},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // namedByOffset names functions by the last but one hexadecimal digit of text offsets.
@@ -22,23 +23,23 @@ func (namedByOffset) Frames(at []uint32) (frames [][]heisen.Frame, err error) {
 // callMessages are a recording in which a goroutine in f1 calls f2, which calls f3.
 func callMessages() []byte {
 	const inF1, callF2, inF2, callF3, inF3 = 1, 2, 3, 4, 5
-	rec := message(nil, msgTask, 7, 0x74736554) // Test
-	rec = message(rec, msgPlaces, 0, 0x11, 0x12, callF2<<32|0x21, callF2<<32|0x22, callF3<<32|0x31, taskPlace|7, 6<<32|0x12, 7<<32|0x21)
+	rec := message(nil, wire.MsgTask, 7, 0x74736554) // Test
+	rec = message(rec, wire.MsgPlaces, 0, 0x11, 0x12, callF2<<32|0x21, callF2<<32|0x22, callF3<<32|0x31, wire.TaskPlace|7, 6<<32|0x12, 7<<32|0x21)
 	const inF2OfTest = 8
-	write := func(place uint64) []uint64 { return []uint64{word(opWrite, varBase), place<<32 | 8} }
-	words := []uint64{word(opSwitch, 0), 0, word(opBegin, orphan)}
+	write := func(place uint64) []uint64 { return []uint64{word(wire.OpWrite, varBase), place<<32 | 8} }
+	words := []uint64{word(wire.OpSwitch, 0), 0, word(wire.OpBegin, wire.Orphan)}
 	for _, step := range [][]uint64{
 		write(inF1),
-		{word(opEntered, 0)}, write(inF2), write(inF2),
-		{word(opEntered, 1)}, write(inF3),
-		{word(opEntered, 1)}, write(inF3), // f2 has called f3 once more
-		{word(opEntered, 1), word(opEntered, 0)}, write(inF3), // from a new call of f2
+		{word(wire.OpEntered, 0)}, write(inF2), write(inF2),
+		{word(wire.OpEntered, 1)}, write(inF3),
+		{word(wire.OpEntered, 1)}, write(inF3), // f2 has called f3 once more
+		{word(wire.OpEntered, 1), word(wire.OpEntered, 0)}, write(inF3), // from a new call of f2
 		write(inF1),
-		{word(opEntered, 0)}, write(inF2OfTest),
+		{word(wire.OpEntered, 0)}, write(inF2OfTest),
 	} {
 		words = append(words, step...)
 	}
-	return message(rec, msgWords, 0, words...)
+	return message(rec, wire.MsgWords, 0, words...)
 }
 
 // TestCalls: Call and Return events say which functions the events are in. The same path is that of another call if the

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // The merger follows the locks of each goroutine; places have its calls. Both are added to Symbols
@@ -28,11 +29,11 @@ func ThreadLimits() heisen.Limits {
 
 // manyLocksObject stands for the locks acquired after the limit was reached: contexts only say
 // where they were acquired. No address of a Go program has this value.
-const manyLocksObject heisen.Object = manyLocks
+const manyLocksObject heisen.Object = wire.ManyLocks
 
 // lostLockObject stands for a lock of which only the site of its acquisition is known: its goroutine
 // has made too many operations on locks since.
-const lostLockObject heisen.Object = lostLock
+const lostLockObject heisen.Object = wire.LostLock
 
 // The names of these two, which package wording knows.
 const (

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 	"github.com/heisen-go/heisen/internal/wording"
 )
 
@@ -38,7 +39,7 @@ func TestLimits(t *testing.T) {
 				now.calls = now.calls[:len(now.calls)-n]
 			case 2, 3:
 				lock := 8 * (1 + rng.Uint64N(10))
-				r.sync(0, 0, opAcquire, lock, pc)
+				r.sync(0, 0, wire.OpAcquire, lock, pc)
 				now.locks = append(slices.Clone(now.locks), heisen.HeldLock{Lock: heisen.Object(lock), Site: heisen.Site(pc)})
 				want, pcs = append(want, state{now.calls, now.locks[:len(now.locks)-1]}), append(pcs, pc)
 			case 4:
@@ -46,17 +47,17 @@ func TestLimits(t *testing.T) {
 					lock := now.locks[i].Lock
 					for i = len(now.locks) - 1; now.locks[i].Lock != lock; i-- {
 					}
-					r.sync(0, 0, opRelease, uint64(lock), pc)
+					r.sync(0, 0, wire.OpRelease, uint64(lock), pc)
 					want, pcs = append(want, now), append(pcs, pc)
 					now.locks = slices.Delete(slices.Clone(now.locks), i, i+1)
 				}
 			case 5:
-				r.access(0, 0, opWrite, 4096, pc, 1)
+				r.access(0, 0, wire.OpWrite, 4096, pc, 1)
 				want, pcs = append(want, now), append(pcs, pc)
 			}
 		}
 		r.flushAll()
-		r.rec = message(r.rec, msgBye, 0, 0)
+		r.rec = message(r.rec, wire.MsgBye, 0, 0)
 
 		s, err := NewStream(bytes.NewReader(r.rec), nil)
 		if err != nil {

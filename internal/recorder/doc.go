@@ -5,7 +5,7 @@
 // elsewhere (pipes.go). A thread of the program keeps the connection, on Linux with a descriptor table of
 // its own, out of the program's reach (inject/sender.go).
 // [Program.Open] tells it what to send ([Want]) and returns the [Stream] of its events. [Sources]
-// returns the injected files; package build puts them into an overlay of GOROOT. inject/wire.go has
+// returns the injected files; package build puts them into an overlay of GOROOT. Package internal/core/wire has
 // the format of what is sent.
 //
 // # Algorithm

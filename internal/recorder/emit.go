@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // consume emits the events in words, the next ones of g. It returns the number of words consumed:
@@ -19,7 +20,7 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 	}
 	for i < len(words) && !m.s.full() {
 		w := words[i]
-		op, arg := w>>opShift, w&argMask
+		op, arg := w>>wire.OpShift, w&wire.ArgMask
 		record := words[i:]
 		size := int(recordWords[op])
 		if size == 0 || size > len(record) {
@@ -27,12 +28,12 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 		}
 		first := len(m.s.out)
 		switch op {
-		case opRead, opWrite, opReadAgain, opWriteAgain:
+		case wire.OpRead, wire.OpWrite, wire.OpReadAgain, wire.OpWriteAgain:
 			var flags heisen.Flags
 			if g.inHidden {
 				flags = HiddenCode
 			}
-			if op >= opReadAgain {
+			if op >= wire.OpReadAgain {
 				flags |= Repeated
 			}
 			site, err := m.moveTo(g, record[1]>>32)
@@ -47,25 +48,25 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 			default:
 				m.longAccess(g, heisen.Object(arg), uint64(size), site, eventOps[op], flags)
 			}
-		case opAlloc, opFree:
+		case wire.OpAlloc, wire.OpFree:
 			if err := m.emitAllocation(g, op, arg, record); err != nil {
 				return i, false, err
 			}
-		case opShade:
+		case wire.OpShade:
 			g.inHidden = arg != 0
-		case opRoot:
+		case wire.OpRoot:
 			g.roots = append(g.roots, arg)
-		case opEntered:
+		case wire.OpEntered:
 			if !g.entered || int(arg) < g.kept {
 				g.entered, g.kept = true, int(arg)
 			}
-		case opPoint:
+		case wire.OpPoint:
 			if err := m.advance(g, arg); err != nil {
 				return i, false, err
 			}
-		case opBegin:
+		case wire.OpBegin:
 			return i, false, m.s.corrupt("goroutine %d begins again", g.id)
-		case opOverlap:
+		case wire.OpOverlap:
 			if stamp := record[1]; stamp != m.next {
 				return i, true, m.wait(g, stamp)
 			}
@@ -73,7 +74,7 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 			if err := m.overlaps(g, record); err != nil {
 				return i, false, err
 			}
-		case opSwitch:
+		case wire.OpSwitch:
 			return i, false, nil
 		default:
 			if stamp := record[1]; stamp != m.next {
@@ -82,7 +83,7 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 			if err := m.emitStamped(g, op, arg, record); err != nil {
 				return i, false, err
 			}
-			if op == opEnd {
+			if op == wire.OpEnd {
 				return i + size, false, m.end(g, words[i+size:])
 			}
 		}
@@ -96,7 +97,7 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 
 // end ends a goroutine. rest are the words after its end.
 func (m *merger) end(g *goroutine, rest []uint64) error {
-	if len(rest) > 0 && rest[0]>>opShift != opSwitch {
+	if len(rest) > 0 && rest[0]>>wire.OpShift != wire.OpSwitch {
 		return m.s.corrupt("goroutine %d continues after its end", g.id)
 	}
 	m.recycle(g)
@@ -110,10 +111,10 @@ func (m *merger) start(g *goroutine, words []uint64) (n int, waits bool, err err
 		return 0, false, nil
 	}
 	w := words[0]
-	if w>>opShift != opBegin {
+	if w>>wire.OpShift != wire.OpBegin {
 		return 0, false, m.s.corrupt("goroutine %d begins with %#x", g.id, w)
 	}
-	if w&orphan == 0 && !g.forked {
+	if w&wire.Orphan == 0 && !g.forked {
 		return 0, true, nil
 	}
 	g.begun = true
@@ -155,12 +156,12 @@ func (m *merger) emitStamped(g *goroutine, op, arg uint64, record []uint64) erro
 		return err
 	}
 	m.next++
-	if op == opHide {
+	if op == wire.OpHide {
 		err = m.hide(g, arg, site, record[1], record[3])
 	} else {
 		err = m.sync(g, op, arg, site)
 	}
-	if g.inHidden && op != opReveal && op != opHide {
+	if g.inHidden && op != wire.OpReveal && op != wire.OpHide {
 		m.markHidden(first)
 	}
 	return err
@@ -309,26 +310,26 @@ func (m *merger) collected(g *goroutine) {
 // sync emits a synchronization event and updates the locks held and the goroutines that exist.
 func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 	switch op {
-	case opCollected:
+	case wire.OpCollected:
 		m.collected(g)
 		return nil
-	case opEnd:
+	case wire.OpEnd:
 		r := m.emit(g)
 		r.Op, r.Object = heisen.Send, Collector
-	case opStep:
+	case wire.OpStep:
 		r := m.emit(g)
 		r.Op, r.Object, r.Site = heisen.Observe, heisen.Object(arg), site
 	}
 	r := m.emit(g)
 	r.Op, r.Object, r.Site = eventOps[op], heisen.Object(arg), site
 	switch op {
-	case opAcquire, opRelease, opAcquireShared, opReleaseShared:
+	case wire.OpAcquire, wire.OpRelease, wire.OpAcquireShared, wire.OpReleaseShared:
 		r.Flags = heisen.LockWord
-	case opTryAcquire, opTryAcquireShared:
+	case wire.OpTryAcquire, wire.OpTryAcquireShared:
 		r.Flags = heisen.LockWord | heisen.NoWait
-	case opChanceReceive:
+	case wire.OpChanceReceive:
 		r.Flags = heisen.Chance
-	case opEnd:
+	case wire.OpEnd:
 		r.Object = 0
 	}
 	switch code := r.Op; code {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // testText and testPID are what the recordings of the tests begin with.
@@ -17,7 +18,7 @@ const (
 )
 
 // word packs an op and its argument.
-func word(op, arg uint64) uint64 { return op<<opShift | arg }
+func word(op, arg uint64) uint64 { return op<<wire.OpShift | arg }
 
 // message appends a message to a recording.
 func message(rec []byte, kind, id uint32, words ...uint64) []byte {
@@ -32,7 +33,7 @@ func message(rec []byte, kind, id uint32, words ...uint64) []byte {
 
 // hello starts a recording.
 func helloMessage() []byte {
-	return message(nil, msgHello, 0, version, testText, testTextSize, testPID, 0)
+	return message(nil, wire.MsgHello, 0, wire.Version, testText, testTextSize, testPID, 0)
 }
 
 // messages cuts a recording after each of its messages, the first being hello.
@@ -131,7 +132,7 @@ func (r *recorder) leave(g, calls int) {
 
 // task adds a task, which a call at taskPlace|id begins.
 func (r *recorder) task(id uint32, name string) {
-	r.rec = message(r.rec, msgTask, id, textWords(name)...)
+	r.rec = message(r.rec, wire.MsgTask, id, textWords(name)...)
 }
 
 // textWords returns a text with zero bytes up to a whole word.
@@ -146,18 +147,18 @@ func textWords(text string) (words []uint64) {
 // put writes a record of g to the buffer of P p.
 func (r *recorder) put(p, g int, words ...uint64) {
 	b, h := &r.ps[p], r.gs[g]
-	if len(b.words)+3+len(words) > maxPayload/8 {
+	if len(b.words)+3+len(words) > wire.MaxPayload/8 {
 		r.flush(p)
 	}
 	if b.cur != g+1 || h.p != p+1 {
 		b.cur, h.p = g+1, p+1
-		b.words = append(b.words, word(opSwitch, uint64(g)), h.words)
+		b.words = append(b.words, word(wire.OpSwitch, uint64(g)), h.words)
 	}
 	if !h.begun {
 		h.begun = true
-		begin := word(opBegin, goid(g))
+		begin := word(wire.OpBegin, goid(g))
 		if h.orphan {
-			begin |= orphan
+			begin |= wire.Orphan
 		}
 		words = append([]uint64{begin}, words...)
 	}
@@ -179,10 +180,10 @@ func (r *recorder) access(p, g int, op, obj uint64, pc uint32, size uint64) {
 func (r *recorder) flush(p int) {
 	if b := &r.ps[p]; len(b.words) > 0 {
 		if len(r.fresh) > 0 {
-			r.rec = message(r.rec, msgPlaces, 0, r.fresh...)
+			r.rec = message(r.rec, wire.MsgPlaces, 0, r.fresh...)
 			r.fresh = r.fresh[:0]
 		}
-		r.rec = message(r.rec, msgWords, uint32(p), b.words...)
+		r.rec = message(r.rec, wire.MsgWords, uint32(p), b.words...)
 		b.words = b.words[:0]
 	}
 }
@@ -195,13 +196,13 @@ func (r *recorder) flushAll() {
 
 func (r *recorder) barrier() {
 	r.flushAll()
-	r.rec = message(r.rec, msgBarrier, 0)
+	r.rec = message(r.rec, wire.MsgBarrier, 0)
 }
 
 // bye flushes everything and ends the recording.
 func (r *recorder) bye(lost uint64) []byte {
 	r.flushAll()
-	r.rec = message(r.rec, msgBye, 0, lost, r.stamp)
+	r.rec = message(r.rec, wire.MsgBye, 0, lost, r.stamp)
 	return r.rec
 }
 

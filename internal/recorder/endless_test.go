@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 	"github.com/heisen-go/heisen/trace"
 )
 
@@ -57,23 +58,23 @@ func (e *endless) start() {
 	e.started++
 	g, p := e.started, e.rng.IntN(endlessPs)
 	e.goroutine(g, false)
-	e.sync(0, 0, opFork, uint64(g), 10)
+	e.sync(0, 0, wire.OpFork, uint64(g), 10)
 	object, lock := uint64(0x10000+256*e.rng.IntN(200)), uint64(0x8000+8*e.rng.IntN(endlessLocks))
-	e.access(p, g, opAlloc, object, 11, 256)
+	e.access(p, g, wire.OpAlloc, object, 11, 256)
 	e.call(g, 20+e.rng.Uint32N(5))
-	e.access(p, g, opWrite, object, 12, 8)
-	e.sync(p, g, opAcquire, lock, 13)
+	e.access(p, g, wire.OpWrite, object, 12, 8)
+	e.sync(p, g, wire.OpAcquire, lock, 13)
 	if p = e.rng.IntN(endlessPs); e.rng.IntN(3) > 0 {
 		e.flush(e.rng.IntN(endlessPs))
 	}
-	e.access(p, g, opWrite, 0x9000, 14, 8)
+	e.access(p, g, wire.OpWrite, 0x9000, 14, 8)
 	if e.rng.IntN(20) > 0 {
-		e.sync(p, g, opRelease, lock, 15)
+		e.sync(p, g, wire.OpRelease, lock, 15)
 	} else {
-		e.sync(0, 0, opRelease, lock, 15) // the main goroutine does it
+		e.sync(0, 0, wire.OpRelease, lock, 15) // the main goroutine does it
 	}
 	e.leave(g, 1)
-	e.sync(p, g, opEnd, 0, 16)
+	e.sync(p, g, wire.OpEnd, 0, 16)
 	delete(e.gs, g)
 }
 

@@ -5,13 +5,15 @@ import (
 	"errors"
 	"io"
 	"testing"
+
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // TestHowStreamsEnd: a stream is finished if the program has said so, or has become another one.
 func TestHowStreamsEnd(t *testing.T) {
-	one := message(nil, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, 1|orphan))
-	replaced, stays := message(nil, msgReplaced, 1), message(nil, msgReplaced, 0)
-	bye := message(nil, msgBye, 0, 0, 0)
+	one := message(nil, wire.MsgWords, 0, word(wire.OpSwitch, 0), 0, word(wire.OpBegin, 1|wire.Orphan))
+	replaced, stays := message(nil, wire.MsgReplaced, 1), message(nil, wire.MsgReplaced, 0)
+	bye := message(nil, wire.MsgBye, 0, 0, 0)
 	for _, test := range []struct {
 		name     string
 		messages [][]byte
@@ -38,8 +40,8 @@ func TestHowStreamsEnd(t *testing.T) {
 // TestReplacedAmidEvents: what other threads did when the program became another one is of no
 // interest. That a killed program did it is.
 func TestReplacedAmidEvents(t *testing.T) {
-	late := message(nil, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, 1|orphan), word(opSend, msgBase), 5, 0) // 5 stamps are missing
-	for kind, rec := range map[string][]byte{"replaced": message(late, msgReplaced, 1), "killed": late} {
+	late := message(nil, wire.MsgWords, 0, word(wire.OpSwitch, 0), 0, word(wire.OpBegin, 1|wire.Orphan), word(wire.OpSend, msgBase), 5, 0) // 5 stamps are missing
+	for kind, rec := range map[string][]byte{"replaced": message(late, wire.MsgReplaced, 1), "killed": late} {
 		s, err := NewStream(bytes.NewReader(append(helloMessage(), rec...)), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -61,7 +63,7 @@ func TestRefused(t *testing.T) {
 			}
 			words[i/8] |= uint64(c) << (8 * (i % 8))
 		}
-		s, err := NewStream(bytes.NewReader(message(helloMessage(), msgRefused, 0, words...)), nil)
+		s, err := NewStream(bytes.NewReader(message(helloMessage(), wire.MsgRefused, 0, words...)), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +78,7 @@ func TestRefused(t *testing.T) {
 // TestChildFlag reads whether a recorded program has started this one.
 func TestChildFlag(t *testing.T) {
 	for flag, child := range []bool{false, true} {
-		s, err := NewStream(bytes.NewReader(message(nil, msgHello, 0, version, testText, testTextSize, testPID, uint64(flag))), nil)
+		s, err := NewStream(bytes.NewReader(message(nil, wire.MsgHello, 0, wire.Version, testText, testTextSize, testPID, uint64(flag))), nil)
 		if err != nil || s.Child() != child {
 			t.Errorf("flag %d: child %v, error %v", flag, s.Child(), err)
 		}

@@ -3,6 +3,8 @@ package recorder
 import (
 	"slices"
 	"strings"
+
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // CollectEnv is the environment variable that makes programs, for tests, collect garbage while goroutines are stopped in hooks:
@@ -14,6 +16,6 @@ const CollectEnv = "HEISEN_COLLECT"
 func Environ(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		return name == socketEnv || name == symbolizeEnv
+		return name == wire.SocketEnv || name == wire.SymbolizeEnv
 	})
 }

@@ -3,6 +3,8 @@ package recorder
 import (
 	"math/rand/v2"
 	"slices"
+
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // step is a step of an execution; they are in the order in which they happen.
@@ -17,8 +19,8 @@ type step struct {
 
 // Steps that are not records: calls, and returns.
 const (
-	opCall  = numOps + 1
-	opLeave = numOps + 2
+	opCall  = wire.NumOps + 1
+	opLeave = wire.NumOps + 2
 )
 
 // shape has the parameters of a random execution.
@@ -91,7 +93,7 @@ func randomExecution(rng *rand.Rand, s shape) []step {
 func (g *generator) add(s step) {
 	g.pc += 1 + uint32(g.rng.IntN(3000))
 	s.pc = g.pc
-	if s.op >= opAcquire && s.op != opEnd && s.op < numOps && g.rng.IntN(10) == 0 {
+	if s.op >= wire.OpAcquire && s.op != wire.OpEnd && s.op < wire.NumOps && g.rng.IntN(10) == 0 {
 		s.pc = 0
 	}
 	g.steps = append(g.steps, s)
@@ -101,7 +103,7 @@ func (g *generator) step(t int) {
 	n := uint64(g.rng.IntN(1 << 20))
 	switch g.rng.IntN(16) {
 	case 0, 1, 2, 3, 4:
-		op := uint64(opRead + n%2)
+		op := uint64(wire.OpRead + n%2)
 		size := []uint64{1, 1, 1, 1, 8, 24, 0}[g.rng.IntN(7)]
 		obj := varBase + n%(8*numVars)
 		if g.rng.IntN(150) == 0 {
@@ -109,21 +111,21 @@ func (g *generator) step(t int) {
 		}
 		g.add(step{g: t, op: op, obj: obj, size: size})
 	case 5, 6:
-		g.add(step{g: t, op: opAtomicRead + n%3, obj: varBase + 8*(n%numVars)})
+		g.add(step{g: t, op: wire.OpAtomicRead + n%3, obj: varBase + 8*(n%numVars)})
 	case 7, 8, 9:
 		g.lock(t, int(n%numLocks))
 	case 10:
-		g.add(step{g: t, op: opSend + n%2, obj: msgBase + 8*(n/2%numMsgs)})
+		g.add(step{g: t, op: wire.OpSend + n%2, obj: msgBase + 8*(n/2%numMsgs)})
 	case 11:
 		if g.born < g.goroutines {
 			child := g.born
 			g.born++
 			g.alive = append(g.alive, child)
 			if g.rng.IntN(6) > 0 {
-				g.add(step{g: t, op: opFork, obj: uint64(child)})
+				g.add(step{g: t, op: wire.OpFork, obj: uint64(child)})
 			} // else an orphan
 		} else if i := slices.Index(g.alive, t); t != 0 && g.rng.IntN(3) == 0 && !g.holds(t) {
-			g.add(step{g: t, op: opEnd})
+			g.add(step{g: t, op: wire.OpEnd})
 			g.alive = slices.Delete(g.alive, i, i+1)
 		}
 	case 12, 13:
@@ -141,7 +143,7 @@ func (g *generator) step(t int) {
 		}
 	case 15:
 		if g.collected && g.rng.IntN(3) == 0 {
-			g.add(step{g: t, op: opCollected})
+			g.add(step{g: t, op: wire.OpCollected})
 		}
 		if g.rng.IntN(4) == 0 {
 			g.add(step{})
@@ -158,21 +160,21 @@ func (g *generator) lock(t, i int) {
 	switch {
 	case l.writer == t+1:
 		l.writer = 0
-		g.add(step{g: t, op: opRelease, obj: obj})
+		g.add(step{g: t, op: wire.OpRelease, obj: obj})
 	case l.writer != 0:
 		if g.foreign {
 			l.writer = 0
-			g.add(step{g: t, op: opRelease, obj: obj, foreign: true})
+			g.add(step{g: t, op: wire.OpRelease, obj: obj, foreign: true})
 		}
 	case mine >= 0:
 		l.readers = slices.Delete(l.readers, mine, mine+1)
-		g.add(step{g: t, op: opReleaseShared, obj: obj})
+		g.add(step{g: t, op: wire.OpReleaseShared, obj: obj})
 	case len(l.readers) == 0 && g.rng.IntN(2) == 0:
 		l.writer = t + 1
-		g.add(step{g: t, op: []uint64{opAcquire, opTryAcquire}[g.rng.IntN(2)], obj: obj})
+		g.add(step{g: t, op: []uint64{wire.OpAcquire, wire.OpTryAcquire}[g.rng.IntN(2)], obj: obj})
 	default:
 		l.readers = append(l.readers, t)
-		g.add(step{g: t, op: []uint64{opAcquireShared, opTryAcquireShared}[g.rng.IntN(2)], obj: obj})
+		g.add(step{g: t, op: []uint64{wire.OpAcquireShared, wire.OpTryAcquireShared}[g.rng.IntN(2)], obj: obj})
 	}
 }
 
@@ -194,17 +196,17 @@ func (g *generator) allocationEpochs(t, i int) {
 	case l.dead:
 	case !l.allocated:
 		l.allocated, l.knows = true, map[int]bool{t: true}
-		g.add(step{g: t, op: opAlloc, obj: obj, size: size})
-		g.add(step{g: t, op: opSend, obj: msg})
+		g.add(step{g: t, op: wire.OpAlloc, obj: obj, size: size})
+		g.add(step{g: t, op: wire.OpSend, obj: msg})
 	case g.rng.IntN(8) == 0:
 		l.allocated, l.dead = false, true
 	default:
 		if !l.knows[t] {
 			l.knows[t] = true
-			g.add(step{g: t, op: []uint64{opReceive, opChanceReceive}[g.rng.IntN(2)], obj: msg})
-			g.add(step{g: t, op: []uint64{opChange, opObserve, opStep}[g.rng.IntN(3)], obj: msg})
+			g.add(step{g: t, op: []uint64{wire.OpReceive, wire.OpChanceReceive}[g.rng.IntN(2)], obj: msg})
+			g.add(step{g: t, op: []uint64{wire.OpChange, wire.OpObserve, wire.OpStep}[g.rng.IntN(3)], obj: msg})
 		}
-		g.add(step{g: t, op: opRead + uint64(g.rng.IntN(2)), obj: obj + 8*uint64(g.rng.IntN(lifeWords)), size: 1})
+		g.add(step{g: t, op: wire.OpRead + uint64(g.rng.IntN(2)), obj: obj + 8*uint64(g.rng.IntN(lifeWords)), size: 1})
 	}
 }
 
@@ -230,17 +232,17 @@ func record(rng *rand.Rand, s shape, steps []step) []byte {
 		}
 		p := at[st.g]
 		switch st.op {
-		case opRead, opWrite, opAlloc, opFree:
+		case wire.OpRead, wire.OpWrite, wire.OpAlloc, wire.OpFree:
 			r.access(p, st.g, st.op, st.obj, st.pc, st.size)
 		case opCall:
 			r.call(st.g, st.pc)
 		case opLeave:
 			r.leave(st.g, int(st.obj))
-		case opEnd:
+		case wire.OpEnd:
 			if r.gs[st.g].begun { // no other goroutine knows the address otherwise
 				r.sync(p, st.g, st.op, st.obj, st.pc)
 			}
-		case opFork:
+		case wire.OpFork:
 			forked[int(st.obj)] = true
 			fallthrough
 		default:

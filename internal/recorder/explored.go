@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"github.com/heisen-go/heisen/internal/core/wire"
 	"github.com/heisen-go/heisen/internal/dpor"
 )
 
@@ -36,10 +37,10 @@ type ExploredStep struct {
 type Doubts uint32
 
 const (
-	ReadsTime     Doubts = unsureTime      // it reads the clock, sleeps or sets a timer
-	DrawsNumbers  Doubts = unsureRandom    // it draws random numbers: to range over a map, by package math/rand, or for a select statement that Schedule.Explore does not decide
-	CountsRunning Doubts = unsureCount     // it calls runtime.NumGoroutine
-	RunsFinalizer Doubts = unsureFinalizer // finalizers or cleanups run
+	ReadsTime     Doubts = wire.UnsureTime      // it reads the clock, sleeps or sets a timer
+	DrawsNumbers  Doubts = wire.UnsureRandom    // it draws random numbers: to range over a map, by package math/rand, or for a select statement that Schedule.Explore does not decide
+	CountsRunning Doubts = wire.UnsureCount     // it calls runtime.NumGoroutine
+	RunsFinalizer Doubts = wire.UnsureFinalizer // finalizers or cleanups run
 
 	allDoubts = ReadsTime | DrawsNumbers | CountsRunning | RunsFinalizer
 )
@@ -59,22 +60,22 @@ func (s *Stream) addSteps(words []uint64) error {
 		switch last := len(x.Steps) - 1; {
 		case x.ended:
 			return s.corrupt("a step after the end")
-		case w&^arguments == exploreEnabled:
+		case w&^arguments == wire.ExploreEnabled:
 			x.enabled = append(x.enabled, task)
-		case w&^arguments == exploreChosen:
+		case w&^arguments == wire.ExploreChosen:
 			since := w & arguments >> 32
 			if since > uint64(len(x.Steps)) {
 				return s.corrupt("step %d was possible since step %d", len(x.Steps), since)
 			}
 			x.Steps = append(x.Steps, ExploredStep{Enabled: x.enabled, Step: dpor.Step{Task: task, Since: int(since)}})
 			x.enabled = nil
-		case w&^arguments == exploreUse && last >= 0:
+		case w&^arguments == wire.ExploreUse && last >= 0:
 			step := &x.Steps[last].Step
 			step.Uses = append(step.Uses, dpor.Use{Object: w & (1<<objectBits - 1), Mode: dpor.Mode(w & arguments >> objectBits)})
-		case w&^arguments == exploreCase && last >= 0 && x.Steps[last].Ready == 0 && w&arguments>>32 > uint64(max(task, 1)):
+		case w&^arguments == wire.ExploreCase && last >= 0 && x.Steps[last].Ready == 0 && w&arguments>>32 > uint64(max(task, 1)):
 			x.Steps[last].Case, x.Steps[last].Ready = task, uint32(w&arguments>>32)
-		case w&^arguments == exploreEnd && w&arguments>>33 == 0 && uint32(w)&^(uint32(allDoubts)|unsureMain) == 0:
-			x.ended, x.Unfinished, x.Doubts, x.MainSynchronizes = true, w>>32&1 != 0, Doubts(w)&allDoubts, w&unsureMain != 0
+		case w&^arguments == wire.ExploreEnd && w&arguments>>33 == 0 && uint32(w)&^(uint32(allDoubts)|wire.UnsureMain) == 0:
+			x.ended, x.Unfinished, x.Doubts, x.MainSynchronizes = true, w>>32&1 != 0, Doubts(w)&allDoubts, w&wire.UnsureMain != 0
 		default:
 			return s.corrupt("%#x in the steps", w)
 		}

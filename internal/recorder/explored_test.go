@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/heisen-go/heisen/internal/core/wire"
 	"github.com/heisen-go/heisen/internal/dpor"
 )
 
@@ -11,8 +12,8 @@ import (
 func TestSteps(t *testing.T) {
 	s := &Stream{}
 	for _, words := range [][]uint64{
-		{exploreEnabled | 3, exploreChosen | 3, exploreUse | 1<<56 | 0xc000010000, exploreUse | 8, exploreCase | 3<<32 | 2, exploreEnabled | 4},
-		{exploreEnabled | 3, exploreChosen | 1<<32 | 4, exploreEnd | unsureRandom | unsureMain},
+		{wire.ExploreEnabled | 3, wire.ExploreChosen | 3, wire.ExploreUse | 1<<56 | 0xc000010000, wire.ExploreUse | 8, wire.ExploreCase | 3<<32 | 2, wire.ExploreEnabled | 4},
+		{wire.ExploreEnabled | 3, wire.ExploreChosen | 1<<32 | 4, wire.ExploreEnd | wire.UnsureRandom | wire.UnsureMain},
 	} {
 		if err := s.addSteps(words); err != nil {
 			t.Fatal(err)
@@ -31,15 +32,15 @@ func TestSteps(t *testing.T) {
 // TestBadSteps: what no program sends is an error.
 func TestBadSteps(t *testing.T) {
 	for name, words := range map[string][]uint64{
-		"a use before the first step":  {exploreUse | 8},
-		"a step of the future":         {exploreChosen | 1<<32 | 3},
-		"an unknown doubt":             {exploreEnd | 1<<20},
-		"an unknown flag":              {exploreEnd | 1<<33},
-		"words after the end":          {exploreEnd, exploreEnabled | 3},
-		"a case before the first step": {exploreCase | 2<<32},
-		"a case beyond the last one":   {exploreChosen | 3, exploreCase | 2<<32 | 2},
-		"a single case":                {exploreChosen | 3, exploreCase | 1<<32},
-		"two choices of a case":        {exploreChosen | 3, exploreCase | 2<<32, exploreCase | 2<<32},
+		"a use before the first step":  {wire.ExploreUse | 8},
+		"a step of the future":         {wire.ExploreChosen | 1<<32 | 3},
+		"an unknown doubt":             {wire.ExploreEnd | 1<<20},
+		"an unknown flag":              {wire.ExploreEnd | 1<<33},
+		"words after the end":          {wire.ExploreEnd, wire.ExploreEnabled | 3},
+		"a case before the first step": {wire.ExploreCase | 2<<32},
+		"a case beyond the last one":   {wire.ExploreChosen | 3, wire.ExploreCase | 2<<32 | 2},
+		"a single case":                {wire.ExploreChosen | 3, wire.ExploreCase | 1<<32},
+		"two choices of a case":        {wire.ExploreChosen | 3, wire.ExploreCase | 2<<32, wire.ExploreCase | 2<<32},
 		"an unknown word":              {7 << 60},
 		"nothing":                      {0},
 	} {
@@ -48,7 +49,7 @@ func TestBadSteps(t *testing.T) {
 		}
 	}
 	s := &Stream{}
-	if err := s.addSteps([]uint64{exploreEnd | 1<<32}); err != nil || s.execution.Explored.Complete() {
+	if err := s.addSteps([]uint64{wire.ExploreEnd | 1<<32}); err != nil || s.execution.Explored.Complete() {
 		t.Errorf("goroutines that could go on: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // FuzzStream reads arbitrary bytes after a valid start. There is no panic, no disproportionate
@@ -22,18 +23,18 @@ func FuzzStream(f *testing.F) {
 		rec := record(rng, shape, randomExecution(rng, shape))
 		f.Add(rec[len(helloMessage()):])
 	}
-	f.Add(message(nil, msgWords, 0, word(opSwitch, 1<<31), 0, word(opBegin, orphan), word(opSend, 1), 1<<60, 1<<31))
-	f.Add(slices.Concat(message(nil, msgTask, 7, textWords("task")...),
-		message(nil, msgPlaces, 0, 5, 1<<32|taskPlace|7, 2<<32|9, 2<<32|8),
-		message(nil, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan), word(opWrite, 8), 3<<32|1<<31,
-			word(opOverlap, 16), 0, accessID(0, heisen.Write, 3), accessID(0, heisen.Read, 2), 8<<48|20, byOrder,
-			word(opCollected, 0), 1, 1, word(opEnd, 0), 2, 0)))
+	f.Add(message(nil, wire.MsgWords, 0, word(wire.OpSwitch, 1<<31), 0, word(wire.OpBegin, wire.Orphan), word(wire.OpSend, 1), 1<<60, 1<<31))
+	f.Add(slices.Concat(message(nil, wire.MsgTask, 7, textWords("task")...),
+		message(nil, wire.MsgPlaces, 0, 5, 1<<32|wire.TaskPlace|7, 2<<32|9, 2<<32|8),
+		message(nil, wire.MsgWords, 0, word(wire.OpSwitch, 0), 0, word(wire.OpBegin, wire.Orphan), word(wire.OpWrite, 8), 3<<32|1<<31,
+			word(wire.OpOverlap, 16), 0, accessID(0, heisen.Write, 3), accessID(0, heisen.Read, 2), 8<<48|20, wire.ByOrder,
+			word(wire.OpCollected, 0), 1, 1, word(wire.OpEnd, 0), 2, 0)))
 	f.Add(executionMessages())
 	f.Add(quietMessages())
-	f.Add(slices.Concat(message(nil, msgObjects, 0, 0, 0, 1, 64, 64, 8, 1, 128, 128, 16, 1|graphMore, 64, graphUntil, 0, 0),
-		message(nil, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, 1|orphan),
-			word(opRoot, 64), word(opHide, testText), 0, 0, follow, word(opReveal, testText), 1, 0)))
-	f.Add(message(nil, msgWords, 0, placedWords()...))
+	f.Add(slices.Concat(message(nil, wire.MsgObjects, 0, 0, 0, 1, 64, 64, 8, 1, 128, 128, 16, 1|wire.GraphMore, 64, wire.GraphUntil, 0, 0),
+		message(nil, wire.MsgWords, 0, word(wire.OpSwitch, 0), 0, word(wire.OpBegin, 1|wire.Orphan),
+			word(wire.OpRoot, 64), word(wire.OpHide, testText), 0, 0, wire.Follow, word(wire.OpReveal, testText), 1, 0)))
+	f.Add(message(nil, wire.MsgWords, 0, placedWords()...))
 	f.Add(callMessages())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 16<<10 || accessed(data) > 256<<20 {
@@ -79,7 +80,7 @@ func FuzzStream(f *testing.F) {
 // accessed bounds the bytes that the accesses in a recording touch.
 func accessed(rec []byte) (bytes uint64) {
 	for i := 0; i+16 <= len(rec); i += 8 {
-		if op := rec[i+7]; op == opRead || op == opWrite {
+		if op := rec[i+7]; op == wire.OpRead || op == wire.OpWrite {
 			bytes += uint64(binary.LittleEndian.Uint32(rec[i+8:]))
 		}
 	}

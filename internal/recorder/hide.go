@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // Hidden lists hidden packages. Only the calls of their functions by other packages are recorded,
@@ -75,10 +76,10 @@ func (h *Hidden) encode(exe io.ReaderAt, text uint64) (message []byte, err error
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(globals)))
 	flags := uint64(0)
 	if h.Show {
-		flags |= hiddenShow
+		flags |= wire.HiddenShow
 	}
 	if h.Once {
-		flags |= hiddenOnce
+		flags |= wire.HiddenOnce
 	}
 	b = binary.LittleEndian.AppendUint64(b, flags)
 	for _, g := range globals {
@@ -222,7 +223,7 @@ func (s *Stream) addReach(id uint32, words []uint64) error {
 func (m *merger) hide(g *goroutine, function uint64, site heisen.Site, stamp, reach uint64) error {
 	var set heisen.Reach
 	switch {
-	case reach == follow:
+	case reach == wire.Follow:
 		set = m.s.graph.reach(m.s.syms, g.roots, stamp)
 	case reach < uint64(len(m.s.reach)):
 		set = m.s.reach[reach]

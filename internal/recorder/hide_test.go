@@ -9,35 +9,36 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // TestHidden: calls of hidden functions have the sets that they reach, and names from the
 // symbolizer; events of hidden code are marked if they are shown.
 func TestHidden(t *testing.T) {
 	const function = testText + 0x100
-	rec := message(helloMessage(), msgReach, 1, 0xc000000100, 16, 0xc000000000, 32)
-	rec = message(rec, msgReach, 2, 0xc000000000, 32, 0xc000000100, 16) // the same, in another order
-	rec = message(rec, msgReach, 3)
-	rec = message(rec, msgWords, 0,
-		word(opSwitch, 0), 0, word(opBegin, 1|orphan),
-		word(opHide, function), 0, 0, 1,
-		word(opShade, 1),
-		word(opRead, varBase), 1,
-		word(opAcquire, lockBase), 1, 0,
-		word(opFork, 1), 2, 0,
-		word(opShade, 0),
-		word(opWrite, varBase), 1,
-		word(opShade, 1),
-		word(opReveal, function), 3, 0,
-		word(opShade, 0),
-		word(opRead, varBase), 1,
-		word(opHide, function), 4, 0, 2,
-		word(opReveal, function), 5, 0,
-		word(opHide, function), 6, 0, 3,
-		word(opReveal, function), 7, 0,
-		word(opHide, function), 8, 0, 0,
-		word(opReveal, function), 9, 0)
-	rec = message(rec, msgBye, 0, 0, 10)
+	rec := message(helloMessage(), wire.MsgReach, 1, 0xc000000100, 16, 0xc000000000, 32)
+	rec = message(rec, wire.MsgReach, 2, 0xc000000000, 32, 0xc000000100, 16) // the same, in another order
+	rec = message(rec, wire.MsgReach, 3)
+	rec = message(rec, wire.MsgWords, 0,
+		word(wire.OpSwitch, 0), 0, word(wire.OpBegin, 1|wire.Orphan),
+		word(wire.OpHide, function), 0, 0, 1,
+		word(wire.OpShade, 1),
+		word(wire.OpRead, varBase), 1,
+		word(wire.OpAcquire, lockBase), 1, 0,
+		word(wire.OpFork, 1), 2, 0,
+		word(wire.OpShade, 0),
+		word(wire.OpWrite, varBase), 1,
+		word(wire.OpShade, 1),
+		word(wire.OpReveal, function), 3, 0,
+		word(wire.OpShade, 0),
+		word(wire.OpRead, varBase), 1,
+		word(wire.OpHide, function), 4, 0, 2,
+		word(wire.OpReveal, function), 5, 0,
+		word(wire.OpHide, function), 6, 0, 3,
+		word(wire.OpReveal, function), 7, 0,
+		word(wire.OpHide, function), 8, 0, 0,
+		word(wire.OpReveal, function), 9, 0)
+	rec = message(rec, wire.MsgBye, 0, 0, 10)
 	s, out := streamed(t, rec)
 	type event struct {
 		op      heisen.Op

@@ -18,6 +18,7 @@ import (
 	"github.com/heisen-go/heisen/internal/core/atomrace"
 	"github.com/heisen-go/heisen/internal/core/fasttrack"
 	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 //go:embed inject/*.go inject/*.s
@@ -99,14 +100,15 @@ func Sources(syscallPackage string, system System) (map[string][]byte, error) {
 		files[e.Name()] = []byte(strings.ReplaceAll(body, `"internal/runtime/syscall/linux"`, `"`+syscallPackage+`"`))
 	}
 	for _, core := range []struct {
-		name   string
+		prefix string // of its names, after "heisen"
 		source embed.FS
 	}{
-		{"atomRace", atomrace.Source},
-		{"strategies", strategies.Source},
-		{"fastTrack", fasttrack.Source},
+		{"", wire.Source},
+		{"AtomRace", atomrace.Source},
+		{"Strategies", strategies.Source},
+		{"FastTrack", fasttrack.Source},
 	} {
-		if err := addCore(files, core.name, core.source); err != nil {
+		if err := addCore(files, core.prefix, core.source); err != nil {
 			return nil, err
 		}
 	}
@@ -114,9 +116,8 @@ func Sources(syscallPackage string, system System) (map[string][]byte, error) {
 }
 
 // addCore adds the files of a package that runs inside programs, as they go into package runtime:
-// names that they declare get a prefix, and the atomic types are the runtime's. pkg is the prefix
-// after "heisen".
-func addCore(files map[string][]byte, pkg string, source embed.FS) error {
+// names that they declare get the prefix "heisen" and the given one, and the atomic types are the runtime's.
+func addCore(files map[string][]byte, prefix string, source embed.FS) error {
 	entries, err := fs.ReadDir(source, ".")
 	if err != nil {
 		return err
@@ -156,8 +157,9 @@ func addCore(files map[string][]byte, pkg string, source embed.FS) error {
 			if name != id.Name && own[name] {
 				name = "_" + id.Name // avoids a collision
 			}
-			id.Name = "heisen" + capital(pkg) + name
+			id.Name = "heisen" + prefix + name
 		}
+		of := file.Name.Name
 		file.Name.Name = "runtime"
 		for _, spec := range file.Imports {
 			if spec.Path.Value == `"sync/atomic"` {
@@ -168,7 +170,7 @@ func addCore(files map[string][]byte, pkg string, source embed.FS) error {
 		if err := format.Node(&b, fset, file); err != nil {
 			return err
 		}
-		files[strings.ToLower(pkg)+"_"+name] = b.Bytes()
+		files[of+"_"+name] = b.Bytes()
 	}
 	return nil
 }

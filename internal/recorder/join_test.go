@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // touch is an access to one byte. It lies between two events of synchronization.
@@ -45,13 +46,13 @@ func loops(rng *rand.Rand) []byte {
 		size := uint64(1) << rng.IntN(4)
 		from, to := uint64(varBase+rng.IntN(64)), uint64(varBase+4096+rng.IntN(64))
 		for i := range uint64(rng.IntN(20)) {
-			r.access(0, g, opRead, from+i*size, 1, size)
+			r.access(0, g, wire.OpRead, from+i*size, 1, size)
 			if rng.IntN(8) > 0 {
-				r.access(0, g, opWrite, to+i*size, uint32(1+rng.IntN(8)/7), size)
+				r.access(0, g, wire.OpWrite, to+i*size, uint32(1+rng.IntN(8)/7), size)
 			}
 		}
 		if rng.IntN(3) == 0 {
-			r.sync(0, g, opSend, msgBase, 3)
+			r.sync(0, g, wire.OpSend, msgBase, 3)
 		}
 	}
 	return r.bye(0)

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 	"github.com/heisen-go/heisen/internal/private"
 )
 
@@ -48,7 +49,7 @@ func Listen() (*Listener, error) {
 
 // Env returns the environment variable that makes instrumented programs, and those that they start,
 // connect to the listener.
-func (l *Listener) Env() string { return socketEnv + "=" + l.entrance.address() }
+func (l *Listener) Env() string { return wire.SocketEnv + "=" + l.entrance.address() }
 
 // Accept waits for the next program. After Stop or Close it returns net.ErrClosed. If there are too many
 // open files, it tries again for a while. Any other error closes the listener, or programs that come
@@ -93,18 +94,18 @@ const (
 	//
 	// Accesses by one instruction to memory side by side, as those of a loop over a slice, may be one
 	// access to all of it.
-	Unrepeated Mode = wantFilter
+	Unrepeated Mode = wire.WantFilter
 	// Marked is Everything, with the flag Repeated on accesses that Unrepeated leaves out.
-	Marked Mode = wantFilter | wantMarks
+	Marked Mode = wire.WantFilter | wire.WantMarks
 	// FindingsOnly records no events, for programs that only detect overlaps themselves. Such a
 	// program sends only the goroutines in its findings and their origins; these have Begin and End
 	// events.
-	FindingsOnly Mode = wantNothing
+	FindingsOnly Mode = wire.WantNothing
 	// Races is FindingsOnly, and the program finds races in the observed order itself, as
 	// vclock.FastTrack does. They come with the stream, see Stream.OnOverlap.
-	Races Mode = wantNothing | wantRaces
+	Races Mode = wire.WantNothing | wire.WantRaces
 	// EverythingAndRaces is Everything and Races: both find the same racing words.
-	EverythingAndRaces Mode = wantRaces
+	EverythingAndRaces Mode = wire.WantRaces
 )
 
 // Repeated is the flag of redundant accesses in a recording in the mode Marked.
@@ -158,7 +159,7 @@ func (p *Program) Open(want Want) (*Stream, error) {
 	flags := uint32(want.Mode)
 	if p.tells {
 		stream.SetSymbolizer(stream.told)
-		flags |= wantNames
+		flags |= wire.WantNames
 	} else {
 		p.askForNames(stream, want.Symbolizer)
 	}
@@ -168,7 +169,7 @@ func (p *Program) Open(want Want) (*Stream, error) {
 		messages = append(append32(messages, uint32(len(message))), message...)
 	}
 	if want.Live != nil {
-		add(wantOverlaps, live)
+		add(wire.WantOverlaps, live)
 	}
 	if want.Hidden != nil {
 		message, err := want.Hidden.encode(p.Executable(), stream.hello.text)
@@ -179,19 +180,19 @@ func (p *Program) Open(want Want) (*Stream, error) {
 		if want.Hidden.Limit > 0 {
 			stream.graph.limit = want.Hidden.Limit
 		}
-		add(wantHidden, message)
+		add(wire.WantHidden, message)
 	}
 	if want.Schedule != nil {
-		add(wantSched, schedule)
+		add(wire.WantSched, schedule)
 	}
 	if want.Leaks {
-		flags |= wantLeaks
+		flags |= wire.WantLeaks
 	}
 	if want.Calls {
-		flags |= wantCalls
+		flags |= wire.WantCalls
 		stream.tellsCalls = true
 	}
-	stream.joins = want.Mode&(wantFilter|wantMarks) == wantFilter
+	stream.joins = want.Mode&(wire.WantFilter|wire.WantMarks) == wire.WantFilter
 	p.stream, stream.answer = stream, p.conn
 	// The answer lets the program continue. If the program has ended, the stream will show that.
 	p.conn.Write(append(append32(nil, flags), messages...))

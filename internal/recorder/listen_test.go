@@ -16,12 +16,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // The programs that connect here are this one, so it is its own symbolizer, like
 // every instrumented program.
 func TestMain(m *testing.M) {
-	if os.Getenv(symbolizeEnv) == strconv.Itoa(os.Getppid()) {
+	if os.Getenv(wire.SymbolizeEnv) == strconv.Itoa(os.Getppid()) {
 		answerAll(os.Stdin, os.Stdout)
 		os.Exit(0)
 	}
@@ -68,7 +69,7 @@ type peer interface {
 // connect does what an instrumented program does first.
 func connect(t *testing.T, l *Listener) peer {
 	t.Helper()
-	path, ok := strings.CutPrefix(l.Env(), socketEnv+"=")
+	path, ok := strings.CutPrefix(l.Env(), wire.SocketEnv+"=")
 	if !ok {
 		t.Fatalf("environment %q", l.Env())
 	}
@@ -83,7 +84,7 @@ func connect(t *testing.T, l *Listener) peer {
 // ownHello is the start of a recording of this process, so that there is an
 // executable.
 func ownHello() []byte {
-	return message(nil, msgHello, 0, version, testText, testTextSize, uint64(os.Getpid()), 0)
+	return message(nil, wire.MsgHello, 0, wire.Version, testText, testTextSize, uint64(os.Getpid()), 0)
 }
 
 func accept(t *testing.T, l *Listener) *Program {
@@ -126,13 +127,13 @@ func checkProgram(t *testing.T) {
 	conn.Write(ownHello())
 	p := accept(t, l)
 	s := open(t, p)
-	if got := status(t, conn); got != 0 && !p.tells || got != wantNames && p.tells {
+	if got := status(t, conn); got != 0 && !p.tells || got != wire.WantNames && p.tells {
 		t.Errorf("the program may start: %d", got)
 	}
 
 	r := newRecorder(1)
 	r.goroutine(0, true)
-	r.access(0, 0, opRead, varBase, 12, 1)
+	r.access(0, 0, wire.OpRead, varBase, 12, 1)
 	want := []heisen.Frame{{Func: "main.main", File: "main.go", Line: 12}}
 	if p.tells {
 		conn.Write(namesMessage(12, want))
@@ -322,7 +323,7 @@ func checkClose(t *testing.T) {
 	}
 	checkGone(t, l)
 	s := open(t, p)
-	conn.Write(message(nil, msgBye, 0, 0, 0))
+	conn.Write(message(nil, wire.MsgBye, 0, 0, 0))
 	if _, err := drain(s); err != nil {
 		t.Error(err)
 	}

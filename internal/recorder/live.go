@@ -7,6 +7,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	core "github.com/heisen-go/heisen/internal/core/atomrace"
+	"github.com/heisen-go/heisen/internal/core/wire"
 	"github.com/heisen-go/heisen/section"
 )
 
@@ -80,13 +81,13 @@ func (l *Live) encode() ([]byte, error) {
 		everywhere = 1
 	}
 	for _, noise := range l.Noise.At {
-		at.list[at.number(noise)-1].flags |= locationNoise
+		at.list[at.number(noise)-1].flags |= wire.LocationNoise
 	}
 	for _, healed := range l.Heal {
-		at.list[at.number(healed)-1].flags |= locationHeal
+		at.list[at.number(healed)-1].flags |= wire.LocationHeal
 	}
 	for _, unfit := range l.Unfit {
-		at.list[at.number(unfit)-1].flags |= locationUnfit
+		at.list[at.number(unfit)-1].flags |= wire.LocationUnfit
 	}
 	switch {
 	case len(at.list) > core.MaxLocations:
@@ -104,10 +105,10 @@ func (l *Live) encode() ([]byte, error) {
 		brief = 1
 	}
 	if len(l.Heal) > 0 {
-		heals |= healPlaces
+		heals |= wire.HealPlaces
 	}
 	if l.HealFound {
-		heals |= healFindings
+		heals |= wire.HealFindings
 	}
 	b = append32(b, brief, heals, uint32(len(l.Sections)))
 	return at.encode(append(b, sections...))
@@ -163,7 +164,7 @@ func (s *Stream) OnLeaks(receive func([]Blocked) (reported int)) { s.leaks = rec
 func (s *Stream) answerCount() {
 	count := 0
 	switch {
-	case s.askedFor == countLeaks:
+	case s.askedFor == wire.CountLeaks:
 		if s.leaks != nil {
 			count = s.leaks(s.execution.Leaked)
 		}
@@ -172,7 +173,7 @@ func (s *Stream) answerCount() {
 		count = s.reported()
 	}
 	if s.answer != nil { // if the program is gone, the stream will show that
-		s.answer.Write(append32(nil, uint32(min(count, countAnswer-1)|countAnswer)))
+		s.answer.Write(append32(nil, uint32(min(count, wire.CountAnswer-1)|wire.CountAnswer)))
 	}
 }
 
@@ -198,7 +199,7 @@ type LiveResult struct {
 func (s *Stream) LiveResult() LiveResult { return s.liveResult }
 
 func (s *Stream) setLiveResult(ends uint32, words []uint64) error {
-	if len(words) < overlapWords || uint64(len(words)-overlapWords) != (uint64(ends)+63)/64 {
+	if len(words) < wire.OverlapWords || uint64(len(words)-wire.OverlapWords) != (uint64(ends)+63)/64 {
 		return s.corrupt("%d words of %d ends", len(words), ends)
 	}
 	s.liveResult = LiveResult{Ended: true, Seen: make([]bool, ends), Reached: words[numLosses] != 0, Unhealed: words[numLosses+1] + words[numLosses+2]}
@@ -206,7 +207,7 @@ func (s *Stream) setLiveResult(ends uint32, words []uint64) error {
 		s.liveResult.Lost += lost
 	}
 	for i := range s.liveResult.Seen {
-		s.liveResult.Seen[i] = words[overlapWords+i/64]>>(i%64)&1 != 0
+		s.liveResult.Seen[i] = words[wire.OverlapWords+i/64]>>(i%64)&1 != 0
 	}
 	return nil
 }
@@ -231,10 +232,10 @@ type RaceLosses struct {
 func (s *Stream) RaceLosses() RaceLosses { return s.raceLosses }
 
 func (s *Stream) setRaceLosses(words []uint64) error {
-	if len(words) != 3 || words[1] > outOfClocks|beyondShadow {
+	if len(words) != 3 || words[1] > wire.OutOfClocks|wire.BeyondShadow {
 		return s.corrupt("%d words of what was not seen", len(words))
 	}
-	s.raceLosses = RaceLosses{SharedSlots: words[0], OutOfMemory: words[1]&outOfClocks != 0, BeyondShadow: words[1]&beyondShadow != 0, ForgottenEpochs: words[2]}
+	s.raceLosses = RaceLosses{SharedSlots: words[0], OutOfMemory: words[1]&wire.OutOfClocks != 0, BeyondShadow: words[1]&wire.BeyondShadow != 0, ForgottenEpochs: words[2]}
 	return nil
 }
 
@@ -242,19 +243,19 @@ func (s *Stream) setRaceLosses(words []uint64) error {
 func (m *merger) overlaps(g *goroutine, record []uint64) error {
 	accessID, other := record[2], record[3]
 	o := Overlap{Section: int(uint16(record[5])) - 1, End: int(uint16(record[5]>>16)) - 1}
-	if record[5] == byOrder {
+	if record[5] == wire.ByOrder {
 		o = Overlap{Unordered: true, Section: -1, End: -1}
 	}
 	if o.Section >= 0 {
 		entry := uint64(g.id)<<32 | record[5]>>32
-		if err := m.addAccess(&o, entry, record[0]&argMask, 1); err != nil {
+		if err := m.addAccess(&o, entry, record[0]&wire.ArgMask, 1); err != nil {
 			return err
 		}
 	}
 	if err := m.addAccess(&o, other, record[4]&(1<<48-1), 1); err != nil {
 		return err
 	}
-	if err := m.addAccess(&o, accessID, record[0]&argMask, max(record[4]>>48, 1)); err != nil {
+	if err := m.addAccess(&o, accessID, record[0]&wire.ArgMask, max(record[4]>>48, 1)); err != nil {
 		return err
 	}
 	if m.s.overlap != nil {
@@ -274,14 +275,14 @@ func (m *merger) addAccess(o *Overlap, accessID, addr, size uint64) error {
 
 // access returns an access that the program has described.
 func (m *merger) access(accessID, addr, size uint64) (a heisen.Access, err error) {
-	p, err := m.s.place(accessID & (1<<placeBits - 1))
+	p, err := m.s.place(accessID & (1<<wire.PlaceBits - 1))
 	if err != nil {
 		return a, err
 	}
-	if accessID>>32 == unknownG {
-		m.s.syms.SetThread(unknownG, heisen.ThreadInfo{Name: forgotten})
+	if accessID>>32 == wire.UnknownG {
+		m.s.syms.SetThread(wire.UnknownG, heisen.ThreadInfo{Name: forgotten})
 	}
-	op := heisen.Op(accessID >> placeBits)
+	op := heisen.Op(accessID >> wire.PlaceBits)
 	if !op.IsAccess() {
 		return a, m.s.corrupt("access of operation %d", op)
 	}
@@ -298,6 +299,3 @@ const (
 	numLosses   = 5
 	lossUnnamed = 2
 )
-
-// placeBits is how many bits the number of a place has.
-const placeBits = 24

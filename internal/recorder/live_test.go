@@ -13,25 +13,26 @@ import (
 
 	"github.com/heisen-go/heisen"
 	core "github.com/heisen-go/heisen/internal/core/atomrace"
+	"github.com/heisen-go/heisen/internal/core/wire"
 	"github.com/heisen-go/heisen/section"
 )
 
 // accessID returns an access as in a record of an overlap.
 func accessID(goroutine uint64, op heisen.Op, place uint64) uint64 {
-	return goroutine<<32 | uint64(op)<<placeBits | place
+	return goroutine<<32 | uint64(op)<<wire.PlaceBits | place
 }
 
 // TestOverlaps reads findings of a program with two goroutines.
 func TestOverlaps(t *testing.T) {
-	rec := message(helloMessage(), msgPlaces, 0, 0x100, 0x200, 0x300)
-	rec = message(rec, msgWords, 0,
-		word(opSwitch, 0), 0, word(opBegin, orphan|1), word(opFork, 1), 0, 0,
-		word(opSwitch, 1), 0, word(opBegin, 5),
-		word(opOverlap, varBase), 1, accessID(1, heisen.Write, 2), accessID(0, heisen.Read, 1), 8<<48|(varBase+4), 0,
-		word(opSwitch, 0), 4,
-		word(opOverlap, varBase), 2, accessID(0, heisen.AtomicWrite, 3), accessID(1, heisen.Write, 2), 1<<48|varBase,
+	rec := message(helloMessage(), wire.MsgPlaces, 0, 0x100, 0x200, 0x300)
+	rec = message(rec, wire.MsgWords, 0,
+		word(wire.OpSwitch, 0), 0, word(wire.OpBegin, wire.Orphan|1), word(wire.OpFork, 1), 0, 0,
+		word(wire.OpSwitch, 1), 0, word(wire.OpBegin, 5),
+		word(wire.OpOverlap, varBase), 1, accessID(1, heisen.Write, 2), accessID(0, heisen.Read, 1), 8<<48|(varBase+4), 0,
+		word(wire.OpSwitch, 0), 4,
+		word(wire.OpOverlap, varBase), 2, accessID(0, heisen.AtomicWrite, 3), accessID(1, heisen.Write, 2), 1<<48|varBase,
 		accessID(0, heisen.AtomicRead, 1)<<32|12<<16|8,
-		word(opOverlap, varBase), 3, accessID(0, heisen.Read, 3), accessID(1, heisen.Write, 2), 8<<48|(varBase+2), byOrder)
+		word(wire.OpOverlap, varBase), 3, accessID(0, heisen.Read, 3), accessID(1, heisen.Write, 2), 8<<48|(varBase+2), wire.ByOrder)
 	s, err := NewStream(bytes.NewReader(rec), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -59,11 +60,11 @@ func TestOverlaps(t *testing.T) {
 // TestCount: a program that asks how many findings were reported gets an answer about those that it
 // has sent before.
 func TestCount(t *testing.T) {
-	rec := message(helloMessage(), msgPlaces, 0, 0x100, 0x200)
-	rec = message(rec, msgCount, 0)
-	rec = message(rec, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan|1),
-		word(opOverlap, varBase), 0, accessID(0, heisen.Write, 2), accessID(0, heisen.Read, 1), 8<<48|varBase, byOrder)
-	rec = message(rec, msgCount, 0)
+	rec := message(helloMessage(), wire.MsgPlaces, 0, 0x100, 0x200)
+	rec = message(rec, wire.MsgCount, 0)
+	rec = message(rec, wire.MsgWords, 0, word(wire.OpSwitch, 0), 0, word(wire.OpBegin, wire.Orphan|1),
+		word(wire.OpOverlap, varBase), 0, accessID(0, heisen.Write, 2), accessID(0, heisen.Read, 1), 8<<48|varBase, wire.ByOrder)
+	rec = message(rec, wire.MsgCount, 0)
 	s, err := NewStream(bytes.NewReader(rec), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -79,10 +80,10 @@ func TestCount(t *testing.T) {
 		s.answer = &answers
 		n := 0
 		s.OnOverlap(func(Overlap) { n++ })
-		want := append32(nil, countAnswer, countAnswer)
+		want := append32(nil, wire.CountAnswer, wire.CountAnswer)
 		if counted {
 			s.OnCount(func() int { return n })
-			want = append32(nil, countAnswer, countAnswer|1)
+			want = append32(nil, wire.CountAnswer, wire.CountAnswer|1)
 		}
 		if _, err := drain(s); err != nil || !bytes.Equal(answers.Bytes(), want) {
 			t.Errorf("answers %x, want %x, error %v", answers.Bytes(), want, err)
@@ -94,15 +95,15 @@ func TestCount(t *testing.T) {
 // they came in another message and wait for each other.
 func TestCountAfterEvents(t *testing.T) {
 	const accesses = 3 * batchSize
-	words := []uint64{word(opSwitch, 0), 0, word(opBegin, orphan|1)}
+	words := []uint64{word(wire.OpSwitch, 0), 0, word(wire.OpBegin, wire.Orphan|1)}
 	for range accesses {
-		words = append(words, word(opWrite, varBase), 0<<32|8)
+		words = append(words, word(wire.OpWrite, varBase), 0<<32|8)
 	}
-	late := append(words, word(opRelease, varBase), 1, 0) // its stamp is not the next
-	rec := message(helloMessage(), msgWords, 0, late...)
-	rec = message(rec, msgCount, 0)
-	rec = message(rec, msgWords, 1, word(opSwitch, 1), 0, word(opBegin, orphan|2), word(opRelease, varBase), 0, 0)
-	rec = message(rec, msgCount, 0)
+	late := append(words, word(wire.OpRelease, varBase), 1, 0) // its stamp is not the next
+	rec := message(helloMessage(), wire.MsgWords, 0, late...)
+	rec = message(rec, wire.MsgCount, 0)
+	rec = message(rec, wire.MsgWords, 1, word(wire.OpSwitch, 1), 0, word(wire.OpBegin, wire.Orphan|2), word(wire.OpRelease, varBase), 0, 0)
+	rec = message(rec, wire.MsgCount, 0)
 	s, err := NewStream(bytes.NewReader(rec), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +120,7 @@ func TestCountAfterEvents(t *testing.T) {
 		}
 		handled += n
 	}
-	want := append32(nil, countAnswer|(1+accesses), countAnswer|(1+accesses+1+1+1))
+	want := append32(nil, wire.CountAnswer|(1+accesses), wire.CountAnswer|(1+accesses+1+1+1))
 	if !bytes.Equal(answers.Bytes(), want) {
 		t.Errorf("answers %x, want %x; %d events", answers.Bytes(), want, handled)
 	}
@@ -129,14 +130,14 @@ func TestCountAfterEvents(t *testing.T) {
 // of them are reported.
 func TestLeaks(t *testing.T) {
 	leaked := uint32(leaked)
-	rec := message(helloMessage(), msgPlaces, 0, 0x100, 1<<32|0x200)
-	rec = message(rec, msgStuck, leaked, slices.Concat([]uint64{1 << 30, varBase, 2, 0, 0, 9, 0}, textWords("chan send"))...)
-	rec = message(rec, msgStuck, leaked, slices.Concat([]uint64{4, lockBase, 1, 0, 0, 6, 0}, textWords("select"))...)
-	rec = message(rec, msgCount, countLeaks)
-	rec = message(rec, msgCount, countRaces)
-	rec = message(rec, msgStuck, leaked, slices.Concat([]uint64{77<<32 | 5, lockBase, 1, 0, 0, 6, 0}, textWords("select"))...)
-	rec = message(rec, msgCount, countLeaks)
-	rec = message(rec, msgCount, countLeaks)
+	rec := message(helloMessage(), wire.MsgPlaces, 0, 0x100, 1<<32|0x200)
+	rec = message(rec, wire.MsgStuck, leaked, slices.Concat([]uint64{1 << 30, varBase, 2, 0, 0, 9, 0}, textWords("chan send"))...)
+	rec = message(rec, wire.MsgStuck, leaked, slices.Concat([]uint64{4, lockBase, 1, 0, 0, 6, 0}, textWords("select"))...)
+	rec = message(rec, wire.MsgCount, wire.CountLeaks)
+	rec = message(rec, wire.MsgCount, wire.CountRaces)
+	rec = message(rec, wire.MsgStuck, leaked, slices.Concat([]uint64{77<<32 | 5, lockBase, 1, 0, 0, 6, 0}, textWords("select"))...)
+	rec = message(rec, wire.MsgCount, wire.CountLeaks)
+	rec = message(rec, wire.MsgCount, wire.CountLeaks)
 	for _, received := range []bool{true, false} {
 		s, err := NewStream(bytes.NewReader(rec), nil)
 		if err != nil {
@@ -146,7 +147,7 @@ func TestLeaks(t *testing.T) {
 		s.answer = &answers
 		s.OnCount(func() int { return 7 })
 		var searches [][]heisen.Thread
-		want := append32(nil, countAnswer, countAnswer|7, countAnswer, countAnswer)
+		want := append32(nil, wire.CountAnswer, wire.CountAnswer|7, wire.CountAnswer, wire.CountAnswer)
 		if received {
 			s.OnLeaks(func(found []Blocked) int {
 				var threads []heisen.Thread
@@ -156,7 +157,7 @@ func TestLeaks(t *testing.T) {
 				searches = append(searches, threads)
 				return len(found)
 			})
-			want = append32(nil, countAnswer|2, countAnswer|7, countAnswer|1, countAnswer)
+			want = append32(nil, wire.CountAnswer|2, wire.CountAnswer|7, wire.CountAnswer|1, wire.CountAnswer)
 		}
 		if _, err := drain(s); err != nil || !bytes.Equal(answers.Bytes(), want) {
 			t.Errorf("answers %x, want %x, error %v", answers.Bytes(), want, err)
@@ -168,7 +169,7 @@ func TestLeaks(t *testing.T) {
 			t.Errorf("goroutines %q and %q, of which none has sent an event", four, five)
 		}
 	}
-	if _, _, err := readAll(t, message(helloMessage(), msgCount, countLeaks+1)); !errors.Is(err, ErrCorrupt) {
+	if _, _, err := readAll(t, message(helloMessage(), wire.MsgCount, wire.CountLeaks+1)); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("a count of what is not known: error %v", err)
 	}
 }
@@ -180,7 +181,7 @@ func TestFailingInputs(t *testing.T) {
 	for text := name + "\x00\x00\x00\x00"; len(text) >= 8; text = text[8:] {
 		words = append(words, binary.LittleEndian.Uint64([]byte(text)))
 	}
-	s, _, err := readAll(t, message(helloMessage(), msgInput, 0, words...))
+	s, _, err := readAll(t, message(helloMessage(), wire.MsgInput, 0, words...))
 	if got := s.FailingInputs(); err != nil || len(got) != 1 || got[0] != name {
 		t.Errorf("%q, error %v", got, err)
 	}
@@ -188,15 +189,15 @@ func TestFailingInputs(t *testing.T) {
 
 // TestRaceLosses reads what may have hidden races.
 func TestRaceLosses(t *testing.T) {
-	s, _, err := readAll(t, message(helloMessage(), msgRaces, 0, 7, 1, 5))
+	s, _, err := readAll(t, message(helloMessage(), wire.MsgRaces, 0, 7, 1, 5))
 	if want := (RaceLosses{SharedSlots: 7, OutOfMemory: true, ForgottenEpochs: 5}); err != nil || s.RaceLosses() != want {
 		t.Errorf("%+v, error %v", s.RaceLosses(), err)
 	}
-	s, _, err = readAll(t, message(helloMessage(), msgRaces, 0, 0, 2, 0))
+	s, _, err = readAll(t, message(helloMessage(), wire.MsgRaces, 0, 0, 2, 0))
 	if want := (RaceLosses{BeyondShadow: true}); err != nil || s.RaceLosses() != want {
 		t.Errorf("%+v, error %v", s.RaceLosses(), err)
 	}
-	if _, _, err := readAll(t, message(helloMessage(), msgRaces, 0, 7, 4, 0)); !errors.Is(err, ErrCorrupt) {
+	if _, _, err := readAll(t, message(helloMessage(), wire.MsgRaces, 0, 7, 4, 0)); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -204,15 +205,15 @@ func TestRaceLosses(t *testing.T) {
 // TestLocksOfAPlace reads a race of accesses under locks.
 func TestLocksOfAPlace(t *testing.T) {
 	const mutex, rw = 0xc000123450, 0xc000876540
-	rec := message(helloMessage(), msgPlaces, 0,
+	rec := message(helloMessage(), wire.MsgPlaces, 0,
 		0x100, 1<<32|0x200, // 2: the access
-		nodeLow<<32|mutex&(1<<32-1), (nodeHigh|3)<<32|mutex>>32, (nodeTaken|4)<<32|0x110, // 5: one lock
-		(nodeLow|5)<<32|rw&(1<<32-1), (nodeHigh|6)<<32|nodeShared|rw>>32, (nodeTaken|7)<<32|0x120, // 8: two
-		(nodeAccess|2)<<32|5, (nodeAccess|2)<<32|8,
-		nodeSite<<32|0x110, (nodeSite|11)<<32|nodeShared|0x120, (nodeAccess|2)<<32|12) // 13: two that are not known
-	rec = message(rec, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan|1),
-		word(opOverlap, varBase), 0, accessID(0, heisen.Read, 10), accessID(unknownG, heisen.Write, 9), 8<<48|varBase, byOrder,
-		word(opOverlap, varBase), 1, accessID(0, heisen.Read, 13), accessID(unknownG, heisen.Write, 2), 8<<48|varBase, byOrder)
+		wire.NodeLow<<32|mutex&(1<<32-1), (wire.NodeHigh|3)<<32|mutex>>32, (wire.NodeTaken|4)<<32|0x110, // 5: one lock
+		(wire.NodeLow|5)<<32|rw&(1<<32-1), (wire.NodeHigh|6)<<32|wire.NodeShared|rw>>32, (wire.NodeTaken|7)<<32|0x120, // 8: two
+		(wire.NodeAccess|2)<<32|5, (wire.NodeAccess|2)<<32|8,
+		wire.NodeSite<<32|0x110, (wire.NodeSite|11)<<32|wire.NodeShared|0x120, (wire.NodeAccess|2)<<32|12) // 13: two that are not known
+	rec = message(rec, wire.MsgWords, 0, word(wire.OpSwitch, 0), 0, word(wire.OpBegin, wire.Orphan|1),
+		word(wire.OpOverlap, varBase), 0, accessID(0, heisen.Read, 10), accessID(wire.UnknownG, heisen.Write, 9), 8<<48|varBase, wire.ByOrder,
+		word(wire.OpOverlap, varBase), 1, accessID(0, heisen.Read, 13), accessID(wire.UnknownG, heisen.Write, 2), 8<<48|varBase, wire.ByOrder)
 	s, err := NewStream(bytes.NewReader(rec), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -232,22 +233,22 @@ func TestLocksOfAPlace(t *testing.T) {
 			t.Errorf("%+v under %+v, called at %v", got[i], locks, calls)
 		}
 	}
-	if got[0].Thread != unknownG || s.syms.Thread(unknownG).Name == "" {
-		t.Errorf("thread %d, %+v", got[0].Thread, s.syms.Thread(unknownG))
+	if got[0].Thread != wire.UnknownG || s.syms.Thread(wire.UnknownG).Name == "" {
+		t.Errorf("thread %d, %+v", got[0].Thread, s.syms.Thread(wire.UnknownG))
 	}
 	for name, nodes := range map[string][]uint64{
-		"low under a place":    {0x100, (nodeLow | 1) << 32},
-		"high alone":           {nodeHigh << 32},
-		"no address":           {nodeLow << 32, (nodeHigh|1)<<32 | 1<<24},
-		"taken without a high": {nodeLow << 32, (nodeTaken | 1) << 32},
-		"place in a set":       {nodeLow << 32, 1<<32 | 0x100},
-		"under half a set":     {0x100, nodeLow << 32, (nodeAccess|1)<<32 | 2},
-		"under nothing":        {0x100, (nodeAccess|1)<<32 | 7},
-		"site under a place":   {0x100, (nodeSite | 1) << 32},
-		"lock under a site":    {nodeSite << 32, (nodeLow | 1) << 32},
+		"low under a place":    {0x100, (wire.NodeLow | 1) << 32},
+		"high alone":           {wire.NodeHigh << 32},
+		"no address":           {wire.NodeLow << 32, (wire.NodeHigh|1)<<32 | 1<<24},
+		"taken without a high": {wire.NodeLow << 32, (wire.NodeTaken | 1) << 32},
+		"place in a set":       {wire.NodeLow << 32, 1<<32 | 0x100},
+		"under half a set":     {0x100, wire.NodeLow << 32, (wire.NodeAccess|1)<<32 | 2},
+		"under nothing":        {0x100, (wire.NodeAccess|1)<<32 | 7},
+		"site under a place":   {0x100, (wire.NodeSite | 1) << 32},
+		"lock under a site":    {wire.NodeSite << 32, (wire.NodeLow | 1) << 32},
 		"unknown kind":         {6 << 56},
 	} {
-		if _, _, err := readAll(t, message(helloMessage(), msgPlaces, 0, nodes...)); !errors.Is(err, ErrCorrupt) {
+		if _, _, err := readAll(t, message(helloMessage(), wire.MsgPlaces, 0, nodes...)); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -255,8 +256,8 @@ func TestLocksOfAPlace(t *testing.T) {
 
 // TestLiveResult reads what a program sends at its end.
 func TestLiveResult(t *testing.T) {
-	rec := message(helloMessage(), msgOverlapStats, 66, 70, 50, 3, 0, 4, 1, 5, 6, 1<<3, 1<<1)
-	s, _, err := readAll(t, message(rec, msgBye, 0, 0, 0))
+	rec := message(helloMessage(), wire.MsgOverlapStats, 66, 70, 50, 3, 0, 4, 1, 5, 6, 1<<3, 1<<1)
+	s, _, err := readAll(t, message(rec, wire.MsgBye, 0, 0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,15 +270,15 @@ func TestLiveResult(t *testing.T) {
 			t.Errorf("end %d: seen is %v", i, seen)
 		}
 	}
-	if _, _, err := readAll(t, message(helloMessage(), msgOverlapStats, 66, 1, 0, 2, 0, 4, 0, 5, 6, 8)); err == nil {
+	if _, _, err := readAll(t, message(helloMessage(), wire.MsgOverlapStats, 66, 1, 0, 2, 0, 4, 0, 5, 6, 8)); err == nil {
 		t.Error("no error about a word that is missing")
 	}
 }
 
 // TestOverlapsWithoutReceiver reads findings without a receiver.
 func TestOverlapsWithoutReceiver(t *testing.T) {
-	rec := message(helloMessage(), msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan),
-		word(opOverlap, varBase), 0, accessID(0, heisen.Write, 0), accessID(0, heisen.Read, 0), varBase, 0)
+	rec := message(helloMessage(), wire.MsgWords, 0, word(wire.OpSwitch, 0), 0, word(wire.OpBegin, wire.Orphan),
+		word(wire.OpOverlap, varBase), 0, accessID(0, heisen.Write, 0), accessID(0, heisen.Read, 0), varBase, 0)
 	if _, _, err := readAll(t, rec); err != nil && err != io.EOF {
 		t.Error(err)
 	}
@@ -357,15 +358,15 @@ func TestLabelsOfAPlace(t *testing.T) {
 		for _, part := range parts {
 			text = append(binary.LittleEndian.AppendUint16(text, uint16(len(part))), part...)
 		}
-		return message(rec, msgLabels, number, append([]uint64{uint64(len(text))}, textWords(string(text))...)...)
+		return message(rec, wire.MsgLabels, number, append([]uint64{uint64(len(text))}, textWords(string(text))...)...)
 	}
 	rec := set(helloMessage(), 7, "a", "1", "key", "")
 	rec = set(rec, 9, "b\x00", "\x00")
-	rec = message(rec, msgPlaces, 0,
-		0x100, nodeSite<<32|0x110, // 2: a lock
-		(nodeLabels|1)<<32|7, (nodeLabels|1)<<32|9, (nodeAccess|4)<<32|2)
-	rec = message(rec, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan|1),
-		word(opOverlap, varBase), 0, accessID(0, heisen.Read, 3), accessID(unknownG, heisen.Write, 5), 8<<48|varBase, byOrder)
+	rec = message(rec, wire.MsgPlaces, 0,
+		0x100, wire.NodeSite<<32|0x110, // 2: a lock
+		(wire.NodeLabels|1)<<32|7, (wire.NodeLabels|1)<<32|9, (wire.NodeAccess|4)<<32|2)
+	rec = message(rec, wire.MsgWords, 0, word(wire.OpSwitch, 0), 0, word(wire.OpBegin, wire.Orphan|1),
+		word(wire.OpOverlap, varBase), 0, accessID(0, heisen.Read, 3), accessID(wire.UnknownG, heisen.Write, 5), 8<<48|varBase, wire.ByOrder)
 	s, err := NewStream(bytes.NewReader(rec), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -389,12 +390,12 @@ func TestLabelsOfAPlace(t *testing.T) {
 		"no set":            set(helloMessage(), 0, "a", "1"),
 		"no labels":         set(helloMessage(), 1),
 		"no value":          set(helloMessage(), 1, "a"),
-		"no words":          message(helloMessage(), msgLabels, 1),
-		"too many bytes":    message(helloMessage(), msgLabels, 1, 9, 0),
-		"a part too long":   message(helloMessage(), msgLabels, 1, 8, 100),
-		"a place of no set": message(helloMessage(), msgPlaces, 0, 0x100, (nodeLabels|1)<<32|7),
-		"labels of locks":   message(set(helloMessage(), 7, "a", "1"), msgPlaces, 0, nodeSite<<32|0x110, (nodeLabels|1)<<32|7),
-		"a failure":         message(helloMessage(), msgFailing, 0, 0, 1<<32|0x100),
+		"no words":          message(helloMessage(), wire.MsgLabels, 1),
+		"too many bytes":    message(helloMessage(), wire.MsgLabels, 1, 9, 0),
+		"a part too long":   message(helloMessage(), wire.MsgLabels, 1, 8, 100),
+		"a place of no set": message(helloMessage(), wire.MsgPlaces, 0, 0x100, (wire.NodeLabels|1)<<32|7),
+		"labels of locks":   message(set(helloMessage(), 7, "a", "1"), wire.MsgPlaces, 0, wire.NodeSite<<32|0x110, (wire.NodeLabels|1)<<32|7),
+		"a failure":         message(helloMessage(), wire.MsgFailing, 0, 0, 1<<32|0x100),
 	} {
 		if _, _, err := readAll(t, rec); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: error %v", name, err)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/heisen-go/heisen/internal/core/wire"
 	"github.com/heisen-go/heisen/section"
 )
 
@@ -15,25 +16,9 @@ type locations struct {
 	nameOf   map[string]uint32
 }
 
-// location is a source location. file and function are indexes of names; the function is noFunction for that of a line
+// location is a source location. file and function are indexes of names; the function is wire.NoFunction for that of a line
 // in whatever function it is.
 type location struct{ file, function, line, flags uint32 }
-
-// noFunction stands for all functions.
-const noFunction = 1<<32 - 1
-
-// Flags of a location. The first three say which operations it stands for; from locationRoles on
-// are its roles in scheduling.
-const (
-	locationReads  = 1 << 0
-	locationWrites = 1 << 1
-	locationLocks  = 1 << 2
-	locationNoise  = 1 << 3
-	locationHeal   = 1 << 4
-	locationUnfit  = 1 << 5
-	locationRoles  = 8
-	locationAbove  = 24
-)
 
 // maxNamed bounds the length of the name of a file or function, in bytes.
 const maxNamed = 1 << 12
@@ -45,10 +30,10 @@ func (l *locations) number(at section.Location) uint32 {
 	}
 	flags := uint32(0)
 	if at.Mode&section.Reads != 0 {
-		flags |= locationReads
+		flags |= wire.LocationReads
 	}
 	if at.Mode&section.Writes != 0 {
-		flags |= locationWrites
+		flags |= wire.LocationWrites
 	}
 	n := l.add(at.File, "", at.Line, flags)
 	if l.numberOf == nil {
@@ -60,7 +45,7 @@ func (l *locations) number(at section.Location) uint32 {
 
 // add adds a location and returns its number. The function may be empty.
 func (l *locations) add(file, function string, line int, flags uint32) uint32 {
-	at := location{l.name(file), noFunction, uint32(line), flags}
+	at := location{l.name(file), wire.NoFunction, uint32(line), flags}
 	if function != "" {
 		at.function = l.name(function)
 	}

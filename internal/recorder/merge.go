@@ -1,6 +1,9 @@
 package recorder
 
-import "github.com/heisen-go/heisen"
+import (
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
+)
 
 // merger puts the goroutines' words into one order of events.
 //
@@ -112,8 +115,8 @@ func (m *merger) pending() uint64 { return m.held }
 func (m *merger) lostEvents() (events uint64) {
 	count := func(words []uint64) {
 		for len(words) > 0 {
-			op := words[0] >> opShift
-			if op != opShade && op != opRoot && op != opPoint && op != opEntered {
+			op := words[0] >> wire.OpShift
+			if op != wire.OpShade && op != wire.OpRoot && op != wire.OpPoint && op != wire.OpEntered {
 				events++
 			}
 			words = words[recordWords[op]:]
@@ -146,7 +149,7 @@ func (m *merger) deliver(g *goroutine, at uint64, words []uint64) (n int, err er
 			}
 			m.enqueue(g, rest)
 			n += len(rest)
-		} else if n < len(words) && words[n]>>opShift != opSwitch {
+		} else if n < len(words) && words[n]>>wire.OpShift != wire.OpSwitch {
 			return n, nil
 		}
 	case at < g.next:
@@ -182,8 +185,8 @@ func (m *merger) deliver(g *goroutine, at uint64, words []uint64) (n int, err er
 func (m *merger) run(words []uint64) ([]uint64, error) {
 	n := 0
 	for n < len(words) {
-		op := words[n] >> opShift
-		if op == opSwitch {
+		op := words[n] >> wire.OpShift
+		if op == wire.OpSwitch {
 			break
 		}
 		size := int(recordWords[op])

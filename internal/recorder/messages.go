@@ -3,6 +3,8 @@ package recorder
 import (
 	"io"
 	"unsafe"
+
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // input reads messages. Their lengths are multiples of 8, so their words are used in place.
@@ -15,7 +17,7 @@ type input struct {
 }
 
 // inputBytes is the size of the buffer: several messages per read.
-const inputBytes = 4 * (headerBytes + maxPayload)
+const inputBytes = 4 * (headerBytes + wire.MaxPayload)
 
 func newInput(r io.Reader) input {
 	return input{r: r, buf: make([]uint64, inputBytes/8)}
@@ -61,7 +63,7 @@ func (in *input) message() (m received, err error) {
 	m.kind, m.id = uint32(header[0]), uint32(header[0]>>32)
 	size, skipped := uint32(header[1]), uint32(header[1]>>32)
 	m.skipped = skipped
-	if size > maxPayload || size%8 != 0 {
+	if size > wire.MaxPayload || size%8 != 0 {
 		return m, corruptAt(in.offset, "message of %d bytes", size)
 	}
 	m.words, err = in.take(int(size))

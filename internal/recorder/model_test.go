@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/internal/testaid/randomtrials"
 	"github.com/heisen-go/heisen/vclock"
@@ -110,7 +111,7 @@ func expect(steps []step) (per map[int][]event, order []heisen.Record) {
 			continue
 		}
 		if !begun[g] {
-			if s.op == opEnd {
+			if s.op == wire.OpEnd {
 				continue
 			}
 			begun[g] = true
@@ -125,24 +126,24 @@ func expect(steps []step) (per map[int][]event, order []heisen.Record) {
 			e.stamp = stamp
 		}
 		switch s.op {
-		case opCollected:
+		case wire.OpCollected:
 			add(g, event{op: heisen.Receive, obj: uint64(Collector), stamp: e.stamp})
-		case opStep:
+		case wire.OpStep:
 			before := e
 			before.op = heisen.Observe
 			add(g, before)
 			add(g, e)
-		case opEnd:
+		case wire.OpEnd:
 			add(g, event{op: heisen.Send, obj: uint64(Collector), stamp: e.stamp})
 			add(g, e)
 		default:
 			add(g, e)
 		}
 		switch s.op {
-		case opAcquire, opTryAcquire, opAcquireShared, opTryAcquireShared:
+		case wire.OpAcquire, wire.OpTryAcquire, wire.OpAcquireShared, wire.OpTryAcquireShared:
 			m.acquire(g, hold{s.obj, e.op == heisen.AcquireShared, e.pc})
-		case opRelease, opReleaseShared:
-			m.release(g, s.obj, s.op == opReleaseShared)
+		case wire.OpRelease, wire.OpReleaseShared:
+			m.release(g, s.obj, s.op == wire.OpReleaseShared)
 		}
 	}
 	return per, order

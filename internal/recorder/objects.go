@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // objectGraph is the graph of what objects point to, as far as hidden calls can reach it (TREE and
@@ -70,10 +71,10 @@ func (s *Stream) addObjects(words []uint64) error {
 		if len(words) < 3 {
 			return s.corrupt("an object in %d words", len(words))
 		}
-		start, size, count := words[0], words[1], words[2]&^graphMore
-		more := words[2]&graphMore != 0
+		start, size, count := words[0], words[1], words[2]&^wire.GraphMore
+		more := words[2]&wire.GraphMore != 0
 		words = words[3:]
-		if start == graphUntil {
+		if start == wire.GraphUntil {
 			// Sets the stamp of all updates since the last stamp.
 			for i := len(g.updates) - 1; i >= 0 && g.updates[i].stamp == 0; i-- {
 				g.updates[i].stamp = size + 1 // so that 0 is none

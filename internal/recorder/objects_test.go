@@ -6,32 +6,33 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // TestObjectGraph: calls reach what objects point to when they begin, whenever the
 // recorder has said so.
 func TestObjectGraph(t *testing.T) {
 	const function, a, b, c = testText + 0x100, 0xc000000000, 0xc000000100, 0xc000000200
-	rec := message(helloMessage(), msgObjects, 0,
+	rec := message(helloMessage(), wire.MsgObjects, 0,
 		0, 0, 1, varBase, // the variables of hidden packages
 		varBase, 8, 0,
 		a, 16, 1, b,
 		b, 32, 0,
-		graphUntil, 0, 0,
+		wire.GraphUntil, 0, 0,
 		a, 16, 1, c, // a points elsewhere from stamp 2 on
 		c, 64, 0,
-		graphUntil, 2, 0)
-	rec = message(rec, msgWords, 0,
-		word(opSwitch, 0), 0, word(opBegin, 1|orphan),
-		word(opRoot, a), word(opHide, function), 0, 0, follow,
-		word(opReveal, function), 1, 0,
-		word(opRoot, a), word(opRoot, b), word(opHide, function), 2, 0, follow,
-		word(opReveal, function), 3, 0,
-		word(opHide, function), 4, 0, follow,
-		word(opReveal, function), 5, 0,
-		word(opRoot, 0xc000000300), word(opHide, function), 6, 0, follow,
-		word(opReveal, function), 7, 0)
-	rec = message(rec, msgBye, 0, 0, 8)
+		wire.GraphUntil, 2, 0)
+	rec = message(rec, wire.MsgWords, 0,
+		word(wire.OpSwitch, 0), 0, word(wire.OpBegin, 1|wire.Orphan),
+		word(wire.OpRoot, a), word(wire.OpHide, function), 0, 0, wire.Follow,
+		word(wire.OpReveal, function), 1, 0,
+		word(wire.OpRoot, a), word(wire.OpRoot, b), word(wire.OpHide, function), 2, 0, wire.Follow,
+		word(wire.OpReveal, function), 3, 0,
+		word(wire.OpHide, function), 4, 0, wire.Follow,
+		word(wire.OpReveal, function), 5, 0,
+		word(wire.OpRoot, 0xc000000300), word(wire.OpHide, function), 6, 0, wire.Follow,
+		word(wire.OpReveal, function), 7, 0)
+	rec = message(rec, wire.MsgBye, 0, 0, 8)
 	s, out := streamed(t, rec)
 	variable := heisen.Span{Start: varBase, Len: 8}
 	want := []heisen.Objects{

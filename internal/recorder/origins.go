@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // addOrigins adds the origins of goroutines: which goroutine has started them, and where. A program
@@ -11,12 +12,12 @@ import (
 // which may come later; see inject/origins.go. It no longer knows those of goroutines that ended
 // long ago.
 func (s *Stream) addOrigins(words []uint64) error {
-	if len(words)%originWords != 0 {
+	if len(words)%wire.OriginWords != 0 {
 		return s.corrupt("descents in %d words", len(words))
 	}
-	for d := range slices.Chunk(words, originWords) {
+	for d := range slices.Chunk(words, wire.OriginWords) {
 		id, parent := heisen.Thread(d[0]>>32), heisen.Thread(d[0])
-		if id == unknownG {
+		if id == wire.UnknownG {
 			return s.corrupt("the descent of goroutine %d", id)
 		}
 		if s.syms.Thread(id).Name != "" {
@@ -24,7 +25,7 @@ func (s *Stream) addOrigins(words []uint64) error {
 		}
 		info := heisen.ThreadInfo{Name: threadName(id, d[1])}
 		switch at := d[2]; {
-		case at&^nodeParent == originForked:
+		case at&^nodeParent == wire.OriginForked:
 			if parent >= id { // numbers are in order of creation
 				return s.corrupt("goroutine %d is started by goroutine %d", id, parent)
 			}
@@ -34,7 +35,7 @@ func (s *Stream) addOrigins(words []uint64) error {
 			}
 			info.Forked, info.Parent, info.Site = true, parent, p.site
 			info.Context = s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks})
-		case at == originForgotten && parent == 0:
+		case at == wire.OriginForgotten && parent == 0:
 			info.Name = forgotten
 		case at != 0 || parent != 0:
 			return s.corrupt("goroutine %d is started by no goroutine, goroutine %d at %#x", id, parent, at)

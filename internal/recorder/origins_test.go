@@ -10,11 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // descent is the origin of a goroutine that another one has started.
 func descent(id, parent, goid, place uint64) []uint64 {
-	return []uint64{id<<32 | parent, goid, originForked | place}
+	return []uint64{id<<32 | parent, goid, wire.OriginForked | place}
 }
 
 // firstOf is the origin of a goroutine that no other one has started.
@@ -23,20 +24,20 @@ func firstOf(id, goid uint64) []uint64 { return []uint64{id << 32, goid, 0} }
 // quietMessages are the messages of a program that has found a race between goroutines 7 and 5,
 // which it has not mentioned before, and later one between 9 and the main goroutine.
 func quietMessages() []byte {
-	rec := message(nil, msgPlaces, 0, 0x100, 1<<32|0x200, 0x300)
-	rec = message(rec, msgOrigins, 0, slices.Concat(descent(7, 5, 70, 2), descent(5, 0, 50, 1), firstOf(0, 1))...)
-	rec = message(rec, msgWords, 0, word(opSwitch, 7), 0, word(opBegin, 70|orphan),
-		word(opOverlap, varBase), 0, accessID(7, heisen.Write, 3), accessID(5, heisen.Read, 3), 8<<48|varBase, byOrder)
-	rec = message(rec, msgOrigins, 0, slices.Concat(descent(9, 3, 90, 3), firstOf(3, 0), descent(5, 0, 50, 1), []uint64{8 << 32, 0, originForgotten})...)
+	rec := message(nil, wire.MsgPlaces, 0, 0x100, 1<<32|0x200, 0x300)
+	rec = message(rec, wire.MsgOrigins, 0, slices.Concat(descent(7, 5, 70, 2), descent(5, 0, 50, 1), firstOf(0, 1))...)
+	rec = message(rec, wire.MsgWords, 0, word(wire.OpSwitch, 7), 0, word(wire.OpBegin, 70|wire.Orphan),
+		word(wire.OpOverlap, varBase), 0, accessID(7, heisen.Write, 3), accessID(5, heisen.Read, 3), 8<<48|varBase, wire.ByOrder)
+	rec = message(rec, wire.MsgOrigins, 0, slices.Concat(descent(9, 3, 90, 3), firstOf(3, 0), descent(5, 0, 50, 1), []uint64{8 << 32, 0, wire.OriginForgotten})...)
 	// The finding of 9 was made by another goroutine, which does not know the goid of 9.
-	rec = message(rec, msgWords, 1, word(opSwitch, 9), 0, word(opBegin, orphan),
-		word(opOverlap, varBase), 1, accessID(9, heisen.Write, 3), accessID(0, heisen.Read, 3), 8<<48|varBase, byOrder)
-	return message(rec, msgWords, 0, word(opSwitch, 7), 7, word(opEnd, 0), 2, 0)
+	rec = message(rec, wire.MsgWords, 1, word(wire.OpSwitch, 9), 0, word(wire.OpBegin, wire.Orphan),
+		word(wire.OpOverlap, varBase), 1, accessID(9, heisen.Write, 3), accessID(0, heisen.Read, 3), 8<<48|varBase, wire.ByOrder)
+	return message(rec, wire.MsgWords, 0, word(wire.OpSwitch, 7), 7, word(wire.OpEnd, 0), 2, 0)
 }
 
 // TestOrigins: the threads of a finding are known when it is delivered, and stay so.
 func TestOrigins(t *testing.T) {
-	s, err := NewStream(bytes.NewReader(message(append(helloMessage(), quietMessages()...), msgBye, 0, 0, 3)), nil)
+	s, err := NewStream(bytes.NewReader(message(append(helloMessage(), quietMessages()...), wire.MsgBye, 0, 0, 3)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,16 +101,16 @@ func TestCorruptOrigins(t *testing.T) {
 		{"length", []uint64{0, 0}, "descents in 2 words"},
 		{"itself", descent(4, 4, 1, 1), "goroutine 4 is started by goroutine 4"},
 		{"later one", descent(4, 5, 1, 1), "goroutine 4 is started by goroutine 5"},
-		{"no goroutine", descent(unknownG, 3, 1, 1), "descent of goroutine 4294967295"},
+		{"no goroutine", descent(wire.UnknownG, 3, 1, 1), "descent of goroutine 4294967295"},
 		{"place", descent(4, 3, 1, 5), "unknown place 5"},
 		{"locks for a place", descent(4, 3, 1, 4), "place 4 is of a set of locks"},
-		{"flag", []uint64{4<<32 | 3, 1, originForked<<1 | 1}, "goroutine 4 is started by no goroutine"},
-		{"parent of a forgotten one", []uint64{4<<32 | 3, 0, originForgotten}, "goroutine 4 is started by no goroutine"},
+		{"flag", []uint64{4<<32 | 3, 1, wire.OriginForked<<1 | 1}, "goroutine 4 is started by no goroutine"},
+		{"parent of a forgotten one", []uint64{4<<32 | 3, 0, wire.OriginForgotten}, "goroutine 4 is started by no goroutine"},
 		{"parent without a fork", []uint64{4<<32 | 3, 1, 0}, "goroutine 4 is started by no goroutine"},
 		{"place without a parent", []uint64{4 << 32, 1, 1}, "goroutine 4 is started by no goroutine"},
 	} {
-		rec := message(helloMessage(), msgPlaces, 0, 0x100, nodeLow<<32, (nodeHigh|2)<<32, (nodeTaken|3)<<32)
-		_, _, err := readAll(t, message(rec, msgOrigins, 0, test.words...))
+		rec := message(helloMessage(), wire.MsgPlaces, 0, 0x100, wire.NodeLow<<32, (wire.NodeHigh|2)<<32, (wire.NodeTaken|3)<<32)
+		_, _, err := readAll(t, message(rec, wire.MsgOrigins, 0, test.words...))
 		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want one about %q", test.name, err, test.want)
 		}

@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // eachEntrance runs a test with the only kind of entrance.
@@ -115,7 +117,7 @@ func TestAtOnce(t *testing.T) {
 			}
 			defer conn.Close()
 			conn.Write(ownHello())
-			if got := status(t, conn); got != wantNames {
+			if got := status(t, conn); got != wire.WantNames {
 				t.Errorf("answer %d", got)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // place is a program counter and the calls that led to it: a node of the recorder's tree of call
@@ -33,9 +34,9 @@ func (s *Stream) addPlaces(nodes []uint64) error {
 		if !s.fits(&p) {
 			return s.corrupt("place %d of kind %d, with parent %d and %d", len(s.places), p.kind>>24, p.parent, p.pc)
 		}
-		if p.kind == 0 && p.pc&taskPlace != 0 {
-			if s.tasks[p.pc&^taskPlace] == 0 {
-				return s.corrupt("place %d is unknown task %d", len(s.places), p.pc&^taskPlace)
+		if p.kind == 0 && p.pc&wire.TaskPlace != 0 {
+			if s.tasks[p.pc&^wire.TaskPlace] == 0 {
+				return s.corrupt("place %d is unknown task %d", len(s.places), p.pc&^wire.TaskPlace)
 			}
 		}
 		s.places = append(s.places, p)
@@ -49,29 +50,29 @@ func (s *Stream) fits(p *place) bool {
 	switch p.kind {
 	case 0:
 		return parent == 0
-	case nodeLow:
-		return parent == nodeTaken || p.parent == 0
-	case nodeHigh:
-		return parent == nodeLow && p.pc&^nodeShared < 1<<24
-	case nodeTaken:
-		return parent == nodeHigh
-	case nodeSite:
-		return parent == nodeSite || p.parent == 0
-	case nodeAccess:
-		return (parent == 0 || parent == nodeLabels) && p.parent != 0 && int(p.pc) < len(s.places) && s.places[p.pc].isLockset()
-	case nodeLabels:
+	case wire.NodeLow:
+		return parent == wire.NodeTaken || p.parent == 0
+	case wire.NodeHigh:
+		return parent == wire.NodeLow && p.pc&^wire.NodeShared < 1<<24
+	case wire.NodeTaken:
+		return parent == wire.NodeHigh
+	case wire.NodeSite:
+		return parent == wire.NodeSite || p.parent == 0
+	case wire.NodeAccess:
+		return (parent == 0 || parent == wire.NodeLabels) && p.parent != 0 && int(p.pc) < len(s.places) && s.places[p.pc].isLockset()
+	case wire.NodeLabels:
 		return parent == 0 && p.parent != 0 && s.labels[p.pc] != 0
 	}
 	return false
 }
 
 // isLockset reports whether p is a set of locks.
-func (p *place) isLockset() bool { return p.kind == nodeTaken || p.kind == nodeSite }
+func (p *place) isLockset() bool { return p.kind == wire.NodeTaken || p.kind == wire.NodeSite }
 
 // addTask adds a task.
 func (s *Stream) addTask(id uint32, words []uint64) error {
 	name := textOf(words)
-	if name == "" || id >= taskPlace {
+	if name == "" || id >= wire.TaskPlace {
 		return s.corrupt("task %d, %q", id, name)
 	}
 	site, known := s.names[name]
@@ -93,13 +94,13 @@ func (s *Stream) place(id uint64) (*place, error) {
 	case p.resolved:
 	case p.kind == 0:
 		p.site, p.calls, p.resolved = s.siteOf(p), s.callsOf(p.parent), true
-	case p.kind == nodeAccess || p.kind == nodeLabels:
+	case p.kind == wire.NodeAccess || p.kind == wire.NodeLabels:
 		at, err := s.place(uint64(p.parent))
 		if err != nil {
 			return nil, err
 		}
 		p.site, p.calls, p.labels, p.resolved = at.site, at.calls, at.labels, true
-		if p.kind == nodeAccess {
+		if p.kind == wire.NodeAccess {
 			p.locks = s.locksOf(p.pc)
 		} else {
 			p.labels = s.labels[p.pc]
@@ -129,21 +130,21 @@ func (s *Stream) locksOf(set uint32) uint32 {
 // lockOf returns the lock that was added last to a set of locks, and the set without it.
 func (s *Stream) lockOf(set uint32) (held heisen.HeldLock, below uint32) {
 	at := &s.places[set]
-	if at.kind == nodeSite {
-		return heisen.HeldLock{Lock: lostLockObject, Shared: at.pc&nodeShared != 0, Site: s.site(at.pc &^ nodeShared)}, at.parent
+	if at.kind == wire.NodeSite {
+		return heisen.HeldLock{Lock: lostLockObject, Shared: at.pc&wire.NodeShared != 0, Site: s.site(at.pc &^ wire.NodeShared)}, at.parent
 	}
 	high := &s.places[at.parent]
 	low := &s.places[high.parent]
 	return heisen.HeldLock{
-		Lock:   heisen.Object(high.pc&^nodeShared)<<32 | heisen.Object(low.pc),
-		Shared: high.pc&nodeShared != 0,
+		Lock:   heisen.Object(high.pc&^wire.NodeShared)<<32 | heisen.Object(low.pc),
+		Shared: high.pc&wire.NodeShared != 0,
 		Site:   s.site(at.pc),
 	}, low.parent
 }
 
 func (s *Stream) siteOf(p *place) heisen.Site {
-	if p.pc&taskPlace != 0 {
-		return s.tasks[p.pc&^taskPlace]
+	if p.pc&wire.TaskPlace != 0 {
+		return s.tasks[p.pc&^wire.TaskPlace]
 	}
 	return s.site(p.pc)
 }

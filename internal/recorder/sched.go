@@ -9,6 +9,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // Schedule makes a run deterministic: one goroutine of the program runs at a time, chosen by a
@@ -84,9 +85,9 @@ type Target struct {
 type TargetMode uint8
 
 const (
-	OnRead  TargetMode = locationReads
-	OnWrite TargetMode = locationWrites
-	OnLock  TargetMode = locationLocks
+	OnRead  TargetMode = wire.LocationReads
+	OnWrite TargetMode = wire.LocationWrites
+	OnLock  TargetMode = wire.LocationLocks
 )
 
 // maxFollowed bounds the number of choices to follow, because of the size of a message.
@@ -163,7 +164,7 @@ func (s *Schedule) encode() ([]byte, error) {
 			return nil, fmt.Errorf("target %s:%d of mode %d", t.File, t.Line, t.Mode)
 		}
 		above := uint32(min(max(t.Above, 0), maxAbove))
-		at.add(t.File, t.Func, t.Line, uint32(t.Mode)|uint32(t.Roles)<<locationRoles|above<<locationAbove)
+		at.add(t.File, t.Func, t.Line, uint32(t.Mode)|uint32(t.Roles)<<wire.LocationRoles|above<<wire.LocationAbove)
 	}
 	return at.encode(b)
 }
@@ -366,7 +367,7 @@ type Blocked struct {
 func (s *Stream) Execution() *Execution { return &s.execution }
 
 func (s *Stream) setExecution(words []uint64) error {
-	if len(words) != executionWords+2*int(numInfluences) {
+	if len(words) != wire.ExecutionWords+2*int(numInfluences) {
 		return s.corrupt("execution of %d words", len(words))
 	}
 	e := &s.execution
@@ -375,7 +376,7 @@ func (s *Stream) setExecution(words []uint64) error {
 	}
 	e.Ended, e.Steps, e.Hash, e.Virtual, e.Reached, e.Diverged = true, words[0], words[1], time.Duration(words[2]), words[3] != 0, words[4]
 	e.Order, e.Delays, e.Yielded = words[5], words[6], words[7]
-	if words[10] > math.MaxInt64 || words[11] >= unknownG {
+	if words[10] > math.MaxInt64 || words[11] >= wire.UnknownG {
 		return s.corrupt("goroutine %d was held back for %d", words[11], words[10])
 	}
 	e.Starved = Starved{time.Duration(words[10]), heisen.Thread(words[11])}
@@ -386,7 +387,7 @@ func (s *Stream) setExecution(words []uint64) error {
 		e.Overtaken = Influence{InfluenceKind(by), count, s.site(uint32(place))}
 	}
 	for kind := range numInfluences {
-		count, first := words[executionWords+2*kind], words[executionWords+2*kind+1]
+		count, first := words[wire.ExecutionWords+2*kind], words[wire.ExecutionWords+2*kind+1]
 		if first > s.hello.size {
 			return s.corrupt("influence at %#x", first)
 		}
@@ -444,7 +445,7 @@ func (s *Stream) addMeeting(words []uint64) error {
 
 // addMisuse adds a call to Execution.Misuses.
 func (s *Stream) addMisuse(how uint32, words []uint64) error {
-	if how == 0 || how > misuseLate || len(words) != 2 || words[0] >= unknownG {
+	if how == 0 || how > wire.MisuseLate || len(words) != 2 || words[0] >= wire.UnknownG {
 		return s.corrupt("misuse %d in %d words", how, len(words))
 	}
 	p, err := s.place(words[1])
@@ -452,7 +453,7 @@ func (s *Stream) addMisuse(how uint32, words []uint64) error {
 		return err
 	}
 	s.execution.Misuses = append(s.execution.Misuses, Misuse{
-		Skips: how == misuseSkips, Late: how == misuseLate, Thread: heisen.Thread(words[0]),
+		Skips: how == wire.MisuseSkips, Late: how == wire.MisuseLate, Thread: heisen.Thread(words[0]),
 		Site: p.site, Context: s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks}), Labels: p.labels,
 	})
 	return nil
@@ -460,7 +461,7 @@ func (s *Stream) addMisuse(how uint32, words []uint64) error {
 
 // setFailing takes where the program fails.
 func (s *Stream) setFailing(how uint32, words []uint64) error {
-	if how > failingByRuntime|failingAtEnd || len(words) < 2 || uint32(words[0]) == unknownG || s.execution.Failing != nil {
+	if how > wire.FailingByRuntime|wire.FailingAtEnd || len(words) < 2 || uint32(words[0]) == wire.UnknownG || s.execution.Failing != nil {
 		return s.corrupt("failing in %d words", len(words))
 	}
 	var at heisen.Cursor
@@ -478,7 +479,7 @@ func (s *Stream) setFailing(how uint32, words []uint64) error {
 	for _, pc := range slices.Backward(words[2:]) {
 		at = s.syms.Call(at, s.site(uint32(pc)))
 	}
-	s.execution.Failing = &Failing{ByRuntime: how&failingByRuntime != 0, AtEnd: how&failingAtEnd != 0, Thread: heisen.Thread(uint32(words[0])), Site: s.site(uint32(words[1])), Context: s.syms.Context(at), Labels: labels}
+	s.execution.Failing = &Failing{ByRuntime: how&wire.FailingByRuntime != 0, AtEnd: how&wire.FailingAtEnd != 0, Thread: heisen.Thread(uint32(words[0])), Site: s.site(uint32(words[1])), Context: s.syms.Context(at), Labels: labels}
 	return nil
 }
 
@@ -501,11 +502,11 @@ func (s *Stream) addStuck(why uint32, words []uint64) error {
 		into = &s.execution.Stuck.Goroutines
 	}
 	for len(words) > 0 {
-		if len(words) < stuckWords || words[5] > maxReason || words[6] > stuckChannels || uint64(len(words)) < stuckWords+(words[5]+7)/8+words[6] {
+		if len(words) < wire.StuckWords || words[5] > maxReason || words[6] > wire.StuckChannels || uint64(len(words)) < wire.StuckWords+(words[5]+7)/8+words[6] {
 			return s.corrupt("%d words of a goroutine", len(words))
 		}
 		id, goid, object, place, size := words[0]&(1<<32-1), words[0]>>32, words[1], words[2], words[5]
-		if id >= unknownG {
+		if id >= wire.UnknownG {
 			return s.corrupt("goroutine %d", id)
 		}
 		if info := s.syms.Thread(heisen.Thread(id)); info.Name == "" && goid != 0 { // it waits, and has sent no event
@@ -516,9 +517,9 @@ func (s *Stream) addStuck(why uint32, words []uint64) error {
 		if err != nil {
 			return err
 		}
-		n := stuckWords + (size+7)/8
+		n := wire.StuckWords + (size+7)/8
 		var reason []byte
-		for _, w := range words[stuckWords:n] {
+		for _, w := range words[wire.StuckWords:n] {
 			reason = binary.LittleEndian.AppendUint64(reason, w)
 		}
 		blocked := Blocked{

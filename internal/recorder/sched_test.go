@@ -12,24 +12,25 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // executionMessages are what a program sends about a deterministic run.
 func executionMessages() []byte {
-	rec := message(nil, msgPlaces, 0, 0x100, 1<<32|0x200)
-	rec = message(rec, msgMeeting, 0, uint64(strategies.Race), 7, accessID(3, heisen.Write, 2), varBase, 8, accessID(4, heisen.Read, 1), varBase+4, 1)
-	rec = message(rec, msgChoices, 0, 5, 3, 9, 1)
-	rec = message(rec, msgChoices, 0, 11, 2)
-	rec = message(rec, msgChoices, 0, 11, 3<<32|2, 15, 1<<32|4) // the first of them adds the case
-	rec = message(rec, msgMisuse, misuseSkips, 4, 1)
-	rec = message(rec, msgMisuse, misuseFails, 3, 2)
-	rec = message(rec, msgMisuse, misuseLate, 3, 1)
-	rec = message(rec, msgMeasures, 0, 0x200<<32|1<<16|uint64(MeasuredGoroutines)<<8|uint64(MeasuredMemory|MeasuredGoroutines), 1, 77)
-	rec = message(rec, msgFailing, failingByRuntime|failingAtEnd, 4, 0x100, 0x200)
-	rec = message(rec, msgStuck, uint32(Deadlock), slices.Concat(
+	rec := message(nil, wire.MsgPlaces, 0, 0x100, 1<<32|0x200)
+	rec = message(rec, wire.MsgMeeting, 0, uint64(strategies.Race), 7, accessID(3, heisen.Write, 2), varBase, 8, accessID(4, heisen.Read, 1), varBase+4, 1)
+	rec = message(rec, wire.MsgChoices, 0, 5, 3, 9, 1)
+	rec = message(rec, wire.MsgChoices, 0, 11, 2)
+	rec = message(rec, wire.MsgChoices, 0, 11, 3<<32|2, 15, 1<<32|4) // the first of them adds the case
+	rec = message(rec, wire.MsgMisuse, wire.MisuseSkips, 4, 1)
+	rec = message(rec, wire.MsgMisuse, wire.MisuseFails, 3, 2)
+	rec = message(rec, wire.MsgMisuse, wire.MisuseLate, 3, 1)
+	rec = message(rec, wire.MsgMeasures, 0, 0x200<<32|1<<16|uint64(MeasuredGoroutines)<<8|uint64(MeasuredMemory|MeasuredGoroutines), 1, 77)
+	rec = message(rec, wire.MsgFailing, wire.FailingByRuntime|wire.FailingAtEnd, 4, 0x100, 0x200)
+	rec = message(rec, wire.MsgStuck, uint32(Deadlock), slices.Concat(
 		[]uint64{3, lockBase, 2, 12, 1500, 15, 0}, textWords("sync.Mutex.Lock"), []uint64{4, 0, 0, 0, 0, 0, 0})...)
-	rec = message(rec, msgStuck, uint32(Deadlock), slices.Concat([]uint64{5, 8, 1, 0, 0, 8, 2}, textWords("runnable"), []uint64{lockBase, varBase})...)
-	return message(rec, msgExecution, 0, 40, 0xabc, uint64(time.Hour), 1, 2, 0xdef, 6, 4, 5, 0x100<<32|uint64(Process), 2500, 6, 3, 0x100, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0)
+	rec = message(rec, wire.MsgStuck, uint32(Deadlock), slices.Concat([]uint64{5, 8, 1, 0, 0, 8, 2}, textWords("runnable"), []uint64{lockBase, varBase})...)
+	return message(rec, wire.MsgExecution, 0, 40, 0xabc, uint64(time.Hour), 1, 2, 0xdef, 6, 4, 5, 0x100<<32|uint64(Process), 2500, 6, 3, 0x100, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0)
 }
 
 // TestExecution reads what a program sends about a deterministic run.
@@ -92,10 +93,10 @@ func TestExecutionWithoutReceiver(t *testing.T) {
 
 // TestCorruptExecution tests messages about deterministic runs that no program sends.
 func TestCorruptExecution(t *testing.T) {
-	known := slices.Clip(message(helloMessage(), msgPlaces, 0, 0x100))
-	execution := make([]uint64, executionWords+2*int(numInfluences))
+	known := slices.Clip(message(helloMessage(), wire.MsgPlaces, 0, 0x100))
+	execution := make([]uint64, wire.ExecutionWords+2*int(numInfluences))
 	far := slices.Clone(execution)
-	far[executionWords], far[executionWords+1] = 1, testTextSize+1
+	far[wire.ExecutionWords], far[wire.ExecutionWords+1] = 1, testTextSize+1
 	starved := slices.Clone(execution)
 	starved[10] = 1 << 63
 	overtaken := slices.Clone(execution)
@@ -105,39 +106,39 @@ func TestCorruptExecution(t *testing.T) {
 		rec  []byte
 		want string
 	}{
-		{"short execution", message(known, msgExecution, 0, execution[1:]...), "execution of 25 words"},
-		{"two executions", message(message(known, msgExecution, 0, execution...), msgExecution, 0, execution...), "ends again"},
-		{"far influence", message(known, msgExecution, 0, far...), "influence at"},
-		{"held back for long", message(known, msgExecution, 0, starved...), "goroutine 0 was held back"},
-		{"overtaken by nothing", message(known, msgExecution, 0, overtaken...), "overtaken by 7"},
-		{"no measures", message(known, msgMeasures, 0), "measures in 0 words"},
-		{"unknown measures", message(known, msgMeasures, 0, 1<<20), "measures in 1 words"},
-		{"measures from afar", message(known, msgMeasures, 0, 1|(testTextSize+1)<<32), "measures in 1 words"},
-		{"measures again", message(message(known, msgMeasures, 0, 1), msgMeasures, 0, 1), "measures again"},
-		{"half a choice", message(known, msgChoices, 0, 1), "choices in 1 words"},
-		{"a choice too late", message(known, msgChoices, 0, 4, 1, 4, 2), "choice of goroutine 2 at step 4"},
-		{"a case of no goroutine", message(known, msgChoices, 0, 4, 1<<32|uint64(strategies.NoTask)), "choice of goroutine 4294967295 at step 4"},
-		{"stuck for no reason", message(known, msgStuck, 0), "stuck for reason 0"},
-		{"stuck for an unknown reason", message(known, msgStuck, 6), "stuck for reason 6"},
-		{"half a goroutine", message(known, msgStuck, 1, 1, 2, 1), "words of a goroutine"},
-		{"half a reason", message(known, msgStuck, 1, 1, 2, 1, 0, 0, 9, 0, 0), "words of a goroutine"},
-		{"a long reason", message(known, msgStuck, 1, 1, 2, 1, 0, 0, 1<<63, 0), "words of a goroutine"},
-		{"many channels", message(known, msgStuck, 1, 1, 2, 1, 0, 0, 0, 1<<63), "words of a goroutine"},
-		{"half the channels", message(known, msgStuck, 1, 1, 2, 1, 0, 0, 0, 2, 5), "words of a goroutine"},
-		{"a place", message(known, msgStuck, 1, 1, 2, 3, 0, 0, 0, 0), "unknown place 3"},
-		{"a goroutine", message(known, msgStuck, 1, unknownG, 2, 1, 0, 0, 0, 0), "goroutine 4294967295"},
-		{"failing nowhere", message(known, msgFailing, 0, 1), "failing in 1 words"},
-		{"failing in no way", message(known, msgFailing, 4, 1, 0x100), "failing in 2 words"},
-		{"failing in a task", message(known, msgFailing, 0, 1|7<<32, 0x100), "unknown task 7"},
-		{"failing twice", message(message(known, msgFailing, 0, 1, 0x100), msgFailing, 1, 1, 0x100), "failing in 2 words"},
-		{"a misuse", message(known, msgMisuse, 4, 1, 1), "misuse 4"},
-		{"half a misuse", message(known, msgMisuse, misuseFails, 1), "misuse 1 in 1 words"},
-		{"a misuse somewhere", message(known, msgMisuse, misuseFails, 1, 2), "unknown place 2"},
-		{"a misuse by nobody", message(known, msgMisuse, misuseFails, 1<<40, 1), "misuse 1 in 2 words"},
-		{"half a meeting", message(known, msgMeeting, 0, 0, 1, 2), "meeting in 3 words"},
-		{"a kind of meeting", message(known, msgMeeting, 0, 2, 1, accessID(1, heisen.Read, 1), 1, 1, accessID(2, heisen.Read, 1), 1, 1), "meeting"},
-		{"a meeting of ops", message(known, msgMeeting, 0, 0, 1, accessID(1, 99, 1), 1, 1, accessID(2, heisen.Read, 1), 1, 1), "operation 99"},
-		{"a meeting somewhere", message(known, msgMeeting, 0, 0, 1, accessID(1, heisen.Read, 2), 1, 1, accessID(2, heisen.Read, 1), 1, 1), "unknown place 2"},
+		{"short execution", message(known, wire.MsgExecution, 0, execution[1:]...), "execution of 25 words"},
+		{"two executions", message(message(known, wire.MsgExecution, 0, execution...), wire.MsgExecution, 0, execution...), "ends again"},
+		{"far influence", message(known, wire.MsgExecution, 0, far...), "influence at"},
+		{"held back for long", message(known, wire.MsgExecution, 0, starved...), "goroutine 0 was held back"},
+		{"overtaken by nothing", message(known, wire.MsgExecution, 0, overtaken...), "overtaken by 7"},
+		{"no measures", message(known, wire.MsgMeasures, 0), "measures in 0 words"},
+		{"unknown measures", message(known, wire.MsgMeasures, 0, 1<<20), "measures in 1 words"},
+		{"measures from afar", message(known, wire.MsgMeasures, 0, 1|(testTextSize+1)<<32), "measures in 1 words"},
+		{"measures again", message(message(known, wire.MsgMeasures, 0, 1), wire.MsgMeasures, 0, 1), "measures again"},
+		{"half a choice", message(known, wire.MsgChoices, 0, 1), "choices in 1 words"},
+		{"a choice too late", message(known, wire.MsgChoices, 0, 4, 1, 4, 2), "choice of goroutine 2 at step 4"},
+		{"a case of no goroutine", message(known, wire.MsgChoices, 0, 4, 1<<32|uint64(strategies.NoTask)), "choice of goroutine 4294967295 at step 4"},
+		{"stuck for no reason", message(known, wire.MsgStuck, 0), "stuck for reason 0"},
+		{"stuck for an unknown reason", message(known, wire.MsgStuck, 6), "stuck for reason 6"},
+		{"half a goroutine", message(known, wire.MsgStuck, 1, 1, 2, 1), "words of a goroutine"},
+		{"half a reason", message(known, wire.MsgStuck, 1, 1, 2, 1, 0, 0, 9, 0, 0), "words of a goroutine"},
+		{"a long reason", message(known, wire.MsgStuck, 1, 1, 2, 1, 0, 0, 1<<63, 0), "words of a goroutine"},
+		{"many channels", message(known, wire.MsgStuck, 1, 1, 2, 1, 0, 0, 0, 1<<63), "words of a goroutine"},
+		{"half the channels", message(known, wire.MsgStuck, 1, 1, 2, 1, 0, 0, 0, 2, 5), "words of a goroutine"},
+		{"a place", message(known, wire.MsgStuck, 1, 1, 2, 3, 0, 0, 0, 0), "unknown place 3"},
+		{"a goroutine", message(known, wire.MsgStuck, 1, wire.UnknownG, 2, 1, 0, 0, 0, 0), "goroutine 4294967295"},
+		{"failing nowhere", message(known, wire.MsgFailing, 0, 1), "failing in 1 words"},
+		{"failing in no way", message(known, wire.MsgFailing, 4, 1, 0x100), "failing in 2 words"},
+		{"failing in a task", message(known, wire.MsgFailing, 0, 1|7<<32, 0x100), "unknown task 7"},
+		{"failing twice", message(message(known, wire.MsgFailing, 0, 1, 0x100), wire.MsgFailing, 1, 1, 0x100), "failing in 2 words"},
+		{"a misuse", message(known, wire.MsgMisuse, 4, 1, 1), "misuse 4"},
+		{"half a misuse", message(known, wire.MsgMisuse, wire.MisuseFails, 1), "misuse 1 in 1 words"},
+		{"a misuse somewhere", message(known, wire.MsgMisuse, wire.MisuseFails, 1, 2), "unknown place 2"},
+		{"a misuse by nobody", message(known, wire.MsgMisuse, wire.MisuseFails, 1<<40, 1), "misuse 1 in 2 words"},
+		{"half a meeting", message(known, wire.MsgMeeting, 0, 0, 1, 2), "meeting in 3 words"},
+		{"a kind of meeting", message(known, wire.MsgMeeting, 0, 2, 1, accessID(1, heisen.Read, 1), 1, 1, accessID(2, heisen.Read, 1), 1, 1), "meeting"},
+		{"a meeting of ops", message(known, wire.MsgMeeting, 0, 0, 1, accessID(1, 99, 1), 1, 1, accessID(2, heisen.Read, 1), 1, 1), "operation 99"},
+		{"a meeting somewhere", message(known, wire.MsgMeeting, 0, 0, 1, accessID(1, heisen.Read, 2), 1, 1, accessID(2, heisen.Read, 1), 1, 1), "unknown place 2"},
 	} {
 		_, _, err := readAll(t, test.rec)
 		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), test.want) {
@@ -167,15 +168,15 @@ func TestScheduleLimits(t *testing.T) {
 
 // placedWords are the words of a recording with operation numbers.
 func placedWords() []uint64 {
-	return []uint64{word(opSwitch, 0), 0, word(opBegin, orphan),
-		word(opPoint, 0), word(opAcquire, lockBase), 0, 0, word(opPoint, 2), word(opRead, varBase), 8,
-		word(opAlloc, varBase), 8, word(opRelease, lockBase), 1, 0,
-		word(opPoint, 5), word(opPoint, 0), word(opWrite, varBase), 1 << 17}
+	return []uint64{word(wire.OpSwitch, 0), 0, word(wire.OpBegin, wire.Orphan),
+		word(wire.OpPoint, 0), word(wire.OpAcquire, lockBase), 0, 0, word(wire.OpPoint, 2), word(wire.OpRead, varBase), 8,
+		word(wire.OpAlloc, varBase), 8, word(wire.OpRelease, lockBase), 1, 0,
+		word(wire.OpPoint, 5), word(wire.OpPoint, 0), word(wire.OpWrite, varBase), 1 << 17}
 }
 
 // TestNumbered: events have the numbers of their operations.
 func TestNumbered(t *testing.T) {
-	s, err := NewStream(bytes.NewReader(message(helloMessage(), msgWords, 0, placedWords()...)), nil)
+	s, err := NewStream(bytes.NewReader(message(helloMessage(), wire.MsgWords, 0, placedWords()...)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,8 +197,8 @@ func TestNumbered(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	for _, again := range []uint64{2, 1, 1 << 32} { // accesses have ascending numbers
-		words := append(placedWords()[:10:10], word(opPoint, again))
-		s, err := NewStream(bytes.NewReader(message(helloMessage(), msgWords, 0, words...)), nil)
+		words := append(placedWords()[:10:10], word(wire.OpPoint, again))
+		s, err := NewStream(bytes.NewReader(message(helloMessage(), wire.MsgWords, 0, words...)), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

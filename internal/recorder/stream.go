@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // ErrCorrupt is wrapped by errors about bytes that no recorder sends.
@@ -131,12 +132,12 @@ func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start of recording: %w", err)
 	}
-	if m.kind != msgHello || len(m.words) != helloBytes/8 {
+	if m.kind != wire.MsgHello || len(m.words) != helloBytes/8 {
 		return nil, fmt.Errorf("start of recording: %w", ErrCorrupt)
 	}
 	s.hello = hello{m.words[0], m.words[1], m.words[2], m.words[3], m.words[4]}
-	if s.hello.version != version {
-		return nil, fmt.Errorf("start of recording: %w: version %d, not %d", ErrCorrupt, s.hello.version, version)
+	if s.hello.version != wire.Version {
+		return nil, fmt.Errorf("start of recording: %w: version %d, not %d", ErrCorrupt, s.hello.version, wire.Version)
 	}
 	if s.hello.size > maxText {
 		return nil, fmt.Errorf("start of recording: %w: %d bytes of text", ErrCorrupt, s.hello.size)
@@ -255,7 +256,7 @@ func (s *Stream) read() error {
 	}
 	s.skipped += uint64(m.skipped)
 	switch m.kind {
-	case msgWords:
+	case wire.MsgWords:
 		if m.id >= maxBuffers {
 			return s.corrupt("buffer %d", m.id)
 		}
@@ -264,64 +265,64 @@ func (s *Stream) read() error {
 		}
 		s.from, s.rest = &s.buffers[m.id], m.words
 		return s.take()
-	case msgPlaces:
+	case wire.MsgPlaces:
 		return s.addPlaces(m.words)
-	case msgNames:
+	case wire.MsgNames:
 		return s.addNames(m.id, m.words)
-	case msgTask:
+	case wire.MsgTask:
 		return s.addTask(m.id, m.words)
-	case msgLabels:
+	case wire.MsgLabels:
 		return s.addLabels(m.id, m.words)
-	case msgReach:
+	case wire.MsgReach:
 		return s.addReach(m.id, m.words)
-	case msgObjects:
+	case wire.MsgObjects:
 		return s.addObjects(m.words)
-	case msgOrigins:
+	case wire.MsgOrigins:
 		return s.addOrigins(m.words)
-	case msgOverlapStats:
+	case wire.MsgOverlapStats:
 		return s.setLiveResult(m.id, m.words)
-	case msgRaces:
+	case wire.MsgRaces:
 		return s.setRaceLosses(m.words)
-	case msgExecution:
+	case wire.MsgExecution:
 		return s.setExecution(m.words)
-	case msgStuck:
+	case wire.MsgStuck:
 		return s.addStuck(m.id, m.words)
-	case msgMeeting:
+	case wire.MsgMeeting:
 		return s.addMeeting(m.words)
-	case msgMisuse:
+	case wire.MsgMisuse:
 		return s.addMisuse(m.id, m.words)
-	case msgFailing:
+	case wire.MsgFailing:
 		return s.setFailing(m.id, m.words)
-	case msgMeasures:
+	case wire.MsgMeasures:
 		return s.setMeasures(m.words)
-	case msgBehaviors:
+	case wire.MsgBehaviors:
 		return s.addBehaviors(m.words)
-	case msgChoices:
+	case wire.MsgChoices:
 		return s.addChoices(m.words)
-	case msgSteps:
+	case wire.MsgSteps:
 		return s.addSteps(m.words)
-	case msgCount:
-		if m.id > countLeaks {
+	case wire.MsgCount:
+		if m.id > wire.CountLeaks {
 			return s.corrupt("count of findings of kind %d", m.id)
 		}
 		s.asked, s.askedFor = true, m.id
 		return nil
-	case msgInput:
+	case wire.MsgInput:
 		s.failing = append(s.failing, textOf(m.words))
 		return nil
-	case msgUnseen:
+	case wire.MsgUnseen:
 		return s.unseen.add(s, m.id, textOf(m.words))
-	case msgReplaced:
+	case wire.MsgReplaced:
 		s.replaced = m.id != 0
 		return nil
-	case msgRefused:
+	case wire.MsgRefused:
 		return &RefusedError{textOf(m.words)}
-	case msgBarrier:
+	case wire.MsgBarrier:
 		if left := s.merge.pending(); left > 0 {
 			return s.corrupt("%d words cannot be merged at a collection", left)
 		}
 		return nil
-	case msgBye:
+	case wire.MsgBye:
 		s.bye = true
 		var lost, stamps uint64
 		if len(m.words) == byeBytes/8 {
@@ -367,11 +368,11 @@ const maxBuffers = 4096
 func (s *Stream) take() error {
 	for b := s.from; len(s.rest) > 0 && !s.full(); {
 		words := s.rest
-		if words[0]>>opShift == opSwitch {
+		if words[0]>>wire.OpShift == wire.OpSwitch {
 			if len(words) < 2 {
 				return s.corrupt("record %#x", words[0])
 			}
-			g, err := s.merge.goroutine(words[0] & argMask)
+			g, err := s.merge.goroutine(words[0] & wire.ArgMask)
 			if err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // TestTruncated cuts recordings at every byte: what is read is a prefix, and the error counts what
@@ -66,7 +67,7 @@ func TestMissingMessage(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := 1; i < len(parts); i++ {
-			if parts[i][0] == msgPlaces || !switchFollows(parts[i+1:], parts[i][4]) {
+			if parts[i][0] == wire.MsgPlaces || !switchFollows(parts[i+1:], parts[i][4]) {
 				continue
 			}
 			s, out, err := readAll(t, slices.Concat(append(slices.Clone(parts[:i]), parts[i+1:]...)...))
@@ -105,8 +106,8 @@ func TestMissingMessage(t *testing.T) {
 // switch.
 func switchFollows(parts [][]byte, buffer byte) bool {
 	for _, part := range parts {
-		if part[0] == msgWords && part[4] == buffer {
-			return part[headerBytes+7] == opSwitch
+		if part[0] == wire.MsgWords && part[4] == buffer {
+			return part[headerBytes+7] == wire.OpSwitch
 		}
 	}
 	return true
@@ -116,14 +117,14 @@ func switchFollows(parts [][]byte, buffer byte) bool {
 func TestLostEvents(t *testing.T) {
 	r := newRecorder(1)
 	r.goroutine(0, true)
-	r.access(0, 0, opWrite, varBase, 1, 1)
+	r.access(0, 0, wire.OpWrite, varBase, 1, 1)
 	r.stamp = 1 // stamp 0 never comes
-	r.sync(0, 0, opSend, msgBase, 2)
-	r.access(0, 0, opRead, varBase, 3, 1)
+	r.sync(0, 0, wire.OpSend, msgBase, 2)
+	r.access(0, 0, wire.OpRead, varBase, 3, 1)
 	r.goroutine(1, false) // its fork never comes
-	r.access(0, 1, opRead, varBase, 4, 1)
+	r.access(0, 1, wire.OpRead, varBase, 4, 1)
 	r.flushAll()
-	r.rec = message(r.rec, msgWords, 1, word(opSwitch, 2), 5, word(opRead, varBase), 0) // after a gap
+	r.rec = message(r.rec, wire.MsgWords, 1, word(wire.OpSwitch, 2), 5, word(wire.OpRead, varBase), 0) // after a gap
 
 	_, out, err := readAll(t, r.rec)
 	var lost *LostError
@@ -133,27 +134,27 @@ func TestLostEvents(t *testing.T) {
 	if len(out) != 2 {
 		t.Errorf("%d events, want 2", len(out))
 	}
-	if _, _, err := readAll(t, message(r.rec, msgBarrier, 0)); !errors.Is(err, ErrCorrupt) {
+	if _, _, err := readAll(t, message(r.rec, wire.MsgBarrier, 0)); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("a barrier that words cannot come before: error %v", err)
 	}
 	// Other goroutines continue while the program ends. Events with later stamps than those given
 	// out by then are dropped.
-	if _, _, err := readAll(t, message(r.rec, msgBye, 0, 0, 0)); err != nil {
+	if _, _, err := readAll(t, message(r.rec, wire.MsgBye, 0, 0, 0)); err != nil {
 		t.Errorf("a regular end: error %v", err)
 	}
-	if _, _, err := readAll(t, message(r.rec, msgBye, 0, 3, 0)); !errors.As(err, &lost) || lost.Events != 3 {
+	if _, _, err := readAll(t, message(r.rec, wire.MsgBye, 0, 3, 0)); !errors.As(err, &lost) || lost.Events != 3 {
 		t.Errorf("a regular end after losses: error %v", err)
 	}
-	if _, _, err := readAll(t, message(r.rec, msgBye, 0, 3, 1)); !errors.As(err, &lost) || lost.Events != 3+2+2+1 {
+	if _, _, err := readAll(t, message(r.rec, wire.MsgBye, 0, 3, 1)); !errors.As(err, &lost) || lost.Events != 3+2+2+1 {
 		t.Errorf("an end without an event that has a stamp: error %v", err)
 	}
 }
 
 // TestCorrupt tests messages that no recorder sends.
 func TestCorrupt(t *testing.T) {
-	begin := []uint64{word(opSwitch, 0), 0, word(opBegin, 1|orphan)}
+	begin := []uint64{word(wire.OpSwitch, 0), 0, word(wire.OpBegin, 1|wire.Orphan)}
 	begun := func(words ...uint64) []byte {
-		return message(helloMessage(), msgWords, 0, append(slices.Clone(begin), words...)...)
+		return message(helloMessage(), wire.MsgWords, 0, append(slices.Clone(begin), words...)...)
 	}
 	for _, test := range []struct {
 		name string
@@ -162,41 +163,41 @@ func TestCorrupt(t *testing.T) {
 	}{
 		{"kind", message(helloMessage(), 99, 0), "message of kind 99"},
 		{"second hello", append(helloMessage(), helloMessage()...), "message of kind 1"},
-		{"buffer", message(helloMessage(), msgWords, maxBuffers, begin...), "buffer 4096"},
+		{"buffer", message(helloMessage(), wire.MsgWords, maxBuffers, begin...), "buffer 4096"},
 		{"size", append(helloMessage(), 2, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0), "message of 4294967295 bytes"},
 		{"odd size", append(helloMessage(), 2, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0), "message of 9 bytes"},
 		{"op 0", begun(0), "record 0x0"},
-		{"op", begun(word(numOps, 5)), "record 0x25"},
-		{"half record", begun(word(opRead, varBase)), "record 0x5"},
-		{"half switch", begun(word(opSwitch, 0)), "record 0x1"},
-		{"nobody", message(helloMessage(), msgWords, 0, word(opSend, msgBase), 0, 0), "words of no goroutine"},
-		{"goroutine", begun(word(opSwitch, 1<<40), 0), "goroutine 1099511627776"},
-		{"no begin", message(helloMessage(), msgWords, 0, word(opSwitch, 0), 0, word(opSend, msgBase), 0, 0), "begins with"},
-		{"two begins", begun(word(opBegin, 1)), "begins again"},
-		{"repetition", begun(word(opSwitch, 0), 0, word(opSend, msgBase), 0, 0), "comes again"},
-		{"old stamp", begun(word(opSend, msgBase), 0, 0, word(opSend, msgBase), 0, 0), "stamp 0 comes again"},
-		{"same stamp", begun(word(opSend, msgBase), 1, 0,
-			word(opSwitch, 1), 0, word(opBegin, orphan), word(opSend, msgBase), 1, 0), "both have stamp 1"},
-		{"same far stamp", begun(word(opSend, msgBase), 1<<50, 0,
-			word(opSwitch, 1), 0, word(opBegin, orphan), word(opSend, msgBase), 1<<50, 0), "both have stamp"},
-		{"second fork", begun(word(opFork, 1), 0, 0, word(opFork, 1), 1, 0), "goroutine 1 is started again"},
-		{"fork of an orphan", begun(word(opSwitch, 1), 0, word(opBegin, orphan),
-			word(opSwitch, 0), 1, word(opFork, 1), 0, 0), "goroutine 1 is started again"},
-		{"fork of itself", begun(word(opFork, 0), 0, 0), "goroutine 0 is started again"},
-		{"place", begun(word(opRead, varBase), 1<<32|1), "unknown place 1"},
-		{"place of a lock", begun(word(opAcquire, lockBase), 0, 1<<40), "unknown place"},
-		{"parent", message(helloMessage(), msgPlaces, 0, 5, 2<<32|5), "place 2 before its parent 2"},
-		{"task", message(helloMessage(), msgPlaces, 0, taskPlace|4), "place 1 is unknown task 4"},
-		{"set of objects", message(helloMessage(), msgReach, 2), "set 2 of objects"},
-		{"half a set of objects", message(helloMessage(), msgReach, 1, 5), "set 1 of objects, in 1 words"},
-		{"half an object", message(helloMessage(), msgObjects, 0, 5, 8), "an object in 2 words"},
-		{"object without targets", message(helloMessage(), msgObjects, 0, 5, 8, 2, 1), "points to 2 others, in 1 words"},
-		{"unknown set of objects", begun(word(opHide, 1), 0, 0, 1), "unknown set 1 of objects"},
-		{"no name", message(helloMessage(), msgTask, 4), "task 4"},
-		{"task number", message(helloMessage(), msgTask, taskPlace, 'x'), "task 2147483648"},
-		{"overlap of ops", begun(word(opOverlap, varBase), 0, accessID(0, 99, 0), accessID(0, heisen.Read, 0), varBase, 0), "access of operation 99"},
-		{"place of an overlap", begun(word(opOverlap, varBase), 0, accessID(0, heisen.Write, 7), accessID(0, heisen.Read, 0), varBase, 0), "unknown place 7"},
-		{"after the end", begun(word(opEnd, 0), 0, 0, word(opSend, msgBase), 0, 0), "continues after its end"},
+		{"op", begun(word(wire.NumOps, 5)), "record 0x25"},
+		{"half record", begun(word(wire.OpRead, varBase)), "record 0x5"},
+		{"half switch", begun(word(wire.OpSwitch, 0)), "record 0x1"},
+		{"nobody", message(helloMessage(), wire.MsgWords, 0, word(wire.OpSend, msgBase), 0, 0), "words of no goroutine"},
+		{"goroutine", begun(word(wire.OpSwitch, 1<<40), 0), "goroutine 1099511627776"},
+		{"no begin", message(helloMessage(), wire.MsgWords, 0, word(wire.OpSwitch, 0), 0, word(wire.OpSend, msgBase), 0, 0), "begins with"},
+		{"two begins", begun(word(wire.OpBegin, 1)), "begins again"},
+		{"repetition", begun(word(wire.OpSwitch, 0), 0, word(wire.OpSend, msgBase), 0, 0), "comes again"},
+		{"old stamp", begun(word(wire.OpSend, msgBase), 0, 0, word(wire.OpSend, msgBase), 0, 0), "stamp 0 comes again"},
+		{"same stamp", begun(word(wire.OpSend, msgBase), 1, 0,
+			word(wire.OpSwitch, 1), 0, word(wire.OpBegin, wire.Orphan), word(wire.OpSend, msgBase), 1, 0), "both have stamp 1"},
+		{"same far stamp", begun(word(wire.OpSend, msgBase), 1<<50, 0,
+			word(wire.OpSwitch, 1), 0, word(wire.OpBegin, wire.Orphan), word(wire.OpSend, msgBase), 1<<50, 0), "both have stamp"},
+		{"second fork", begun(word(wire.OpFork, 1), 0, 0, word(wire.OpFork, 1), 1, 0), "goroutine 1 is started again"},
+		{"fork of an orphan", begun(word(wire.OpSwitch, 1), 0, word(wire.OpBegin, wire.Orphan),
+			word(wire.OpSwitch, 0), 1, word(wire.OpFork, 1), 0, 0), "goroutine 1 is started again"},
+		{"fork of itself", begun(word(wire.OpFork, 0), 0, 0), "goroutine 0 is started again"},
+		{"place", begun(word(wire.OpRead, varBase), 1<<32|1), "unknown place 1"},
+		{"place of a lock", begun(word(wire.OpAcquire, lockBase), 0, 1<<40), "unknown place"},
+		{"parent", message(helloMessage(), wire.MsgPlaces, 0, 5, 2<<32|5), "place 2 before its parent 2"},
+		{"task", message(helloMessage(), wire.MsgPlaces, 0, wire.TaskPlace|4), "place 1 is unknown task 4"},
+		{"set of objects", message(helloMessage(), wire.MsgReach, 2), "set 2 of objects"},
+		{"half a set of objects", message(helloMessage(), wire.MsgReach, 1, 5), "set 1 of objects, in 1 words"},
+		{"half an object", message(helloMessage(), wire.MsgObjects, 0, 5, 8), "an object in 2 words"},
+		{"object without targets", message(helloMessage(), wire.MsgObjects, 0, 5, 8, 2, 1), "points to 2 others, in 1 words"},
+		{"unknown set of objects", begun(word(wire.OpHide, 1), 0, 0, 1), "unknown set 1 of objects"},
+		{"no name", message(helloMessage(), wire.MsgTask, 4), "task 4"},
+		{"task number", message(helloMessage(), wire.MsgTask, wire.TaskPlace, 'x'), "task 2147483648"},
+		{"overlap of ops", begun(word(wire.OpOverlap, varBase), 0, accessID(0, 99, 0), accessID(0, heisen.Read, 0), varBase, 0), "access of operation 99"},
+		{"place of an overlap", begun(word(wire.OpOverlap, varBase), 0, accessID(0, heisen.Write, 7), accessID(0, heisen.Read, 0), varBase, 0), "unknown place 7"},
+		{"after the end", begun(word(wire.OpEnd, 0), 0, 0, word(wire.OpSend, msgBase), 0, 0), "continues after its end"},
 	} {
 		_, _, err := readAll(t, test.rec)
 		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), test.want) {
@@ -211,10 +212,10 @@ func TestHello(t *testing.T) {
 		rec  []byte
 		want error
 	}{
-		{message(nil, msgWords, 0), ErrCorrupt},
-		{message(nil, msgHello, 0, version, testText, testTextSize), ErrCorrupt},
-		{message(nil, msgHello, 0, version+1, testText, testTextSize, testPID), ErrCorrupt},
-		{message(nil, msgHello, 0, version, testText, 1<<60, testPID), ErrCorrupt},
+		{message(nil, wire.MsgWords, 0), ErrCorrupt},
+		{message(nil, wire.MsgHello, 0, wire.Version, testText, testTextSize), ErrCorrupt},
+		{message(nil, wire.MsgHello, 0, wire.Version+1, testText, testTextSize, testPID), ErrCorrupt},
+		{message(nil, wire.MsgHello, 0, wire.Version, testText, 1<<60, testPID), ErrCorrupt},
 		{[]byte("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"), ErrCorrupt},
 		{nil, io.EOF},
 		{helloMessage()[:20], io.EOF},
@@ -228,7 +229,7 @@ func TestHello(t *testing.T) {
 // TestReadError keeps the error of the connection, and what came before it.
 func TestReadError(t *testing.T) {
 	broken := errors.New("broken")
-	rec := message(helloMessage(), msgWords, 0, word(opSwitch, 0), 0, word(opBegin, 1|orphan))
+	rec := message(helloMessage(), wire.MsgWords, 0, word(wire.OpSwitch, 0), 0, word(wire.OpBegin, 1|wire.Orphan))
 	s, err := NewStream(io.MultiReader(bytes.NewReader(rec), iotest.ErrReader(broken)), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -282,20 +283,20 @@ func TestCollected(t *testing.T) {
 	r.goroutine(2, false)
 	r.goroutine(3, false)
 	r.goroutine(fingo, true)
-	r.sync(0, 0, opFork, 1, 1)
-	r.sync(0, 0, opFork, 2, 2)
-	r.sync(0, 0, opFork, 3, 3) // it never does anything
-	r.access(0, 1, opWrite, varBase, 4, 1)
-	r.sync(0, 1, opEnd, 0, 0)
-	r.access(1, 2, opWrite, varBase+8, 5, 1)
-	r.access(0, 0, opWrite, varBase+16, 6, 1)
+	r.sync(0, 0, wire.OpFork, 1, 1)
+	r.sync(0, 0, wire.OpFork, 2, 2)
+	r.sync(0, 0, wire.OpFork, 3, 3) // it never does anything
+	r.access(0, 1, wire.OpWrite, varBase, 4, 1)
+	r.sync(0, 1, wire.OpEnd, 0, 0)
+	r.access(1, 2, wire.OpWrite, varBase+8, 5, 1)
+	r.access(0, 0, wire.OpWrite, varBase+16, 6, 1)
 	r.barrier()
-	r.sync(1, fingo, opCollected, 0, 0)
+	r.sync(1, fingo, wire.OpCollected, 0, 0)
 	for i := range uint64(3) {
-		r.access(1, fingo, opWrite, varBase+8*i, 7+uint32(i), 1) // ordered after all
+		r.access(1, fingo, wire.OpWrite, varBase+8*i, 7+uint32(i), 1) // ordered after all
 	}
 	r.flush(1)
-	r.access(0, 0, opWrite, varBase+16, 10, 1) // not ordered after the finalizer
+	r.access(0, 0, wire.OpWrite, varBase+16, 10, 1) // not ordered after the finalizer
 	_, out, err := readAll(t, r.bye(0))
 	if err != nil {
 		t.Fatal(err)
@@ -320,10 +321,10 @@ func TestOrphans(t *testing.T) {
 	r.goroutine(5, true)
 	r.goroutine(1, false)
 	r.goroutine(6, true)
-	r.access(0, 5, opRead, varBase, 1, 1)
-	r.access(0, 1, opRead, varBase, 2, 1)
-	r.access(0, 6, opRead, varBase, 3, 1)
-	r.sync(1, 5, opFork, 1, 4)
+	r.access(0, 5, wire.OpRead, varBase, 1, 1)
+	r.access(0, 1, wire.OpRead, varBase, 2, 1)
+	r.access(0, 6, wire.OpRead, varBase, 3, 1)
+	r.sync(1, 5, wire.OpFork, 1, 4)
 	s, out, err := readAll(t, r.bye(0))
 	if err != nil {
 		t.Fatal(err)
@@ -351,7 +352,7 @@ func TestLongAccess(t *testing.T) {
 		for obj := uint64(bigBase); obj < bigBase+9; obj++ {
 			r := newRecorder(1)
 			r.goroutine(0, true)
-			r.access(0, 0, opWrite, obj, 77, size)
+			r.access(0, 0, wire.OpWrite, obj, 77, size)
 			s, out, err := readAll(t, r.bye(0))
 			if err != nil {
 				t.Fatal(err)
@@ -384,7 +385,7 @@ func TestFarStamps(t *testing.T) {
 		if i == 0 || i == n/2 {
 			g = 0
 		}
-		r.sync(g, g, opSend, msgBase, uint32(i+1))
+		r.sync(g, g, wire.OpSend, msgBase, uint32(i+1))
 	}
 	r.flush(1)
 	s, out, err := readAll(t, r.bye(0))
@@ -426,16 +427,16 @@ func (s *stub) Frames(offsets []uint32) ([][]heisen.Frame, error) {
 func TestTasks(t *testing.T) {
 	r := newRecorder(1)
 	r.goroutine(0, true)
-	at := func(pc uint32) { r.access(0, 0, opRead, varBase, pc, 1) }
+	at := func(pc uint32) { r.access(0, 0, wire.OpRead, varBase, pc, 1) }
 	long := strings.Repeat("x", 4096)
 	r.task(1, "a")
 	r.task(3, long)
 	r.call(0, 1)
 	at(10)
-	r.call(0, taskPlace|1)
+	r.call(0, wire.TaskPlace|1)
 	r.call(0, 2)
 	at(11)
-	r.call(0, taskPlace|3)
+	r.call(0, wire.TaskPlace|3)
 	r.call(0, 3)
 	r.call(0, 4)
 	at(12)
@@ -477,7 +478,7 @@ func TestSites(t *testing.T) {
 	r.goroutine(0, true)
 	for range 3 {
 		for _, pc := range []uint32{10, 20, testTextSize + sitePage} {
-			r.access(0, 0, opRead, varBase, pc, 1)
+			r.access(0, 0, wire.OpRead, varBase, pc, 1)
 		}
 		r.flush(0)
 	}
@@ -521,8 +522,8 @@ func (failingSymbolizer) Frames([]uint32) ([][]heisen.Frame, error) { return nil
 
 // TestSymbolError: a stream says why its sites have no names.
 func TestSymbolError(t *testing.T) {
-	rec := message(helloMessage(), msgPlaces, 0, 0x100)
-	rec = message(rec, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan|1), word(opWrite, varBase), 1<<32|8)
+	rec := message(helloMessage(), wire.MsgPlaces, 0, 0x100)
+	rec = message(rec, wire.MsgWords, 0, word(wire.OpSwitch, 0), 0, word(wire.OpBegin, wire.Orphan|1), word(wire.OpWrite, varBase), 1<<32|8)
 	s, err := NewStream(bytes.NewReader(rec), failingSymbolizer{})
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 	"github.com/heisen-go/heisen/internal/processes"
 )
 
@@ -30,13 +31,13 @@ type processSymbolizer struct {
 // askedBy is the variable that makes a program which process pid starts answer questions about
 // symbols. Any value does. The number tells the program that the variable is meant for it, and does
 // not come from the user's environment.
-func askedBy(pid int) string { return symbolizeEnv + "=" + strconv.Itoa(pid) }
+func askedBy(pid int) string { return wire.SymbolizeEnv + "=" + strconv.Itoa(pid) }
 
 // newProcessSymbolizer prepares a symbolizer for the executable of process pid. It fails in a
 // process that was itself started as a symbolizer. Otherwise an executable that is no instrumented
 // program but uses this package would start processes without end.
 func newProcessSymbolizer(pid int) (*processSymbolizer, error) {
-	if symbolizeEnv+"="+os.Getenv(symbolizeEnv) == askedBy(os.Getppid()) {
+	if wire.SymbolizeEnv+"="+os.Getenv(wire.SymbolizeEnv) == askedBy(os.Getppid()) {
 		return nil, errors.New("a symbolizer must not start another symbolizer")
 	}
 	exe, emulator, err := openProgram(pid)

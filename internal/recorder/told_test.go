@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // TestTold: what a program tells of its places are the names of sites, and what no program tells is an error.
 func TestTold(t *testing.T) {
 	frames := []heisen.Frame{{Func: "a.b[...].c", File: "/a.go", Line: 7, Start: 5}, {Func: "a.d", File: "/d.go", Line: 1, Start: 1}}
 	rec := append(helloMessage(), namesMessage(40, frames)...)
-	s, err := NewStream(bytes.NewReader(append(rec, message(nil, msgBye, 0, 0, 0)...)), nil)
+	s, err := NewStream(bytes.NewReader(append(rec, message(nil, wire.MsgBye, 0, 0, 0)...)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,9 +30,9 @@ func TestTold(t *testing.T) {
 	}
 	for name, bad := range map[string][]byte{
 		"outside": namesMessage(testTextSize+1, frames),
-		"empty":   message(nil, msgNames, 40),
-		"many":    message(nil, msgNames, 40, 1<<31),
-		"cut":     message(nil, msgNames, 40, 3),
+		"empty":   message(nil, wire.MsgNames, 40),
+		"many":    message(nil, wire.MsgNames, 40, 1<<31),
+		"cut":     message(nil, wire.MsgNames, 40, 3),
 	} {
 		if _, _, err := readAll(t, append(helloMessage(), bad...)); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: error %v", name, err)
@@ -47,5 +48,5 @@ func namesMessage(offset uint32, frames []heisen.Frame) []byte {
 	for i := range words {
 		words[i] = binary.LittleEndian.Uint64(text[8*i:])
 	}
-	return message(nil, msgNames, offset, words...)
+	return message(nil, wire.MsgNames, offset, words...)
 }

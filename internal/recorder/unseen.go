@@ -1,6 +1,10 @@
 package recorder
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/heisen-go/heisen/internal/core/wire"
+)
 
 // Unseen is what may synchronize in a program without anybody seeing it. If there is nothing, all
 // synchronization is known, and the happens-before order of the program is complete. If there is something,
@@ -39,9 +43,9 @@ const maxUnseen = 64
 func (u *Unseen) add(s *Stream, why uint32, pkg string) error {
 	list := &u.assembly
 	switch {
-	case pkg == "" || why > unseenLinked || len(u.assembly)+len(u.linked) >= maxUnseen:
+	case pkg == "" || why > wire.UnseenLinked || len(u.assembly)+len(u.linked) >= maxUnseen:
 		return s.corrupt("unseen package %q of kind %d", pkg, why)
-	case why == unseenLinked:
+	case why == wire.UnseenLinked:
 		list = &u.linked
 	}
 	if !slices.Contains(*list, pkg) {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 func TestUnseen(t *testing.T) {
@@ -15,7 +17,7 @@ func TestUnseen(t *testing.T) {
 	for _, named := range []struct {
 		why uint32
 		pkg string
-	}{{unseenLinked, "b"}, {unseenAssembly, "a"}, {unseenAssembly, "a"}, {unseenAssembly, "b"}} {
+	}{{wire.UnseenLinked, "b"}, {wire.UnseenAssembly, "a"}, {wire.UnseenAssembly, "a"}, {wire.UnseenAssembly, "b"}} {
 		if err := u.add(s, named.why, named.pkg); err != nil {
 			t.Fatal(err)
 		}
@@ -23,13 +25,13 @@ func TestUnseen(t *testing.T) {
 	if want := []string{"assembly in package a", "assembly in package b", "go:linkname in package b"}; !slices.Equal(u.Reasons(), want) || !u.Any() {
 		t.Errorf("%q, want %q", u.Reasons(), want)
 	}
-	for _, err := range []error{u.add(s, unseenLinked+1, "a"), u.add(s, unseenAssembly, "")} {
+	for _, err := range []error{u.add(s, wire.UnseenLinked+1, "a"), u.add(s, wire.UnseenAssembly, "")} {
 		if !errors.Is(err, ErrCorrupt) {
 			t.Errorf("error %v", err)
 		}
 	}
 	for i := range maxUnseen + 1 {
-		if err := u.add(s, unseenLinked, string(rune('c'+i))); err != nil {
+		if err := u.add(s, wire.UnseenLinked, string(rune('c'+i))); err != nil {
 			if !errors.Is(err, ErrCorrupt) || i < maxUnseen-4 {
 				t.Errorf("package %d: %v", i, err)
 			}

@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"unicode"
+
+	"github.com/heisen-go/heisen/internal/core/wire"
 )
 
 // constantsOf returns the package-level constants in the files of a folder. The folder's package
@@ -44,60 +45,38 @@ func constantsOf(t *testing.T, pattern string) map[string]constant.Value {
 	return values
 }
 
-// TestWireConstants compares the two definitions of the wire format, which cannot share a file: one
-// is part of package runtime.
-func TestWireConstants(t *testing.T) {
-	injected := constantsOf(t, "inject/wire.go")
-	for name, value := range constantsOf(t, "inject/*.go") {
-		injected[name] = value
-	}
-	received := constantsOf(t, "wire.go")
-
-	// The twin of heisenMsgHello is msgHello, that of heisenOrphan is orphan.
-	twin := func(name string) string {
-		name = strings.TrimPrefix(name, "heisen")
-		return string(unicode.ToLower(rune(name[0]))) + name[1:]
-	}
-	same := 0
-	for name, value := range constantsOf(t, "inject/wire.go") {
-		other, ok := received[twin(name)]
-		if !ok {
-			t.Errorf("%s has no counterpart %s", name, twin(name))
+// TestWire: operations and messages have different numbers, and every operation has a length.
+func TestWire(t *testing.T) {
+	ops, messages := map[uint64]string{}, map[uint64]string{}
+	for name, value := range constantsOf(t, "../core/wire/*.go") {
+		if value.Kind() != constant.Int {
 			continue
 		}
-		if !constant.Compare(value, token.EQL, other) {
-			t.Errorf("%s is %v, %s is %v", name, value, twin(name), other)
-		}
-		same++
-	}
-	if same < 20 {
-		t.Errorf("only %d constants compared", same)
-	}
-	for _, pair := range [][2]string{
-		{"heisenSocketEnv", "socketEnv"},
-		{"heisenChildEnv", "childEnv"},
-		{"heisenSymbolizeEnv", "symbolizeEnv"},
-	} {
-		a, b := injected[pair[0]], received[pair[1]]
-		if a == nil || b == nil || !constant.Compare(a, token.EQL, b) {
-			t.Errorf("%s is %v, %s is %v", pair[0], a, pair[1], b)
-		}
-	}
-	if words := injected["heisenBufWords"]; words == nil || !constant.Compare(constant.BinaryOp(words, token.MUL, constant.MakeInt64(8)), token.EQL, constant.MakeInt64(maxPayload)) {
-		t.Errorf("a buffer has %v words, a payload up to %d bytes", words, maxPayload)
-	}
-
-	// Every op has a name on both sides, a length and a meaning.
-	for name, value := range received {
-		if !strings.HasPrefix(name, "op") || name == "opShift" {
+		n, _ := constant.Uint64Val(value)
+		of := ops
+		switch {
+		case name == "OpShift":
+			continue
+		case strings.HasPrefix(name, "Op"):
+			if n >= wire.NumOps || recordWords[n] == 0 {
+				t.Errorf("%s has no length", name)
+			}
+		case strings.HasPrefix(name, "Msg"):
+			of = messages
+		default:
 			continue
 		}
-		op, _ := constant.Uint64Val(value)
-		if _, ok := injected["heisenOp"+strings.TrimPrefix(name, "op")]; !ok {
-			t.Errorf("the recorder does not know %s", name)
+		if of[n] != "" {
+			t.Errorf("%s and %s are both %d", name, of[n], n)
 		}
-		if op >= numOps || recordWords[op] == 0 {
-			t.Errorf("%s has no length", name)
+		of[n] = name
+	}
+	if len(ops) < 30 || len(messages) < 20 {
+		t.Errorf("%d operations and %d messages", len(ops), len(messages))
+	}
+	for op, words := range recordWords {
+		if words > 0 && ops[uint64(op)] == "" {
+			t.Errorf("operation %d has a length and no name", op)
 		}
 	}
 }

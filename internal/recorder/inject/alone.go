@@ -41,7 +41,7 @@ const (
 )
 
 // heisenFoundRace is a race: the two accesses, each described as in the record of an overlap
-// (wire.go), and their addresses.
+// (package internal/core/wire), and their addresses.
 type heisenFoundRace struct {
 	later, earlier         uint64
 	laterAddr, earlierAddr uintptr

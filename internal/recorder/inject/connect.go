@@ -11,11 +11,6 @@ import (
 // what it wants, and prepares for that.
 
 const (
-	// heisenSocketEnv names the analyzer's socket, and is set by the analyzer.
-	heisenSocketEnv = "HEISEN_SOCKET"
-	// heisenChildEnv does the same in a program that a recorded program has started.
-	heisenChildEnv = "HEISEN_CHILD_SOCKET"
-
 	// Lower descriptors stay free for the program. This one is in the table that every process has
 	// from the start; a larger table takes the kernel milliseconds.
 	heisenFD = 60

@@ -38,21 +38,6 @@ type heisenLocation struct {
 	flags    uint32
 }
 
-const heisenNoFunction = 1<<32 - 1 // in a message, stands for all functions
-
-// Flags of a location. The first three, the modes, say for which operations it stands.
-const (
-	heisenLocationReads  = 1 << 0
-	heisenLocationWrites = 1 << 1
-	heisenLocationLocks  = 1 << 2
-	heisenLocationNoise  = 1 << 3
-	heisenLocationHeal   = 1 << 4
-	heisenLocationUnfit  = 1 << 5 // not to be healed, whatever is found there
-
-	heisenLocationRoles = 8  // from this bit on: its roles in scheduling
-	heisenLocationAbove = 24 // from this bit on: the number of calls above it at which its section ends
-)
-
 // heisenMessage is a message that the receiver has sent at the start.
 type heisenMessage struct{ at uintptr }
 

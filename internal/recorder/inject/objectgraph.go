@@ -40,11 +40,6 @@ const (
 	heisenWroteMap  = 3
 
 	heisenMapDepth = 4 // a map, its directory, tables and groups
-
-	// In a message of objects.
-	heisenGraphMore  = 1 << 63    // in the count: more targets of the previous object
-	heisenGraphUntil = ^uint64(0) // instead of an object: a stamp; the records before it hold only from that stamp on
-	heisenFollow     = ^uint32(0) // instead of a set: what the roots before the Hide lead to
 )
 
 // heisenScanTask is an object to be scanned. deep is how deep its targets are to be scanned again.

@@ -17,7 +17,6 @@ import (
 // The numbers are dense. New nodes are sent before the words that may use them.
 
 const (
-	heisenPlaceBits = 24
 	heisenMaxPlaces = 1 << heisenPlaceBits
 	heisenRoot      = 1 << 31 // stands for the place of a goroutine without a caller
 	heisenMinPlaces = 1 << 17 // where address space is scarce

@@ -12,7 +12,7 @@ import (
 // to the system stack for anything larger, and never allocate from the Go heap.
 //
 // The hooks (hooks.go, runtimehooks.go, annotations.go, atomicfuncs.go) take the place of the race
-// detector's. Each appends words, laid out as wire.go says, to the buffer of the P it runs on. A
+// detector's. Each appends words, laid out as package internal/core/wire says, to the buffer of the P it runs on. A
 // goroutine is never preempted in package runtime, so the buffer needs no lock, and no hook is half
 // done while the world is stopped. The recorder's types are not in the heap, so pointers between
 // them have no write barriers.
@@ -24,8 +24,7 @@ import (
 // is atomic, or ordered by heisenStoreBarrier for readers that reach it through the last store.
 
 const (
-	// 64 KiB per P
-	heisenBufWords  = 8 << 10 // 64 KiB per P
+	heisenBufWords  = heisenMaxPayload / 8 // of a P
 	heisenIsTask    = 1 << 63
 	heisenMaxFrames = 64 << 10 // deeper calls are not recorded
 	heisenMinFrames = 32       // frames of a new goroutine

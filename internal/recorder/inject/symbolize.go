@@ -17,7 +17,6 @@ import (
 // A request is a count and that many text offsets, all 32-bit. The answer to each offset is a count
 // of frames, innermost first. A frame is a line, the line on which the function begins, and the
 // lengths and bytes of the names of function and file.
-const heisenSymbolizeEnv = "HEISEN_SYMBOLIZE"
 
 func heisenSymbolize() {
 	var folder heisenFolder
