@@ -1,7 +1,7 @@
 package recorder
 
 import (
-	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"go/ast"
@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -116,63 +117,109 @@ func Sources(syscallPackage string, system System) (map[string][]byte, error) {
 }
 
 // addCore adds the files of a package that runs inside programs, as they go into package runtime:
-// names that they declare get the prefix "heisen" and the given one, and the atomic types are the runtime's.
+// names that they declare, and those that their host declares, get the prefix "heisen" and the given one, and the atomic
+// types are the runtime's.
 func addCore(files map[string][]byte, prefix string, source embed.FS) error {
 	entries, err := fs.ReadDir(source, ".")
 	if err != nil {
 		return err
 	}
 	fset := token.NewFileSet()
-	parsed := map[string]*ast.File{}
-	own := map[string]bool{} // names that the files declare
+	var parsed []*ast.File
+	var texts [][]byte
 	for _, e := range entries {
 		text, err := fs.ReadFile(source, e.Name())
 		if err != nil {
 			return err
 		}
-		file, err := parser.ParseFile(fset, e.Name(), text, parser.ParseComments)
+		file, err := parser.ParseFile(fset, e.Name(), text, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
-		parsed[e.Name()] = file
-		for name := range file.Scope.Objects {
-			own[name] = true
-		}
+		parsed, texts = append(parsed, file), append(texts, text)
 	}
-	for name, file := range parsed {
-		var rename []*ast.Ident
-		for _, id := range file.Unresolved { // declared in another file, or by the host
-			if own[id.Name] || id.Name != "atomic" && types.Universe.Lookup(id.Name) == nil {
-				rename = append(rename, id)
-			}
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok && id.Obj != nil && file.Scope.Lookup(id.Name) == id.Obj {
-				rename = append(rename, id)
-			}
-			return true
-		})
-		for _, id := range rename {
-			name := capital(id.Name)
-			if name != id.Name && own[name] {
-				name = "_" + id.Name // avoids a collision
-			}
-			id.Name = "heisen" + prefix + name
-		}
-		of := file.Name.Name
-		file.Name.Name = "runtime"
+	info := &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
+	incomplete := types.Config{Importer: emptyPackages{}, Error: func(error) {}} // without the host, and what is imported
+	pkg, _ := incomplete.Check("core", fset, parsed, info)
+	for i, file := range parsed {
+		edits := textEdits{file: fset.File(file.Pos())}
+		edits.replace(file.Name, "runtime")
 		for _, spec := range file.Imports {
 			if spec.Path.Value == `"sync/atomic"` {
-				spec.Path.Value = `"internal/runtime/atomic"`
+				edits.replace(spec.Path, `"internal/runtime/atomic"`)
 			}
 		}
-		var b bytes.Buffer
-		if err := format.Node(&b, fset, file); err != nil {
+		eachName(file, func(id *ast.Ident, member bool) {
+			obj := cmp.Or(info.Defs[id], info.Uses[id])
+			if obj == nil && member || obj != nil && obj.Parent() != pkg.Scope() {
+				return
+			}
+			name := capital(id.Name)
+			if name != id.Name && pkg.Scope().Lookup(name) != nil {
+				name = "_" + id.Name // avoids a collision
+			}
+			edits.replace(id, "heisen"+prefix+name)
+		})
+		text, err := format.Source(edits.apply(texts[i]))
+		if err != nil {
 			return err
 		}
-		files[of+"_"+name] = b.Bytes()
+		files[file.Name.Name+"_"+entries[i].Name()] = text
 	}
 	return nil
+}
+
+// emptyPackages imports packages without their content.
+type emptyPackages struct{}
+
+func (emptyPackages) Import(name string) (*types.Package, error) {
+	pkg := types.NewPackage(name, path.Base(name))
+	pkg.MarkComplete()
+	return pkg, nil
+}
+
+// eachName calls visit for the identifiers of a file. member is set for those behind a dot and for keys, which may name fields.
+func eachName(file *ast.File, visit func(id *ast.Ident, member bool)) {
+	members := map[ast.Node]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			members[n.Sel] = true
+		case *ast.KeyValueExpr:
+			members[n.Key] = true
+		case *ast.Ident:
+			if n != file.Name && n.Name != "_" {
+				visit(n, members[n])
+			}
+		}
+		return true
+	})
+}
+
+// textEdits are replacements in the text of a file.
+type textEdits struct {
+	file *token.File
+	all  []textEdit
+}
+
+type textEdit struct {
+	start, end int
+	text       string
+}
+
+func (t *textEdits) replace(n ast.Node, text string) {
+	t.all = append(t.all, textEdit{t.file.Offset(n.Pos()), t.file.Offset(n.End()), text})
+}
+
+// apply returns the text of the file with the replacements.
+func (t *textEdits) apply(text []byte) (out []byte) {
+	slices.SortFunc(t.all, func(a, b textEdit) int { return a.start - b.start })
+	done := 0
+	for _, e := range t.all {
+		out = append(append(out, text[done:e.start]...), e.text...)
+		done = e.end
+	}
+	return append(out, text[done:]...)
 }
 
 // capital returns a name with its first letter in upper case.
