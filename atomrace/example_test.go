@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"sync"
+	"time"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomrace"
@@ -61,4 +63,34 @@ func ExampleWithSections() {
 		log.Fatal(err)
 	}
 	// Output: write between read and write of an atomic section, read-write-write
+}
+
+// Two goroutines of a program that is instrumented by hand hardly ever overlap. Noise keeps a goroutine for a while at the access to a
+// suspected variable, so that the other one comes to its access meanwhile.
+func ExampleNewVariableNoise() {
+	const balance, other = 0x1000, 0x1008
+	noise, err := atomrace.NewVariableNoise(atomrace.OneOf[heisen.Object](balance),
+		atomrace.WithStrength(atomrace.MaxStrength), atomrace.WithSleep(10*time.Millisecond), atomrace.WithBudget(time.Second))
+	if err != nil {
+		log.Fatal(err)
+	}
+	found := 0
+	d, err := atomrace.NewDetector(atomrace.WithNoise(noise), atomrace.WithSink(func(f heisen.Finding) { found++ }))
+	if err != nil {
+		log.Fatal(err)
+	}
+	var both sync.WaitGroup
+	for t := range heisen.Thread(2) {
+		both.Go(func() {
+			for range 10 {
+				d.BeforeAccess(t, other+heisen.Object(8*t), 30, heisen.Write) // its own, without noise
+				d.AfterAccess(t)
+				d.BeforeAccess(t, balance, 31, heisen.Write)
+				d.AfterAccess(t)
+			}
+		})
+	}
+	both.Wait()
+	fmt.Println("found:", found > 0)
+	// Output: found: true
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"sync"
+	"time"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/heal"
@@ -147,4 +148,26 @@ func ExampleLive() {
 	wg.Wait()
 	fmt.Println(n, "deposits in", locks.Stats().Visits, "visits")
 	// Output: 100 deposits in 100 visits
+}
+
+// A healer that adds no lock: goroutines stand back while another one is in a visit that excludes theirs. It makes failures rarer, where a
+// lock must not be added.
+func ExampleNewStandBack() {
+	healer, err := heal.NewStandBack(heal.WithPatience(time.Millisecond))
+	if err != nil {
+		log.Fatal(err)
+	}
+	live, err := heal.NewLive(healer)
+	if err != nil {
+		log.Fatal(err)
+	}
+	const balance heisen.Object = 0x1000
+	live.Sink(nil)(heisen.Finding{Kind: heisen.Race, Accesses: []heisen.Access{{Object: balance}}})
+
+	n := 0
+	live.BeforeAccess(1, balance, 31, heisen.Write)
+	n++
+	live.AfterAccess(1)
+	fmt.Println(n)
+	// Output: 1
 }
