@@ -179,16 +179,16 @@ func (t *table) measure(ctx context.Context, p *racefuzz.Program) (*measures, er
 		}
 	}
 	survey := &confirm.Survey{Races: true, Walks: walks, Limit: limit, Resolver: b.resolver}
-	suspects, passed, looks, err := survey.Run(ctx, &program)
+	found, err := survey.Run(ctx, &program)
 	if err != nil {
 		return nil, err
 	}
-	for _, why := range passed {
+	for _, why := range found.Skipped {
 		t.note(p, "passed over: %s", why)
 	}
-	m.hybrid = len(suspects)
-	for _, look := range looks {
-		m.survey += look.Execution.Took / time.Duration(len(looks))
+	m.hybrid = len(found.Suspects)
+	for _, look := range found.Runs {
+		m.survey += look.Execution.Took / time.Duration(len(found.Runs))
 	}
 	var took time.Duration
 	var shown meetings
@@ -201,7 +201,7 @@ func (t *table) measure(ctx context.Context, p *racefuzz.Program) (*measures, er
 			shown.add(s, trial)
 		},
 	}
-	verdicts, err := hunt.Run(ctx, suspects)
+	verdicts, err := hunt.Run(ctx, found.Suspects)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (t *table) measure(ctx context.Context, p *racefuzz.Program) (*measures, er
 	if err != nil {
 		return nil, err
 	}
-	return m, t.judge(p, looks[0].Execution.Outcome, verdicts, late, m)
+	return m, t.judge(p, program.Usual, verdicts, late, m)
 }
 
 // goOn makes executions in which goroutines pass some places before they are postponed, -passes of them for each pair that
@@ -262,7 +262,7 @@ func (m *meetings) add(s *confirm.Suspect, t *confirm.Trial) {
 		m.known = map[*confirm.Suspect][]uint64{}
 	}
 	m.known[s] = append(m.known[s], order)
-	m.fresh = append(m.fresh, confirm.Shown{Suspect: s, Trial: t})
+	m.fresh = append(m.fresh, confirm.Shown{Suspect: s, Schedule: t.Schedule})
 }
 
 // take returns the executions since the last call.

@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"context"
+	"path/filepath"
 	"slices"
+	"time"
 
+	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/confirm"
 )
 
@@ -55,4 +59,17 @@ func (inv *invocation) controlledSource(without ...string) (s confirm.Source, er
 		}
 	}
 	return s, nil
+}
+
+// buildControlled builds the programs of a source, which giveUp gives up.
+func (inv *invocation) buildControlled(ctx context.Context, source *confirm.Source) (programs []*confirm.Program, with *build.Toolchain, giveUp func(), err error) {
+	if err := inv.tryInstallation(ctx); err != nil {
+		return nil, nil, nil, err
+	}
+	built := inv.progress("building", time.Second)
+	programs, with, giveUp, err = inv.tool.Builds.Build(ctx, source)
+	if built(); err == nil {
+		inv.standard = filepath.Join(with.Root, "src")
+	}
+	return programs, with, giveUp, err
 }

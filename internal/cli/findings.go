@@ -11,6 +11,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/allocsite"
+	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/internal/fold"
 	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/internal/wording"
@@ -143,7 +144,7 @@ func (f *findings) see(item fold.Item, from origin) {
 	if from.doubts != nil {
 		resolved.Unseen = from.doubts(resolved.Detector)
 	}
-	mistake := atCalls(&resolved, f.standard)
+	mistake := confirm.AtCalls(&resolved, f.standard)
 	if same := f.mistakes[mistake]; mistake != "" && same != nil {
 		f.known[keyOf(item)] = same
 		return

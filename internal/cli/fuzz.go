@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/heisen-go/heisen/internal/confirm"
-	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -68,100 +65,28 @@ command that concern a single execution and that a schedule can repeat.
 	run: (*invocation).fuzz,
 }
 
-// fuzzRun has the flags of heisen fuzz and its results so far.
+// fuzzRun has the flags of heisen fuzz. It listens to a campaign.
 type fuzzRun struct {
 	*invocation
-	seeds, shard, strategy string
-	given                  string // file of findings to try
-	parallel, procs        int
-	limit, virtual, wait   time.Duration
-	search                 time.Duration // for each test or program, with all that is tried in it
-	patience               uint64
-	walks                  uint64
-	depth                  int
-	minimize               int
-	folder                 string
-	unconfirmed, predict   bool
-	timing, uncovered      bool
-	reports                *reports
-	overlaps               *atomraceFlags
-	known                  *knownFindings
+	config                        confirm.Config
+	seeds, shard, strategy, given string
+	depth                         int
+	merges, uncovered             bool
+	reports                       *reports
+	overlaps                      *atomraceFlags
+	known                         *knownFindings
 
-	from, to    uint64 // seeds
-	part, parts int    // shard part of parts, from 1
-	origin      confirm.Origin
-	resolver    *confirm.Resolver
-	usual       map[*confirm.Program]confirm.Outcome // how programs end under the default schedule
-	confirmer   *confirm.Confirmer
-	surveys     *confirm.Survey // also for what the search shows
-	panics      error           // of detectors
-	found       *findings
-
-	// Failures of programs without the suspected bug, and outcomes that a confirmed bug explains.
-	unexplained []*confirm.Result
-	explained   map[*confirm.Program][]confirm.Outcome
-	bugs        []confirmedBug
-	open        []*confirm.Result // suspects that were tried and not confirmed
-	following   []followingRace
-	told        map[string]bool  // races by their fingerprints: whether they do harm
-	mistakes    map[string]bool  // races inside the standard library that were reported, as in atCalls
-	suspected   []report.Finding // of the file -findings
-	assumed     assumptions
-	lateUse     map[*confirm.Program]bool // a test was used after its end
-	failures    int                       // failures and observed bugs that were reported
-	anyway      int                       // failures that come in every schedule
-	predicted   int                       // predicted suspects that were not confirmed
-	observed    confirm.Observations
-	positions   map[*confirm.Suspect]int // in the order in which they are tried
-	reported    map[string]bool          // fingerprints of the reported suspects
-	quiet       map[findingKey]bool      // suspects that only reports in JSON have
-
-	mu sync.Mutex // guards the rest
-
-	stopped  int             // executions that reached a limit
-	unseen   recorder.Unseen // what synchronizes in programs besides
-	late     int             // runs that look for suspects, and took too long
-	units    []*confirm.Unit // what is searched
-	coverage confirm.Coverage
-	searched int // executions of the search
-	// behaviors are what the executions of the search have done.
-	behaviors map[behaviorOf]bool
-
-	suspects, judged, confirmed, harmful int
-	followed                             int // of the confirmed ones, those that belong to the findings of others
-	further                              int // of the suspects, those that the search has found
-	untried, interrupted                 int // suspects for which there was no time, or not enough
-	executions, tried                    int // planned, and made
-	started                              time.Time
+	campaign *confirm.Campaign // nil until the programs are built
+	found    *findings
+	reported map[string]bool     // fingerprints of the suspects with findings
+	quiet    map[findingKey]bool // suspects that only reports in JSON have
 }
 
 // fuzz is heisen fuzz.
 func (inv *invocation) fuzz() (int, error) {
 	inv.buildFlags()
 	f := inv.newFuzzing(inv.baselineFlags())
-	fs := inv.flags
-	fs.StringVar(&f.seeds, "seeds", "1:10", "try each suspect with the seeds `a:b`")
-	fs.StringVar(&f.shard, "shard", "1/1", "try only part `i/n` of the suspects; the parts are the same on every machine")
-	fs.StringVar(&f.strategy, "strategy", f.strategy, "how to choose the next goroutine: directed (at suspects), or without suspects\nwalk (at random), pct (by random priorities of goroutines) or pos (of operations)")
-	fs.Uint64Var(&f.walks, "walks", f.walks, "also look for suspects in `n` executions with random choices")
-	fs.IntVar(&f.depth, "depth", f.depth, "bug depth that pct assumes: the number of ordering constraints of a bug")
-	fs.IntVar(&f.parallel, "j", f.parallel, "number of executions at a time")
-	fs.IntVar(&f.procs, "procs", f.procs, "value of GOMAXPROCS in the programs")
-	fs.DurationVar(&f.search, "time", f.search, "spend this time on each test or program; 0 tries each suspect with all seeds, and\nsearches for nothing else")
-	fs.DurationVar(&f.limit, "limit", f.limit, "stop an execution after this time")
-	fs.DurationVar(&f.virtual, "virtual", f.virtual, "stop an execution after this virtual time")
-	fs.Uint64Var(&f.patience, "patience", 0, "postpone a goroutine for at most so many steps (default 131072)")
-	fs.DurationVar(&f.wait, "wait", f.wait, "postpone it for at most this virtual time while all others wait for timers")
-	fs.IntVar(&f.minimize, "minimize", f.minimize, "shrink the schedule of a confirmed bug in at most `n` executions")
-	fs.StringVar(&f.folder, "schedules", f.folder, "write schedules to `folder`")
-	f.reports = inv.reportFlag(reportUsage + ". Reports in json have all suspects,\nconfirmed or not")
-	fs.BoolVar(&f.unconfirmed, "unconfirmed", false, "also report suspects that were not confirmed, and failures that did\nnot happen again when their schedules were repeated")
-	fs.BoolVar(&f.timing, "timing", false, "also report failures that may only be assumptions: about time, if a goroutine\nwas held back while a timer fired, or about what the runtime measures")
-	fs.BoolVar(&f.predict, "predict", false, "suspect what mcm predicts from the first executions, try that first, and report it\nin any case")
-	fs.BoolVar(&f.uncovered, "uncovered", false, "also list the go statements, cases of select and locks that no execution\nhas covered")
-	fs.StringVar(&f.given, "findings", "", "first try the findings in `file`, and say which were not confirmed: those of this tool\nas JSON, SARIF, what go test -race has printed, or lines with two places such as\na.go:12 b.go:34")
-	merge := fs.Bool("merge", false, "run nothing, but combine files that -report json has written for other seeds or shards")
-	fs.StringVar(&f.overlaps.sections, "sections", "", "also suspect the atomic sections in `file`")
+	f.defineFlags()
 	if err := inv.verbLine(true); err != nil {
 		return Misused, err
 	}
@@ -177,7 +102,7 @@ func (inv *invocation) fuzz() (int, error) {
 	if err := f.reports.check(); err != nil {
 		return Failed, err
 	}
-	if *merge {
+	if f.merges {
 		f.reports.foreign = true
 		return f.merge()
 	}
@@ -200,17 +125,20 @@ func (inv *invocation) fuzz() (int, error) {
 	if interrupted {
 		err = nil // whatever it has ended
 	}
-	err = errors.Join(err, f.panics)
+	var numbers confirm.Statistics
+	if f.campaign != nil {
+		err, numbers = errors.Join(err, f.campaign.Panics()), f.campaign.Statistics()
+	}
 	all, _ := f.found.all()
 	err = errors.Join(err, f.reports.writeOutput(inv.Out, all, f.isQuiet, jsonTo(inv.Out)), f.reports.writeFiles(all, f.isQuiet))
 	err = errors.Join(err, f.known.writeBaseline(f.found))
-	if f.confirmer != nil { // the programs were built
-		f.summary()
+	if f.campaign != nil {
+		f.summary(&numbers)
 	}
 	if interrupted {
 		err = errors.Join(errInterrupted, err)
 	}
-	reported := f.confirmed+f.failures+f.predicted > 0 && f.found.count() > 0
+	reported := numbers.Confirmed+numbers.Failures+numbers.Predicted > 0 && f.found.count() > 0
 	switch {
 	case interrupted && reported:
 		return Findings, err
@@ -218,79 +146,70 @@ func (inv *invocation) fuzz() (int, error) {
 		return Failed, err
 	case reported:
 		return Findings, nil
-	case f.anyway > 0:
+	case numbers.Anyway > 0:
 		return Failed, nil
 	}
 	return Clean, nil
 }
 
-// run builds the programs, looks for suspects in them and tries those.
+// run builds the programs and makes a campaign.
 func (f *fuzzRun) run(ctx context.Context) error {
-	var err error
-	if f.origin.Source, err = f.controlledSource(); err != nil {
-		return err
-	}
-	if len(f.pkgs) == 0 && !f.predict { // executions are judged by all accesses
-		f.origin.Patterns = []string{"all"}
-	}
-	programs, remove, err := f.build(ctx)
+	source, err := f.controlledSource()
 	if err != nil {
 		return err
 	}
-	defer remove()
-	f.newConfirmer()
-	var units []*confirm.Unit
-	if f.strategy == "directed" {
-		units = confirm.Units(ctx, programs)
+	if len(f.pkgs) == 0 && !f.config.Predict { // executions are judged by all accesses
+		source.Patterns = []string{"all"}
 	}
-	if f.searches() {
-		f.confirmer.Budget = confirm.NewBudget(f.search, f.parallel, units, f.boundsSuspects())
-	}
-	suspects, failed := f.survey(ctx, programs)
-	confirm.AddSuspects(suspects)
-	err = errors.Join(failed, f.confirm(ctx, partOf(suspects, f.part, f.parts)))
-	if err == nil && f.searches() {
-		err = f.searchUnits(ctx, partOf(units, f.part, f.parts), len(suspects))
-	}
-	f.reportObserved(ctx)
-	f.reportFollowing(ctx)
-	f.reportUnexplained(ctx)
-	f.coverage = confirm.CoverageOf(programs)
-	return err
-}
-
-// newConfirmer sets f.confirmer.
-func (f *fuzzRun) newConfirmer() {
-	f.confirmer = &confirm.Confirmer{
-		From: f.from, To: f.to, Parallel: f.parallel, Limit: f.limit, Virtual: f.virtual,
-		Procs: f.procs, Patience: f.patience, Wait: f.wait, Resolver: f.resolver,
-		Depth: uint64(f.depth),
-	}
-}
-
-// build builds the programs, which remove gives up.
-func (f *fuzzRun) build(ctx context.Context) (programs []*confirm.Program, remove func(), err error) {
-	if err := f.tryInstallation(ctx); err != nil {
-		return nil, nil, err
-	}
-	done := f.progress("building", time.Second)
-	programs, with, remove, err := f.tool.Builds.Build(ctx, &f.origin.Source)
-	done()
+	giveUp, err := f.begin(ctx, source)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
+	defer giveUp()
+	return f.campaign.Run(ctx)
+}
+
+// begin builds the programs of a campaign, which giveUp gives up.
+func (f *fuzzRun) begin(ctx context.Context, source confirm.Source) (giveUp func(), err error) {
+	programs, with, giveUp, err := f.buildControlled(ctx, &source)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.Getwd()
 	if len(programs) == 0 {
-		err = fmt.Errorf("no tests in %s", strings.Join(f.origin.Packages, " "))
-	} else {
-		f.sayLeftOut(programs[0].LeftOut)
-		f.resolver = confirm.NewResolver(f.invocation.resolver, with)
-		f.standard = filepath.Join(with.Root, "src")
-		f.origin.Version, f.origin.Platform = with.Version, with.GOOS+"/"+with.GOARCH
-		f.origin.Folder, err = os.Getwd()
+		err = fmt.Errorf("no tests in %s", strings.Join(source.Packages, " "))
 	}
 	if err != nil {
-		remove()
-		return nil, nil, err
+		giveUp()
+		return nil, err
 	}
-	return programs, remove, nil
+	f.sayLeftOut(programs[0].LeftOut)
+	c := &f.config
+	c.Programs, c.Resolver, c.Library, c.Sections = programs, confirm.NewResolver(f.resolver, with), f.standard, f.overlaps.read
+	c.Origin = confirm.Origin{Source: source, Version: with.Version, Platform: with.GOOS + "/" + with.GOARCH, Folder: folder}
+	f.campaign = confirm.New(*c, f)
+	return giveUp, nil
+}
+
+// Enter implements confirm.Listener: it shows how far a stage has come.
+func (f *fuzzRun) Enter(s confirm.Stage) (leave func()) {
+	return f.progressOf(string(s), func() string { return f.status(s) }, time.Second)
+}
+
+// Say implements confirm.Listener.
+func (f *fuzzRun) Say(text string) { fmt.Fprintf(f.Err, "%s: %s\n", f.tool.Name, text) }
+
+// Add implements confirm.Listener.
+func (f *fuzzRun) Add(finding report.Finding, quiet bool) {
+	f.setQuiet(&finding, quiet)
+	f.found.add(finding)
+	f.reported[finding.Trials.Suspect] = true
+}
+
+// Follow implements confirm.Listener.
+func (f *fuzzRun) Follow(root string, race report.Following) bool { return f.found.follow(root, race) }
+
+// LastMoment implements confirm.Listener.
+func (f *fuzzRun) LastMoment(ctx context.Context) (context.Context, context.CancelFunc) {
+	return f.lastMoment(ctx)
 }

@@ -4,29 +4,56 @@ import (
 	"flag"
 	"math"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/report"
 )
 
 // newFuzzing returns a fuzzRun with the default values of the flags.
 func (inv *invocation) newFuzzing(known *knownFindings) *fuzzRun {
-	return &fuzzRun{
-		invocation: inv, overlaps: &atomraceFlags{}, reports: &reports{}, known: known, strategy: "directed",
-		parallel: runtime.NumCPU(), procs: 4, limit: time.Minute, virtual: 10 * time.Minute, wait: 100 * time.Millisecond, search: 10 * time.Second,
-		walks: 2, depth: 3, minimize: 60, folder: schedulesFolder, from: 1, to: 10, part: 1, parts: 1,
-		usual: map[*confirm.Program]confirm.Outcome{}, lateUse: map[*confirm.Program]bool{}, explained: map[*confirm.Program][]confirm.Outcome{},
-		positions: map[*confirm.Suspect]int{}, reported: map[string]bool{}, told: map[string]bool{}, mistakes: map[string]bool{}, behaviors: map[behaviorOf]bool{},
-		quiet: map[findingKey]bool{},
+	f := &fuzzRun{
+		invocation: inv, overlaps: &atomraceFlags{}, reports: &reports{}, known: known, strategy: "directed", depth: 3,
+		reported: map[string]bool{}, quiet: map[findingKey]bool{},
 	}
+	f.config = confirm.Config{
+		Time: 10 * time.Second, Part: 1, Parts: 1, Walks: 2, Minimize: 60, Folder: schedulesFolder, Replay: inv.tool.Name + " replay ",
+	}
+	c := &f.config.Confirmer
+	c.From, c.To, c.Parallel, c.Procs, c.Depth = 1, 10, runtime.NumCPU(), 4, uint64(f.depth)
+	c.Limit, c.Virtual, c.Wait = time.Minute, 10*time.Minute, 100*time.Millisecond
+	return f
 }
 
-// searches reports whether there is a time to spend, and a search.
-func (f *fuzzRun) searches() bool { return f.search > 0 && f.strategy == "directed" }
+// defineFlags defines the flags of heisen fuzz.
+func (f *fuzzRun) defineFlags() {
+	fs, c := f.flags, &f.config
+	fs.StringVar(&f.seeds, "seeds", "1:10", "try each suspect with the seeds `a:b`")
+	fs.StringVar(&f.shard, "shard", "1/1", "try only part `i/n` of the suspects; the parts are the same on every machine")
+	fs.StringVar(&f.strategy, "strategy", f.strategy, "how to choose the next goroutine: directed (at suspects), or without suspects\nwalk (at random), pct (by random priorities of goroutines) or pos (of operations)")
+	fs.Uint64Var(&c.Walks, "walks", c.Walks, "also look for suspects in `n` executions with random choices")
+	fs.IntVar(&f.depth, "depth", f.depth, "bug depth that pct assumes: the number of ordering constraints of a bug")
+	fs.IntVar(&c.Parallel, "j", c.Parallel, "number of executions at a time")
+	fs.IntVar(&c.Procs, "procs", c.Procs, "value of GOMAXPROCS in the programs")
+	fs.DurationVar(&c.Time, "time", c.Time, "spend this time on each test or program; 0 tries each suspect with all seeds, and\nsearches for nothing else")
+	fs.DurationVar(&c.Limit, "limit", c.Limit, "stop an execution after this time")
+	fs.DurationVar(&c.Virtual, "virtual", c.Virtual, "stop an execution after this virtual time")
+	fs.Uint64Var(&c.Patience, "patience", 0, "postpone a goroutine for at most so many steps (default 131072)")
+	fs.DurationVar(&c.Wait, "wait", c.Wait, "postpone it for at most this virtual time while all others wait for timers")
+	fs.IntVar(&c.Minimize, "minimize", c.Minimize, "shrink the schedule of a confirmed bug in at most `n` executions")
+	fs.StringVar(&c.Folder, "schedules", c.Folder, "write schedules to `folder`")
+	f.reports = f.reportFlag(reportUsage + ". Reports in json have all suspects,\nconfirmed or not")
+	fs.BoolVar(&c.Unconfirmed, "unconfirmed", false, "also report suspects that were not confirmed, and failures that did\nnot happen again when their schedules were repeated")
+	fs.BoolVar(&c.Timing, "timing", false, "also report failures that may only be assumptions: about time, if a goroutine\nwas held back while a timer fired, or about what the runtime measures")
+	fs.BoolVar(&c.Predict, "predict", false, "suspect what mcm predicts from the first executions, try that first, and report it\nin any case")
+	fs.BoolVar(&f.uncovered, "uncovered", false, "also list the go statements, cases of select and locks that no execution\nhas covered")
+	fs.StringVar(&f.given, "findings", "", "first try the findings in `file`, and say which were not confirmed: those of this tool\nas JSON, SARIF, what go test -race has printed, or lines with two places such as\na.go:12 b.go:34")
+	fs.BoolVar(&f.merges, "merge", false, "run nothing, but combine files that -report json has written for other seeds or shards")
+	fs.StringVar(&f.overlaps.sections, "sections", "", "also suspect the atomic sections in `file`")
+}
 
 // boundsSuspects reports whether the time bounds how often suspects are tried: not if the user has said
 // which seeds to try, and nothing about time.
@@ -39,23 +66,29 @@ func (f *fuzzRun) boundsSuspects() bool {
 // schedulesFolder is the default folder for schedules.
 const schedulesFolder = "heisen-fuzz"
 
-// check parses and checks the values of the flags.
+// strategyFlags are the values of -strategy for executions without suspects.
+var strategyFlags = map[string]strategies.Strategy{"walk": strategies.RandomWalk, "pct": strategies.PCT, "pos": strategies.POS}
+
+// check parses and checks the values of the flags, and completes the configuration.
 func (f *fuzzRun) check() error {
 	var err error
-	if f.from, f.to, err = seedRange(f.seeds); err != nil {
+	c := &f.config
+	if c.From, c.To, err = seedRange(f.seeds); err != nil {
 		return err
 	}
-	if f.part, f.parts, err = shardOf(f.shard); err != nil {
+	if c.Part, c.Parts, err = shardOf(f.shard); err != nil {
 		return err
 	}
+	c.Strategy, c.Any = strategyFlags[f.strategy]
 	switch {
-	case !slices.Contains([]string{"directed", "walk", "pct", "pos"}, f.strategy):
+	case !c.Any && f.strategy != "directed":
 		return misuse("unknown strategy %q; there are directed, walk, pct, pos", f.strategy)
-	case f.parallel < 1 || f.procs < 1 || f.depth < 1:
+	case c.Parallel < 1 || c.Procs < 1 || f.depth < 1:
 		return misuse("-j, -procs and -depth are at least 1")
-	case f.minimize < 0 || f.limit <= 0 || f.virtual <= 0 || f.wait < 0 || f.search < 0:
+	case c.Minimize < 0 || c.Limit <= 0 || c.Virtual <= 0 || c.Wait < 0 || c.Time < 0:
 		return misuse("-minimize, -wait and -time are not negative, -limit and -virtual are more than 0")
 	}
+	c.Depth, c.Bounded, c.Own, c.Quiet = uint64(f.depth), f.boundsSuspects(), len(f.pkgs) == 0, f.reports.includes(asJSON)
 	return nil
 }
 

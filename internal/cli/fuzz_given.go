@@ -2,12 +2,8 @@ package cli
 
 import (
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/confirm"
-	"github.com/heisen-go/heisen/internal/plural"
 )
 
 // Findings of other tools, or of earlier runs, that heisen fuzz tries first (-findings).
@@ -22,31 +18,11 @@ func (f *fuzzRun) readGiven() error {
 		switch g := &found[i]; g.Kind {
 		case heisen.PotentialRace, heisen.Race, heisen.Deadlock, heisen.Atomicity:
 			g.Detector, g.Package, g.Trials, g.Witness, g.Replay = "", "", nil, nil, ""
-			f.suspected = append(f.suspected, *g)
+			f.config.Known = append(f.config.Known, *g)
 		}
 	}
-	if len(f.suspected) == 0 {
+	if len(f.config.Known) == 0 {
 		return errors.New(f.given + ": no races, deadlocks or violated sections")
 	}
 	return nil
-}
-
-// mentionGiven says which of the findings of -findings were not confirmed.
-func (f *fuzzRun) mentionGiven(results []*confirm.Result) {
-	for i := range f.suspected {
-		g := &f.suspected[i]
-		executions, confirmed := 0, false
-		for _, v := range results {
-			if v.Suspect.Finding.Fingerprint == g.Fingerprint {
-				executions, confirmed = executions+v.Tried, confirmed || v.Confirmed > 0
-			}
-		}
-		if !confirmed {
-			var places []string
-			for j := range g.Accesses {
-				places = append(places, g.Accesses[j].Site)
-			}
-			fmt.Fprintf(f.Err, "%s: not confirmed in %s: %s\n", f.tool.Name, plural.Of(executions, "execution"), strings.Join(places, ", "))
-		}
-	}
 }

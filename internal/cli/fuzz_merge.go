@@ -29,11 +29,11 @@ func (f *fuzzRun) merge() (int, error) {
 	merged := confirm.Merge(all)
 	for _, one := range merged {
 		t := one.Trials
-		if t == nil || isObserved(&one) && slices.ContainsFunc(merged, func(other report.Finding) bool { return confirm.SameBug(&other, &one) }) {
+		if t == nil || confirm.IsObserved(&one) && slices.ContainsFunc(merged, func(other report.Finding) bool { return confirm.SameBug(&other, &one) }) {
 			continue
 		}
 		_, hidden := f.known.hides(&one)
-		if isObserved(&one) {
+		if confirm.IsObserved(&one) {
 			failures++
 		} else {
 			suspects++
@@ -45,7 +45,7 @@ func (f *fuzzRun) merge() (int, error) {
 				}
 			}
 		}
-		wanted := t.Confirmed > 0 || f.unconfirmed
+		wanted := t.Confirmed > 0 || f.config.Unconfirmed
 		if hidden || !wanted && !f.reports.includes(asJSON) {
 			continue
 		}

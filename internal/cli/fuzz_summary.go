@@ -1,55 +1,123 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/internal/plural"
-	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
 )
 
+// printText returns a function that prints findings as text while programs run, or nil.
+func (f *fuzzRun) printText() func(*report.Finding) error {
+	if !f.reports.shows(asText) {
+		return nil
+	}
+	print := printTo(f.Err, f.raw.Err)
+	return func(finding *report.Finding) error {
+		if f.isQuiet(finding) {
+			return nil
+		}
+		return print(finding)
+	}
+}
+
+// sayHarmful says why a finding is printed again.
+func (f *fuzzRun) sayHarmful(finding *report.Finding) {
+	if !f.isQuiet(finding) {
+		f.Say(fmt.Sprintf("%s was told without harm; in the tests of %s it does harm:", finding.Fingerprint, cmp.Or(finding.Package, "another package")))
+	}
+}
+
+// status describes how far a stage of the campaign has come.
+func (f *fuzzRun) status(s confirm.Stage) string {
+	n := f.campaign.Statistics()
+	switch s {
+	case confirm.Surveying:
+		return string(s) + " in " + plural.Part(n.Surveyed+1, len(f.config.Programs), "program")
+	case confirm.Searching:
+		at := max(min(f.config.Parallel, len(n.Units)), 1) // units at a time
+		left := f.config.Time*time.Duration((len(n.Units)+at-1)/at) - time.Since(n.Began)
+		return fmt.Sprintf("%s of %s, %s, %s, at most %v left", plural.Of(n.Searched, "execution"), f.whatIsSearched(&n),
+			plural.Of(n.Behaviors, "behavior"), plural.Of(f.found.count()+n.Observed, "finding"), max(left, 0).Round(time.Second))
+	}
+	text := fmt.Sprintf("%s tried, %d confirmed", plural.Part(n.Judged, n.Suspects, "suspect"), n.Confirmed)
+	if n.Tried > 0 && n.Tried < n.Planned {
+		left := time.Since(n.Began) / time.Duration(n.Tried) * time.Duration(n.Planned-n.Tried)
+		text += fmt.Sprintf(", about %v left", left.Round(time.Second))
+	}
+	return text
+}
+
+// whatIsSearched names the units.
+func (f *fuzzRun) whatIsSearched(n *confirm.Statistics) string {
+	if f.config.Origin.Verb == "run" {
+		return "the program"
+	}
+	return plural.Of(len(n.Units), "test")
+}
+
+// followingSummary lists the races that follow from reported ones.
+func (f *fuzzRun) followingSummary() {
+	all, _ := f.found.all()
+	for i := range all {
+		one := &all[i]
+		if len(one.Following) == 0 {
+			continue
+		}
+		name := one.Fingerprint
+		if one.Variable != "" {
+			name += " (" + one.Variable + ")"
+		}
+		fmt.Fprintf(f.Err, "Reached only through the race %s, and so no findings of their own:\n", name)
+		for _, next := range one.Following {
+			fmt.Fprintf(f.Err, "  %s\n", next)
+		}
+	}
+}
+
 // summary prints the numbers of suspects, confirmed bugs and executions.
-func (f *fuzzRun) summary() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (f *fuzzRun) summary(n *confirm.Statistics) {
 	f.found.summary(f.Err, f.isQuiet)
 	f.followingSummary()
-	if f.strategy == "directed" {
-		f.suspectSummary()
-		f.timeSummary()
-		f.searchSummary()
-		f.coverageSummary()
+	if !f.config.Any {
+		f.suspectSummary(n)
+		f.timeSummary(n)
+		f.searchSummary(n)
+		f.coverageSummary(n)
 	} else {
-		fmt.Fprintf(f.Err, "%s: %s\n", f.tool.Name, plural.Of(f.tried, "execution"))
+		fmt.Fprintf(f.Err, "%s: %s\n", f.tool.Name, plural.Of(n.Tried, "execution"))
 	}
-	if f.unseen.Any() {
-		fmt.Fprintf(f.Err, "%s: %s may synchronize, which is not seen: of races, only those are confirmed whose accesses met\n", f.tool.Name, strings.Join(f.unseen.Reasons(), ", "))
+	if n.Unseen.Any() {
+		fmt.Fprintf(f.Err, "%s: %s may synchronize, which is not seen: of races, only those are confirmed whose accesses met\n", f.tool.Name, strings.Join(n.Unseen.Reasons(), ", "))
 	}
-	if f.late > 0 {
-		fmt.Fprintf(f.Err, "%s: %s stopped because %s took too much of the time (-time)\n", f.tool.Name, stoppedExecutions(f.late), plural.Form(f.late, "it", "they"))
+	if n.Late > 0 {
+		fmt.Fprintf(f.Err, "%s: %s stopped because %s took too much of the time (-time)\n", f.tool.Name, stoppedExecutions(n.Late), plural.Form(n.Late, "it", "they"))
 	}
-	if f.stopped > 0 {
+	if n.Stopped > 0 {
 		fmt.Fprintf(f.Err, "%s: %s stopped at a limit: %v of real time (-limit), or %v of virtual time (-virtual)\n",
-			f.tool.Name, stoppedExecutions(f.stopped), f.limit, f.virtual)
+			f.tool.Name, stoppedExecutions(n.Stopped), f.config.Limit, f.config.Virtual)
 	}
 }
 
 // suspectSummary prints how many suspects were confirmed. Without suspects, the line about the search says enough.
-func (f *fuzzRun) suspectSummary() {
-	if f.suspects == 0 && len(f.units) > 0 {
+func (f *fuzzRun) suspectSummary(n *confirm.Statistics) {
+	if n.Suspects == 0 && len(n.Units) > 0 {
 		return
 	}
 	in := ""
 	switch {
-	case f.tried == 0 && f.further > 0:
+	case n.Tried == 0 && n.Further > 0:
 		in = "executions of the search"
-	case f.further > 0:
-		in = plural.Of(f.tried, "execution") + " and those of the search"
-	case f.tried > 0:
-		in = plural.Of(f.tried, "execution")
+	case n.Further > 0:
+		in = plural.Of(n.Tried, "execution") + " and those of the search"
+	case n.Tried > 0:
+		in = plural.Of(n.Tried, "execution")
 	}
-	fmt.Fprint(f.Err, suspectLine(f.tool.Name, f.confirmed, f.suspects, f.harmful, f.followed, in))
+	fmt.Fprint(f.Err, suspectLine(f.tool.Name, n.Confirmed, n.Suspects, n.Harmful, n.Followed, in))
 }
 
 // suspectLine says how many suspects were confirmed in some executions, how many of them do harm, and how many follow from
@@ -71,29 +139,14 @@ func suspectLine(name string, confirmed, suspects, harmful, followed int, execut
 	return line + "\n"
 }
 
-// noteStopped counts an execution that was stopped at a limit, or because there was no time left. That
-// is no bug. It also notes what may have synchronized unseen.
-func (f *fuzzRun) noteStopped(t *confirm.Trial) {
-	if t.Execution.Unseen.Any() {
-		f.unseen = t.Execution.Unseen
-	}
-	switch e := t.Execution; {
-	case e.Outcome.Class != confirm.Hung:
-	case (e.Stuck == nil || e.Stuck.Why == recorder.OutOfSteps) && e.Took < f.limit:
-		f.late++
-	default:
-		f.stopped++
-	}
-}
-
 // stoppedExecutions is the subject of a sentence about executions that were stopped.
 func stoppedExecutions(n int) string {
 	return plural.Of(n, "execution") + " " + plural.Form(n, "was", "were")
 }
 
 // coverageSummary prints what no execution has covered.
-func (f *fuzzRun) coverageSummary() {
-	c := &f.coverage
+func (f *fuzzRun) coverageSummary(n *confirm.Statistics) {
+	c := &n.Coverage
 	if parts := uncoveredParts(c); len(parts) > 0 {
 		fmt.Fprintf(f.Err, "%s: not covered: %s", f.tool.Name, strings.Join(parts, "; "))
 		if len(c.Uncovered) > 0 && !f.uncovered {
@@ -127,15 +180,50 @@ func uncoveredParts(c *confirm.Coverage) (parts []string) {
 }
 
 // timeSummary prints for how many suspects there was no time.
-func (f *fuzzRun) timeSummary() {
+func (f *fuzzRun) timeSummary(n *confirm.Statistics) {
 	var parts []string
-	if f.untried > 0 {
-		parts = append(parts, "for "+plural.Of(f.untried, "suspect"))
+	if n.Untried > 0 {
+		parts = append(parts, "for "+plural.Of(n.Untried, "suspect"))
 	}
-	if f.interrupted > 0 {
-		parts = append(parts, "to try "+plural.Of(f.interrupted, "suspect")+" with all seeds")
+	if n.Interrupted > 0 {
+		parts = append(parts, "to try "+plural.Of(n.Interrupted, "suspect")+" with all seeds")
 	}
 	if len(parts) > 0 {
 		fmt.Fprintf(f.Err, "%s: there was no time %s; -time gives more\n", f.tool.Name, strings.Join(parts, ", and "))
 	}
+}
+
+// searchSummary prints what was searched.
+func (f *fuzzRun) searchSummary(n *confirm.Statistics) {
+	if len(n.Units) == 0 {
+		return
+	}
+	exhausted, enumerated, all := 0, 0, 0
+	for _, u := range n.Units {
+		switch {
+		case u.All > 0:
+			enumerated++
+			all += u.All
+		case u.Exhausted:
+			exhausted++
+		}
+	}
+	fmt.Fprintf(f.Err, "%s: searched %s in %s", f.tool.Name, f.whatIsSearched(n), plural.Of(n.Searched, "execution"))
+	switch {
+	case enumerated == 0:
+	case all == 1 && len(n.Units) == 1:
+		fmt.Fprint(f.Err, "; there is no other one")
+	case enumerated == len(n.Units):
+		fmt.Fprintf(f.Err, "; all %d executions were tried", all)
+	default:
+		fmt.Fprintf(f.Err, "; all executions of %d of the tests were tried, %d together", enumerated, all)
+	}
+	switch exhausted {
+	case 0:
+	case len(n.Units):
+		fmt.Fprint(f.Err, "; more of them showed no new order of operations")
+	default:
+		fmt.Fprintf(f.Err, "; in %s more of them showed no new order of operations", plural.Of(exhausted, "test"))
+	}
+	fmt.Fprintln(f.Err)
 }

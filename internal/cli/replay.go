@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,12 +60,7 @@ func (inv *invocation) replay() (int, error) {
 	fmt.Fprintf(inv.Err, "%s: repeating: %s\n", inv.tool.Name, commandOf(schedule))
 	ctx, stop := inv.interruptible()
 	defer stop()
-	if err := inv.tryInstallation(ctx); err != nil {
-		return Failed, err
-	}
-	built := inv.progress("building", time.Second)
-	programs, with, giveUp, err := inv.tool.Builds.Build(ctx, &source)
-	built()
+	programs, with, giveUp, err := inv.buildControlled(ctx, &source)
 	if err != nil {
 		return Failed, err
 	}
@@ -77,7 +71,6 @@ func (inv *invocation) replay() (int, error) {
 	if schedule.Go != "" && schedule.Go != with.Version {
 		fmt.Fprintf(inv.Err, "%s: the schedule was made with%s, and this is %s: the execution may differ\n", inv.tool.Name, quoted([]string{schedule.Go}), with.Version)
 	}
-	inv.standard = filepath.Join(with.Root, "src")
 	return inv.repeat(ctx, programs[0], confirm.NewResolver(inv.resolver, with), plan, schedule, *limit, to)
 }
 
@@ -92,7 +85,7 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver 
 	var found []report.Finding
 	mistakes := map[string]bool{"": false}
 	for _, f := range e.Findings() {
-		mistake := atCalls(&f, inv.standard)
+		mistake := confirm.AtCalls(&f, inv.standard)
 		if mistakes[mistake] {
 			continue
 		}

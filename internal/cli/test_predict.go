@@ -23,8 +23,7 @@ func (w *observation) confirmPredictions(inv *invocation) error {
 		return nil
 	}
 	f := inv.newFuzzing(w.known)
-	f.found, f.folder = w.found, w.folder
-	f.overlaps.read = w.detect.sections
+	f.found, f.config.Folder, f.overlaps.read = w.found, w.folder, w.detect.sections
 	var err error
 	if _, interrupted := inv.interrupted(); !interrupted {
 		ctx, stop := inv.interruptible()
@@ -33,7 +32,10 @@ func (w *observation) confirmPredictions(inv *invocation) error {
 			err = errInterrupted
 		}
 	}
-	err = errors.Join(err, f.panics)
+	var numbers confirm.Statistics
+	if f.campaign != nil {
+		err, numbers = errors.Join(err, f.campaign.Panics()), f.campaign.Statistics()
+	}
 	var misused *usageError
 	if errors.As(err, &misused) {
 		fmt.Fprintf(inv.Err, "%s: the predictions are not executed: %v\n", inv.tool.Name, err)
@@ -45,14 +47,14 @@ func (w *observation) confirmPredictions(inv *invocation) error {
 		}
 	}
 	w.found.hide(hidden)
-	if f.confirmer != nil {
-		fmt.Fprintf(inv.Err, "%s: %s confirmed in %s, %d of them harmful\n",
-			inv.tool.Name, plural.Part(f.confirmed, f.confirmed+f.predicted, "prediction"), plural.Of(f.tried, "execution"), f.harmful)
+	if f.campaign != nil {
+		fmt.Fprintf(inv.Err, "%s: %s confirmed in %s, %d of them harmful\n", inv.tool.Name,
+			plural.Part(numbers.Confirmed, numbers.Confirmed+numbers.Predicted, "prediction"), plural.Of(numbers.Tried, "execution"), numbers.Harmful)
 	}
 	return err
 }
 
-// confirmPredicted tries predictions. It adds those that it reports to f.reported.
+// confirmPredicted tries predictions.
 func (f *fuzzRun) confirmPredicted(ctx context.Context, predicted []report.Finding) error {
 	if len(f.hide) > 0 {
 		return misuse("-hide cannot be combined with controlled schedules")
@@ -60,30 +62,19 @@ func (f *fuzzRun) confirmPredicted(ctx context.Context, predicted []report.Findi
 	if slices.ContainsFunc(predicted, func(p report.Finding) bool { return p.Package == "command-line-arguments" }) {
 		return misuse("a list of files is not a package")
 	}
-	var err error
-	if f.origin.Source, err = f.controlledSource(measuring...); err != nil {
-		return err
-	}
-	if packages := packagesOf(predicted); len(packages) > 0 {
-		f.origin.Packages = packages
-	}
-	programs, remove, err := f.build(ctx)
+	source, err := f.controlledSource(measuring...)
 	if err != nil {
 		return err
 	}
-	defer remove()
-	f.newConfirmer()
-	survey := &confirm.Survey{
-		Predict: true, Known: predicted, Sections: f.overlaps.read, Walks: f.walks, QuickWalks: 12,
-		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Resolver: f.resolver,
+	if packages := packagesOf(predicted); len(packages) > 0 {
+		source.Packages = packages
 	}
-	var suspects []*confirm.Suspect
-	if err := f.runSurvey(ctx, survey, programs, func(_ *confirm.Program, found []*confirm.Suspect, _ []*confirm.Trial) {
-		suspects = append(suspects, found...)
-	}); err != nil {
+	giveUp, err := f.begin(ctx, source)
+	if err != nil {
 		return err
 	}
-	return f.confirm(ctx, suspects)
+	defer giveUp()
+	return f.campaign.Confirm(ctx, predicted)
 }
 
 // packagesOf returns the tested packages of findings. It returns nothing if one of them is not

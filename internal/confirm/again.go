@@ -3,6 +3,7 @@ package confirm
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/internal/recorder"
@@ -10,8 +11,8 @@ import (
 
 // Shown is an execution in which a suspect has happened.
 type Shown struct {
-	Suspect *Suspect
-	Trial   *Trial
+	Suspect  *Suspect
+	Schedule *recorder.Schedule
 }
 
 // Again looks for suspects in executions in which races have happened that Run or Again suspected, and returns the
@@ -54,7 +55,7 @@ func (s *Survey) Again(ctx context.Context, executions []Shown) (suspects []*Sus
 
 // repeat repeats an execution and takes what the detectors find, and the leads in it.
 func (g *gathering) repeat(ctx context.Context, x Shown) error {
-	s, schedule := g.survey, *x.Trial.Schedule
+	s, schedule := g.survey, *x.Schedule
 	schedule.Number = true
 	found := &leads{of: x.Suspect, seed: schedule.Strategy.Seed, tests: x.Suspect.tests(&schedule)}
 	at := scope{found.tests, x.Suspect.in(), found}
@@ -63,4 +64,15 @@ func (g *gathering) repeat(ctx context.Context, x Shown) error {
 		g.addLeads(found.complete())
 	}
 	return err
+}
+
+// Look repeats an execution of a unit that was searched, and looks for suspects in it, which are not predicted. A limit is the real
+// time after which it is stopped.
+func (s *Survey) Look(ctx context.Context, u *Unit, schedule *recorder.Schedule, b *Budget, limit time.Duration) (*Surveyed, error) {
+	survey := *s
+	survey.Budget, survey.Predict = b, false
+	g := newGathering(&survey, u.Program)
+	limit = b.bounds(&Suspect{Program: u.Program, units: []*Unit{u}}, limit)
+	_, err := g.execute(ctx, g.scope(u), schedule, survey.mode(), limit, survey.detectors)
+	return &Surveyed{Program: u.Program, Suspects: g.suspects, Skipped: g.skipped}, err
 }

@@ -61,7 +61,7 @@ func (b *Budget) AddTime(units []*Unit, took time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, u := range units {
-		u.used += took / time.Duration(len(units))
+		u.Used += took / time.Duration(len(units))
 	}
 }
 
@@ -77,10 +77,35 @@ func (b *Budget) left(units []*Unit, part share) time.Duration {
 	defer b.mu.Unlock()
 	var left time.Duration
 	for _, u := range units {
-		left += b.of(part) - u.used
+		left += b.of(part) - u.Used
 	}
 	return max(left/time.Duration(len(units)), 0)
 }
+
+// Before reports whether executions of a unit have taken less time than those of another one.
+func (b *Budget) Before(u, other *Unit) bool {
+	if b == nil {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return u.Used < other.Used
+}
+
+// MaySearch reports whether there is time to search a unit. found says that there may be a schedule to shrink.
+func (b *Budget) MaySearch(u *Unit, found bool) bool {
+	part := forSchedules
+	if found {
+		part = forSearch
+	}
+	return b.left([]*Unit{u}, part) > 0
+}
+
+// Over reports whether a unit has no time for one more execution.
+func (b *Budget) Over(u *Unit) bool { return b.left([]*Unit{u}, forSchedules) <= leastTime }
+
+// ForEnumeration returns how long trying all executions of a unit may take.
+func (b *Budget) ForEnumeration() time.Duration { return b.of(forEnumeration) }
 
 // mayTry reports whether there is time for an execution that tries a suspect.
 func (b *Budget) mayTry(s *Suspect) bool {

@@ -29,8 +29,8 @@ func TestBudget(t *testing.T) {
 	one, both := testSuspect(heisen.PotentialRace, p, 1, 2), testSuspect(heisen.PotentialRace, p, 3, 4)
 	one.Tests = "^(TestA)$"
 	AddSuspects([]*Suspect{one, both})
-	if len(one.units) != 1 || len(both.units) != 2 || len(a.targets) != 4 || len(b.targets) != 2 {
-		t.Fatalf("%d and %d units, %d and %d targets", len(one.units), len(both.units), len(a.targets), len(b.targets))
+	if len(one.units) != 1 || len(both.units) != 2 || len(a.Targets) != 4 || len(b.Targets) != 2 {
+		t.Fatalf("%d and %d units, %d and %d targets", len(one.units), len(both.units), len(a.Targets), len(b.Targets))
 	}
 	budget.spend(one, 4*time.Second)
 	if !budget.mayTry(one) || budget.bounds(one, time.Minute) != 3*time.Second {
@@ -57,7 +57,7 @@ func TestBudget(t *testing.T) {
 	}
 	seeds := NewBudget(time.Second, 1, []*Unit{a}, false)
 	seeds.spend(both, time.Hour)
-	if !seeds.mayTry(both) || a.used >= time.Hour {
+	if !seeds.mayTry(both) || a.Used >= time.Hour {
 		t.Error("suspects are bounded although the user has asked for all seeds")
 	}
 	if single := NewBudget(time.Second, 4, []*Unit{a}, true); single.limit != 4*time.Second {
@@ -74,30 +74,12 @@ func TestPromising(t *testing.T) {
 	followed.witness = &witness{}
 	seen := shown.Finding
 	seen.Kind = heisen.Race
-	runs := map[*Program][]*Trial{p: {{Execution: &Execution{Observed: []report.Finding{seen}}}}}
+	runs := map[*Program][]*Run{p: {{Execution: &Execution{Observed: []report.Finding{seen}}}}}
 	all := []*Suspect{plain, again, other, dead, shown, followed}
 	Promising(all, runs)
 	for i, want := range []*Suspect{followed, shown, dead, plain, other, again} {
 		if all[i] != want {
 			t.Errorf("%d: lines %d and %d", i, all[i].Targets[0].Line, all[i].Targets[1].Line)
-		}
-	}
-}
-
-// TestPasses: the passes are all executions, each once.
-func TestPasses(t *testing.T) {
-	for n := range uint64(12) {
-		count := uint64(0)
-		for _, p := range passes(n) {
-			for k := p.from; k < min(p.to, n); k++ {
-				if k != count {
-					t.Fatalf("%d: execution %d is number %d", n, k, count)
-				}
-				count++
-			}
-		}
-		if count != n {
-			t.Errorf("%d: %d executions", n, count)
 		}
 	}
 }

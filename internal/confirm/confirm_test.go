@@ -95,11 +95,11 @@ func (l *lab) with(p *racefuzz.Program, args ...string) *lab {
 // suspects surveys the program. It also returns how the program ends.
 func (l *lab) suspects() ([]*confirm.Suspect, *confirm.Execution) {
 	l.t.Helper()
-	suspects, passed, looks, err := l.survey.Run(l.t.Context(), l.program)
-	if err != nil || len(passed) > 0 {
-		l.t.Fatalf("skipped: %q, error %v", passed, err)
+	found, err := l.survey.Run(l.t.Context(), l.program)
+	if err != nil || len(found.Skipped) > 0 {
+		l.t.Fatalf("skipped: %q, error %v", found.Skipped, err)
 	}
-	return suspects, looks[0].Execution
+	return found.Suspects, found.Runs[0].Execution
 }
 
 // seeds tries suspects with the seeds from 1 to n.
@@ -263,7 +263,7 @@ func checkEnding(t *testing.T, p *racefuzz.Program, e *confirm.Ending) {
 // schedule was written and read.
 func checkReplay(t *testing.T, l *lab, v *confirm.Result) *confirm.Reproduction {
 	t.Helper()
-	proof, err := l.hunt.Reproduce(t.Context(), v, 12)
+	proof, err := confirm.Repeater{Confirmer: &l.hunt}.Reproduce(t.Context(), v, 12)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -490,7 +490,7 @@ func TestPredicted(t *testing.T) {
 		if failed(v, confirm.TestFailed, c.harm) != 1 || failed(v, confirm.Passed, "") != 1 {
 			t.Errorf("%s: %v", c.p.Name, v.Endings)
 		}
-		proof, err := l.hunt.Reproduce(t.Context(), v, 10)
+		proof, err := confirm.Repeater{Confirmer: &l.hunt}.Reproduce(t.Context(), v, 10)
 		if err != nil || !proof.Replayed {
 			t.Fatalf("%s: replayed %v, error %v", c.p.Name, proof.Replayed, err)
 		}
@@ -539,7 +539,7 @@ func TestAgain(t *testing.T) {
 	l.hunt.Parallel = 1
 	l.hunt.OnTrial = func(s *confirm.Suspect, trial *confirm.Trial) {
 		if trial.Confirmed && len(trial.Execution.Meetings) > 0 {
-			shown = append(shown, confirm.Shown{Suspect: s, Trial: trial})
+			shown = append(shown, confirm.Shown{Suspect: s, Schedule: trial.Schedule})
 		}
 	}
 	l.seeds(10, suspects...)

@@ -102,7 +102,7 @@ func enumerable(e *Execution) bool {
 }
 
 // replayable replaces the schedule of an enumerated execution by one that repeats it.
-func (t *Trial) replayable() {
+func replayable(t *Trial) {
 	s := *t.Schedule
 	s.Explore = false
 	s.Strategy = strategies.Config{Strategy: strategies.Replay, Seed: s.Strategy.Seed, Choices: t.Execution.Choices}

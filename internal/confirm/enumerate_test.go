@@ -48,24 +48,30 @@ func openTests(t *testing.T, file string) (*confirm.Program, *confirm.Confirmer)
 type searched struct {
 	unit     *confirm.Unit
 	outcomes map[string]int // how often, by outcome and result line
+	failures []*confirm.Result
 }
 
-// search searches the tests that are among the given ones or, without given ones, all tests.
-func search(t *testing.T, p *confirm.Program, c *confirm.Confirmer, limit time.Duration, tests ...string) map[string]*searched {
+// searchTests searches the tests that are among the given ones or, without given ones, all tests.
+func searchTests(t *testing.T, p *confirm.Program, c *confirm.Confirmer, limit time.Duration, tests ...string) map[string]*searched {
 	t.Helper()
 	units := slices.DeleteFunc(confirm.Units(t.Context(), []*confirm.Program{p}), func(u *confirm.Unit) bool {
 		return len(tests) > 0 && !slices.Contains(tests, u.Test)
 	})
 	all := map[string]*searched{}
 	for _, u := range units {
-		all[u.Test] = &searched{u, map[string]int{}}
+		all[u.Test] = &searched{unit: u, outcomes: map[string]int{}}
 	}
 	c.Budget = confirm.NewBudget(limit, c.Parallel, units, true)
 	s := confirm.Search{Confirmer: c, OnTrial: func(u *confirm.Unit, _ *confirm.Suspect, trial *confirm.Trial) {
 		all[u.Test].outcomes[resultOf(trial.Execution)]++
 	}}
-	if err := s.Run(t.Context(), units); err != nil {
+	found, err := s.Run(t.Context(), units)
+	if err != nil {
 		t.Fatal(err)
+	}
+	for _, v := range found.Failures {
+		of := all[strings.Trim(v.Suspect.Tests, "^$")]
+		of.failures = append(of.failures, v)
 	}
 	return all
 }
@@ -297,7 +303,7 @@ func TestPanics(t *testing.T) {
 // differ in more than the order of synchronization.
 func TestEnumeration(t *testing.T) {
 	p, c := openTests(t, countedTests)
-	all := search(t, p, c, 10*time.Minute, "TestNothing", "TestApart", "TestLocks", "TestReadLocks", "TestStore", "TestOrder", "TestDeadlock", "TestMakesMap",
+	all := searchTests(t, p, c, 10*time.Minute, "TestNothing", "TestApart", "TestLocks", "TestReadLocks", "TestStore", "TestOrder", "TestDeadlock", "TestMakesMap",
 		"TestSelects", "TestSelectsSenders", "TestSelectsRarely", "TestSelectsOnce", "TestLength")
 	for test, want := range map[string]int{"TestNothing": 1, "TestApart": 1, "TestLocks": 6, "TestReadLocks": 1, "TestStore": 6, "TestOrder": 2, "TestMakesMap": 1,
 		"TestSelects": 6, "TestSelectsSenders": 6, "TestSelectsRarely": 8, "TestSelectsOnce": 4, "TestLength": 6} {
@@ -313,7 +319,7 @@ func TestEnumeration(t *testing.T) {
 	if order := all["TestOrder"]; order.outcomes["passed"] != 1 || order.outcomes["test failed"] != 1 {
 		t.Errorf("an order: %v", order.outcomes)
 	}
-	for test, s := range search(t, p, c, 20*time.Second, "TestSelectsTwice", "TestReadsTime", "TestSleeps", "TestRanges",
+	for test, s := range searchTests(t, p, c, 20*time.Second, "TestSelectsTwice", "TestReadsTime", "TestSleeps", "TestRanges",
 		"TestCounts", "TestReadsFile", "TestRaces", "TestPanics") {
 		if s.unit.All != 0 || s.unit.Executions < 10 {
 			t.Errorf("%s, with %d executions, is claimed to have %d", test, s.unit.Executions, s.unit.All)
@@ -328,11 +334,11 @@ func TestEnumeration(t *testing.T) {
 		}
 	}
 	for _, test := range []string{"TestOrder", "TestSelectsRarely"} {
-		failures := all[test].unit.Failures()
+		failures := all[test].failures
 		if len(failures) != 1 {
 			t.Fatalf("%s: %d failures", test, len(failures))
 		}
-		proof, err := c.Reproduce(t.Context(), failures[0], 20)
+		proof, err := confirm.Repeater{Confirmer: c}.Reproduce(t.Context(), failures[0], 20)
 		if err != nil || !proof.Replayed || proof.Execution.Outcome.Class != confirm.TestFailed {
 			t.Errorf("%s: the failure is not reproduced: %+v, %v", test, proof, err)
 		}
@@ -381,7 +387,7 @@ func TestTwoLock(t *testing.T) {
 // TestEnumerationTries enumerates a test that tries to lock, and one beside it.
 func TestEnumerationTries(t *testing.T) {
 	p, c := openTests(t, triesTests)
-	all := search(t, p, c, 10*time.Minute)
+	all := searchTests(t, p, c, 10*time.Minute)
 	for test, s := range all {
 		if s.unit.All < 2 || !s.unit.Exhausted {
 			t.Errorf("%s: all %d executions", test, s.unit.All)
@@ -435,7 +441,7 @@ func TestEnumerationAgainstRandom(t *testing.T) {
 		file += randomTest(rng, fmt.Sprint("TestRandom", i))
 	}
 	p, c := openTests(t, file)
-	all := search(t, p, c, 20*time.Second)
+	all := searchTests(t, p, c, 20*time.Second)
 	enumerated, results := 0, 0
 	for test, s := range all {
 		t.Logf("%s: all %d, made %d, %d results", test, s.unit.All, s.unit.Executions, len(s.outcomes))

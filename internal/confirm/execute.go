@@ -281,11 +281,7 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	if err != nil {
 		return err
 	}
-	held := newHeldLocks(stream.Symbols())
-	held.scheduled = true
-	if r.plan.Mode == recorder.Everything {
-		held.used = newUsedObjects(stream.Symbols())
-	}
+	held := newScheduledLocks(stream.Symbols(), r.plan.Mode)
 	stream.OnMeeting(func(m recorder.Meeting) {
 		if len(r.execution.Meetings) == maxMeetings {
 			return
@@ -333,7 +329,9 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	// What the happens-before order leaves unordered is a race only if that order is complete. Then accesses
 	// can still meet.
 	if r.execution.Unseen = stream.Unseen(); !r.execution.Unseen.Any() {
-		found.addMeetings(r.execution.Meetings)
+		for i := range r.execution.Meetings {
+			found.addMeeting(&r.execution.Meetings[i].Meeting)
+		}
 		r.execution.Observed = found.resolved(r.resolver, stream.Symbols())
 	}
 	r.execution.Observed = append(r.execution.Observed, leaks...)
@@ -341,21 +339,21 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 		r.execution.Observed = addMisuse(r.execution.Observed, r.resolver.resolve(MisuseOf(m, stream.Symbols()), stream.Symbols()))
 	}
 	if at := r.execution.Failing; at != nil {
-		r.execution.failing = r.resolver.failing(at, stream.Symbols())
+		r.execution.failing = failingAt(r.resolver, at, stream.Symbols())
 	}
 	for _, in := range r.execution.Influences {
-		r.execution.Outside = append(r.execution.Outside, r.resolver.influence(in, stream.Symbols()))
+		r.execution.Outside = append(r.execution.Outside, influenceOf(r.resolver, in, stream.Symbols()))
 	}
 	if in := r.execution.Overtaken; in.Count > 0 {
-		r.execution.Awaited = r.resolver.influence(in, stream.Symbols())
+		r.execution.Awaited = influenceOf(r.resolver, in, stream.Symbols())
 		if !slices.Contains(r.execution.Outside, r.execution.Awaited) {
 			r.execution.Outside = append(r.execution.Outside, r.execution.Awaited)
 		}
 	}
 	if r.execution.starved() {
-		r.execution.HeldBack = r.resolver.heldBack(r.execution.Starved, stream.Symbols())
+		r.execution.HeldBack = heldBack(r.resolver, r.execution.Starved, stream.Symbols())
 	}
-	r.execution.Measured = r.resolver.measured(r.execution.Execution.Measured, stream.Symbols())
+	r.execution.Measured = measuredBy(r.resolver, r.execution.Execution.Measured, stream.Symbols())
 	if r.plan.Finish != nil {
 		r.plan.Finish(&r.execution, stream.Symbols())
 	}
@@ -375,4 +373,18 @@ func (r *receiver) knowLocks(f *report.Finding) {
 	for i := range f.Accesses {
 		f.Accesses[i].LocksUnknown = r.plan.Mode == recorder.FindingsOnly
 	}
+}
+
+// awaitedLocks returns the locks for which goroutines wait at the end of an execution.
+func (e *Execution) awaitedLocks() (locks []heisen.Object) {
+	blocked := e.Leaked
+	if e.Stuck != nil {
+		blocked = e.Stuck.Goroutines
+	}
+	for i := range blocked {
+		if g := &blocked[i]; waitOp(g.Reason).IsLock() && !slices.Contains(locks, g.Object) {
+			locks = append(locks, g.Object)
+		}
+	}
+	return locks
 }

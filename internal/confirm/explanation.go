@@ -214,20 +214,6 @@ func (s *explanation) selected(awaited []heisen.Object) (records []heisen.Record
 	return records
 }
 
-// awaitedLocks returns the locks for which goroutines wait at the end of an execution.
-func (e *Execution) awaitedLocks() (locks []heisen.Object) {
-	blocked := e.Leaked
-	if e.Stuck != nil {
-		blocked = e.Stuck.Goroutines
-	}
-	for i := range blocked {
-		if g := &blocked[i]; waitOp(g.Reason).IsLock() && !slices.Contains(locks, g.Object) {
-			locks = append(locks, g.Object)
-		}
-	}
-	return locks
-}
-
 func (s *explanation) place(site heisen.Site) *place {
 	p := s.places[site]
 	if p != nil {

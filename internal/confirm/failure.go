@@ -1,19 +1,9 @@
 package confirm
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/core/strategies"
-	"github.com/heisen-go/heisen/report"
 )
-
-// AnyFailure returns the suspicion that a program can fail in any way. A strategy without targets
-// tries it.
-func AnyFailure(p *Program, strategy strategies.Strategy) *Suspect {
-	return &Suspect{Program: p, Strategy: strategy, Finding: failure(p, Outcome{})}
-}
 
 // Failures returns a result for each way in which the program failed without the suspected bug: the
 // reason of the failure is not known. usual is how the program ends under the default schedule.
@@ -37,15 +27,15 @@ func (v *Result) Failures(usual Outcome) (all []*Result) {
 }
 
 // SurveyFailures returns a result for each way in which a program failed in the runs of a survey.
-func SurveyFailures(p *Program, runs []*Trial) (all []*Result) {
+func SurveyFailures(p *Program, runs []*Run) (all []*Result) {
 	usual := Outcome{Class: Passed}
 	for _, run := range runs {
 		if run.Seed == 0 {
 			usual = Outcome{Class: Passed}
 		}
-		t := *run
+		t := trialOf(run)
 		t.Confirmed = t.Execution.Outcome.Class.Failed()
-		all = append(all, summarize(surveyed(p, run), []*Trial{&t}).Failures(usual)...)
+		all = append(all, summarize(surveyed(p, run), []*Trial{t}).Failures(usual)...)
 		if run.Seed == 0 {
 			usual = run.Execution.Outcome
 		}
@@ -53,35 +43,30 @@ func SurveyFailures(p *Program, runs []*Trial) (all []*Result) {
 	return all
 }
 
-// surveyed returns the suspicion of any failure for a run of a survey. Those with seed 0 have the default
-// schedule, the others are random walks.
-func surveyed(p *Program, run *Trial) *Suspect {
-	s := AnyFailure(p, strategies.Replay)
+// surveyed returns the suspicion of any failure for a run of a survey.
+func surveyed(p *Program, run *Run) *Suspect {
+	strategy := strategies.Replay
 	if run.Seed > 0 {
-		s = AnyFailure(p, Walk)
+		strategy = strategies.RandomWalk
 	}
-	if run.unit != nil {
-		s.Tests, s.units = run.unit.pattern(), []*Unit{run.unit}
+	if run.Unit != nil {
+		return AnyFailureIn(run.Unit, strategy)
 	}
-	return s
+	return AnyFailure(p, strategy)
 }
 
-// FailureOf returns the failure of an execution as a finding, and reports whether there is one.
-func FailureOf(p *Program, e *Execution) (f report.Finding, failed bool) {
-	if !e.Outcome.Class.Failed() {
-		return f, false
-	}
-	f = failure(p, e.Outcome)
-	e.showFailing(&f)
-	f.Blocked = e.Blocked
-	return f, true
-}
+// trialOf returns a run of a survey as a trial.
+func trialOf(run *Run) *Trial { return &Trial{Seed: run.Seed, Execution: run.Execution, First: -1} }
 
-func failure(p *Program, o Outcome) report.Finding {
-	identity := string(o.Class) + "\n" + o.kind() + "\n" + o.Place + o.Waits
-	sum := sha256.Sum256([]byte(string(heisen.Failure) + "\n" + p.Package + "\n" + identity))
-	return report.Finding{
-		Detector: detectorName, Kind: heisen.Failure, Fingerprint: hex.EncodeToString(sum[:8]), Package: p.tested(),
-		Message: o.String(), Count: 1, Accesses: []report.Access{},
+// OwnFailure reports whether the program has failed because a test, or the program itself, says so. The worst of what else can happen
+// to it, such as an error of the runtime, is a failure whatever time has passed.
+func (v *Result) OwnFailure() bool {
+	o, e := v.Endings[0].Outcome, v.Endings[0].Trial.Execution
+	switch {
+	case o.Class == TestFailed:
+		return true
+	case o.Class == Exited, o.ownText:
+		return !v.Suspect.Program.Test || e.failing == nil || e.failing.inTest
 	}
+	return false
 }

@@ -356,7 +356,7 @@ const maxFollowedEndings = 4
 
 // Roots returns the fingerprints of the races from which a confirmed race follows. It returns none if the race has happened
 // alone in one of the executions that it looks at, one for each ending.
-func (c *Confirmer) Roots(ctx context.Context, v *Result) (from []string, err error) {
+func (c Repeater) Roots(ctx context.Context, v *Result) (from []string, err error) {
 	if v.Finding.Kind != heisen.Race {
 		return nil, nil
 	}
@@ -383,7 +383,7 @@ func (c *Confirmer) Roots(ctx context.Context, v *Result) (from []string, err er
 }
 
 // rootsIn repeats an execution.
-func (c *Confirmer) rootsIn(ctx context.Context, v *Result, e *Ending) (from []string, err error) {
+func (c Repeater) rootsIn(ctx context.Context, v *Result, e *Ending) (from []string, err error) {
 	schedule := c.scheduleOf(v.Suspect, e.Trial)
 	var d *following
 	plan := c.plan(v.Suspect, &schedule)

@@ -1,7 +1,6 @@
 package confirm
 
 import (
-	"context"
 	"slices"
 
 	"github.com/heisen-go/heisen/internal/recorder"
@@ -51,7 +50,7 @@ func decidesSuspects(b recorder.Behavior) bool {
 
 // notice takes an execution of the search. Those of an enumeration are left out: if it comes to its end, it has shown
 // everything.
-func (u *Unit) notice(of *plan) {
+func (u *searched) notice(of *plan) {
 	t := of.trial
 	for _, v := range u.suspected {
 		one := *t
@@ -77,41 +76,31 @@ func (u *Unit) notice(of *plan) {
 	}
 }
 
-// look repeats an execution and looks for suspects in it. It returns nil if there was no time for that.
-func (s *Search) look(ctx context.Context, u *Unit, schedule *recorder.Schedule) (*gathering, error) {
-	survey := *s.Survey
-	survey.Budget, survey.Predict = s.Confirmer.Budget, false
-	g := newGathering(&survey, u.Program)
-	limit := s.Confirmer.Budget.bounds(&Suspect{Program: u.Program, units: []*Unit{u}}, s.Confirmer.Limit)
-	_, err := g.execute(ctx, g.scope(u), schedule, survey.mode(), limit, survey.detectors)
-	return g, err
-}
-
 // suspect takes the suspects in a repeated execution.
-func (u *Unit) suspect(g *gathering) {
-	for _, text := range g.skipped {
+func (u *searched) suspect(g *Surveyed) {
+	for _, text := range g.Skipped {
 		text = u.Program.Package + ": " + text
 		if !slices.Contains(u.skipped, text) {
 			u.skipped = append(u.skipped, text)
 		}
 	}
-	for _, s := range g.suspects {
+	for _, s := range g.Suspects {
 		known := slices.ContainsFunc(u.suspected, func(v *Result) bool { return v.Suspect.key() == s.key() })
 		if known || len(u.suspected) == maxSuspected {
 			continue
 		}
-		u.addTargets(s)
+		addTargets(u.Unit, s)
 		if !u.Program.suspected[s.key()] {
-			s.Tests, s.units, s.searched = u.pattern(), []*Unit{u}, true
+			s.searchedIn(u.Unit)
 			u.suspected = append(u.suspected, &Result{Suspect: s, Finding: s.Finding})
 		}
 	}
 }
 
-// Suspected returns the results of the suspects that a search of the units has found and tried, each once, and
+// suspected returns the results of the suspects that a search of the units has found and tried, each once, and
 // messages about what could not be tried, with its package. Of several units with the same suspect, the one counts in which it was
 // confirmed most often.
-func Suspected(units []*Unit) (results []*Result, skipped []string) {
+func suspected(units []*searched) (results []*Result, skipped []string) {
 	type suspect struct {
 		program *Program
 		key     string

@@ -15,34 +15,30 @@ const nested = recorder.Behavior(uint64(recorder.Nested)<<56 | 1)
 
 // inversion is a suspected deadlock of two places.
 func inversion(p *Program) *Suspect {
-	at := func(line int) report.Access {
-		return report.Access{Op: heisen.Acquire.String(), Stack: []report.Frame{{Func: "p.f", File: "/p.go", Line: line}}}
-	}
-	s, err := suspectOf(p, &report.Finding{Kind: heisen.Deadlock, Fingerprint: "inversion", Accesses: []report.Access{at(1), at(2)}}, false)
-	if err != nil {
-		panic(err)
+	s := &Suspect{Program: p, Finding: report.Finding{Kind: heisen.Deadlock, Fingerprint: "inversion"}, Strategy: strategies.DeadlockDirected}
+	for line := 1; line <= 2; line++ {
+		s.Finding.Accesses = append(s.Finding.Accesses, report.Access{Op: heisen.Acquire.String(), Stack: []report.Frame{{Func: "p.f", File: "/p.go", Line: line}}})
+		s.Targets = append(s.Targets, recorder.Target{File: "/p.go", Line: line, Func: "p.f", Mode: recorder.OnLock, Roles: strategies.Inner})
 	}
 	return s
 }
 
 // searching returns a unit whose search looks for further suspects, at its first generation.
-func searching(p *Program) (*Unit, *Confirmer) {
+func searching(p *Program) (*searched, *Confirmer) {
 	c := &Confirmer{From: 1, To: 10}
-	u := &Unit{Program: p, Test: "TestTransfer", enumeration: enumeration{over: true}}
-	u.wanted = true
+	u := newSearched(&Unit{Program: p, Test: "TestTransfer"})
+	u.enumeration.over, u.wanted = true, true
 	u.plan(c)
 	return u, c
 }
 
 // execute ends the executions of a generation and plans the next one.
-func (u *Unit) execute(c *Confirmer, execution func(*plan) *Execution) {
+func (u *searched) execute(c *Confirmer, execution func(*plan) *Execution) {
 	for u.planned() {
 		n, next := u.take()
 		m := made{suspect: AnyFailure(u.Program, strategies.RandomWalk)}
 		if next.looks {
-			m.looked = newGathering(&Survey{}, u.Program)
-			m.looked.suspects = []*Suspect{inversion(u.Program)}
-			m.looked.skipped = []string{"skipped: one"}
+			m.looked = &Surveyed{Program: u.Program, Suspects: []*Suspect{inversion(u.Program)}, Skipped: []string{"skipped: one"}}
 		} else {
 			m.trial = &Trial{Schedule: next.schedule, Execution: execution(next), First: -1}
 		}
@@ -53,7 +49,7 @@ func (u *Unit) execute(c *Confirmer, execution func(*plan) *Execution) {
 }
 
 // repeated returns the schedules of a generation that are repeated to look for suspects.
-func (u *Unit) repeated() (all []*recorder.Schedule) {
+func (u *searched) repeated() (all []*recorder.Schedule) {
 	for i := range u.plans {
 		if u.plans[i].looks {
 			all = append(all, u.plans[i].schedule)
@@ -89,7 +85,7 @@ func TestFurther(t *testing.T) {
 		return p.arm.config.Strategy == strategies.DeadlockDirected && len(p.schedule.Targets) == 2
 	}
 	if !slices.ContainsFunc(u.plans, directed) {
-		t.Errorf("no execution aims at %v", u.targets)
+		t.Errorf("no execution aims at %v", u.Targets)
 	}
 	executions += len(u.plans)
 	u.execute(c, func(of *plan) *Execution {
@@ -102,7 +98,7 @@ func TestFurther(t *testing.T) {
 		}
 		return e
 	})
-	results, skipped := Suspected([]*Unit{u})
+	results, skipped := suspected([]*searched{u})
 	if len(results) != 1 {
 		t.Fatalf("%d results", len(results))
 	}
@@ -125,7 +121,7 @@ func TestNothingFurther(t *testing.T) {
 		return &Execution{Execution: recorder.Execution{Behaviors: []recorder.Behavior{nested}}, Outcome: Outcome{Class: Passed}}
 	}
 	surveyed := &Program{Package: "p"}
-	surveyed.look(show(nil))
+	surveyed.looked = map[recorder.Behavior]bool{nested: true}
 	u, c := searching(surveyed)
 	u.execute(c, show)
 	if again := u.repeated(); len(again) > 0 {
@@ -151,11 +147,11 @@ func TestNothingFurther(t *testing.T) {
 	AddSuspects([]*Suspect{inversion(p)})
 	u.execute(c, show)
 	u.execute(c, show)
-	if results, _ := Suspected([]*Unit{u}); len(results) > 0 {
+	if results, _ := suspected([]*searched{u}); len(results) > 0 {
 		t.Errorf("known, and tried again: %+v", results)
 	}
-	if len(u.targets) != 2 {
-		t.Errorf("targets of the known suspect: %v", u.targets)
+	if len(u.Targets) != 2 {
+		t.Errorf("targets of the known suspect: %v", u.Targets)
 	}
 }
 
@@ -186,14 +182,14 @@ func TestDue(t *testing.T) {
 // TestSuspectedTwice: a suspect of two tests is reported for the one in which it was confirmed more often.
 func TestSuspectedTwice(t *testing.T) {
 	p := &Program{Package: "p"}
-	var units []*Unit
+	var units []*searched
 	for confirmed := range 2 {
 		v := &Result{Suspect: inversion(p), Tried: 3, Confirmed: confirmed}
-		u := &Unit{Program: p}
+		u := newSearched(&Unit{Program: p})
 		u.suspected = []*Result{v}
 		units = append(units, u)
 	}
-	if results, _ := Suspected(units); len(results) != 1 || results[0].Confirmed != 1 {
+	if results, _ := suspected(units); len(results) != 1 || results[0].Confirmed != 1 {
 		t.Errorf("%+v", results)
 	}
 }

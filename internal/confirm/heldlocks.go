@@ -34,6 +34,16 @@ func newHeldLocks(symbols *heisen.Symbols) *heldLocks {
 	return &heldLocks{symbols: symbols, locks: map[heisen.Thread]heisen.Cursor{}, calls: map[heisen.Thread]heisen.Context{}}
 }
 
+// newScheduledLocks returns one for an execution with a schedule, whose events are recorded in a mode.
+func newScheduledLocks(symbols *heisen.Symbols, mode recorder.Mode) *heldLocks {
+	h := newHeldLocks(symbols)
+	h.scheduled = true
+	if mode == recorder.Everything {
+		h.used = newUsedObjects(symbols)
+	}
+	return h
+}
+
 // Handle implements heisen.Detector.
 func (h *heldLocks) Handle(e heisen.Event) {
 	h.handle(heisen.AsRecord(e))

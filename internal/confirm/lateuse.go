@@ -1,7 +1,6 @@
 package confirm
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -19,12 +18,6 @@ const (
 	notAwaited   = " of a test is called by a goroutine for which the test does not wait"
 	testingFuncs = "testing."
 )
-
-// latePanics matches the message of a panic because of a late use.
-var latePanics = regexp.MustCompile(`^((Log|Fail) in goroutine|(Output|Write) called) after .*has completed`)
-
-// OfLateUse reports whether a program has ended because a test was used after its end.
-func OfLateUse(o Outcome) bool { return o.Class == Panicked && latePanics.MatchString(o.Message) }
 
 // IsLateUse reports whether a finding is the use of a test by a goroutine for which the test does not wait.
 func IsLateUse(f *report.Finding) bool {

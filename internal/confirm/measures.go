@@ -3,10 +3,8 @@ package confirm
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"strings"
 
-	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/internal/recorder"
 )
@@ -16,49 +14,11 @@ import (
 // measurement is tried once more, with the same schedule and other numbers. If the program passes then, it has failed
 // because of them. A failure that has another cause remains one.
 
-// measuredNames has what programs measure, by the bits of recorder.MeasuredKinds.
-var measuredNames = []struct {
-	kind recorder.MeasuredKinds
-	name string
-}{
-	{recorder.MeasuredMemory, "memory"},
-	{recorder.MeasuredGoroutines, "the number of goroutines"},
-	{recorder.MeasuredMetrics, "metrics"},
-	{recorder.MeasuredPauses, "collections"},
-	{recorder.MeasuredFreed, "what a collection frees"},
-}
-
-// measured says what a program has measured, and where first.
-func (r *Resolver) measured(m recorder.Measured, symbols *heisen.Symbols) string {
-	var names []string
-	for _, n := range measuredNames {
-		if m.Kinds&n.kind != 0 && (n.kind != recorder.MeasuredPauses || m.Kinds&recorder.MeasuredMemory == 0) {
-			names = append(names, n.name)
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	text := strings.Join(names, ", ")
-	if m.Site == 0 {
-		return text
-	}
-	f := r.resolve(heisen.Finding{Accesses: []heisen.Access{{Site: m.Site}}}, symbols)
-	place := f.Accesses[0].Site
-	for _, frame := range f.Accesses[0].Stack {
-		if frame.File != "" && !r.with.InLibrary(frame.File) { // the compiler may have inlined others into it
-			place = fmt.Sprintf("%s:%d", frame.File, frame.Line)
-			break
-		}
-	}
-	return text + " at " + place
-}
-
 // ByMeasuring returns what a program has measured of the runtime if a failure is due to that: with the same schedule
 // and other numbers the program does not fail. A test that asks for a collection, and is told what that frees, is
 // believed without that: nothing decides when memory is free. The text is empty for other failures.
-func (c *Confirmer) ByMeasuring(ctx context.Context, v *Result) (what string, err error) {
-	m := &measuring{Confirmer: c, suspect: v.Suspect, outcome: v.Endings[0].Outcome, schedule: c.scheduleOf(v.Suspect, v.Endings[0].Trial)}
+func (c Repeater) ByMeasuring(ctx context.Context, v *Result) (what string, err error) {
+	m := &measuring{Confirmer: c.Confirmer, suspect: v.Suspect, outcome: v.Endings[0].Outcome, schedule: c.scheduleOf(v.Suspect, v.Endings[0].Trial)}
 	e := v.Endings[0].Trial.Execution
 	if class := m.outcome.Class; e.Measured == "" || class != TestFailed && class != Panicked && class != Exited {
 		return "", nil
@@ -91,25 +51,6 @@ func (c *Confirmer) ByMeasuring(ctx context.Context, v *Result) (what string, er
 		return e.Measured, err
 	}
 	return "", nil
-}
-
-// freed is what a test does that is told what a collection frees.
-const freed = recorder.MeasuredCollection | recorder.MeasuredFreed
-
-// mayBeMeasured reports whether the outcome of an execution may be due to what the program has measured by then.
-func (o Outcome) mayBeMeasured(e *Execution) bool {
-	kinds := o.measured(e)
-	return e.Measured != "" && (kinds&^freed != 0 || kinds&freed == freed)
-}
-
-// measured returns what a program has measured in an execution before it came to the outcome, as far as that is known.
-// A test may fail early and go on.
-func (o Outcome) measured(e *Execution) recorder.MeasuredKinds {
-	m := &e.Execution.Measured
-	if o.Class == TestFailed && m.Failed && onlyFailed(e.Output, o.Message) {
-		return m.Before
-	}
-	return m.Kinds
 }
 
 // measuring tries whether an outcome is due to what a program measures.
@@ -159,20 +100,4 @@ func failedTest(printed []byte, name string) bool {
 		}
 	}
 	return false
-}
-
-// onlyFailed reports whether package testing has printed that a test failed, and no other one but its subtests.
-func onlyFailed(printed []byte, name string) bool {
-	name = topLevel(name)
-	found := false
-	for line := range bytes.Lines(printed) {
-		if got, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "--- FAIL: "); ok {
-			test, _, _ := strings.Cut(got, " ")
-			if topLevel(test) != name {
-				return false
-			}
-			found = true
-		}
-	}
-	return found
 }

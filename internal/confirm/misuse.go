@@ -45,3 +45,8 @@ func addMisuse(all []report.Finding, f report.Finding) []report.Finding {
 	}
 	return all
 }
+
+// IsObserved reports whether a finding is a failure, or one of Observations, and no suspect that was tried.
+func IsObserved(f *report.Finding) bool {
+	return f.Kind == heisen.Failure || f.Detector == leakDetector || f.Detector == unstoppableDetector || f.Detector == raceDetector || f.Detector == misuseDetector
+}

@@ -539,7 +539,7 @@ func compareOutcomes(t *testing.T, from, n int) (enumerated, outcomes int) {
 		file, texts[name], want[name] = file+text, text, outcomesOf(code, timer)
 	}
 	p, c := openTests(t, file)
-	for name, s := range search(t, p, c, 12*time.Second) {
+	for name, s := range searchTests(t, p, c, 12*time.Second) {
 		if missing := missingOutcomes(want[name], s.outcomes); s.unit.All > 0 {
 			if enumerated, outcomes = enumerated+1, outcomes+len(want[name]); len(missing) > 0 {
 				t.Errorf("%s: all %d executions have not shown %q\n%s", name, s.unit.All, missing, texts[name])

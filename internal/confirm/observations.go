@@ -2,12 +2,10 @@ package confirm
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -60,9 +58,9 @@ type observedEnding struct {
 }
 
 // AddSurvey adds the runs of a survey.
-func (o *Observations) AddSurvey(p *Program, runs []*Trial) {
+func (o *Observations) AddSurvey(p *Program, runs []*Run) {
 	for i, run := range runs {
-		o.Add(i-len(runs), surveyed(p, run), run)
+		o.Add(i-len(runs), surveyed(p, run), trialOf(run))
 	}
 }
 
@@ -72,14 +70,13 @@ func (o *Observations) Add(position int, s *Suspect, t *Trial) {
 		o.known, o.made, o.ended = map[observationKey]*observation{}, map[*Program]int{}, map[*Program]map[endedKey]int{}
 	}
 	o.made[s.Program]++
-	outcome := t.Execution.Outcome
-	outcome.Message, outcome.failed = numbers.ReplaceAllString(outcome.Message, "#"), ""
+	outcome := t.Execution.Outcome.plainly()
 	if o.ended[s.Program] == nil {
 		o.ended[s.Program] = map[endedKey]int{}
 	}
 	ended := endedKey{s.Tests, outcome}
-	if s.witness != nil && t.follows() {
-		ended.tests = s.witness.tests
+	if t.follows() {
+		ended.tests = s.tests(t.Schedule)
 	}
 	o.ended[s.Program][ended]++
 	for i := range t.Execution.Observed {
@@ -88,10 +85,7 @@ func (o *Observations) Add(position int, s *Suspect, t *Trial) {
 		if o.known[key] == nil {
 			o.known[key] = &observation{map[endingKey]*observedEnding{}, map[shownKey]int{}}
 		}
-		suspect := *s
-		suspect.Finding, suspect.observed = *f, true
-		suspect.Finding.Package = s.Program.tested()
-		next := &observedEnding{suspect: &suspect, trial: t, position: position, count: 1}
+		next := &observedEnding{suspect: s.asObserved(f), trial: t, position: position, count: 1}
 		if t.Execution.late() {
 			next.delayed = 1
 		}
@@ -110,16 +104,6 @@ func (o *Observations) Add(position int, s *Suspect, t *Trial) {
 		}
 		o.known[key].endings[ending] = next
 	}
-}
-
-// firstAccess describes the access of a race that came first. It is empty for other bugs, and if the accesses
-// are the same operation at the same place.
-func firstAccess(f *report.Finding) string {
-	if f.Kind != heisen.Race || len(f.Accesses) != 2 || f.Accesses[0].Op == f.Accesses[1].Op && samePlace(&f.Accesses[0], &f.Accesses[1]) {
-		return ""
-	}
-	at, _ := placeOf(&f.Accesses[0])
-	return fmt.Sprintf("%s %s %s:%d", f.Accesses[0].Op, at.Func, at.File, at.Line)
 }
 
 // Count returns the number of bugs so far.
@@ -240,33 +224,6 @@ func (o *Observations) Results(wanted func(*Program, *report.Finding) bool) (all
 			cmp.Compare(a.Finding.Fingerprint, b.Finding.Fingerprint))
 	})
 	return all
-}
-
-// observedIn returns the bug of an observation as it was observed in an execution, nil if it was
-// not.
-func (s *Suspect) observedIn(e *Execution) *report.Finding {
-	for i := range e.Observed {
-		if f := &e.Observed[i]; s.observed && f.Fingerprint == s.Finding.Fingerprint {
-			return f
-		}
-	}
-	return nil
-}
-
-// targets returns the places of the operations of a suspect.
-func (s *Suspect) targets() []recorder.Target {
-	if !s.observed {
-		return s.Targets
-	}
-	if of, err := suspectOf(s.Program, &s.Finding, false); err == nil {
-		return of.Targets
-	}
-	return nil
-}
-
-// IsObserved reports whether a finding is one of Observations.
-func IsObserved(f *report.Finding) bool {
-	return f.Detector == leakDetector || f.Detector == unstoppableDetector || f.Detector == raceDetector || f.Detector == misuseDetector
 }
 
 // SameBug reports whether a bug that was observed is a confirmed one, or belongs to it: a race of

@@ -70,7 +70,11 @@ func TestObservationsFirst(t *testing.T) {
 	var o Observations
 	s := &Suspect{Program: p, Strategy: strategies.RaceDirected}
 	o.Add(0, s, run(7, leak))
-	o.AddSurvey(p, []*Trial{run(0), run(1), run(2, leak), run(3, leak)})
+	var runs []*Run
+	for seed, found := range [][]report.Finding{nil, nil, {leak}, {leak}} {
+		runs = append(runs, &Run{Seed: uint64(seed), Execution: run(0, found...).Execution})
+	}
+	o.AddSurvey(p, runs)
 	var asked []string
 	if all := o.Results(func(_ *Program, f *report.Finding) bool { asked = append(asked, f.Fingerprint); return false }); len(all) > 0 {
 		t.Errorf("unwanted results: %v", all)
@@ -80,7 +84,7 @@ func TestObservationsFirst(t *testing.T) {
 		t.Fatalf("results %v, asked for %q", all, asked)
 	}
 	v := all[0]
-	if e := v.Endings[0]; v.Tried != 5 || v.Confirmed != 3 || e.Trial.Seed != 2 || e.Count != 3 || v.Suspect.Strategy != Walk || v.Finding.Package != "p" {
+	if e := v.Endings[0]; v.Tried != 5 || v.Confirmed != 3 || e.Trial.Seed != 2 || e.Count != 3 || v.Suspect.Strategy != strategies.RandomWalk || v.Finding.Package != "p" {
 		t.Errorf("result %+v", v)
 	}
 	if yes, _ := v.Suspect.confirmed(run(0).Execution); yes {

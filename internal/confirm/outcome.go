@@ -108,6 +108,12 @@ func (o Outcome) kind() string {
 
 func withoutNumbers(message string) string { return numbers.ReplaceAllString(message, "#") }
 
+// plainly returns the outcome without what may differ where executions end for the same reason: numbers, and the tests that failed besides.
+func (o Outcome) plainly() Outcome {
+	o.Message, o.failed = withoutNumbers(o.Message), ""
+	return o
+}
+
 // contains reports whether all lines of b are in a.
 func contains(a, b string) bool {
 	lines := strings.Split(a, "\n")
@@ -174,4 +180,15 @@ func oneLine(s string) string {
 		s = strings.ToValidUTF8(s[:maxMessage], "") + "…"
 	}
 	return s
+}
+
+// harm orders outcomes from harmless to bad.
+func (c Class) harm() int {
+	return slices.Index([]Class{Passed, Hung, TestFailed, Exited, Panicked, Fatal, Killed, Deadlocked}, c)
+}
+
+// plain reports whether an outcome is a failure that a schedule need not have caused. For goroutines that wait for ever, a report
+// says why they do.
+func (o Outcome) plain() bool {
+	return o.Class == TestFailed || o.Class == Panicked || o.Class == Fatal || o.Class == Exited
 }

@@ -123,3 +123,22 @@ func TestMessages(t *testing.T) {
 		}
 	}
 }
+
+// TestOfLateUse knows the panics of package testing.
+func TestOfLateUse(t *testing.T) {
+	for message, want := range map[string]bool{
+		"Log in goroutine after TestA has completed: x": true,
+		"Fail in goroutine after has completed":         true,
+		"Output called after TestA/b has completed":     true,
+		"Write called after TestA has completed":        true,
+		"it has completed":                              false,
+		"Log in goroutine":                              false,
+	} {
+		if got := OfLateUse(Outcome{Class: Panicked, Message: message}); got != want {
+			t.Errorf("%q: %v", message, got)
+		}
+	}
+	if OfLateUse(Outcome{Class: TestFailed, Message: "Log in goroutine after TestA has completed"}) {
+		t.Error("a failed test")
+	}
+}

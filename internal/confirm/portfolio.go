@@ -56,7 +56,7 @@ type plan struct {
 type made struct {
 	suspect *Suspect
 	trial   *Trial
-	looked  *gathering // if it has looked for suspects; it is no trial then
+	looked  *Surveyed // if it has looked for suspects; it is no trial then
 }
 
 // parent is an execution from which others are made.
@@ -108,9 +108,9 @@ func newArms() []*arm {
 }
 
 // addDirectedArms adds the arms that aim at targets, unless they exist.
-func (u *Unit) addDirectedArms(c *Confirmer) {
+func (u *searched) addDirectedArms(c *Confirmer) {
 	has := func(roles strategies.Roles, mode recorder.TargetMode) bool {
-		return slices.ContainsFunc(u.targets, func(t recorder.Target) bool { return t.Roles&roles != 0 && t.Mode&mode != 0 })
+		return slices.ContainsFunc(u.Targets, func(t recorder.Target) bool { return t.Roles&roles != 0 && t.Mode&mode != 0 })
 	}
 	directed := func(s strategies.Strategy, depth uint64, roles strategies.Roles) {
 		if !slices.ContainsFunc(u.arms, func(a *arm) bool { return a.config.Strategy == s && a.config.Depth == depth }) {
@@ -162,10 +162,10 @@ func (p *portfolio) done(n int, m made) {
 
 // plan makes the next generation. The first ones are single executions of the enumeration, which begins with the
 // default schedule.
-func (u *Unit) plan(c *Confirmer) {
+func (u *searched) plan(c *Confirmer) {
 	if u.arms == nil {
 		u.firstSeed, u.arms, u.orders, u.behaviors = c.From, newArms(), map[uint64]bool{}, map[recorder.Behavior]bool{}
-		u.enumeration.limit = c.Budget.of(forEnumeration)
+		u.enumeration.limit = c.Budget.ForEnumeration()
 	}
 	if (u.yielded || u.long) && !u.patient { // behind the random walk
 		u.arms, u.patient = slices.Insert(u.arms, 1, patientArm()), true
@@ -221,7 +221,7 @@ func (p *portfolio) shares() []int {
 // schedule returns the next schedule of an arm. In half of the executions the random numbers of the
 // program are those of the first seed, and only the choices differ. In half of each kind, goroutines can
 // also be stopped at the accesses of suspects.
-func (u *Unit) schedule(a *arm, c *Confirmer) *recorder.Schedule {
+func (u *searched) schedule(a *arm, c *Confirmer) *recorder.Schedule {
 	k := uint64(a.planned)
 	a.planned++
 	if a.mutates {
@@ -244,7 +244,7 @@ func (u *Unit) schedule(a *arm, c *Confirmer) *recorder.Schedule {
 		config.Steps = max(u.length, 1)
 	}
 	schedule := &recorder.Schedule{Strategy: config, Procs: c.Procs, MaxVirtual: c.Virtual, Spin: a.spin}
-	for _, t := range u.targets {
+	for _, t := range u.Targets {
 		if t.Roles&a.targets != 0 || a.targets == 0 && k/2%2 == 0 {
 			schedule.Targets = append(schedule.Targets, t)
 		}
@@ -271,7 +271,7 @@ func scatter(n uint64) uint64 {
 }
 
 // judge takes what the executions of the generation have shown, in the order in which they were planned.
-func (u *Unit) judge() {
+func (u *searched) judge() {
 	for _, a := range u.arms {
 		a.made, a.shown = a.made*fading, a.shown*fading
 	}
@@ -289,7 +289,7 @@ func (u *Unit) judge() {
 }
 
 // add takes what an execution has shown.
-func (u *Unit) add(of *plan) {
+func (u *searched) add(of *plan) {
 	e := of.trial.Execution
 	if !u.usual {
 		u.Usual, u.usual = e.Outcome, true

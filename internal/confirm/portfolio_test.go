@@ -13,7 +13,7 @@ import (
 
 // searchModel makes generations of executions of a unit whose behaviors are those of a function. The
 // executions of a generation end in a random order.
-func searchModel(u *Unit, c *Confirmer, generations int, rng *rand.Rand, execute func(*recorder.Schedule) *Execution) (schedules []string) {
+func searchModel(u *searched, c *Confirmer, generations int, rng *rand.Rand, execute func(*recorder.Schedule) *Execution) (schedules []string) {
 	for range generations {
 		u.judge()
 		u.plan(c)
@@ -36,11 +36,11 @@ func searchModel(u *Unit, c *Confirmer, generations int, rng *rand.Rand, execute
 	return schedules
 }
 
-func modelUnit() *Unit {
-	return &Unit{Program: &Program{}, targets: []recorder.Target{
+func modelUnit() *searched {
+	return newSearched(&Unit{Program: &Program{}, Targets: []recorder.Target{
 		{File: "/a.go", Line: 1, Mode: recorder.OnWrite, Roles: strategies.First},
 		{File: "/a.go", Line: 2, Mode: recorder.OnLock, Roles: strategies.Inner},
-	}}
+	}})
 }
 
 // TestPlanIsDetermined: the schedules do not depend on the order in which executions end.
@@ -130,7 +130,7 @@ func TestLong(t *testing.T) {
 // TestArms: there are arms for the kinds of places that suspects have.
 func TestArms(t *testing.T) {
 	kinds := func(targets []recorder.Target) (all []strategies.Strategy) {
-		u := &Unit{targets: targets}
+		u := newSearched(&Unit{Targets: targets})
 		u.arms = newArms()
 		u.addDirectedArms(&Confirmer{})
 		u.addDirectedArms(&Confirmer{})
@@ -146,7 +146,7 @@ func TestArms(t *testing.T) {
 			t.Errorf("strategy %d without a target", s)
 		}
 	}
-	if all := kinds(modelUnit().targets); !slices.Contains(all, strategies.RaceDirected) || !slices.Contains(all, strategies.DeadlockDirected) || slices.Contains(all, strategies.SectionDirected) {
+	if all := kinds(modelUnit().Targets); !slices.Contains(all, strategies.RaceDirected) || !slices.Contains(all, strategies.DeadlockDirected) || slices.Contains(all, strategies.SectionDirected) {
 		t.Errorf("strategies %v", all)
 	}
 }

@@ -20,6 +20,7 @@ type Program struct {
 	Path    string // the executable
 	Dir     string // folder in which it runs; empty for the working folder
 	Args    []string
+	Usual   Outcome // how it ends under the default schedule, once a survey has seen that
 
 	importPath string // of the main package, as the executable has it; empty if Test is set
 
@@ -44,16 +45,6 @@ func (p *Program) tested() string {
 		return p.Package
 	}
 	return p.importPath
-}
-
-// look takes a run in which a survey has looked for suspects.
-func (p *Program) look(e *Execution) {
-	if p.looked == nil {
-		p.looked = map[recorder.Behavior]bool{}
-	}
-	for _, b := range e.Behaviors {
-		p.looked[b] = true
-	}
 }
 
 // Close gives up the symbols that executions share.

@@ -12,7 +12,7 @@ import (
 // tell most: those that were known before, predicted ones with a schedule to follow, races that the runs of the survey have shown by
 // happens-before, deadlocks, atomic sections, and then the other races. Among those of one kind, suspects come
 // first whose places no suspect before them has. The order depends only on its arguments.
-func Promising(suspects []*Suspect, runs map[*Program][]*Trial) {
+func Promising(suspects []*Suspect, runs map[*Program][]*Run) {
 	slices.SortStableFunc(suspects, func(a, b *Suspect) int {
 		return cmp.Compare(promise(a, runs[a.Program]), promise(b, runs[b.Program]))
 	})
@@ -43,8 +43,8 @@ func placeIn(p *Program, a *report.Access) programPlace {
 }
 
 // promise ranks a suspect by what is known of it. Low ranks come first.
-func promise(s *Suspect, runs []*Trial) int {
-	shown := func(t *Trial) bool { return s.raceIn(t.Execution) != nil }
+func promise(s *Suspect, runs []*Run) int {
+	shown := func(t *Run) bool { return s.raceIn(t.Execution) != nil }
 	switch {
 	case s.Given:
 		return -1

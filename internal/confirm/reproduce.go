@@ -15,6 +15,9 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
+// Repeater repeats executions in which suspects have happened, and finds out more about these. One goroutine at a time may use it.
+type Repeater struct{ *Confirmer }
+
 // Reproduction is an execution with a confirmed bug, and a schedule that repeats it.
 type Reproduction struct {
 	Ending   *Ending
@@ -42,7 +45,7 @@ type Reproduction struct {
 
 // Reproduce repeats the worst execution in which the suspect happened, shrinks its schedule in at
 // most the given number of executions, while the Budget has time for that, and records the outcome.
-func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Reproduction, error) {
+func (c Repeater) Reproduce(ctx context.Context, v *Result, attempts int) (*Reproduction, error) {
 	if len(v.Endings) == 0 || !v.Endings[0].Confirmed {
 		return nil, fmt.Errorf("%s was not confirmed", v.Finding.Fingerprint)
 	}
@@ -60,7 +63,7 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 		return nil, err
 	}
 	proof.Execution, proof.Steps, proof.Finding = again, steps, v.Suspect.asHappened(again)
-	proof.Replayed = again.Hash == ending.Trial.Execution.Hash && v.Suspect.repeats(&ending, again)
+	proof.Replayed = again.Hash == ending.Trial.Execution.Hash && ending.repeats(v.Suspect, again)
 	if !proof.Replayed {
 		proof.Again, err = c.again(ctx, v.Suspect, &ending, again, proof.Schedule)
 		kind := v.Suspect.Finding.Kind
@@ -91,7 +94,7 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 		if err != nil {
 			return false, err
 		}
-		return v.Suspect.repeats(&ending, e), nil
+		return ending.repeats(v.Suspect, e), nil
 	}
 	shrunk, err := racefuzz.Minimize(ctx, publicChoices(again.Choices), same, racefuzz.WithAttempts(max(attempts-tried, 1)))
 	if errors.Is(err, errNoTime) && shrunk.Attempts <= 1 { // not one execution was made
@@ -111,7 +114,7 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 	if err != nil {
 		return proof, err
 	}
-	if !v.Suspect.repeats(&ending, last) {
+	if !ending.repeats(v.Suspect, last) {
 		return proof, nil
 	}
 	proof.Schedule, proof.Execution, proof.Steps, proof.Finding = small, last, steps, v.Suspect.asHappened(last)
@@ -153,14 +156,6 @@ func (r *Reproduction) blockedFor(f *report.Finding) []report.Blocked {
 	return slices.DeleteFunc(slices.Clone(r.Execution.Blocked), func(b report.Blocked) bool { return b.Test != "" && !slices.Contains(tests, topLevel(b.Test)) })
 }
 
-// scheduleOf returns the schedule of a trial.
-func (c *Confirmer) scheduleOf(s *Suspect, t *Trial) recorder.Schedule {
-	if t.Schedule != nil {
-		return *t.Schedule
-	}
-	return *c.directedSchedule(s, t.Seed)
-}
-
 // Outside returns what the execution and its repetition depended on besides the schedule, with places.
 func (r *Reproduction) Outside() []string {
 	all := slices.Concat(r.Ending.Trial.Execution.Outside, r.Execution.Outside)
@@ -172,8 +167,8 @@ func (r *Reproduction) Outside() []string {
 const repetitions = 3
 
 // again reports whether the suspect happens in one of a few repetitions of a schedule, of which first is one.
-func (c *Confirmer) again(ctx context.Context, s *Suspect, ending *Ending, first *Execution, schedule *recorder.Schedule) (bool, error) {
-	for n := 1; !s.repeats(ending, first); n++ {
+func (c Repeater) again(ctx context.Context, s *Suspect, ending *Ending, first *Execution, schedule *recorder.Schedule) (bool, error) {
+	for n := 1; !ending.repeats(s, first); n++ {
 		if n == repetitions {
 			return false, nil
 		}
@@ -185,11 +180,6 @@ func (c *Confirmer) again(ctx context.Context, s *Suspect, ending *Ending, first
 	return true, nil
 }
 
-// repeat executes a suspect's program once more with a schedule.
-func (c *Confirmer) repeat(ctx context.Context, s *Suspect, schedule *recorder.Schedule) (*Execution, error) {
-	return s.Program.Execute(ctx, c.plan(s, schedule), c.Resolver)
-}
-
 // shrinking makes the executions that shrink the schedule of a suspect, while there is time.
 type shrinking struct {
 	*Confirmer
@@ -198,9 +188,9 @@ type shrinking struct {
 	bounded bool
 }
 
-func (c *Confirmer) newShrinking(s *Suspect) *shrinking {
+func (c Repeater) newShrinking(s *Suspect) *shrinking {
 	left, bounded := c.Budget.shrinking(s)
-	return &shrinking{c, s, left, bounded}
+	return &shrinking{c.Confirmer, s, left, bounded}
 }
 
 // execute makes an execution. Its error is errNoTime if there is no time.
@@ -233,7 +223,7 @@ func (s *shrinking) shorten(ctx context.Context, ending *Ending, schedule *recor
 		if err != nil {
 			return err
 		}
-		if !s.suspect.repeats(ending, e) {
+		if !ending.repeats(s.suspect, e) {
 			return nil
 		}
 		shorter := *ending.Trial
@@ -246,7 +236,7 @@ func (s *shrinking) shorten(ctx context.Context, ending *Ending, schedule *recor
 // findCalm looks for an execution with the same ending whose choices are the default ones except
 // where a goroutine is postponed, and returns its schedule. It has fewer deviations to shrink. It tries
 // the given number of seeds, from that of the ending on.
-func (c *Confirmer) findCalm(ctx context.Context, shrink *shrinking, ending *Ending, seeds int) (calm *recorder.Schedule, found *Execution, tried int, err error) {
+func (c Repeater) findCalm(ctx context.Context, shrink *shrinking, ending *Ending, seeds int) (calm *recorder.Schedule, found *Execution, tried int, err error) {
 	s := shrink.suspect
 	switch s.Strategy {
 	case strategies.RaceDirected, strategies.DeadlockDirected, strategies.SectionDirected:
@@ -263,41 +253,15 @@ func (c *Confirmer) findCalm(ctx context.Context, shrink *shrinking, ending *End
 		if err != nil {
 			return nil, nil, tried, err
 		}
-		if e.Lost == 0 && s.repeats(ending, e) {
+		if e.Lost == 0 && ending.repeats(s, e) {
 			return calm, e, tried + 1, nil
 		}
 	}
 	return nil, nil, tried, nil
 }
 
-// repeats reports whether the suspect happened in an execution that ended like ending.
-func (s *Suspect) repeats(ending *Ending, e *Execution) bool {
-	confirmed, _ := s.confirmed(e)
-	if len(e.Meetings) == 0 && len(ending.Trial.Execution.Meetings) > 0 && !s.observed && s.Finding.Kind != heisen.Failure {
-		return false // it is easier to understand if the accesses meet
-	}
-	return confirmed && e.Outcome.Same(ending.Outcome)
-}
-
-// concerns returns the tests whose goroutines the bug is about, as Suspect.concerns: if the suspect does not tell, the worst ending does.
-func (v *Result) concerns() []string {
-	tests := v.Suspect.concerns()
-	e := v.Endings[0].Trial.Execution
-	if len(tests) > 0 || v.Suspect.Finding.Kind != heisen.Failure {
-		return tests
-	}
-	about := report.Finding{Kind: heisen.Failure, Message: v.Endings[0].Outcome.String()}
-	if e.Outcome.Class == Deadlocked {
-		about.Blocked = e.Blocked
-	}
-	if e.failing != nil {
-		about.Accesses = []report.Access{e.failing.access}
-	}
-	return (&Suspect{Finding: about}).concerns()
-}
-
 // record executes a suspect's program with everything recorded. tests are those that the bug is about.
-func (c *Confirmer) record(ctx context.Context, s *Suspect, tests []string, schedule *recorder.Schedule) (*Execution, []report.Step, error) {
+func (c Repeater) record(ctx context.Context, s *Suspect, tests []string, schedule *recorder.Schedule) (*Execution, []report.Step, error) {
 	var story *explanation
 	plan := c.plan(s, schedule)
 	plan.Mode = recorder.Everything

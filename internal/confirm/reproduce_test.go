@@ -6,24 +6,8 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/core/strategies"
-	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
 )
-
-// TestTestsOfAnExecution: an execution that follows a witness begins with the tests of the witness, and every other one has those in
-// which the suspect was seen.
-func TestTestsOfAnExecution(t *testing.T) {
-	c, s := &Confirmer{}, &Suspect{Tests: "^TestB$", witness: &witness{tests: "^(TestA|TestB)$"}}
-	for strategy, want := range map[strategies.Strategy]string{
-		strategies.Follow: "^(TestA|TestB)$", strategies.Replay: "^TestB$", strategies.RaceDirected: "^TestB$",
-	} {
-		plan := c.plan(s, &recorder.Schedule{Strategy: strategies.Config{Strategy: strategy}})
-		if plan.Tests != want {
-			t.Errorf("%v: %s, want %s", strategy, plan.Tests, want)
-		}
-	}
-}
 
 // TestCircle: a deadlock shows the goroutines of one execution, each of which holds what the one before it wants.
 func TestCircle(t *testing.T) {
@@ -62,55 +46,6 @@ func TestCircle(t *testing.T) {
 		if !slices.Equal(got, test.want) || test.want != nil && !slices.Equal(f.Cycle, test.cycle) {
 			t.Errorf("%s: goroutines %v, locks %q, want %v, %q", name, got, f.Cycle, test.want, test.cycle)
 		}
-	}
-}
-
-// TestMeetings: two goroutines that meet at one of the places of a suspect are another bug.
-func TestMeetings(t *testing.T) {
-	access := func(op string, line int) report.Access {
-		return report.Access{Op: op, Stack: []report.Frame{{Func: "p.f", File: "a.go", Line: line}}}
-	}
-	meeting := func(a, b report.Access) Meeting {
-		return Meeting{Meeting: recorder.Meeting{Kind: strategies.Race}, Finding: report.Finding{Kind: heisen.Race, Accesses: []report.Access{a, b}}}
-	}
-	write, read, elsewhere := access("write", 3), access("read", 5), access("read", 9)
-	suspect := func(a, b report.Access) *Suspect {
-		return &Suspect{Finding: report.Finding{Kind: heisen.PotentialRace, Accesses: []report.Access{a, b}}}
-	}
-	for name, test := range map[string]struct {
-		suspect *Suspect
-		met     []Meeting
-		want    int // -1 for none
-	}{
-		"the pair":             {suspect(write, read), []Meeting{meeting(read, write)}, 0},
-		"first at one place":   {suspect(write, read), []Meeting{meeting(write, write), meeting(write, read)}, 1},
-		"only at one place":    {suspect(write, read), []Meeting{meeting(write, write)}, -1},
-		"none":                 {suspect(write, read), nil, -1},
-		"of equal accesses":    {suspect(write, write), []Meeting{meeting(write, write)}, 0},
-		"not known which ones": {suspect(write, read), []Meeting{meeting(write, write), meeting(write, elsewhere)}, 1},
-	} {
-		got := -1
-		if m := test.suspect.meetingIn(&Execution{Meetings: test.met}); m != nil {
-			for i := range test.met {
-				if m == &test.met[i] {
-					got = i
-				}
-			}
-		}
-		if got != test.want {
-			t.Errorf("%s: meeting %d, want %d", name, got, test.want)
-		}
-	}
-}
-
-// TestFailureWithMeeting: a failure is where the program has failed, whatever has met before.
-func TestFailureWithMeeting(t *testing.T) {
-	at := func(op, site string) report.Access { return report.Access{Op: op, Site: site} }
-	met := Meeting{recorder.Meeting{Kind: strategies.Race}, report.Finding{Kind: heisen.Race, Accesses: []report.Access{at("write", "a.go:3"), at("read", "a.go:5")}}}
-	e := &Execution{Meetings: []Meeting{met}, Outcome: Outcome{Class: Panicked}, failing: &failing{access: at("panic", "a.go:9")}}
-	f := AnyFailure(&Program{}, Walk).asHappened(e)
-	if f.Kind != heisen.Failure || len(f.Accesses) != 1 || f.Accesses[0].Site != "a.go:9" {
-		t.Errorf("%s at %+v", f.Kind, f.Accesses)
 	}
 }
 

@@ -21,7 +21,6 @@ type Trial struct {
 	// race. It is -1 for anything else.
 	First  int
 	number uint64 // of the trial among those of the suspect, apart from those that follow a witness
-	unit   *Unit  // of a run of a survey; nil for all of the program
 }
 
 // follows reports whether the trial followed a witness.
@@ -121,11 +120,6 @@ func (v *Result) sort() {
 	})
 }
 
-// harm orders outcomes from harmless to bad.
-func (c Class) harm() int {
-	return slices.Index([]Class{Passed, Hung, TestFailed, Exited, Panicked, Fatal, Killed, Deadlocked}, c)
-}
-
 // add counts a trial.
 func (v *Result) add(t *Trial) {
 	v.Tried++
@@ -158,7 +152,7 @@ func (v *Result) deviates() bool {
 func (v *Result) Report(usual ...Outcome) report.Finding {
 	f := v.Finding
 	f.Count = uint64(max(v.Confirmed, 1))
-	strategy := strategyNames[v.Suspect.Strategy]
+	strategy := strategyName(v.Suspect.Strategy)
 	switch {
 	case v.Suspect.observed:
 		strategy = "several"
@@ -170,9 +164,9 @@ func (v *Result) Report(usual ...Outcome) report.Finding {
 		strategy = "search"
 	case v.Follow == NotFollowed:
 	case uint64(v.Tried) == v.Suspect.follows():
-		strategy = strategyNames[strategies.Follow]
+		strategy = strategyName(strategies.Follow)
 	default:
-		strategy = strategyNames[strategies.Follow] + ", " + strategy
+		strategy = strategyName(strategies.Follow) + ", " + strategy
 	}
 	t := &report.Trials{Suspect: v.Suspect.Finding.Fingerprint, Strategy: strategy, Executions: v.Tried,
 		Confirmed: v.Confirmed, Follow: string(v.Follow)}
@@ -196,4 +190,59 @@ func (v *Result) Report(usual ...Outcome) report.Finding {
 	t.Harmful = harmful(v.Finding.Kind, v.Endings, usual...)
 	f.Trials = t
 	return f
+}
+
+// summarize makes a result of the trials of a suspect.
+func summarize(s *Suspect, trials []*Trial) *Result {
+	slices.SortStableFunc(trials, func(a, b *Trial) int {
+		return cmp.Or(boolOrder(b.follows())-boolOrder(a.follows()), cmp.Compare(a.number, b.number))
+	})
+	v := &Result{Suspect: s, Finding: s.Finding}
+	for _, t := range trials {
+		if t.follows() && v.Follow != Followed {
+			switch {
+			case t.Confirmed && !t.missed():
+				v.Follow = Followed
+			case t.Execution.Diverged > 0:
+				v.Follow = Diverged
+			case v.Follow == NotFollowed:
+				v.Follow = Missed
+			}
+		}
+		if v.Confirmed == 0 && t.Confirmed {
+			v.Finding = s.asHappened(t.Execution)
+		}
+		if s.Given && t.Confirmed {
+			t.First = s.firstIn(t.Execution, &v.Finding)
+		}
+		v.add(t)
+	}
+	v.sort()
+	return v
+}
+
+// concerns returns the tests whose goroutines the bug is about, as Suspect.concerns: if the suspect does not tell, the worst ending does.
+func (v *Result) concerns() []string {
+	tests := v.Suspect.concerns()
+	e := v.Endings[0].Trial.Execution
+	if len(tests) > 0 || v.Suspect.Finding.Kind != heisen.Failure {
+		return tests
+	}
+	about := report.Finding{Kind: heisen.Failure, Message: v.Endings[0].Outcome.String()}
+	if e.Outcome.Class == Deadlocked {
+		about.Blocked = e.Blocked
+	}
+	if e.failing != nil {
+		about.Accesses = []report.Access{e.failing.access}
+	}
+	return (&Suspect{Finding: about}).concerns()
+}
+
+// repeats reports whether a suspect with the ending happened in an execution that ended in the same way.
+func (end *Ending) repeats(s *Suspect, e *Execution) bool {
+	confirmed, _ := s.confirmed(e)
+	if len(e.Meetings) == 0 && len(end.Trial.Execution.Meetings) > 0 && !s.observed && s.Finding.Kind != heisen.Failure {
+		return false // it is easier to understand if the accesses meet
+	}
+	return confirmed && e.Outcome.Same(end.Outcome)
 }

@@ -11,13 +11,15 @@ import (
 	"github.com/heisen-go/heisen/racefuzz"
 )
 
-// strategyNames are the names of strategies in schedules and reports.
 var strategyNames = map[strategies.Strategy]string{
 	strategies.RandomWalk: "random-walk", strategies.PCT: "pct", strategies.RaceDirected: "race-directed",
 	strategies.DeadlockDirected: "deadlock-directed", strategies.SectionDirected: "section-directed", strategies.Replay: "replay",
 	strategies.Follow: "follow", strategies.POS: "pos", strategies.Delay: "delay",
 	strategies.Families: "families",
 }
+
+// strategyName returns the name of a strategy in schedules and reports.
+func strategyName(s strategies.Strategy) string { return strategyNames[s] }
 
 // strategyText returns a strategy in the text form of a schedule: its name and its parameters
 // besides the seed and the choices.

@@ -3,15 +3,10 @@ package confirm
 import (
 	"context"
 	"errors"
-	"os/exec"
-	"regexp"
 	"slices"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/heisen-go/heisen/internal/core/strategies"
-	"github.com/heisen-go/heisen/internal/recorder"
 )
 
 // Search executes tests and programs under schedules of many kinds, for a time.
@@ -25,145 +20,36 @@ type Search struct {
 	OnTrial func(*Unit, *Suspect, *Trial)
 }
 
-// Unit is what is searched by itself: a test, or a program.
-type Unit struct {
-	Program *Program
-	Test    string // the name of a test; empty for a program, or all tests together
-
-	// Usual is how it ends under the default schedule.
-	Usual Outcome
-	// Exhausted is set if the search ended before its time, because further executions showed no
-	// other order of operations. Then All is the number of different executions, if all of them were
-	// made, and otherwise 0.
-	Exhausted  bool
-	All        int
-	Executions int
-	// Always is set if the search ended because all executions failed as the one with the default schedule did.
-	Always bool
-
-	enumeration enumeration
+// searched is a unit with the state of its search.
+type searched struct {
+	*Unit
 	usual       bool // Usual is known
-	// alone is how it ended by itself under the default schedule in a survey, nil if it did not run so.
-	alone    *Outcome
-	differed bool // an execution has ended in another way
-
-	targets []recorder.Target // the places of the suspects in the test
+	enumeration enumeration
 	portfolio
 	further
-	cut     bool          // an execution was stopped because there was no time left
-	found   bool          // there may be a schedule to shrink
-	used    time.Duration // by executions; see Budget
-	results []*Result     // for each strategy that was used
+	cut     bool      // an execution was stopped because there was no time left
+	found   bool      // there may be a schedule to shrink
+	results []*Result // for each strategy that was used
 }
 
-// Units returns the tests and programs to search.
-func Units(ctx context.Context, programs []*Program) (units []*Unit) {
-	for _, p := range programs {
-		tests := []string{""}
-		if p.Test && !slices.ContainsFunc(p.Args, selectsTests) {
-			if names := p.tests(ctx); len(names) > 0 {
-				tests = names
-			}
-		}
-		for _, test := range tests {
-			u := &Unit{Program: p, Test: test}
-			p.units, units = append(p.units, u), append(units, u)
-		}
-	}
-	return units
-}
-
-// AddSuspects adds the suspects to the units in which they were seen. Goroutines can be stopped at their
-// places in the search.
-func AddSuspects(suspects []*Suspect) {
-	for _, s := range suspects {
-		if s.Program.suspected == nil {
-			s.Program.suspected = map[string]bool{}
-		}
-		s.Program.suspected[s.key()] = true
-		var tests *regexp.Regexp
-		if s.Tests != "" {
-			tests = regexp.MustCompile(s.Tests)
-		}
-		for _, u := range s.Program.units {
-			if u.Test == "" || tests == nil || tests.MatchString(u.Test) {
-				s.units = append(s.units, u)
-				u.addTargets(s)
-			}
-		}
-	}
-}
-
-// selectsTests reports whether an argument of a test binary says which tests run: only all of them
-// together are what the user wants then.
-func selectsTests(arg string) bool {
-	return strings.HasPrefix(arg, "-test.run=") || strings.HasPrefix(arg, "-test.skip=")
-}
-
-// testName matches a line of a list of tests. A TestMain may print others.
-var testName = regexp.MustCompile(`^(Test|Fuzz|Example)[\p{L}\p{N}_]*$`)
-
-// listLimit is how long a test binary may take to list its tests.
-const listLimit = time.Minute
-
-// tests returns the names of the tests, examples and fuzz tests of a test binary. It returns none if the
-// binary does not list them, for example because of its TestMain.
-func (p *Program) tests(ctx context.Context) (names []string) {
-	ctx, stop := context.WithTimeout(ctx, listLimit)
-	defer stop()
-	cmd := exec.CommandContext(ctx, p.Path, "-test.list="+testName.String())
-	cmd.Dir, cmd.Env, cmd.WaitDelay = p.Dir, recorder.Environ(cmd.Environ()), time.Second
-	out, err := cmd.Output()
-	if err != nil {
-		return nil
-	}
-	for line := range strings.Lines(string(out)) {
-		if name := strings.TrimSpace(line); testName.MatchString(name) && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// addTargets adds the places of a suspect. Goroutines can be stopped there, whatever the strategy.
-func (u *Unit) addTargets(s *Suspect) {
-	for _, t := range s.Targets {
-		if len(u.targets) < recorder.MaxTargets {
-			t.Roles |= strategies.First | strategies.Second
-			u.targets = addTarget(u.targets, t)
-		}
-	}
-}
-
-// surveyed takes an execution of the unit alone. If that with the default schedule is too long to be
+// newSearched returns a unit before its search. If the execution with the default schedule is too long to be
 // enumerated, it is not made again.
-func (u *Unit) surveyed(e *Execution, byDefault bool) {
-	u.long = u.long || e.long()
-	if byDefault {
-		u.alone = &e.Outcome
+func newSearched(u *Unit) *searched {
+	s := &searched{Unit: u}
+	s.long, s.yielded = u.Long, u.Yielded
+	if u.Alone != nil && u.Steps > maxEnumerated {
+		u.Usual, s.usual, s.enumeration.over, s.length = *u.Alone, true, true, u.Steps
 	}
-	if byDefault && e.Steps > maxEnumerated {
-		u.Usual, u.usual, u.enumeration.over = e.Outcome, true, true
-		u.length = e.Steps
-	}
-	u.yielded = u.yielded || e.Yielded > 0
+	return s
 }
 
-// pattern returns the unit's test as -test.run takes it.
-func (u *Unit) pattern() string {
-	if u.Test == "" {
-		return ""
-	}
-	return "^" + regexp.QuoteMeta(u.Test) + "$"
-}
-
-// Failures returns a result for each way in which the unit failed, unless all its executions have failed in that way: a test may need
+// failures returns a result for each way in which the unit failed, unless all its executions have failed in that way: a test may need
 // others that run before it. If only some have, the usual one counts as well, because it need not be that of a survey: the first execution
 // has other random numbers, which decide the cases of select statements. A deadlock counts in any case: in a process that executes several
 // tests, only the first one is seen.
-func (u *Unit) Failures() (all []*Result) {
+func (u *searched) failures() (all []*Result) {
 	usual := u.Usual
-	if u.differed || usual.Class == Deadlocked {
+	if u.Differed || usual.Class == Deadlocked {
 		usual = Outcome{Class: Passed}
 	}
 	for _, v := range u.results {
@@ -173,15 +59,17 @@ func (u *Unit) Failures() (all []*Result) {
 }
 
 // Run searches the units. Those that were searched for the shortest time go on first, so that an
-// interrupted search has treated all alike. Run returns an error if ctx ends or an execution fails for
+// interrupted search has treated all alike. Run returns what it has found, and an error if ctx ends or an execution fails for
 // a reason outside of the program.
-func (s *Search) Run(ctx context.Context, units []*Unit) error {
+func (s *Search) Run(ctx context.Context, units []*Unit) (*Searched, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var mu sync.Mutex
 	idle := sync.NewCond(&mu)
-	for _, u := range units {
-		u.wanted = s.Survey != nil
+	all := make([]*searched, len(units))
+	for i, u := range units {
+		all[i] = newSearched(u)
+		all[i].wanted = s.Survey != nil
 	}
 	var workers sync.WaitGroup
 	for range max(s.Confirmer.Parallel, 1) {
@@ -190,7 +78,7 @@ func (s *Search) Run(ctx context.Context, units []*Unit) error {
 			mu.Lock()
 			defer mu.Unlock()
 			for ctx.Err() == nil {
-				u, busy := s.next(units)
+				u, busy := s.next(all)
 				switch {
 				case u == nil && !busy:
 					return
@@ -205,7 +93,7 @@ func (s *Search) Run(ctx context.Context, units []*Unit) error {
 				u.done(n, m)
 				switch {
 				case errors.Is(err, errNoTime):
-					u.cut = s.Confirmer.Budget.left([]*Unit{u}, forSchedules) <= leastTime
+					u.cut = s.Confirmer.Budget.Over(u.Unit)
 					u.enumeration.over = true
 				case err != nil:
 					stop(err)
@@ -213,7 +101,7 @@ func (s *Search) Run(ctx context.Context, units []*Unit) error {
 					e := m.trial.Execution
 					u.found = u.found || len(e.Observed) > 0 || e.Outcome.Class.Failed()
 					if s.OnTrial != nil {
-						s.OnTrial(u, m.suspect, m.trial)
+						s.OnTrial(u.Unit, m.suspect, m.trial)
 					}
 				}
 				idle.Broadcast()
@@ -221,22 +109,28 @@ func (s *Search) Run(ctx context.Context, units []*Unit) error {
 		})
 	}
 	workers.Wait()
-	for _, u := range units {
+	found := &Searched{}
+	for _, u := range all {
 		u.judge()
+		found.Failures = append(found.Failures, u.failures()...)
 	}
-	return context.Cause(ctx)
+	found.Suspects, found.Skipped = suspected(all)
+	return found, context.Cause(ctx)
+}
+
+// Searched is what a search has found.
+type Searched struct {
+	Suspects []*Result // suspects that it has found and tried, each once
+	Skipped  []string  // messages about what could not be tried, with packages
+	Failures []*Result // for each way in which a unit failed
 }
 
 // next returns the unit whose turn it is, nil if there is none at the moment. busy is set if executions
 // are under way.
-func (s *Search) next(units []*Unit) (u *Unit, busy bool) {
+func (s *Search) next(units []*searched) (u *searched, busy bool) {
 	for _, v := range units {
 		busy = busy || v.running > 0
-		part := forSchedules
-		if v.found {
-			part = forSearch
-		}
-		if v.Exhausted || v.cut || s.Confirmer.Budget.left([]*Unit{v}, part) == 0 {
+		if v.Exhausted || v.cut || !s.Confirmer.Budget.MaySearch(v.Unit, v.found) {
 			continue
 		}
 		if !v.planned() {
@@ -249,7 +143,7 @@ func (s *Search) next(units []*Unit) (u *Unit, busy bool) {
 			}
 			v.plan(s.Confirmer)
 		}
-		if u == nil || v.used < u.used {
+		if u == nil || s.Confirmer.Budget.Before(v.Unit, u.Unit) {
 			u = v
 		}
 	}
@@ -257,30 +151,44 @@ func (s *Search) next(units []*Unit) (u *Unit, busy bool) {
 }
 
 // execute makes an execution of the unit.
-func (s *Search) execute(ctx context.Context, u *Unit, next *plan) (m made, err error) {
+func (s *Search) execute(ctx context.Context, u *searched, next *plan) (m made, err error) {
 	if next.looks {
-		m.looked, err = s.look(ctx, u, next.schedule)
+		m.looked, err = s.Survey.Look(ctx, u.Unit, next.schedule, s.Confirmer.Budget, s.Confirmer.Limit)
 		return m, err
 	}
 	strategy := next.schedule.Strategy.Strategy
 	if next.schedule.Explore {
 		strategy = strategies.Replay
 	}
-	m.suspect = AnyFailure(u.Program, strategy)
-	m.suspect.Tests, m.suspect.Targets, m.suspect.units = u.pattern(), next.schedule.Targets, []*Unit{u}
+	m.suspect = AnyFailureIn(u.Unit, strategy)
+	m.suspect.Targets = next.schedule.Targets
 	m.trial, err = s.Confirmer.execute(ctx, m.suspect, next.schedule)
 	if err == nil && next.schedule.Explore {
-		m.trial.replayable()
+		replayable(m.trial)
 	}
 	return m, err
 }
 
 // addResult counts an execution among those of its strategy.
-func (u *Unit) addResult(s *Suspect, t *Trial) {
+func (u *searched) addResult(s *Suspect, t *Trial) {
 	i := slices.IndexFunc(u.results, func(v *Result) bool { return v.Suspect.Strategy == s.Strategy })
 	if i < 0 {
 		i = len(u.results)
 		u.results = append(u.results, &Result{Suspect: s, Finding: s.Finding})
 	}
 	u.results[i].add(t)
+}
+
+// failAlways ends the search of a unit that fails whatever the schedule is. An enumeration makes similar executions one after the
+// other, so others follow before that.
+func (u *searched) failAlways(e *Execution) {
+	u.Differed = u.Differed || !e.Outcome.Same(u.Usual) || e.failedAtEnd()
+	if u.Differed || !u.Usual.plain() {
+		return
+	}
+	if u.Executions >= AlwaysTries/2 {
+		u.enumeration.over = true
+	}
+	u.Always = u.Executions >= AlwaysTries || u.enumeration.complete
+	u.Exhausted = u.Exhausted || u.Always
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/internal/recorder"
-	"github.com/heisen-go/heisen/internal/source"
+	"github.com/heisen-go/heisen/racefuzz"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -45,16 +45,16 @@ func (s *Suspect) in() []*Unit {
 	return s.Program.units
 }
 
-// Usual returns the outcomes of the default schedule: that of the program, which is given, and those of the tests that the suspect
+// Usual returns the outcomes of the default schedule: that of the program, and those of the tests that the suspect
 // concerns, by themselves, as far as they are known.
-func (s *Suspect) Usual(program Outcome) []Outcome {
-	all := []Outcome{program}
+func (s *Suspect) Usual() []Outcome {
+	all := []Outcome{s.Program.Usual}
 	for _, u := range s.in() {
-		if u.usual {
+		if u.Executions > 0 {
 			all = append(all, u.Usual)
 		}
-		if u.alone != nil {
-			all = append(all, *u.alone)
+		if u.Alone != nil {
+			all = append(all, *u.Alone)
 		}
 	}
 	return all
@@ -64,13 +64,6 @@ func (s *Suspect) Usual(program Outcome) []Outcome {
 func (s *Suspect) directed() bool {
 	return len(s.Targets) > 0 && s.Finding.Kind != heisen.Failure && !s.observed
 }
-
-// Strategies without targets.
-const (
-	Walk       = strategies.RandomWalk
-	Priorities = strategies.PCT
-	Sampling   = strategies.POS
-)
 
 // suspectOf makes a suspect of a finding in a program. given is set for one of Survey.Known: another build may have had other
 // names for functions, so it concerns whatever stands on the lines. suspectOf returns an error if the finding cannot be
@@ -162,16 +155,6 @@ func (s *Suspect) concerns() (tests []string) {
 	return tests
 }
 
-// placeOf returns the function of the program's own code that makes an access, and the line.
-func placeOf(a *report.Access) (at report.Frame, known bool) {
-	for _, f := range a.Stack {
-		if f.File != "" && f.Line > 0 && !source.Synchronizes(f.Func) {
-			return f, true
-		}
-	}
-	return report.Frame{}, false
-}
-
 func targetMode(op string) recorder.TargetMode {
 	switch op {
 	case "": // not known
@@ -184,68 +167,99 @@ func targetMode(op string) recorder.TargetMode {
 	return recorder.OnWrite
 }
 
-// side returns the index of the finding's access at whose place the first access of a race was
-// made. It returns -1 if there is none, or more than one.
-func (s *Suspect) side(race *report.Finding) int { return sideOf(&s.Finding, race, s.at) }
-
-// sideOf is side for the accesses of a finding, and what counts as the same place.
-func sideOf(f, race *report.Finding, at func(own, a *report.Access) bool) int {
-	if len(race.Accesses) < 2 {
-		return -1
-	}
-	found := -1
-	first := &race.Accesses[0]
-	for i := range f.Accesses {
-		if a := &f.Accesses[i]; sameOp(a, first) && at(a, first) {
-			if found >= 0 {
-				return -1
-			}
-			found = i
+// AddSuspects adds the suspects to the units in which they were seen. Goroutines can be stopped at their
+// places in the search.
+func AddSuspects(suspects []*Suspect) {
+	for _, s := range suspects {
+		if s.Program.suspected == nil {
+			s.Program.suspected = map[string]bool{}
 		}
-	}
-	return found
-}
-
-// sameOp reports whether the operations of two accesses are the same, as far as they are known.
-func sameOp(a, b *report.Access) bool { return a.Op == b.Op || a.Op == "" || b.Op == "" }
-
-// samePlace reports whether the same function makes two accesses, on the same line.
-func samePlace(a, b *report.Access) bool {
-	at, known := placeOf(a)
-	other, otherKnown := placeOf(b)
-	return known && otherKnown && at == other
-}
-
-// sameLine reports whether two accesses are made on the same line.
-func sameLine(a, b *report.Access) bool {
-	at, known := placeOf(a)
-	other, otherKnown := placeOf(b)
-	return known && otherKnown && at.File == other.File && at.Line == other.Line
-}
-
-// at reports whether an access is made at the place of one of the suspect's.
-func (s *Suspect) at(own, a *report.Access) bool {
-	if s.Given {
-		return sameLine(own, a)
-	}
-	return samePlace(own, a)
-}
-
-// blockedIn reports whether different goroutines are blocked at the places of a suspected deadlock.
-func (s *Suspect) blockedIn(e *Execution) bool {
-	taken := make([]bool, len(e.Blocked))
-	for i := range s.Finding.Accesses {
-		found := false
-		for j := range e.Blocked {
-			at := report.Access{Stack: e.Blocked[j].Stack}
-			if !taken[j] && s.at(&s.Finding.Accesses[i], &at) {
-				taken[j], found = true, true
-				break
+		s.Program.suspected[s.key()] = true
+		var tests *regexp.Regexp
+		if s.Tests != "" {
+			tests = regexp.MustCompile(s.Tests)
+		}
+		for _, u := range s.Program.units {
+			if u.Test == "" || tests == nil || tests.MatchString(u.Test) {
+				s.units = append(s.units, u)
+				addTargets(u, s)
 			}
 		}
-		if !found {
-			return false
+	}
+}
+
+// addTargets adds the places of a suspect. Goroutines can be stopped there, whatever the strategy.
+func addTargets(u *Unit, s *Suspect) {
+	for _, t := range s.Targets {
+		if len(u.Targets) < recorder.MaxTargets {
+			t.Roles |= strategies.First | strategies.Second
+			u.Targets = addTarget(u.Targets, t)
 		}
 	}
-	return true
+}
+
+// aloneIn returns the suspect, in executions of only the test that has failed.
+func (s *Suspect) aloneIn(o Outcome) *Suspect {
+	if o.Class != TestFailed || s.Tests != "" {
+		return s
+	}
+	one := *s
+	one.Tests = "^" + regexp.QuoteMeta(topLevel(o.Message)) + "$"
+	return &one
+}
+
+// follows returns how often the suspect's witness and its leads are followed.
+func (s *Suspect) follows() uint64 { return s.witness.orders() + uint64(len(s.leads))*leadEnds }
+
+// tests returns the tests of an execution: those in which the suspect was seen, or those of the witness
+// if it is followed, because it begins with the first of them.
+func (s *Suspect) tests(schedule *recorder.Schedule) string {
+	if schedule.Strategy.Strategy == strategies.Follow {
+		if s.witness == nil {
+			return s.leads[0].tests
+		}
+		return s.witness.tests
+	}
+	return s.Tests
+}
+
+// AnyFailure returns the suspicion that a program can fail in any way. A strategy without targets
+// tries it.
+func AnyFailure(p *Program, strategy strategies.Strategy) *Suspect {
+	return &Suspect{Program: p, Strategy: strategy, Finding: failure(p, Outcome{})}
+}
+
+func boolOrder(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// AnyFailureIn is AnyFailure for executions of a unit.
+func AnyFailureIn(u *Unit, strategy strategies.Strategy) *Suspect {
+	s := AnyFailure(u.Program, strategy)
+	s.Tests, s.units = u.pattern(), []*Unit{u}
+	return s
+}
+
+// searchedIn makes the executions of the search of a unit try the suspect.
+func (s *Suspect) searchedIn(u *Unit) { s.Tests, s.units, s.searched = u.pattern(), []*Unit{u}, true }
+
+// follow returns the seed and the turns of execution n, from 0, of those that follow the suspect's witness and its leads.
+func (s *Suspect) follow(n uint64) (seed uint64, turns []racefuzz.Turn) {
+	orders := s.witness.orders()
+	if n < orders {
+		return s.witness.seed, s.witness.turns(n == 1)
+	}
+	l := s.leads[(n-orders)/leadEnds]
+	return l.seed, l.turns((n - orders) % leadEnds)
+}
+
+// asObserved returns the suspicion of a bug that an execution has shown which tried the suspect.
+func (s *Suspect) asObserved(f *report.Finding) *Suspect {
+	one := *s
+	one.Finding, one.observed = *f, true
+	one.Finding.Package = s.Program.tested()
+	return &one
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -68,32 +70,15 @@ func TestOneLineKeys(t *testing.T) {
 	}
 }
 
-// TestUsualOfEachTest: a test that fails under the default schedule fails so in any executions with it, also if others fail before it
-// or end the process.
-func TestUsualOfEachTest(t *testing.T) {
-	failing := func(printed string) Outcome { return outcomeOf(exited(1), []byte(printed)) }
-	passed := Outcome{Class: Passed}
-	both := failing("--- FAIL: TestA (0.00s)\n--- FAIL: TestB (0.00s)\n    --- FAIL: TestB/sub (0.00s)\nFAIL\n")
-	b, sub := failing("--- FAIL: TestB (0.00s)\nFAIL\n"), failing("--- FAIL: TestB (0.00s)\n    --- FAIL: TestB/sub (0.00s)\nFAIL\n")
-	c, panics := failing("--- FAIL: TestC (0.00s)\nFAIL\n"), Outcome{Class: Panicked, Message: "a"}
-	for name, test := range map[string]struct {
-		program Outcome
-		alone   *Outcome // of the test of the race
-		ending  Outcome
-		harmful bool
-	}{
-		"another test fails first":       {both, nil, b, false},
-		"a subtest":                      {both, nil, sub, false},
-		"a test that passes by default":  {both, nil, c, true},
-		"another test ends the process":  {panics, &b, b, false},
-		"and the test passes by default": {panics, &passed, b, true},
-		"nothing is known of the test":   {panics, nil, b, true},
-		"the test passes among others":   {both, nil, passed, false},
+// TestTestsOfAnExecution: an execution that follows a witness begins with the tests of the witness, and every other one has those in
+// which the suspect was seen.
+func TestTestsOfAnExecution(t *testing.T) {
+	s := &Suspect{Tests: "^TestB$", witness: &witness{tests: "^(TestA|TestB)$"}}
+	for strategy, want := range map[strategies.Strategy]string{
+		strategies.Follow: "^(TestA|TestB)$", strategies.Replay: "^TestB$", strategies.RaceDirected: "^TestB$",
 	} {
-		s := &Suspect{Program: &Program{}, units: []*Unit{{Test: "TestB", alone: test.alone}}}
-		endings := []Ending{{Outcome: test.ending, First: -1, Confirmed: true, Count: 1}}
-		if got := harmful(heisen.Race, endings, s.Usual(test.program)...); got != test.harmful {
-			t.Errorf("%s: harmful %v", name, got)
+		if got := s.tests(&recorder.Schedule{Strategy: strategies.Config{Strategy: strategy}}); got != want {
+			t.Errorf("%v: %s, want %s", strategy, got, want)
 		}
 	}
 }

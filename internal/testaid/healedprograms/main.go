@@ -350,7 +350,7 @@ func (b *programs) explore(ctx context.Context, way int, executable *confirm.Pro
 			failed = errors.Join(failed, err)
 		}
 	}}
-	if err := search.Run(ctx, units); err != nil {
+	if _, err := search.Run(ctx, units); err != nil {
 		return nil, err
 	}
 	for _, u := range units {

@@ -1,4 +1,4 @@
-package cli
+package confirm
 
 import (
 	"fmt"
@@ -25,10 +25,10 @@ type libraryCall struct {
 	site   string // in the program; empty if the library itself has started the goroutine
 }
 
-// atCalls makes a race inside the standard library one of the calls that have led there. standard is the folder of
+// AtCalls makes a race inside the standard library one of the calls that have led there. standard is the folder of
 // the library. It returns what such races have in common if they are the same mistake, and an empty text for any
 // other finding.
-func atCalls(f *report.Finding, standard string) (mistake string) {
+func AtCalls(f *report.Finding, standard string) (mistake string) {
 	if f.Kind != heisen.Race || len(f.Accesses) != 2 || standard == "" {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package cli
+package confirm
 
 import (
 	"testing"
@@ -22,15 +22,15 @@ func TestAtCalls(t *testing.T) {
 	}
 	stack := func(frames ...report.Frame) []report.Frame { return frames }
 	inner := race(stack(grow, write, one), stack(write, two))
-	mistake := atCalls(inner, "/go/src")
+	mistake := AtCalls(inner, "/go/src")
 	if mistake == "" || inner.Accesses[0].Site != "/home/p/p.go:7" || inner.Accesses[1].Site != "/home/p/p.go:9" ||
 		inner.Message != "bytes.(*Buffer).WriteString races with earlier bytes.(*Buffer).WriteString" {
 		t.Errorf("%q: %+v", mistake, inner)
 	}
-	if again := atCalls(race(stack(write, two), stack(write, one)), "/go/src"); again != mistake {
+	if again := AtCalls(race(stack(write, two), stack(write, one)), "/go/src"); again != mistake {
 		t.Errorf("%q, not %q", again, mistake)
 	}
-	if f := race(stack(served, wrapped), stack(write, one)); atCalls(f, "/go/src") == "" || f.Message != "bytes.(*Buffer).WriteString races with earlier net/http.(*conn).serve" {
+	if f := race(stack(served, wrapped), stack(write, one)); AtCalls(f, "/go/src") == "" || f.Message != "bytes.(*Buffer).WriteString races with earlier net/http.(*conn).serve" {
 		t.Errorf("beside the library: %+v", f)
 	}
 	// Beside a goroutine of the library, all calls of a goroutine of the program are one mistake.
@@ -40,7 +40,7 @@ func TestAtCalls(t *testing.T) {
 		if start > 0 {
 			f.Goroutines = []report.Goroutine{{Thread: 3, Stack: stack(served)}, {Thread: 7, Stack: stack(report.Frame{Func: "p.start", File: "/home/p/p.go", Line: start})}}
 		}
-		return atCalls(f, "/go/src")
+		return AtCalls(f, "/go/src")
 	}
 	if beside(4, write, one) != beside(4, grow, two) || beside(4, write, one) == beside(5, write, one) {
 		t.Error("calls beside the library are not told apart by where their goroutine was started")
@@ -57,7 +57,7 @@ func TestAtCalls(t *testing.T) {
 		"no race":           {Kind: heisen.Leak, Accesses: []report.Access{{Stack: stack(write, one)}, {Stack: stack(write, two)}}},
 		"an unknown folder": race(stack(report.Frame{Func: "p.x", File: "/go/srcs/p.go"}, one), stack(write, two)),
 	} {
-		if got := atCalls(f, "/go/src"); got == mistake || name != "other lines" && got != "" {
+		if got := AtCalls(f, "/go/src"); got == mistake || name != "other lines" && got != "" {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
