@@ -128,7 +128,13 @@
 //   - internal/processes: ends commands with everything that they have started.
 //   - internal/resident: makes a process small while it waits for another one.
 //   - internal/build: builds programs with the recorder inside, with the stock go command.
-//   - internal/confirm: runs programs again under a strategy to reproduce suspected bugs.
+//   - internal/observed: bugs that programs show by themselves: races, waiting goroutines, misuse.
+//   - internal/confirm/controlled: one execution of a program under one schedule, and its outcome.
+//   - internal/confirm/suspects: what may happen under another schedule, and whether it has.
+//   - internal/confirm/trials: tries suspects under many seeds, and says what came of it.
+//   - internal/confirm/search: executes tests under schedules of many kinds, or under all.
+//   - internal/confirm/repro: repeats executions with a bug, shortens and explains them.
+//   - internal/confirm: campaigns, which make suspected bugs happen in stages.
 //   - internal/cli: subcommands, flags, exit statuses and what the command prints.
 //   - internal/cli/scripts: tests of the command by scripts.
 //   - driver: the command as a package, for tools with detectors of their own.

@@ -14,7 +14,10 @@ import (
 
 	"github.com/heisen-go/heisen/bench/markdown"
 	"github.com/heisen-go/heisen/examples/racefuzz"
-	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/confirm/controlled"
+	"github.com/heisen-go/heisen/internal/confirm/suspects"
+	"github.com/heisen-go/heisen/internal/confirm/trials"
+	"github.com/heisen-go/heisen/internal/observed"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -32,8 +35,8 @@ type table struct {
 // binaries are the plain and the instrumented build of a package.
 type binaries struct {
 	plain    string
-	program  *confirm.Program
-	resolver *confirm.Resolver
+	program  *controlled.Program
+	resolver *observed.Resolver
 }
 
 // measures is a row of the table.
@@ -146,12 +149,12 @@ func (t *table) build(ctx context.Context, p *racefuzz.Program) (*binaries, erro
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", b.plain, packages+p.Package).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	source := confirm.Source{Verb: "run", Packages: []string{packages + p.Package}}
+	source := controlled.Source{Verb: "run", Packages: []string{packages + p.Package}}
 	programs, with, err := source.Build(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	b.program, b.resolver = programs[0], confirm.NewResolver(new(report.Resolver), with)
+	b.program, b.resolver = programs[0], observed.NewResolver(new(report.Resolver), with)
 	t.built[p.Package] = b
 	return b, nil
 }
@@ -178,7 +181,7 @@ func (t *table) measure(ctx context.Context, p *racefuzz.Program) (*measures, er
 			m.failed++
 		}
 	}
-	survey := &confirm.Survey{Races: true, Walks: walks, Limit: limit, Resolver: b.resolver}
+	survey := &suspects.Survey{Races: true, Walks: walks, Limit: limit, Resolver: b.resolver}
 	found, err := survey.Run(ctx, &program)
 	if err != nil {
 		return nil, err
@@ -193,9 +196,9 @@ func (t *table) measure(ctx context.Context, p *racefuzz.Program) (*measures, er
 	var took time.Duration
 	var shown meetings
 	runs := 0
-	hunt := &confirm.Confirmer{
+	hunt := &trials.Confirmer{
 		From: 1, To: uint64(t.seeds), Parallel: t.parallel, Limit: limit, Wait: 100 * time.Millisecond, Resolver: b.resolver,
-		OnTrial: func(s *confirm.Suspect, trial *confirm.Trial) {
+		OnTrial: func(s *suspects.Suspect, trial *trials.Trial) {
 			took += trial.Execution.Took
 			runs++
 			shown.add(s, trial)
@@ -216,14 +219,14 @@ func (t *table) measure(ctx context.Context, p *racefuzz.Program) (*measures, er
 // goOn makes executions in which goroutines pass some places before they are postponed, -passes of them for each pair that
 // has not met. Then it looks for suspects in what all these executions have shown and tries them in the same way,
 // until there are no new ones. It returns the verdicts of all pairs, and which of them it has made.
-func (t *table) goOn(ctx context.Context, survey *confirm.Survey, hunt *confirm.Confirmer, shown *meetings, verdicts []*confirm.Result) (all []*confirm.Result, late map[*confirm.Result]bool, err error) {
+func (t *table) goOn(ctx context.Context, survey *suspects.Survey, hunt *trials.Confirmer, shown *meetings, verdicts []*trials.Result) (all []*trials.Result, late map[*trials.Result]bool, err error) {
 	if t.passes == 0 {
 		return verdicts, nil, nil
 	}
 	further := *hunt
 	further.To, further.Passes, further.OnTrial = uint64(t.passes), placesPassed, shown.add
-	late = map[*confirm.Result]bool{}
-	var apart []*confirm.Suspect
+	late = map[*trials.Result]bool{}
+	var apart []*suspects.Suspect
 	for _, v := range verdicts {
 		if v.Confirmed > 0 {
 			all = append(all, v)
@@ -248,25 +251,25 @@ func (t *table) goOn(ctx context.Context, survey *confirm.Survey, hunt *confirm.
 
 // meetings collects executions in which a pair has met: for each pair the first ones with different orders of operations.
 type meetings struct {
-	fresh []confirm.Shown
-	known map[*confirm.Suspect][]uint64 // orders
+	fresh []suspects.Shown
+	known map[*suspects.Suspect][]uint64 // orders
 }
 
 // add takes an execution.
-func (m *meetings) add(s *confirm.Suspect, t *confirm.Trial) {
+func (m *meetings) add(s *suspects.Suspect, t *trials.Trial) {
 	order := t.Execution.Order
 	if !t.Confirmed || len(t.Execution.Meetings) == 0 || len(m.known[s]) == meetingsKept || slices.Contains(m.known[s], order) {
 		return
 	}
 	if m.known == nil {
-		m.known = map[*confirm.Suspect][]uint64{}
+		m.known = map[*suspects.Suspect][]uint64{}
 	}
 	m.known[s] = append(m.known[s], order)
-	m.fresh = append(m.fresh, confirm.Shown{Suspect: s, Schedule: t.Schedule})
+	m.fresh = append(m.fresh, suspects.Shown{Suspect: s, Schedule: t.Schedule})
 }
 
 // take returns the executions since the last call.
-func (m *meetings) take() []confirm.Shown {
+func (m *meetings) take() []suspects.Shown {
 	fresh := m.fresh
 	m.fresh = nil
 	return fresh
@@ -285,7 +288,7 @@ func run(ctx context.Context, name string, args []string) (took time.Duration, o
 }
 
 // judge counts the confirmed pairs, those of late apart, and records differences from the known races.
-func (t *table) judge(p *racefuzz.Program, usual confirm.Outcome, verdicts []*confirm.Result, late map[*confirm.Result]bool, m *measures) error {
+func (t *table) judge(p *racefuzz.Program, usual controlled.Outcome, verdicts []*trials.Result, late map[*trials.Result]bool, m *measures) error {
 	truth, err := p.Truth()
 	if err != nil {
 		return err

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/internal/findingsfile"
 	"github.com/heisen-go/heisen/internal/infer"
+	"github.com/heisen-go/heisen/internal/observed"
 	"github.com/heisen-go/heisen/internal/overlap"
 	"github.com/heisen-go/heisen/internal/races"
 	"github.com/heisen-go/heisen/internal/recorder"
@@ -281,7 +281,7 @@ func (o *atomraceFlags) observe(stream *recorder.Stream, found *findings, report
 	known := map[key]bool{}
 	locator := section.LocateIn(stream.Symbols(), string(filepath.Separator))
 	stream.OnOverlap(func(overlap recorder.Overlap) {
-		f := confirm.Attributed(overlapFinding(overlap), stream.Symbols())
+		f := observed.Attributed(overlapFinding(overlap), stream.Symbols())
 		if overlap.Section >= len(o.read) {
 			return
 		}

@@ -36,7 +36,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/focus"
-	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/confirm/controlled"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/internal/repository"
 	"github.com/heisen-go/heisen/report"
@@ -72,7 +72,7 @@ type Tool struct {
 	Detect    []string   // names of the detectors that run without -detect; FastTrack if empty
 
 	// Builds keeps what heisen fuzz and heisen replay build, if it is not nil. The sources must not change.
-	Builds *confirm.Builds
+	Builds *controlled.Builds
 }
 
 // invocation is one run of a subcommand.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/internal/build"
-	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/confirm/controlled"
 )
 
 // Flags of the go command in executions under controlled schedules.
@@ -30,9 +30,9 @@ var (
 
 // controlledSource returns how the programs of inv.line are built and run under controlled
 // schedules, without the flags named. Flags that a schedule cannot repeat are refused.
-func (inv *invocation) controlledSource(without ...string) (s confirm.Source, err error) {
+func (inv *invocation) controlledSource(without ...string) (s controlled.Source, err error) {
 	line := &inv.line
-	s = confirm.Source{Verb: line.verb, Packages: line.packages(), Patterns: inv.pkgs, Tags: line.tags(), Args: line.program()}
+	s = controlled.Source{Verb: line.verb, Packages: line.packages(), Patterns: inv.pkgs, Tags: line.tags(), Args: line.program()}
 	if len(s.Packages) == 0 {
 		s.Packages = []string{"."}
 	}
@@ -54,7 +54,7 @@ func (inv *invocation) controlledSource(without ...string) (s confirm.Source, er
 		if len(s.Args) > 0 {
 			tests = append(append(tests, "-args"), s.Args...)
 		}
-		if s.Args, err = confirm.TestFlags(tests); err != nil {
+		if s.Args, err = controlled.TestFlags(tests); err != nil {
 			return s, misuse("%v", err)
 		}
 	}
@@ -62,7 +62,7 @@ func (inv *invocation) controlledSource(without ...string) (s confirm.Source, er
 }
 
 // buildControlled builds the programs of a source, which giveUp gives up.
-func (inv *invocation) buildControlled(ctx context.Context, source *confirm.Source) (programs []*confirm.Program, with *build.Toolchain, giveUp func(), err error) {
+func (inv *invocation) buildControlled(ctx context.Context, source *controlled.Source) (programs []*controlled.Program, with *build.Toolchain, giveUp func(), err error) {
 	if err := inv.tryInstallation(ctx); err != nil {
 		return nil, nil, nil, err
 	}

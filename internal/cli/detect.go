@@ -14,8 +14,8 @@ import (
 	"github.com/heisen-go/heisen/atomicity"
 	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/focus"
-	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/internal/contain"
+	"github.com/heisen-go/heisen/internal/observed"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/section"
@@ -331,7 +331,7 @@ func (c Chosen) Live() *recorder.Live {
 // New returns new detectors for a stream. They report to sink, and so do the detectors that work
 // inside the program.
 func (c Chosen) New(stream *recorder.Stream, sink heisen.Sink) ([]heisen.Detector, error) {
-	stream.OnOverlap(func(o recorder.Overlap) { sink(confirm.Attributed(overlapFinding(o), stream.Symbols())) })
+	stream.OnOverlap(func(o recorder.Overlap) { sink(observed.Attributed(overlapFinding(o), stream.Symbols())) })
 	return c.d.build(context.Background(), origin{symbols: stream.Symbols()}, sink)
 }
 

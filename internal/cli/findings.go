@@ -11,8 +11,8 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/allocsite"
-	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/internal/fold"
+	"github.com/heisen-go/heisen/internal/observed"
 	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/internal/wording"
 	"github.com/heisen-go/heisen/report"
@@ -144,7 +144,7 @@ func (f *findings) see(item fold.Item, from origin) {
 	if from.doubts != nil {
 		resolved.Unseen = from.doubts(resolved.Detector)
 	}
-	mistake := confirm.AtCalls(&resolved, f.standard)
+	mistake := observed.AtCalls(&resolved, f.standard)
 	if same := f.mistakes[mistake]; mistake != "" && same != nil {
 		f.known[keyOf(item)] = same
 		return

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/confirm/controlled"
+	"github.com/heisen-go/heisen/internal/observed"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -170,7 +172,7 @@ func (f *fuzzRun) run(ctx context.Context) error {
 }
 
 // begin builds the programs of a campaign, which giveUp gives up.
-func (f *fuzzRun) begin(ctx context.Context, source confirm.Source) (giveUp func(), err error) {
+func (f *fuzzRun) begin(ctx context.Context, source controlled.Source) (giveUp func(), err error) {
 	programs, with, giveUp, err := f.buildControlled(ctx, &source)
 	if err != nil {
 		return nil, err
@@ -185,8 +187,8 @@ func (f *fuzzRun) begin(ctx context.Context, source confirm.Source) (giveUp func
 	}
 	f.sayLeftOut(programs[0].LeftOut)
 	c := &f.config
-	c.Programs, c.Resolver, c.Library, c.Sections = programs, confirm.NewResolver(f.resolver, with), f.standard, f.overlaps.read
-	c.Origin = confirm.Origin{Source: source, Version: with.Version, Platform: with.GOOS + "/" + with.GOARCH, Folder: folder}
+	c.Programs, c.Resolver, c.Library, c.Sections = programs, observed.NewResolver(f.resolver, with), f.standard, f.overlaps.read
+	c.Origin = controlled.Origin{Source: source, Version: with.Version, Platform: with.GOOS + "/" + with.GOARCH, Folder: folder}
 	f.campaign = confirm.New(*c, f)
 	return giveUp, nil
 }

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/confirm/trials"
 	"github.com/heisen-go/heisen/internal/findingsfile"
+	"github.com/heisen-go/heisen/internal/observed"
 	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/report"
 )
@@ -26,14 +27,14 @@ func (f *fuzzRun) merge() (int, error) {
 	}
 	var failed error
 	suspects, confirmed, harmful, executions, failures := 0, 0, 0, 0, 0
-	merged := confirm.Merge(all)
+	merged := trials.Merge(all)
 	for _, one := range merged {
 		t := one.Trials
-		if t == nil || confirm.IsObserved(&one) && slices.ContainsFunc(merged, func(other report.Finding) bool { return confirm.SameBug(&other, &one) }) {
+		if t == nil || observed.IsObserved(&one) && slices.ContainsFunc(merged, func(other report.Finding) bool { return trials.SameBug(&other, &one) }) {
 			continue
 		}
 		_, hidden := f.known.hides(&one)
-		if confirm.IsObserved(&one) {
+		if observed.IsObserved(&one) {
 			failures++
 		} else {
 			suspects++

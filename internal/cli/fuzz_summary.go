@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/confirm/controlled"
 	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/report"
 )
@@ -162,7 +163,7 @@ func (f *fuzzRun) coverageSummary(n *confirm.Statistics) {
 }
 
 // uncoveredParts says how much of each kind no execution has covered. It is empty if everything is covered.
-func uncoveredParts(c *confirm.Coverage) (parts []string) {
+func uncoveredParts(c *controlled.Coverage) (parts []string) {
 	var never []string
 	if c.NotStarted > 0 {
 		never = append(never, plural.Part(c.NotStarted, c.Goroutines, "go statement"))

@@ -3,7 +3,7 @@ package cli
 import (
 	"slices"
 
-	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/observed"
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
@@ -32,8 +32,8 @@ func (d *detection) onTrace(tool string) error {
 
 // observeLeaks reports the goroutines of a stream that were searched for, as they are found. It returns a
 // detector for the stream, and a function that says how many findings of the stream are reported.
-func (w *observation) observeLeaks(stream *recorder.Stream, mode recorder.Mode, from origin) (*confirm.Leaks, func() int) {
-	leaks := confirm.NewLeaks(stream.Symbols(), mode, w.found.resolver)
+func (w *observation) observeLeaks(stream *recorder.Stream, mode recorder.Mode, from origin) (*observed.Leaks, func() int) {
+	leaks := observed.NewLeaks(stream.Symbols(), mode, w.found.resolver)
 	reported := map[string]bool{} // fingerprints
 	stream.OnLeaks(func(leaked []recorder.Blocked) (goroutines int) {
 		for _, f := range leaks.Findings(leaked) {

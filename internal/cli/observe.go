@@ -12,7 +12,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/allocsite"
-	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/observed"
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
@@ -114,7 +114,7 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		always := []heisen.Detector{from.memory}
 		leaked := func() int { return 0 }
 		if w.detect.leaks() {
-			var leaks *confirm.Leaks
+			var leaks *observed.Leaks
 			leaks, leaked = w.observeLeaks(stream, mode, from)
 			always = append(always, leaks)
 		}
@@ -126,7 +126,7 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 			return cut
 		})
 		for _, m := range stream.Execution().Misuses {
-			collector.Add(confirm.MisuseOf(m, stream.Symbols()))
+			collector.Add(observed.MisuseOf(m, stream.Symbols()))
 		}
 		w.noteInputs(from.pkg, inv.tool.Name, stream.FailingInputs())
 		if reported()+leaked() > 0 {

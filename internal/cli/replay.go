@@ -13,7 +13,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/confirm/controlled"
+	"github.com/heisen-go/heisen/internal/observed"
 	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/internal/racetag"
 	"github.com/heisen-go/heisen/internal/recorder"
@@ -53,7 +54,7 @@ func (inv *invocation) replay() (int, error) {
 	if err != nil {
 		return Failed, err
 	}
-	source, plan, err := confirm.Restore(schedule, folder)
+	source, plan, err := controlled.Restore(schedule, folder)
 	if err != nil {
 		return Failed, fmt.Errorf("%s: %w", inv.args[0], err)
 	}
@@ -71,12 +72,12 @@ func (inv *invocation) replay() (int, error) {
 	if schedule.Go != "" && schedule.Go != with.Version {
 		fmt.Fprintf(inv.Err, "%s: the schedule was made with%s, and this is %s: the execution may differ\n", inv.tool.Name, quoted([]string{schedule.Go}), with.Version)
 	}
-	return inv.repeat(ctx, programs[0], confirm.NewResolver(inv.resolver, with), plan, schedule, *limit, to)
+	return inv.repeat(ctx, programs[0], observed.NewResolver(inv.resolver, with), plan, schedule, *limit, to)
 }
 
 // repeat executes a program under a schedule and prints what happens.
-func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver *confirm.Resolver, plan *recorder.Schedule, schedule *racefuzz.Schedule, limit time.Duration, to *reports) (int, error) {
-	e, err := p.Execute(ctx, confirm.Plan{
+func (inv *invocation) repeat(ctx context.Context, p *controlled.Program, resolver *observed.Resolver, plan *recorder.Schedule, schedule *racefuzz.Schedule, limit time.Duration, to *reports) (int, error) {
+	e, err := p.Execute(ctx, controlled.Plan{
 		Schedule: plan, Mode: recorder.Unrepeated, Limit: limit, Input: inv.In, Output: inv.raw.Out, Errors: inv.raw.Err,
 	}, resolver)
 	if err != nil {
@@ -85,7 +86,7 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver 
 	var found []report.Finding
 	mistakes := map[string]bool{"": false}
 	for _, f := range e.Findings() {
-		mistake := confirm.AtCalls(&f, inv.standard)
+		mistake := observed.AtCalls(&f, inv.standard)
 		if mistakes[mistake] {
 			continue
 		}
@@ -98,9 +99,9 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver 
 			err = errors.Join(err, printTo(inv.Err, inv.raw.Err)(&f))
 		}
 	}
-	if f, failed := confirm.FailureOf(p, e); failed && len(found) == 0 {
+	if f, failed := controlled.FailureOf(p, e); failed && len(found) == 0 {
 		found = append(found, f)
-		if to.shows(asText) && e.Outcome.Class == confirm.Exited { // of others, the program itself has printed the place
+		if to.shows(asText) && e.Outcome.Class == controlled.Exited { // of others, the program itself has printed the place
 			f.Printed = nil // here, too
 			err = errors.Join(err, printTo(inv.Err, inv.raw.Err)(&f))
 		}
@@ -125,14 +126,14 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver 
 	switch {
 	case len(found) > 0 || e.Outcome.Class.Failed():
 		return Findings, err
-	case err != nil || e.Outcome.Class == confirm.Hung: // the limit is no bug, but it did not end
+	case err != nil || e.Outcome.Class == controlled.Hung: // the limit is no bug, but it did not end
 		return Failed, err
 	}
 	return Clean, nil
 }
 
 // endOf says how an execution has ended. That a program has passed does not say that nothing has happened in it.
-func endOf(found []report.Finding, outcome confirm.Outcome) string {
+func endOf(found []report.Finding, outcome controlled.Outcome) string {
 	if len(found) == 0 || outcome.Class.Failed() {
 		return outcome.String()
 	}
@@ -156,7 +157,7 @@ func endOf(found []report.Finding, outcome confirm.Outcome) string {
 
 // likeness says whether an execution is that of a schedule; nothing, if the schedule does not tell. The execution of the
 // schedule may itself have left the order that it was to follow.
-func likeness(s *racefuzz.Schedule, e *confirm.Execution) string {
+func likeness(s *racefuzz.Schedule, e *controlled.Execution) string {
 	switch {
 	case s.Hash != 0 && s.Hash == e.Hash && s.Steps == e.Steps:
 		return "the execution is that of the schedule"

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/confirm/controlled"
 	"github.com/heisen-go/heisen/racefuzz"
 )
 
@@ -24,7 +24,7 @@ func TestLikeness(t *testing.T) {
 		{0, 2, 9, "2 choices of the schedule could not be followed"},
 		{0, 0, 9, ""},
 	} {
-		e := &confirm.Execution{}
+		e := &controlled.Execution{}
 		e.Hash, e.Steps, e.Diverged = 5, 9, test.diverged
 		got := likeness(&racefuzz.Schedule{Hash: test.hash, Steps: test.steps}, e)
 		if !strings.Contains(got, test.want) || (got == "") != (test.want == "") {

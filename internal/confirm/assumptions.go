@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/heisen-go/heisen/internal/confirm/controlled"
+	"github.com/heisen-go/heisen/internal/confirm/trials"
 	"github.com/heisen-go/heisen/internal/plural"
 )
 
@@ -19,7 +21,7 @@ type assumed struct {
 
 // assumption returns what a failure may be: what is assumed, and what is said about it. It returns empty texts
 // if the failure is one.
-func (c *Campaign) assumption(ctx context.Context, v *Result) (kind, because string) {
+func (c *Campaign) assumption(ctx context.Context, v *trials.Result) (kind, because string) {
 	e := v.Endings[0].Trial.Execution
 	switch {
 	case v.Timing && e.Awaited != "":
@@ -40,7 +42,7 @@ func (c *Campaign) assumption(ctx context.Context, v *Result) (kind, because str
 }
 
 // assume notes a failure. Those of a package that have the same reason are mentioned together.
-func (c *Campaign) assume(p *Program, kind, because, outcome string) {
+func (c *Campaign) assume(p *controlled.Program, kind, because, outcome string) {
 	for i := range c.assumed {
 		if known := &c.assumed[i]; known.pkg == p.Package && known.kind == kind && known.because == because {
 			known.outcomes = append(known.outcomes, outcome)

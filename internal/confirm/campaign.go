@@ -1,3 +1,19 @@
+// Package confirm makes suspected bugs happen. It is what heisen fuzz does with the programs that it has built.
+//
+// A Campaign owns the stages, from a Config to findings with schedules: a survey collects suspects (suspects.Survey hands over
+// suspects.Surveyed), these are tried (a trials.Result for each), the tests are searched (search.Searched), and what happened is repeated and
+// shortened (a repro.Reproduction) and reported to a Listener, with the Statistics of the campaign.
+//
+// The strategy for races is the race-directed scheduler of Sen, Race Directed Random Testing of
+// Concurrent Programs (PLDI 2008), algorithm 1: it postpones a goroutine at a suspected place until
+// another one comes to the other place with the same memory, and then picks one of the two at
+// random. Deadlocks and sections have strategies of the same kind. Package internal/core/strategies
+// implements them in the program, and docs/design/confirmation.md explains the choices.
+//
+// A confirmed bug has really happened, so there are no false alarms. A suspect that is not
+// confirmed may still be a bug. With the same seeds the results do not depend on how many
+// executions run at a time, unless the program depends on the network or other input, which the
+// results list.
 package confirm
 
 import (
@@ -7,6 +23,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/heisen-go/heisen/internal/confirm/controlled"
+	"github.com/heisen-go/heisen/internal/confirm/repro"
+	"github.com/heisen-go/heisen/internal/confirm/search"
+	"github.com/heisen-go/heisen/internal/confirm/suspects"
+	"github.com/heisen-go/heisen/internal/confirm/trials"
 	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
@@ -15,11 +36,11 @@ import (
 
 // Config says what a campaign does.
 type Config struct {
-	Confirmer // its seeds, limits and Resolver; the campaign sets the rest
+	trials.Confirmer // its seeds, limits and Resolver; the campaign sets the rest
 
-	Programs []*Program
-	Origin   Origin // of the programs, for their schedules
-	Library  string // folder of the standard library's source
+	Programs []*controlled.Program
+	Origin   controlled.Origin // of the programs, for their schedules
+	Library  string            // folder of the standard library's source
 
 	// Time is what each unit has for everything; with 0 all suspects are tried with all seeds, and nothing is searched.
 	// Bounded is set if it bounds how often suspects are tried, too.
@@ -74,20 +95,20 @@ type Listener interface {
 type Campaign struct {
 	Config
 	listener Listener
-	survey   *Survey
-	repeater Repeater
+	survey   *suspects.Survey
+	repeater repro.Repeater
 	panics   error
 	reporting
 
 	mu        sync.Mutex // guards the rest
 	numbers   Statistics
-	observed  Observations
+	observed  trials.Observations
 	behaviors map[behaviorOf]bool // in the search
 }
 
 // behaviorOf is something that the executions of a program have done.
 type behaviorOf struct {
-	program  *Program
+	program  *controlled.Program
 	behavior recorder.Behavior
 }
 
@@ -102,11 +123,11 @@ type Statistics struct {
 	Predicted                            int // predicted suspects that were not confirmed
 	Planned, Tried                       int // executions that try suspects
 
-	Units     []*Unit // what is searched
-	Searched  int     // executions of the search
-	Behaviors int     // what they have done
-	Observed  int     // bugs that executions have shown by themselves
-	Coverage  Coverage
+	Units     []*controlled.Unit // what is searched
+	Searched  int                // executions of the search
+	Behaviors int                // what they have done
+	Observed  int                // bugs that executions have shown by themselves
+	Coverage  controlled.Coverage
 
 	Failures int // failures and observed bugs that were reported
 	Anyway   int // failures that come in every schedule
@@ -121,7 +142,7 @@ type Statistics struct {
 // New returns a campaign.
 func New(c Config, l Listener) *Campaign {
 	made := &Campaign{Config: c, listener: l, reporting: newReporting(), behaviors: map[behaviorOf]bool{}}
-	made.repeater = Repeater{&made.Confirmer}
+	made.repeater = repro.Repeater{Confirmer: &made.Confirmer}
 	return made
 }
 
@@ -169,31 +190,31 @@ func (c *Campaign) searches() bool { return c.Time > 0 && !c.Any }
 // Run makes the campaign. If ctx ends or an execution fails for a reason outside of the program, it still reports what was found,
 // and returns the error.
 func (c *Campaign) Run(ctx context.Context) error {
-	var units []*Unit
+	var units []*controlled.Unit
 	if !c.Any {
-		units = Units(ctx, c.Programs)
+		units = controlled.Units(ctx, c.Programs)
 	}
 	if c.searches() {
-		c.Budget = NewBudget(c.Time, c.Parallel, units, c.Bounded)
+		c.Budget = suspects.NewBudget(c.Time, c.Parallel, units, c.Bounded)
 	}
 	c.survey = c.newSurvey()
 	found, err := c.look(ctx)
-	suspects := c.suspects(found)
-	err = errors.Join(err, c.try(ctx, partOf(suspects, c.Part, c.Parts)))
+	all := c.suspects(found)
+	err = errors.Join(err, c.try(ctx, partOf(all, c.Part, c.Parts)))
 	if err == nil && c.searches() {
-		err = c.search(ctx, partOf(units, c.Part, c.Parts), len(suspects))
+		err = c.search(ctx, partOf(units, c.Part, c.Parts), len(all))
 	}
 	c.reportObserved(ctx)
 	c.reportFollowing(ctx)
 	c.reportUnexplained(ctx)
-	c.count(func(n *Statistics) { n.Coverage = CoverageOf(c.Programs) })
+	c.count(func(n *Statistics) { n.Coverage = controlled.CoverageOf(c.Programs) })
 	return err
 }
 
 // Confirm tries what package mcm has predicted from other runs. It makes a survey, because only then are the positions of all
 // operations known, and tries what mcm predicts from that, and the findings that it does not predict again.
 func (c *Campaign) Confirm(ctx context.Context, predicted []report.Finding) error {
-	c.survey = &Survey{
+	c.survey = &suspects.Survey{
 		Predict: true, Known: predicted, Sections: c.Sections, Walks: c.Walks, QuickWalks: 12,
 		Limit: c.Limit, Virtual: c.Virtual, Procs: c.Procs, Resolver: c.Resolver,
 	}
@@ -201,16 +222,16 @@ func (c *Campaign) Confirm(ctx context.Context, predicted []report.Finding) erro
 	if err != nil {
 		return err
 	}
-	var suspects []*Suspect
+	var all []*suspects.Suspect
 	for _, of := range found {
-		suspects = append(suspects, of.Suspects...)
+		all = append(all, of.Suspects...)
 	}
-	return c.try(ctx, suspects)
+	return c.try(ctx, all)
 }
 
 // newSurvey returns the survey of Run.
-func (c *Campaign) newSurvey() *Survey {
-	s := &Survey{
+func (c *Campaign) newSurvey() *suspects.Survey {
+	s := &suspects.Survey{
 		Own: c.Own, Sections: c.Sections, Known: c.Known,
 		Limit: c.Limit, Virtual: c.Virtual, Procs: c.Procs, Resolver: c.Resolver, Budget: c.Budget,
 	}
@@ -225,7 +246,7 @@ func (c *Campaign) newSurvey() *Survey {
 }
 
 // look is the first stage. It surveys the programs, in their order, up to the first one for which that fails.
-func (c *Campaign) look(ctx context.Context) (found []*Surveyed, err error) {
+func (c *Campaign) look(ctx context.Context) (found []*suspects.Surveyed, err error) {
 	defer c.enter(Surveying, func(*Statistics) {})()
 	for _, p := range c.Programs {
 		before := len(c.survey.Panics)
@@ -251,25 +272,25 @@ func (c *Campaign) look(ctx context.Context) (found []*Surveyed, err error) {
 }
 
 // suspects returns the suspects of all parts, the most promising ones first, and takes the failures and bugs of the runs.
-func (c *Campaign) suspects(found []*Surveyed) (all []*Suspect) {
-	runs := map[*Program][]*Run{}
+func (c *Campaign) suspects(found []*suspects.Surveyed) (all []*suspects.Suspect) {
+	runs := map[*controlled.Program][]*suspects.Run{}
 	for _, of := range found {
 		if c.Any {
-			s := AnyFailure(of.Program, c.Strategy)
+			s := suspects.AnyFailure(of.Program, c.Strategy)
 			s.Length = of.Runs[0].Execution.Steps
-			of.Suspects = []*Suspect{s}
+			of.Suspects = []*suspects.Suspect{s}
 		}
 		all = append(all, of.Suspects...)
 		runs[of.Program] = of.Runs
 		if c.Part == 1 {
-			c.unexplained = append(c.unexplained, SurveyFailures(of.Program, of.Runs)...)
+			c.unexplained = append(c.unexplained, trials.SurveyFailures(of.Program, of.Runs)...)
 			c.observed.AddSurvey(of.Program, of.Runs)
 		}
 	}
 	if !c.Any {
-		Promising(all, runs)
+		suspects.Promising(all, runs)
 	}
-	AddSuspects(all)
+	suspects.AddSuspects(all)
 	return all
 }
 
@@ -284,18 +305,18 @@ func partOf[T any](all []T, i, n int) (mine []T) {
 }
 
 // try is the second stage: it tries suspects, and reports each as soon as it is judged.
-func (c *Campaign) try(ctx context.Context, suspects []*Suspect) error {
-	positions := map[*Suspect]int{} // in the order in which they are tried
+func (c *Campaign) try(ctx context.Context, all []*suspects.Suspect) error {
+	positions := map[*suspects.Suspect]int{} // in the order in which they are tried
 	defer c.enter(Trying, func(n *Statistics) {
-		n.Suspects += len(suspects)
-		for i, s := range suspects {
+		n.Suspects += len(all)
+		for i, s := range all {
 			positions[s] = i
 			n.Planned += int(c.Executions(s))
 		}
 	})()
-	ready := make(chan *Result, len(suspects))
-	c.OnResult = func(v *Result) { ready <- v }
-	c.OnTrial = func(s *Suspect, t *Trial) {
+	ready := make(chan *trials.Result, len(all))
+	c.OnResult = func(v *trials.Result) { ready <- v }
+	c.OnTrial = func(s *suspects.Suspect, t *trials.Trial) {
 		c.count(func(n *Statistics) {
 			n.Tried++
 			n.noteStopped(t.Execution, c.Limit)
@@ -309,7 +330,7 @@ func (c *Campaign) try(ctx context.Context, suspects []*Suspect) error {
 			c.take(ctx, v)
 		}
 	}()
-	results, err := c.Confirmer.Run(ctx, suspects)
+	results, err := c.Confirmer.Run(ctx, all)
 	close(ready)
 	<-reported
 	c.mentionKnown(results)
@@ -330,7 +351,7 @@ func (c *Campaign) try(ctx context.Context, suspects []*Suspect) error {
 }
 
 // take takes the result of a suspect that was tried by itself.
-func (c *Campaign) take(ctx context.Context, v *Result) {
+func (c *Campaign) take(ctx context.Context, v *trials.Result) {
 	c.count(func(n *Statistics) {
 		n.Judged++
 		n.Planned -= int(c.Executions(v.Suspect)) - v.Tried
@@ -339,16 +360,16 @@ func (c *Campaign) take(ctx context.Context, v *Result) {
 	c.reportSuspect(ctx, v)
 }
 
-// search is the third stage: it searches units under schedules that aim at no suspect. So many suspects come before them.
-func (c *Campaign) search(ctx context.Context, units []*Unit, suspects int) error {
-	positions := map[*Unit]int{}
+// search is the third stage: it searches units under schedules that aim at no suspect. tried is the number of suspects that come before.
+func (c *Campaign) search(ctx context.Context, units []*controlled.Unit, tried int) error {
+	positions := map[*controlled.Unit]int{}
 	leave := c.enter(Searching, func(n *Statistics) {
 		n.Units = units
 		for i, u := range units {
-			positions[u] = suspects + i
+			positions[u] = tried + i
 		}
 	})
-	search := Search{Confirmer: &c.Confirmer, Survey: c.survey, OnTrial: func(u *Unit, s *Suspect, t *Trial) {
+	searching := search.Search{Confirmer: &c.Confirmer, Survey: c.survey, OnTrial: func(u *controlled.Unit, s *suspects.Suspect, t *trials.Trial) {
 		c.count(func(n *Statistics) {
 			n.Searched++
 			for _, b := range t.Execution.Behaviors {
@@ -358,7 +379,7 @@ func (c *Campaign) search(ctx context.Context, units []*Unit, suspects int) erro
 			c.observed.Add(positions[u], s, t)
 		})
 	}}
-	found, err := search.Run(ctx, units)
+	found, err := searching.Run(ctx, units)
 	leave()
 	for _, why := range found.Skipped {
 		c.say("%s", why)
@@ -377,12 +398,12 @@ func (c *Campaign) search(ctx context.Context, units []*Unit, suspects int) erro
 
 // noteStopped counts an execution that was stopped at a limit, or because there was no time left. That
 // is no bug. It also notes what may have synchronized unseen.
-func (n *Statistics) noteStopped(e *Execution, limit time.Duration) {
+func (n *Statistics) noteStopped(e *controlled.Execution, limit time.Duration) {
 	if e.Unseen.Any() {
 		n.Unseen = e.Unseen
 	}
 	switch {
-	case e.Outcome.Class != Hung:
+	case e.Outcome.Class != controlled.Hung:
 	case (e.Stuck == nil || e.Stuck.Why == recorder.OutOfSteps) && e.Took < limit:
 		n.Late++
 	default:

@@ -15,7 +15,11 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/examples/racefuzz"
-	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/confirm/controlled"
+	"github.com/heisen-go/heisen/internal/confirm/repro"
+	"github.com/heisen-go/heisen/internal/confirm/suspects"
+	"github.com/heisen-go/heisen/internal/confirm/trials"
+	"github.com/heisen-go/heisen/internal/observed"
 	schedules "github.com/heisen-go/heisen/racefuzz"
 	"github.com/heisen-go/heisen/report"
 	"github.com/heisen-go/heisen/section"
@@ -39,10 +43,10 @@ func known(t *testing.T, name string) *racefuzz.Program {
 // lab is a built program with what is needed to survey it and to confirm its suspects.
 type lab struct {
 	t       *testing.T
-	origin  confirm.Origin
-	program *confirm.Program
-	survey  confirm.Survey
-	hunt    confirm.Confirmer
+	origin  controlled.Origin
+	program *controlled.Program
+	survey  suspects.Survey
+	hunt    trials.Confirmer
 }
 
 // open builds the program, which gets the arguments, or the tests of its package.
@@ -70,9 +74,9 @@ func open(t *testing.T, p *racefuzz.Program, args ...string) *lab {
 		t.Fatal(err)
 	}
 	t.Cleanup(words.Close)
-	resolver := confirm.NewResolver(words, with)
-	l.survey = confirm.Survey{Races: true, Deadlocks: true, Limit: time.Minute, Virtual: time.Minute, Resolver: resolver}
-	l.hunt = confirm.Confirmer{
+	resolver := observed.NewResolver(words, with)
+	l.survey = suspects.Survey{Races: true, Deadlocks: true, Limit: time.Minute, Virtual: time.Minute, Resolver: resolver}
+	l.hunt = trials.Confirmer{
 		From: 1, To: 10, Parallel: runtime.NumCPU(), Limit: time.Minute, Virtual: time.Minute,
 		Wait: 100 * time.Millisecond, Resolver: resolver,
 	}
@@ -93,7 +97,7 @@ func (l *lab) with(p *racefuzz.Program, args ...string) *lab {
 }
 
 // suspects surveys the program. It also returns how the program ends.
-func (l *lab) suspects() ([]*confirm.Suspect, *confirm.Execution) {
+func (l *lab) suspects() ([]*suspects.Suspect, *controlled.Execution) {
 	l.t.Helper()
 	found, err := l.survey.Run(l.t.Context(), l.program)
 	if err != nil || len(found.Skipped) > 0 {
@@ -103,12 +107,12 @@ func (l *lab) suspects() ([]*confirm.Suspect, *confirm.Execution) {
 }
 
 // seeds tries suspects with the seeds from 1 to n.
-func (l *lab) seeds(n uint64, suspects ...*confirm.Suspect) []*confirm.Result {
+func (l *lab) seeds(n uint64, found ...*suspects.Suspect) []*trials.Result {
 	l.t.Helper()
 	l.hunt.To = n
-	verdicts, err := l.hunt.Run(l.t.Context(), suspects)
-	if err != nil || len(verdicts) != len(suspects) {
-		l.t.Fatalf("%d verdicts on %d suspects, error %v", len(verdicts), len(suspects), err)
+	verdicts, err := l.hunt.Run(l.t.Context(), found)
+	if err != nil || len(verdicts) != len(found) {
+		l.t.Fatalf("%d verdicts on %d suspects, error %v", len(verdicts), len(found), err)
 	}
 	return verdicts
 }
@@ -120,13 +124,13 @@ func placesOf(truth *racefuzz.Truth, f *report.Finding) (a, b racefuzz.Place) {
 }
 
 // between returns the suspected race of two places.
-func between(t *testing.T, p *racefuzz.Program, suspects []*confirm.Suspect, a, b racefuzz.Place) *confirm.Suspect {
+func between(t *testing.T, p *racefuzz.Program, found []*suspects.Suspect, a, b racefuzz.Place) *suspects.Suspect {
 	t.Helper()
 	truth, err := p.Truth()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range suspects {
+	for _, s := range found {
 		if x, y := placesOf(truth, &s.Finding); x == a && y == b || x == b && y == a {
 			return s
 		}
@@ -136,7 +140,7 @@ func between(t *testing.T, p *racefuzz.Program, suspects []*confirm.Suspect, a, 
 }
 
 // failed counts the executions with an outcome.
-func failed(v *confirm.Result, class confirm.Class, message string) (n int) {
+func failed(v *trials.Result, class controlled.Class, message string) (n int) {
 	for _, e := range v.Endings {
 		if e.Outcome.Class == class && e.Outcome.Message == message {
 			n += e.Count
@@ -157,14 +161,14 @@ func TestFigure1(t *testing.T) {
 	const seeds = 100
 	p := known(t, "figure1")
 	l := open(t, p)
-	suspects, _ := l.suspects()
-	real := between(t, p, suspects, "read 5", "write 7")
-	apart := between(t, p, suspects, "write 1", "read 10")
+	found, _ := l.suspects()
+	real := between(t, p, found, "read 5", "write 7")
+	apart := between(t, p, found, "write 1", "read 10")
 	verdicts := l.seeds(seeds, real, apart)
 	if v := verdicts[0]; v.Confirmed != seeds {
 		t.Errorf("5 and 7 meet in %d of %d executions", v.Confirmed, seeds)
 	}
-	if n := failed(verdicts[0], confirm.Panicked, "ERROR1"); !half(n, seeds) || n+failed(verdicts[0], confirm.Passed, "") != seeds {
+	if n := failed(verdicts[0], controlled.Panicked, "ERROR1"); !half(n, seeds) || n+failed(verdicts[0], controlled.Passed, "") != seeds {
 		t.Errorf("5 and 7: ERROR1 in %d of %d executions; %v", n, seeds, verdicts[0].Endings)
 	}
 	if v := verdicts[1]; v.Confirmed != 0 {
@@ -180,12 +184,12 @@ func TestFigure2(t *testing.T) {
 	l := open(t, p)
 	for _, n := range []string{"10", "1000"} {
 		l := l.with(p, "-n", n)
-		suspects, _ := l.suspects()
-		v := l.seeds(seeds, between(t, p, suspects, "read 8", "write 10"))[0]
+		found, _ := l.suspects()
+		v := l.seeds(seeds, between(t, p, found, "read 8", "write 10"))[0]
 		if v.Confirmed != seeds {
 			t.Errorf("-n %s: 8 and 10 meet in %d of %d executions", n, v.Confirmed, seeds)
 		}
-		if n := failed(v, confirm.Panicked, "ERROR"); !half(n, seeds) || n+failed(v, confirm.Passed, "") != seeds {
+		if n := failed(v, controlled.Panicked, "ERROR"); !half(n, seeds) || n+failed(v, controlled.Passed, "") != seeds {
 			t.Errorf("ERROR in %d of %d executions; %v", n, seeds, v.Endings)
 		}
 	}
@@ -211,9 +215,9 @@ func testTruth(t *testing.T, p *racefuzz.Program, l *lab, seeds uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	suspects, survey := l.suspects()
+	found, survey := l.suspects()
 	confirmed, harmful := 0, 0
-	for _, v := range l.seeds(seeds, suspects...) {
+	for _, v := range l.seeds(seeds, found...) {
 		a, b := placesOf(truth, &v.Suspect.Finding)
 		pair, races, isKnown := truth.Of(a, b)
 		switch {
@@ -241,17 +245,17 @@ func testTruth(t *testing.T, p *racefuzz.Program, l *lab, seeds uint64) {
 		checkReplay(t, l, v)
 	}
 	if confirmed == 0 || p.Harm != "" && harmful == 0 {
-		t.Errorf("%d of %d suspects are confirmed, %d of them harmful", confirmed, len(suspects), harmful)
+		t.Errorf("%d of %d suspects are confirmed, %d of them harmful", confirmed, len(found), harmful)
 	}
-	t.Logf("%d of %d suspects are confirmed, %d of them harmful", confirmed, len(suspects), harmful)
+	t.Logf("%d of %d suspects are confirmed, %d of them harmful", confirmed, len(found), harmful)
 }
 
 // checkEnding checks that an execution ends in a way that is possible for the program.
-func checkEnding(t *testing.T, p *racefuzz.Program, e *confirm.Ending) {
+func checkEnding(t *testing.T, p *racefuzz.Program, e *trials.Ending) {
 	t.Helper()
 	printed := string(e.Trial.Execution.Output)
 	ok := regexp.MustCompile(`^(?:` + p.Output + `)$`).MatchString(printed)
-	if e.Outcome.Class != confirm.Passed {
+	if e.Outcome.Class != controlled.Passed {
 		ok = p.Harm != "" && regexp.MustCompile(p.Harm).MatchString(printed)
 	}
 	if !ok {
@@ -261,9 +265,9 @@ func checkEnding(t *testing.T, p *racefuzz.Program, e *confirm.Ending) {
 
 // checkReplay checks that its schedule repeats the worst execution of a result, also after the
 // schedule was written and read.
-func checkReplay(t *testing.T, l *lab, v *confirm.Result) *confirm.Reproduction {
+func checkReplay(t *testing.T, l *lab, v *trials.Result) *repro.Reproduction {
 	t.Helper()
-	proof, err := confirm.Repeater{Confirmer: &l.hunt}.Reproduce(t.Context(), v, 12)
+	proof, err := repro.Repeater{Confirmer: &l.hunt}.Reproduce(t.Context(), v, 12)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,13 +279,13 @@ func checkReplay(t *testing.T, l *lab, v *confirm.Result) *confirm.Reproduction 
 		t.Errorf("the outcome is %v, under the schedule it is %v", ending.Outcome, proof.Execution.Outcome)
 	}
 	text, read := rewritten(t, l, proof)
-	source, restored, err := confirm.Restore(read, l.origin.Folder)
+	source, restored, err := controlled.Restore(read, l.origin.Folder)
 	if err != nil || source.Verb != l.origin.Verb {
 		t.Fatalf("%+v, error %v", source, err)
 	}
 	program := *l.program
 	program.Args = source.Args
-	plan := confirm.Plan{Schedule: restored, Limit: l.hunt.Limit}
+	plan := controlled.Plan{Schedule: restored, Limit: l.hunt.Limit}
 	e, err := program.Execute(t.Context(), plan, l.hunt.Resolver)
 	if err != nil {
 		t.Fatal(err)
@@ -295,7 +299,7 @@ func checkReplay(t *testing.T, l *lab, v *confirm.Result) *confirm.Reproduction 
 }
 
 // rewritten writes the schedule of a reproduction and reads it again.
-func rewritten(t *testing.T, l *lab, proof *confirm.Reproduction) (text []byte, read *schedules.Schedule) {
+func rewritten(t *testing.T, l *lab, proof *repro.Reproduction) (text []byte, read *schedules.Schedule) {
 	t.Helper()
 	text, err := l.origin.Schedule(l.program, proof.Tests, proof.Schedule, proof.Execution).MarshalText()
 	if err != nil {
@@ -310,16 +314,16 @@ func rewritten(t *testing.T, l *lab, proof *confirm.Reproduction) (text []byte, 
 
 // testFixed checks that nothing is confirmed in a repaired program.
 func testFixed(t *testing.T, p *racefuzz.Program, l *lab, seeds uint64) {
-	suspects, survey := l.suspects()
-	if survey.Outcome.Class != confirm.Passed {
+	found, survey := l.suspects()
+	if survey.Outcome.Class != controlled.Passed {
 		t.Errorf("-fixed: %v:\n%s", survey.Outcome, survey.Output)
 	}
-	for _, v := range l.seeds(seeds, suspects...) {
+	for _, v := range l.seeds(seeds, found...) {
 		if v.Confirmed > 0 {
 			t.Errorf("-fixed: %s is confirmed", v.Finding.Message)
 		}
 		for _, e := range v.Endings {
-			if e.Outcome.Class != confirm.Passed {
+			if e.Outcome.Class != controlled.Passed {
 				t.Errorf("-fixed: seed %d ends with %v:\n%s", e.Trial.Seed, e.Outcome, e.Trial.Execution.Output)
 			}
 		}
@@ -333,9 +337,9 @@ func TestHidden(t *testing.T) {
 	dial, transfer, reserve := known(t, "dial"), known(t, "transfer"), known(t, "reserve")
 	all := open(t, &racefuzz.Program{Package: dial.Package, Test: "Test.*"})
 	all.survey.Sections, all.survey.Violations = sections(t, reserve), true
-	suspects, _ := all.suspects()
+	found, _ := all.suspects()
 	tests := map[string]heisen.Kind{}
-	for _, s := range suspects {
+	for _, s := range found {
 		tests[s.Tests] = s.Finding.Kind
 		if a := s.Finding.Accesses[0]; "^("+a.Test+")$" != s.Tests {
 			t.Errorf("%s is seen in %s, and looked for in %s", s.Finding.Message, a.Test, s.Tests)
@@ -344,13 +348,13 @@ func TestHidden(t *testing.T) {
 	want := map[string]heisen.Kind{
 		"^(TestDial)$": heisen.PotentialRace, "^(TestTransfer)$": heisen.Deadlock, "^(TestReserve)$": heisen.Atomicity,
 	}
-	if len(suspects) != len(want) || !reflect.DeepEqual(tests, want) {
-		t.Fatalf("%d suspects: %v, want %v", len(suspects), tests, want)
+	if len(found) != len(want) || !reflect.DeepEqual(tests, want) {
+		t.Fatalf("%d suspects: %v, want %v", len(found), tests, want)
 	}
-	for _, v := range all.seeds(seeds, suspects...) {
-		class, message := confirm.TestFailed, strings.Trim(v.Suspect.Tests, "^()$")
+	for _, v := range all.seeds(seeds, found...) {
+		class, message := controlled.TestFailed, strings.Trim(v.Suspect.Tests, "^()$")
 		if v.Suspect.Finding.Kind == heisen.Deadlock {
-			class, message = confirm.Deadlocked, "no goroutine can go on"
+			class, message = controlled.Deadlocked, "no goroutine can go on"
 		}
 		if v.Confirmed != seeds || failed(v, class, message) == 0 {
 			t.Errorf("%s: confirmed in %d of %d executions: %v", v.Suspect.Tests, v.Confirmed, seeds, v.Endings)
@@ -423,11 +427,11 @@ func TestParallel(t *testing.T) {
 	t.Parallel()
 	p := known(t, "linkedlist")
 	l := open(t, p)
-	suspects, _ := l.suspects()
+	found, _ := l.suspects()
 	var all [2]string
 	for i, parallel := range []int{1, 4} {
 		l.hunt.Parallel = parallel
-		for _, v := range l.seeds(4, suspects[:4]...) {
+		for _, v := range l.seeds(4, found[:4]...) {
 			all[i] += fmt.Sprintf("%s %d of %d\n", v.Finding.Fingerprint, v.Confirmed, v.Tried)
 			for _, e := range v.Endings {
 				all[i] += fmt.Sprintf("  %v first %d %v %d, seed %d, hash %x\n", e.Outcome, e.First, e.Confirmed, e.Count, e.Trial.Seed, e.Trial.Execution.Hash)
@@ -443,17 +447,17 @@ func TestParallel(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	l := open(t, known(t, "figure1"))
-	suspects, _ := l.suspects()
+	found, _ := l.suspects()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	l.hunt.Parallel, l.hunt.To = 1, math.MaxUint64
 	tried := 0
-	l.hunt.OnTrial = func(*confirm.Suspect, *confirm.Trial) {
+	l.hunt.OnTrial = func(*suspects.Suspect, *trials.Trial) {
 		if tried++; tried == 3 {
 			stop()
 		}
 	}
-	verdicts, err := l.hunt.Run(ctx, suspects)
+	verdicts, err := l.hunt.Run(ctx, found)
 	if err != context.Canceled || len(verdicts) != 2 || verdicts[0].Tried+verdicts[1].Tried != 3 {
 		t.Errorf("%d verdicts, error %v", len(verdicts), err)
 	}
@@ -468,34 +472,34 @@ func TestPredicted(t *testing.T) {
 	relay, farm, guest := known(t, "relay"), known(t, "farm"), known(t, "guest")
 	l := open(t, &racefuzz.Program{Package: relay.Package, Test: "Test.*"})
 	l.survey.Predict, l.survey.Races = true, false
-	suspects, _ := l.suspects()
+	found, _ := l.suspects()
 	for _, c := range []struct {
 		p       *racefuzz.Program
 		a, b    racefuzz.Place
 		harm    string
-		follow  confirm.FollowResult
+		follow  trials.FollowResult
 		at, all int
 	}{
-		{relay, "write judge", "read arrive", "TestRelay", confirm.Followed, 2, 2},
-		{farm, "write plan", "read work", "TestFarm", confirm.Followed, 2, 2},
-		{guest, "write host", "read guest", "", confirm.Diverged, 0, 4},
+		{relay, "write judge", "read arrive", "TestRelay", trials.Followed, 2, 2},
+		{farm, "write plan", "read work", "TestFarm", trials.Followed, 2, 2},
+		{guest, "write host", "read guest", "", trials.Diverged, 0, 4},
 	} {
-		v := l.seeds(2, between(t, c.p, suspects, c.a, c.b))[0]
+		v := l.seeds(2, between(t, c.p, found, c.a, c.b))[0]
 		if !v.Suspect.Predicted || v.Follow != c.follow || v.Confirmed != c.at || v.Tried != c.all {
 			t.Errorf("%s: %q, confirmed in %d of %d executions: %v", c.p.Name, v.Follow, v.Confirmed, v.Tried, v.Endings)
 		}
 		if c.harm == "" {
 			continue
 		}
-		if failed(v, confirm.TestFailed, c.harm) != 1 || failed(v, confirm.Passed, "") != 1 {
+		if failed(v, controlled.TestFailed, c.harm) != 1 || failed(v, controlled.Passed, "") != 1 {
 			t.Errorf("%s: %v", c.p.Name, v.Endings)
 		}
-		proof, err := confirm.Repeater{Confirmer: &l.hunt}.Reproduce(t.Context(), v, 10)
+		proof, err := repro.Repeater{Confirmer: &l.hunt}.Reproduce(t.Context(), v, 10)
 		if err != nil || !proof.Replayed {
 			t.Fatalf("%s: replayed %v, error %v", c.p.Name, proof.Replayed, err)
 		}
 		text, read := rewritten(t, l, proof)
-		_, schedule, err := confirm.Restore(read, l.origin.Folder)
+		_, schedule, err := controlled.Restore(read, l.origin.Folder)
 		if err != nil || !reflect.DeepEqual(schedule.Strategy.Turns, proof.Schedule.Strategy.Turns) {
 			t.Errorf("%s: %v, %v from\n%s", c.p.Name, schedule, err, text)
 		}
@@ -509,9 +513,9 @@ func TestLongWitness(t *testing.T) {
 	p := known(t, "far")
 	l := open(t, p)
 	l.survey.Predict, l.survey.Races, l.survey.Walks = true, false, 2
-	suspects, _ := l.suspects()
-	v := l.seeds(1, between(t, p, suspects, "write far.post", "read far.wait"))[0]
-	if v.Follow != confirm.Followed || v.Confirmed != 2 || failed(v, confirm.TestFailed, p.Test) != 1 {
+	found, _ := l.suspects()
+	v := l.seeds(1, between(t, p, found, "write far.post", "read far.wait"))[0]
+	if v.Follow != trials.Followed || v.Confirmed != 2 || failed(v, controlled.TestFailed, p.Test) != 1 {
 		t.Errorf("%q: %v", v.Follow, v.Endings)
 	}
 }
@@ -527,33 +531,33 @@ func TestAgain(t *testing.T) {
 	}
 	l := open(t, p)
 	l.survey.Walks = 10
-	suspects, _ := l.suspects()
-	down := func(s *confirm.Suspect) bool {
+	found, _ := l.suspects()
+	down := func(s *suspects.Suspect) bool {
 		a, b := placesOf(truth, &s.Finding)
 		return a == "read tree.down" || b == "read tree.down"
 	}
-	if slices.ContainsFunc(suspects, down) {
+	if slices.ContainsFunc(found, down) {
 		t.Error("the survey shows the pair")
 	}
-	var shown []confirm.Shown
+	var shown []suspects.Shown
 	l.hunt.Parallel = 1
-	l.hunt.OnTrial = func(s *confirm.Suspect, trial *confirm.Trial) {
+	l.hunt.OnTrial = func(s *suspects.Suspect, trial *trials.Trial) {
 		if trial.Confirmed && len(trial.Execution.Meetings) > 0 {
-			shown = append(shown, confirm.Shown{Suspect: s, Schedule: trial.Schedule})
+			shown = append(shown, suspects.Shown{Suspect: s, Schedule: trial.Schedule})
 		}
 	}
-	l.seeds(10, suspects...)
+	l.seeds(10, found...)
 	further, skipped, err := l.survey.Again(t.Context(), shown)
 	if err != nil || len(skipped) > 0 {
 		t.Fatalf("skipped %q, error %v", skipped, err)
 	}
 	for _, s := range further {
-		if slices.Contains(suspects, s) {
+		if slices.Contains(found, s) {
 			t.Errorf("suspected again: %s", s.Finding.Message)
 		}
 	}
 	pair := between(t, p, further, "read tree.down", "write tree.replace.left")
-	if v := l.seeds(2, pair)[0]; v.Confirmed == 0 || v.Follow != confirm.Followed {
+	if v := l.seeds(2, pair)[0]; v.Confirmed == 0 || v.Follow != trials.Followed {
 		t.Errorf("confirmed %d of %d, followed: %q", v.Confirmed, v.Tried, v.Follow)
 	}
 	if again, _, err := l.survey.Again(t.Context(), shown); len(again) > 0 || err != nil {

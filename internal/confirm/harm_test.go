@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/examples/racefuzz"
-	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/confirm/suspects"
+	"github.com/heisen-go/heisen/internal/confirm/trials"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -27,24 +28,24 @@ func TestHarm(t *testing.T) {
 		"none":          {false, false},
 	} {
 		l := l.with(&racefuzz.Program{}, name)
-		suspects, usual := l.suspects()
+		found, usual := l.suspects()
 		if failed := usual.Outcome.Class.Failed(); failed != want.usual {
 			t.Errorf("%s: the default schedule fails: %v, want %v", name, failed, want.usual)
 		}
 		harm := false
-		l.hunt.OnTrial = func(s *confirm.Suspect, trial *confirm.Trial) { checkObserved(t, name, s, trial) }
-		for _, v := range l.seeds(10, suspects...) {
+		l.hunt.OnTrial = func(s *suspects.Suspect, trial *trials.Trial) { checkObserved(t, name, s, trial) }
+		for _, v := range l.seeds(10, found...) {
 			harm = harm || v.Confirmed > 0 && v.Report(usual.Outcome).Trials.Harmful
 		}
-		if harm != want.harm || len(suspects) == 0 {
-			t.Errorf("%s: harmful %v of %d suspects, want %v", name, harm, len(suspects), want.harm)
+		if harm != want.harm || len(found) == 0 {
+			t.Errorf("%s: harmful %v of %d found, want %v", name, harm, len(found), want.harm)
 		}
 	}
 }
 
 // checkObserved checks that an execution in which the accesses of a race have met shows the race, whatever strategy made it, also if
 // the program has ended before the second one.
-func checkObserved(t *testing.T, name string, s *confirm.Suspect, trial *confirm.Trial) {
+func checkObserved(t *testing.T, name string, s *suspects.Suspect, trial *trials.Trial) {
 	t.Helper()
 	shows := slices.ContainsFunc(trial.Execution.Observed, func(f report.Finding) bool { return s.Is(&f) })
 	if trial.Confirmed && len(trial.Execution.Meetings) > 0 && !shows {

@@ -1,63 +1,60 @@
 package confirm
 
 import (
+	"context"
+	"slices"
+
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/core/strategies"
-	"github.com/heisen-go/heisen/internal/races"
-	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/internal/confirm/trials"
 	"github.com/heisen-go/heisen/report"
 )
 
-// raceDetector is the Detector of races by happens-before, which programs find themselves.
-const raceDetector = "fasttrack"
+// Races that follow from others belong to the findings of these, and are none of their own. Which ones these are is known
+// when all races are.
 
-// maxRaces bounds the races that are kept of an execution, the first ones.
-const maxRaces = 100
-
-// racesFound collects the races by happens-before in an execution.
-type racesFound struct {
-	all []heisen.Finding
+// followingRace is a race that follows from others.
+type followingRace struct {
+	result  *trials.Result
+	finding report.Finding
+	roots   []string // fingerprints
+	suspect bool     // it counts as a confirmed suspect
 }
 
-// add takes what a program has found, and returns it as a finding.
-func (r *racesFound) add(o recorder.Overlap) (f heisen.Finding, isRace bool) {
-	if !o.Unordered {
-		return f, false
+// follows reports whether a race follows from others. If not, it is one from which others can follow. suspect says that it counts as
+// a confirmed suspect.
+func (c *Campaign) follows(ctx context.Context, v *trials.Result, finding *report.Finding, suspect bool) bool {
+	if finding.Kind != heisen.Race {
+		return false
 	}
-	return r.between(o.Accesses[0], o.Accesses[1]), true
-}
-
-// between takes a race of two accesses, the earlier one first, and returns it as a finding.
-func (r *racesFound) between(earlier, later heisen.Access) heisen.Finding {
-	f := races.Unordered(raceDetector, max(earlier.Object, later.Object), earlier, later)
-	if len(r.all) < maxRaces {
-		r.all = append(r.all, f)
+	roots, err := c.repeater.Roots(ctx, v)
+	c.sayFailed(ctx, err)
+	if len(roots) > 0 {
+		c.following = append(c.following, followingRace{v, *finding, roots, suspect})
+		return true
 	}
-	return f
+	c.told[finding.Fingerprint] = finding.Trials.Harmful
+	return false
 }
 
-// addMeeting takes a meeting of two accesses. The program itself finds a race once its second access is made, and the first
-// one may be the end of the program.
-func (r *racesFound) addMeeting(m *recorder.Meeting) {
-	if m.Kind == strategies.Race && len(m.Accesses) == 2 {
-		r.between(m.Accesses[0], m.Accesses[1])
-	}
-}
-
-// resolved returns each race once, and each misuse of package testing that it is. At the end of an execution all its goroutines have names.
-func (r *racesFound) resolved(resolver *Resolver, symbols *heisen.Symbols) (all []report.Finding) {
-	known := map[string]bool{}
-	for _, f := range r.all {
-		f = Attributed(f, symbols)
-		fingerprint := f.Fingerprint(symbols)
-		if f.Kind == heisen.Misuse {
-			all = addMisuse(all, resolver.resolve(f, symbols))
+// reportFollowing adds the races that follow from reported ones to the findings of these. It reports others as findings of their own: those
+// that follow from races that no execution has confirmed, and those that do harm that their roots are not known to do.
+func (c *Campaign) reportFollowing(ctx context.Context) {
+	for i := range c.following {
+		one := &c.following[i]
+		if slices.ContainsFunc(one.roots, func(root string) bool {
+			harmful, known := c.told[root]
+			return known && (harmful || !one.finding.Trials.Harmful) && c.listener.Follow(root, report.FollowingOf(&one.finding))
+		}) {
+			if one.suspect {
+				c.count(func(n *Statistics) { n.Followed++ })
+			}
 			continue
 		}
-		if !known[fingerprint] {
-			known[fingerprint] = true
-			all = append(all, resolver.resolve(f, symbols))
+		for _, root := range one.roots {
+			if _, known := c.told[root]; known {
+				one.finding.Roots = append(one.finding.Roots, root)
+			}
 		}
+		c.reportFailure(ctx, one.result, one.finding, "")
 	}
-	return all
 }

@@ -6,7 +6,7 @@
 // Explorer which tasks can continue and what each step has used. It has two ways to do so: it asks
 // for each choice while the program runs ([Explorer.Choose], as package racefuzz does for models), or
 // it gives the program the first choices ([Explorer.Prefix] and [Explorer.Sleeping]) and reports the
-// steps afterwards (as package internal/confirm does for real programs).
+// steps afterwards (as package internal/confirm/search does for real programs).
 //
 // The algorithm is source-DPOR with sleep sets (Abdulla, Aronis, Jonsson, Sagonas: Optimal Dynamic
 // Partial Order Reduction, POPL 2014, Algorithm 1). Steps that a state can disable, such as the

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/internal/cli"
-	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/confirm/controlled"
 	"github.com/heisen-go/heisen/internal/processes"
 	"github.com/heisen-go/heisen/report"
 )
@@ -27,14 +27,14 @@ type Heisen struct {
 	Work    string   // a folder for schedules and reports
 	Flags   []string // of heisen fuzz, besides those for seeds, time and reports
 
-	builds *confirm.Builds // of the command in this process
+	builds *controlled.Builds // of the command in this process
 }
 
 // Keep makes Fuzz and Replays run the command in this process, in the folder of the corpus, and build each package once.
 // The package is built once more if Corpus changes. Close ends that.
 func (h *Heisen) Keep() error {
 	folder := filepath.Join(h.Work, "kept")
-	h.Command, h.builds = "", confirm.NewBuilds(folder)
+	h.Command, h.builds = "", controlled.NewBuilds(folder)
 	return os.MkdirAll(folder, 0o777)
 }
 

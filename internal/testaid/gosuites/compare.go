@@ -16,8 +16,9 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/internal/build"
-	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/confirm/controlled"
 	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/observed"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
 )
@@ -35,7 +36,7 @@ type comparison struct {
 	heisen   string
 	builder  *build.Builder
 	sources  *report.Resolver
-	resolver *confirm.Resolver
+	resolver *observed.Resolver
 
 	mu       sync.Mutex
 	verdicts map[string]verdict
@@ -62,7 +63,7 @@ func (c *comparison) prepare(ctx context.Context) (err error) {
 	if c.sources, err = report.NewResolver(); err != nil {
 		return err
 	}
-	c.resolver = confirm.NewResolver(c.sources, c.builder.Toolchain)
+	c.resolver = observed.NewResolver(c.sources, c.builder.Toolchain)
 	return nil
 }
 
@@ -176,7 +177,7 @@ func (c *comparison) explore(ctx context.Context, pkg string) error {
 	if err != nil {
 		return err
 	}
-	program := &confirm.Program{Package: pkg, Test: true, Path: exe, Dir: dir, Args: []string{"-test.short", "-test.v"}}
+	program := &controlled.Program{Package: pkg, Test: true, Path: exe, Dir: dir, Args: []string{"-test.short", "-test.v"}}
 	var tests []string
 	for _, name := range strings.Fields(string(listed)) {
 		raced, _ := c.verdict(pkg + " " + name + " " + underRace)
@@ -213,7 +214,7 @@ func (c *comparison) explore(ctx context.Context, pkg string) error {
 const fewest = 10_000
 
 // exploreAll executes some tests, several at a time.
-func (c *comparison) exploreAll(ctx context.Context, program *confirm.Program, tests []string) error {
+func (c *comparison) exploreAll(ctx context.Context, program *controlled.Program, tests []string) error {
 	names := make(chan string)
 	failed := make(chan error, c.parallel)
 	var workers sync.WaitGroup
@@ -246,8 +247,8 @@ func (c *comparison) exploreAll(ctx context.Context, program *confirm.Program, t
 }
 
 // exploreTest executes a test.
-func (c *comparison) exploreTest(ctx context.Context, program *confirm.Program, name string) error {
-	e, err := program.Execute(ctx, confirm.Plan{
+func (c *comparison) exploreTest(ctx context.Context, program *controlled.Program, name string) error {
+	e, err := program.Execute(ctx, controlled.Plan{
 		Mode: recorder.Races, Tests: "^" + name + "$", Limit: c.limit,
 		Schedule: &recorder.Schedule{Strategy: strategies.Config{Strategy: strategies.Follow, Seed: 1, ByDefault: true}, MaxTime: c.limit},
 	}, c.resolver)
@@ -258,12 +259,12 @@ func (c *comparison) exploreTest(ctx context.Context, program *confirm.Program, 
 	switch {
 	case err != nil:
 		v.Outcome, v.Output = "error", err.Error()
-	case e.Outcome.Class == confirm.Passed && bytes.Contains(e.Output, []byte("\n--- SKIP: "+name+" ")):
+	case e.Outcome.Class == controlled.Passed && bytes.Contains(e.Output, []byte("\n--- SKIP: "+name+" ")):
 		v.Outcome = "skip"
-	case e.Outcome.Class == confirm.Passed:
+	case e.Outcome.Class == controlled.Passed:
 		v.Outcome = "pass"
 	default:
-		v.hung = e.Outcome.Class == confirm.Hung
+		v.hung = e.Outcome.Class == controlled.Hung
 		v.Outcome, v.Output = "fail", fmt.Sprintf("%v: %s\n%s", e.Outcome.Class, e.Outcome.Message, e.Output)
 	}
 	if v.Outcome == "pass" && len(e.Observed) > 0 {

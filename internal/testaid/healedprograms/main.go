@@ -16,9 +16,13 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/heal"
-	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/confirm/controlled"
+	"github.com/heisen-go/heisen/internal/confirm/search"
+	"github.com/heisen-go/heisen/internal/confirm/suspects"
+	"github.com/heisen-go/heisen/internal/confirm/trials"
 	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/internal/enforce"
+	"github.com/heisen-go/heisen/internal/observed"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
 )
@@ -216,15 +220,15 @@ func (b *programs) write(folder string, plain bool) error {
 }
 
 // build builds the tests of a module.
-func (b *programs) build(ctx context.Context, folder, overlay string) (*confirm.Program, *confirm.Confirmer, func(), error) {
+func (b *programs) build(ctx context.Context, folder, overlay string) (*controlled.Program, *trials.Confirmer, func(), error) {
 	if err := os.Chdir(folder); err != nil {
 		return nil, nil, nil, err
 	}
-	source := confirm.Source{Verb: "test", Packages: []string{"."}, Patterns: []string{pkg}, Overlay: overlay}
+	source := controlled.Source{Verb: "test", Packages: []string{"."}, Patterns: []string{pkg}, Overlay: overlay}
 	if overlay != "" {
 		source.Patterns = append(source.Patterns, enforce.LockPath)
 	}
-	var builds *confirm.Builds
+	var builds *controlled.Builds
 	all, with, giveUp, err := builds.Build(ctx, &source)
 	if err != nil {
 		return nil, nil, nil, err
@@ -233,8 +237,8 @@ func (b *programs) build(ctx context.Context, folder, overlay string) (*confirm.
 		giveUp()
 		return nil, nil, nil, fmt.Errorf("%d programs in %s", len(all), folder)
 	}
-	return all[0], &confirm.Confirmer{
-		From: 1, To: 1, Parallel: b.parallel, Limit: time.Minute, Virtual: time.Minute, Procs: 4, Resolver: confirm.NewResolver(b.words, with),
+	return all[0], &trials.Confirmer{
+		From: 1, To: 1, Parallel: b.parallel, Limit: time.Minute, Virtual: time.Minute, Procs: 4, Resolver: observed.NewResolver(b.words, with),
 	}, giveUp, nil
 }
 
@@ -243,7 +247,7 @@ const tries = 10
 
 // profiled returns the profile of executions of all programs that did not get stuck: one that switches only where a
 // goroutine is blocked, and so has many atomic pairs, and up to two with random switches.
-func (b *programs) profiled(ctx context.Context, folder string, executable *confirm.Program, c *confirm.Confirmer) (*heal.Profile, error) {
+func (b *programs) profiled(ctx context.Context, folder string, executable *controlled.Program, c *trials.Confirmer) (*heal.Profile, error) {
 	source, err := enforce.Load(ctx, folder, nil)
 	if err != nil {
 		return nil, err
@@ -258,7 +262,7 @@ func (b *programs) profiled(ctx context.Context, folder string, executable *conf
 			}
 			var r *enforce.Recorder
 			var observed *enforce.Profile
-			e, err := executable.Execute(ctx, confirm.Plan{
+			e, err := executable.Execute(ctx, controlled.Plan{
 				Schedule: &recorder.Schedule{Strategy: config, Procs: c.Procs, MaxVirtual: c.Virtual},
 				Mode:     recorder.Everything, Tests: "^" + test + "$", Limit: c.Limit,
 				Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
@@ -266,12 +270,12 @@ func (b *programs) profiled(ctx context.Context, folder string, executable *conf
 					r, err = source.NewRecorder(symbols)
 					return []heisen.Detector{r}, err
 				},
-				Finish: func(*confirm.Execution, *heisen.Symbols) { observed, _, err = r.Finish() },
+				Finish: func(*controlled.Execution, *heisen.Symbols) { observed, _, err = r.Finish() },
 			}, c.Resolver)
 			if err != nil {
 				return nil, err
 			}
-			if e.Outcome.Class != confirm.Passed {
+			if e.Outcome.Class != controlled.Passed {
 				continue
 			}
 			passed++
@@ -332,9 +336,9 @@ func (b *programs) place(ctx context.Context, folders [2]string) (overlay string
 }
 
 // explore explores each test, and checks its executions.
-func (b *programs) explore(ctx context.Context, way int, executable *confirm.Program, c *confirm.Confirmer) (map[string]*shown, error) {
+func (b *programs) explore(ctx context.Context, way int, executable *controlled.Program, c *trials.Confirmer) (map[string]*shown, error) {
 	all := map[string]*shown{}
-	units := confirm.Units(ctx, []*confirm.Program{executable})
+	units := controlled.Units(ctx, []*controlled.Program{executable})
 	for _, u := range units {
 		all[u.Test] = &shown{outcomes: map[string]bool{}}
 	}
@@ -343,8 +347,8 @@ func (b *programs) explore(ctx context.Context, way int, executable *confirm.Pro
 	}
 	var failed error
 	// The search has a quarter of the time for all executions.
-	c.Budget = confirm.NewBudget(4*b.limit, c.Parallel, units, true)
-	search := confirm.Search{Confirmer: c, OnTrial: func(u *confirm.Unit, _ *confirm.Suspect, trial *confirm.Trial) {
+	c.Budget = suspects.NewBudget(4*b.limit, c.Parallel, units, true)
+	search := search.Search{Confirmer: c, OnTrial: func(u *controlled.Unit, _ *suspects.Suspect, trial *trials.Trial) {
 		b.result.made[way]++
 		if err := b.judge(way, u.Test, all[u.Test], trial.Execution); err != nil {
 			failed = errors.Join(failed, err)
@@ -370,9 +374,9 @@ func (b *programs) explore(ctx context.Context, way int, executable *confirm.Pro
 }
 
 // judge takes an execution of a test.
-func (b *programs) judge(way int, test string, s *shown, e *confirm.Execution) error {
+func (b *programs) judge(way int, test string, s *shown, e *controlled.Execution) error {
 	switch e.Outcome.Class {
-	case confirm.Passed:
+	case controlled.Passed:
 		var outcome strings.Builder
 		for line := range strings.Lines(string(e.Output)) {
 			if strings.HasPrefix(line, "end: ") {
@@ -380,9 +384,9 @@ func (b *programs) judge(way int, test string, s *shown, e *confirm.Execution) e
 			}
 		}
 		s.outcomes[outcome.String()] = true
-	case confirm.Deadlocked:
+	case controlled.Deadlocked:
 		s.stuck = true
-	case confirm.Hung: // there was no time left
+	case controlled.Hung: // there was no time left
 		return nil
 	default:
 		return fmt.Errorf("%s ends with %v:\n%s", test, e.Outcome, e.Output)

@@ -1,0 +1,398 @@
+// Package controlled makes one execution of a program under one schedule, and judges how it ended.
+//
+// A Source is built into Programs, which have Units: tests, or the program itself. Program.Execute follows a Plan; the Execution has the
+// Outcome, what met, what was observed, and on what it depended besides the schedule. Origin and Restore translate between schedules and
+// their text form, which may come from anybody. Which schedules are worth an execution is the business of other packages.
+//
+// An execution costs what the program costs with the recorder on one processor. Several goroutines may use a Program.
+package controlled
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/observed"
+	"github.com/heisen-go/heisen/internal/overlap"
+	"github.com/heisen-go/heisen/internal/processes"
+	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
+)
+
+// Plan describes one execution of a program.
+type Plan struct {
+	Schedule *recorder.Schedule
+	Mode     recorder.Mode
+	Tests    string        // which tests run, as -test.run takes it; empty for all
+	Limit    time.Duration // real time after which it ends, or is stopped if it does not; 0 for none
+	Output   io.Writer     // gets a copy of its standard output; may be nil
+	Errors   io.Writer     // gets a copy of its standard error; may be nil
+	Input    io.Reader     // its standard input; may be nil
+
+	// Detect returns detectors for the recording; it may be nil.
+	Detect func(symbols *heisen.Symbols) ([]heisen.Detector, error)
+	// OnMeeting is called at each Meeting, between the events of the recording; it may be nil.
+	OnMeeting func(recorder.Meeting)
+	// OnRace is called at each race by happens-before, likewise; it may be nil.
+	OnRace func(f *heisen.Finding, symbols *heisen.Symbols)
+	// Finish is called at the end of the recording, while its symbols are still valid, with the execution as far as it is known
+	// from that; it may be nil.
+	Finish func(e *Execution, symbols *heisen.Symbols)
+}
+
+// Execution is the result of a Plan.
+type Execution struct {
+	recorder.Execution
+	Outcome  Outcome
+	Blocked  []report.Blocked // the goroutines that had not ended, if the program got stuck, or that wait for ever
+	Observed []report.Finding // bugs that it has shown by itself, each once
+	Unseen   recorder.Unseen  // what may synchronize besides
+	Outside  []string         // inputs besides the schedule, with places
+	// Awaited is what outside of the program could still answer when virtual time first went past the
+	// real one nevertheless, with a place; empty if it never did.
+	Awaited string
+	// HeldBack says which goroutine could continue and did not, and how long, if it was starved.
+	HeldBack string
+	// Measured is what the program has measured of the runtime, with the first place; empty if nothing.
+	Measured string
+	Output   []byte // what the program printed; only start and end if it is long
+	Meetings []Meeting
+	Took     time.Duration
+
+	Where *FailedAt // nil if it is not known where the program has failed, or if it has not
+}
+
+// Meeting is a bug that a strategy has made happen: operations that are next at the same time.
+type Meeting struct {
+	recorder.Meeting
+	Finding report.Finding
+}
+
+// Findings returns the bugs that have happened in an execution.
+func (e *Execution) Findings() (all []report.Finding) {
+	for i := range e.Meetings {
+		all = append(all, e.Meetings[i].Finding)
+	}
+	return append(all, e.Observed...)
+}
+
+// longExecution is a number of steps that take about a second.
+const LongExecution = 1 << 20
+
+// late reports whether what the execution shows may be an assumption about time: a goroutine was held back
+// while time passed, or time has passed while something outside of the program could still answer.
+func (e *Execution) Late() bool { return e.Delays > 0 || e.Overtook() }
+
+// starving is how long, by the program's clock, a goroutine that can continue is held back on a busy machine.
+const starving = 10 * time.Millisecond
+
+// starved reports whether a goroutine that could continue was held back for longer than that, and the program may know.
+func (e *Execution) WasStarved() bool { return e.Starved.Time > starving }
+
+// overtook reports whether virtual time went past the real one while something could still answer.
+func (e *Execution) Overtook() bool { return e.Overtaken.Count > 0 }
+
+// long reports whether there can only be few executions like this one.
+func (e *Execution) Long() bool {
+	return e.Steps >= LongExecution || e.Stuck != nil && e.Stuck.Why == recorder.OutOfSteps
+}
+
+// grace is the time that a program has to end by itself at the limit of an execution. Then it reports
+// the goroutines that wait for ever, and the execution can be repeated up to there.
+const grace = time.Second
+
+// maxMeetings bounds the meetings that are kept of an execution, the first ones.
+const maxMeetings = 100
+
+// findingOf returns a meeting as a finding.
+func findingOf(m recorder.Meeting) heisen.Finding {
+	f := heisen.Finding{Detector: DetectorName, Kind: heisen.Atomicity, Accesses: m.Accesses}
+	if m.Kind == strategies.Race && len(m.Accesses) == 2 {
+		f = overlap.Race(m.Accesses[0], m.Accesses[1])
+		f.Detector = DetectorName
+		f.Message = fmt.Sprintf("%v and %v happen at the same time", m.Accesses[0].Op.Words(), m.Accesses[1].Op.Words())
+	}
+	return f
+}
+
+// detectorName is the Detector of confirmed findings.
+const DetectorName = "racefuzz"
+
+// Execute runs a program once. It returns an error if the execution could not be made or received.
+// The program's own failure is in the Execution.
+func (p *Program) Execute(ctx context.Context, plan Plan, resolver *observed.Resolver) (*Execution, error) {
+	l, err := recorder.Listen()
+	if err != nil {
+		return nil, err
+	}
+	temporary, err := takeFolder()
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	defer temporary.release()
+	var printed output
+	cmd := p.command(ctx, &plan, &printed)
+	cmd.Env = append(recorder.Environ(cmd.Environ()), temporary.env(), l.Env())
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		l.Close()
+		return nil, err
+	}
+	r := &receiver{listener: l, plan: &plan, resolver: resolver, program: p}
+	received := make(chan struct{})
+	go func() {
+		defer close(received)
+		r.accept(ctx)
+	}()
+	hung := false
+	var watchdog *time.Timer
+	var mu sync.Mutex
+	if plan.Limit > 0 {
+		watchdog = time.AfterFunc(plan.Limit+grace, func() {
+			mu.Lock()
+			hung = true
+			mu.Unlock()
+			cmd.Cancel()
+		})
+	}
+	err = cmd.Wait()
+	if watchdog != nil {
+		watchdog.Stop()
+	}
+	cmd.Cancel() // the processes that the program left behind
+	l.Stop()
+	<-received
+	l.Close()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
+		return nil, err
+	}
+	e := &r.execution
+	e.Took = time.Since(start)
+	e.Output = temporary.hide(printed.text())
+	mu.Lock()
+	defer mu.Unlock()
+	// The messages are part of the fingerprints of failures.
+	switch {
+	case hung || e.Stuck != nil && e.Stuck.Why == recorder.OutOfSteps:
+		e.Outcome = Outcome{Class: Hung, Message: "it does not end in its time"}
+	case e.Stuck != nil && e.Stuck.Why == recorder.Deadlock:
+		e.Outcome = Outcome{Class: Deadlocked, Message: "no goroutine can go on", Waits: waitsOf(e.Blocked)}
+	case e.Stuck != nil:
+		e.Outcome = Outcome{Class: Hung, Message: "it does not end by its own clock"}
+	default:
+		e.Outcome = outcomeOf(endingOf(cmd.ProcessState), e.Output)
+	}
+	e.takeFailing()
+	if !r.met && !hung { // on a busy machine it may have been stopped before
+		return e, errors.Join(r.failed, fmt.Errorf("%s: the program has not connected to heisen", p.Path))
+	}
+	return e, r.failed
+}
+
+// command returns the command of an execution. A copy of what it prints goes to printed.
+func (p *Program) command(ctx context.Context, plan *Plan, printed io.Writer) *exec.Cmd {
+	tee := func(w io.Writer) io.Writer {
+		if w == nil {
+			return printed
+		}
+		return io.MultiWriter(printed, w)
+	}
+	args := p.Args
+	if p.Test {
+		args = testArgs(p.Args, plan.Tests)
+	}
+	cmd := exec.CommandContext(ctx, p.Path, args...)
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Dir, plan.Input, tee(plan.Output), tee(plan.Errors)
+	// Kill the program's process group, so that processes that it has started end with it.
+	processes.OwnGroup(cmd)
+	cmd.Cancel = func() error { return processes.KillGroup(cmd) }
+	cmd.WaitDelay = time.Second
+	return cmd
+}
+
+// receiver receives the events of a program. It ignores programs that the program starts.
+type receiver struct {
+	listener  *recorder.Listener
+	plan      *Plan
+	resolver  *observed.Resolver
+	program   *Program
+	met       bool // the program has connected
+	execution Execution
+	failed    error
+}
+
+// accept returns when the listener is stopped and all programs have ended.
+func (r *receiver) accept(ctx context.Context) {
+	var others sync.WaitGroup
+	var received error
+	defer func() {
+		others.Wait()
+		r.failed = errors.Join(r.failed, received)
+	}()
+	for {
+		p, err := r.listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			r.failed = errors.Join(r.failed, err)
+			return
+		}
+		if r.met { // a program that the program has started
+			others.Go(func() { ignore(p) })
+			continue
+		}
+		r.met = true
+		others.Go(func() { received = r.receive(ctx, p) })
+	}
+}
+
+// ignore lets a program run without recording it.
+func ignore(p *recorder.Program) {
+	defer p.Close(0)
+	if stream, err := p.Open(recorder.Want{Mode: recorder.FindingsOnly}); err == nil {
+		drain(stream)
+	}
+}
+
+// drain reads the rest of a stream, because the program waits until everything is read.
+func drain(stream *recorder.Stream) {
+	for {
+		if _, err := stream.NextBatch(); err != nil {
+			return
+		}
+	}
+}
+
+func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
+	defer p.Close(0)
+	schedule := *r.plan.Schedule
+	schedule.ToEnd, schedule.MaxTime = true, r.plan.Limit
+	want := recorder.Want{Mode: r.plan.Mode | recorder.EverythingAndRaces, Schedule: &schedule}
+	if r.program.symbols != nil {
+		want.Symbolizer = r.program.symbols
+	}
+	stream, err := p.Open(want)
+	if err != nil {
+		return err
+	}
+	held := observed.NewScheduledLocks(stream.Symbols(), r.plan.Mode)
+	stream.OnMeeting(func(m recorder.Meeting) {
+		if len(r.execution.Meetings) == maxMeetings {
+			return
+		}
+		held.Hold(m.Accesses)
+		r.execution.Meetings = append(r.execution.Meetings, Meeting{Meeting: m})
+		if r.plan.OnMeeting != nil {
+			r.plan.OnMeeting(m)
+		}
+	})
+	var found observed.RacesFound
+	stream.OnOverlap(func(o recorder.Overlap) {
+		if f, isRace := found.Add(o); isRace && r.plan.OnRace != nil {
+			f = observed.Attributed(f, stream.Symbols())
+			r.plan.OnRace(&f, stream.Symbols())
+		}
+	})
+	var detectors []heisen.Detector
+	if r.plan.Detect != nil {
+		if detectors, err = r.plan.Detect(stream.Symbols()); err != nil {
+			drain(stream)
+			return err
+		}
+	}
+	_, err = heisen.Run(ctx, stream, append(detectors, held)...)
+	drain(stream)
+	for i := range r.execution.Meetings { // after the end all goroutines have names
+		m := &r.execution.Meetings[i]
+		m.Finding = r.resolver.Resolve(findingOf(m.Meeting), stream.Symbols())
+		r.knowLocks(&m.Finding)
+	}
+	r.execution.Execution = *stream.Execution()
+	r.program.behaviors.add(r.execution.Behaviors, stream)
+	if stuck := r.execution.Stuck; stuck != nil {
+		r.execution.Blocked = held.Blocked(stuck.Goroutines, r.resolver)
+	} else {
+		waiting := slices.DeleteFunc(slices.Clone(r.execution.Leaked), func(b recorder.Blocked) bool { return b.Unstoppable })
+		r.execution.Blocked = held.Blocked(waiting, r.resolver)
+	}
+	leaks := held.Leaks(r.execution.Leaked, r.resolver)
+	for i := range leaks {
+		r.knowLocks(&leaks[i])
+		leaks[i].Count = 1 // executions count, not goroutines
+	}
+	// What the happens-before order leaves unordered is a race only if that order is complete. Then accesses
+	// can still meet.
+	if r.execution.Unseen = stream.Unseen(); !r.execution.Unseen.Any() {
+		for i := range r.execution.Meetings {
+			found.AddMeeting(&r.execution.Meetings[i].Meeting)
+		}
+		r.execution.Observed = found.Resolved(r.resolver, stream.Symbols())
+	}
+	r.execution.Observed = append(r.execution.Observed, leaks...)
+	for _, m := range r.execution.Misuses {
+		r.execution.Observed = observed.AddMisuse(r.execution.Observed, r.resolver.Resolve(observed.MisuseOf(m, stream.Symbols()), stream.Symbols()))
+	}
+	if at := r.execution.Failing; at != nil {
+		r.execution.Where = failingAt(r.resolver, at, stream.Symbols())
+	}
+	for _, in := range r.execution.Influences {
+		r.execution.Outside = append(r.execution.Outside, influenceOf(r.resolver, in, stream.Symbols()))
+	}
+	if in := r.execution.Overtaken; in.Count > 0 {
+		r.execution.Awaited = influenceOf(r.resolver, in, stream.Symbols())
+		if !slices.Contains(r.execution.Outside, r.execution.Awaited) {
+			r.execution.Outside = append(r.execution.Outside, r.execution.Awaited)
+		}
+	}
+	if r.execution.WasStarved() {
+		r.execution.HeldBack = heldBack(r.resolver, r.execution.Starved, stream.Symbols())
+	}
+	r.execution.Measured = measuredBy(r.resolver, r.execution.Execution.Measured, stream.Symbols())
+	if r.plan.Finish != nil {
+		r.plan.Finish(&r.execution, stream.Symbols())
+	}
+	var lost *recorder.LostError
+	if errors.As(err, &lost) { // the program was killed
+		err = nil
+	}
+	if failed := stream.SymbolError(); failed != nil && err == nil {
+		err = fmt.Errorf("its places cannot be named: %w", failed)
+	}
+	return err
+}
+
+// knowLocks notes in a finding if its locks are not known, because they were not recorded. The races
+// that a program finds itself have them in any case.
+func (r *receiver) knowLocks(f *report.Finding) {
+	for i := range f.Accesses {
+		f.Accesses[i].LocksUnknown = r.plan.Mode == recorder.FindingsOnly
+	}
+}
+
+// awaitedLocks returns the locks for which goroutines wait at the end of an execution.
+func (e *Execution) AwaitedLocks() (locks []heisen.Object) {
+	blocked := e.Leaked
+	if e.Stuck != nil {
+		blocked = e.Stuck.Goroutines
+	}
+	for i := range blocked {
+		if g := &blocked[i]; observed.WaitOp(g.Reason).IsLock() && !slices.Contains(locks, g.Object) {
+			locks = append(locks, g.Object)
+		}
+	}
+	return locks
+}

@@ -1,0 +1,105 @@
+package controlled
+
+import (
+	"context"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heisen-go/heisen/internal/recorder"
+)
+
+// Unit is what is searched by itself: a test, or a program.
+type Unit struct {
+	Program *Program
+	Test    string // the name of a test; empty for a program, or all tests together
+
+	// What a survey knows of it. Alone is how it ended by itself under the default schedule, after so many Steps; nil if it did
+	// not run so. It is Long if there can only be few executions. Goroutines had to yield if Yielded is set. Targets are the
+	// places of the suspects in it.
+	Alone         *Outcome
+	Steps         uint64
+	Long, Yielded bool
+	Targets       []recorder.Target
+
+	// Used is the time of its executions, see suspects.Budget.
+	Used time.Duration
+
+	// What a search knows of it. Usual is how it ends under the default schedule, if there were Executions. It is Exhausted if the
+	// search ended before its time, because further executions showed no other order of operations. Then All is the number of
+	// different executions, if all of them were made, and otherwise 0. Differed is set if an execution has ended in another way
+	// than the usual one, and Always if the search ended because none did.
+	Usual                       Outcome
+	Executions, All             int
+	Exhausted, Differed, Always bool
+}
+
+// Units returns the tests and programs to search.
+func Units(ctx context.Context, programs []*Program) (units []*Unit) {
+	for _, p := range programs {
+		tests := []string{""}
+		if p.Test && !slices.ContainsFunc(p.Args, selectsTests) {
+			if names := p.tests(ctx); len(names) > 0 {
+				tests = names
+			}
+		}
+		for _, test := range tests {
+			u := &Unit{Program: p, Test: test}
+			p.Units, units = append(p.Units, u), append(units, u)
+		}
+	}
+	return units
+}
+
+// selectsTests reports whether an argument of a test binary says which tests run: only all of them
+// together are what the user wants then.
+func selectsTests(arg string) bool {
+	return strings.HasPrefix(arg, "-test.run=") || strings.HasPrefix(arg, "-test.skip=")
+}
+
+// testName matches a line of a list of tests. A TestMain may print others.
+var testName = regexp.MustCompile(`^(Test|Fuzz|Example)[\p{L}\p{N}_]*$`)
+
+// listLimit is how long a test binary may take to list its tests.
+const listLimit = time.Minute
+
+// tests returns the names of the tests, examples and fuzz tests of a test binary. It returns none if the
+// binary does not list them, for example because of its TestMain.
+func (p *Program) tests(ctx context.Context) (names []string) {
+	ctx, stop := context.WithTimeout(ctx, listLimit)
+	defer stop()
+	cmd := exec.CommandContext(ctx, p.Path, "-test.list="+testName.String())
+	cmd.Dir, cmd.Env, cmd.WaitDelay = p.Dir, recorder.Environ(cmd.Environ()), time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(out)) {
+		if name := strings.TrimSpace(line); testName.MatchString(name) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// pattern returns the unit's test as -test.run takes it.
+func (u *Unit) Pattern() string {
+	if u.Test == "" {
+		return ""
+	}
+	return "^" + regexp.QuoteMeta(u.Test) + "$"
+}
+
+// Surveyed takes an execution of the unit alone.
+func (u *Unit) Surveyed(e *Execution, byDefault bool) {
+	u.Long, u.Yielded = u.Long || e.Long(), u.Yielded || e.Yielded > 0
+	if byDefault {
+		u.Alone, u.Steps = &e.Outcome, e.Steps
+	}
+}
+
+// AlwaysTries is after how many executions with schedules of several kinds a failure that all of them have shown has nothing to do
+// with schedules.
+const AlwaysTries = 20

@@ -1,0 +1,257 @@
+package confirm
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/confirm/controlled"
+	"github.com/heisen-go/heisen/internal/confirm/repro"
+	"github.com/heisen-go/heisen/internal/confirm/suspects"
+	"github.com/heisen-go/heisen/internal/confirm/trials"
+	"github.com/heisen-go/heisen/internal/observed"
+	"github.com/heisen-go/heisen/internal/plural"
+	"github.com/heisen-go/heisen/internal/private"
+	"github.com/heisen-go/heisen/report"
+)
+
+// reporting has what the reports of a campaign need to know of the findings so far.
+type reporting struct {
+	unexplained []*trials.Result                             // failures of programs without the suspected bug
+	explained   map[*controlled.Program][]controlled.Outcome // outcomes that a reported bug explains
+	bugs        []*trials.Result                             // confirmed suspects, with the findings that were reported
+	open        []*trials.Result                             // suspects that were tried and not confirmed
+	following   []followingRace
+	told        map[string]bool              // races by their fingerprints: whether they do harm
+	mistakes    map[string]bool              // races inside the standard library that were reported, as in AtCalls
+	lateUse     map[*controlled.Program]bool // a test was used after its end
+	assumed     []assumed
+}
+
+func newReporting() reporting {
+	return reporting{explained: map[*controlled.Program][]controlled.Outcome{}, told: map[string]bool{}, mistakes: map[string]bool{}, lateUse: map[*controlled.Program]bool{}}
+}
+
+// reportSuspect reports a suspect, if it was confirmed or is reported in any case.
+func (c *Campaign) reportSuspect(ctx context.Context, v *trials.Result) {
+	p := v.Suspect.Program
+	if v.Suspect.Finding.Kind == heisen.Failure {
+		return
+	}
+	for _, e := range v.Endings {
+		if e.Confirmed {
+			c.explained[p] = append(c.explained[p], e.Outcome)
+		}
+	}
+	finding := v.Report(v.Suspect.Usual()...)
+	if v.Confirmed > 0 {
+		follows := c.follows(ctx, v, &finding, true)
+		if !follows {
+			c.reproduce(ctx, v, &finding)
+		}
+		c.bugs = append(c.bugs, &trials.Result{Suspect: v.Suspect, Finding: finding})
+		c.count(func(n *Statistics) { n.confirm(&finding) })
+		if follows {
+			return
+		}
+	} else {
+		c.open = append(c.open, v)
+		if len(v.Endings) > 0 {
+			finding.Unseen = v.Endings[0].Trial.Execution.Unseen.Reasons()
+		}
+		if v.Suspect.Predicted && !finding.Supposed() { // the prediction is reported nevertheless
+			c.count(func(n *Statistics) { n.Predicted++ })
+		}
+	}
+	if wanted := v.Confirmed > 0 || v.Suspect.Predicted || c.Unconfirmed; wanted || c.Quiet {
+		c.listener.Add(finding, !wanted)
+	}
+}
+
+// confirm counts a confirmed suspect.
+func (n *Statistics) confirm(f *report.Finding) {
+	n.Confirmed++
+	if f.Trials.Harmful {
+		n.Harmful++
+	}
+}
+
+// mentionKnown says which of the known findings were not confirmed.
+func (c *Campaign) mentionKnown(results []*trials.Result) {
+	for i := range c.Known {
+		g := &c.Known[i]
+		executions, confirmed := 0, false
+		for _, v := range results {
+			if v.Suspect.Finding.Fingerprint == g.Fingerprint {
+				executions, confirmed = executions+v.Tried, confirmed || v.Confirmed > 0
+			}
+		}
+		if !confirmed {
+			var places []string
+			for j := range g.Accesses {
+				places = append(places, g.Accesses[j].Site)
+			}
+			c.say("not confirmed in %s: %s", plural.Of(executions, "execution"), strings.Join(places, ", "))
+		}
+	}
+}
+
+// reportObserved reports what executions have shown by themselves, unless a confirmed suspect is the same bug.
+func (c *Campaign) reportObserved(ctx context.Context) {
+	for _, v := range c.observed.Results(func(p *controlled.Program, seen *report.Finding) bool {
+		return !slices.ContainsFunc(c.bugs, func(v *trials.Result) bool { return v.Suspect.Program == p && trials.SameBug(&v.Finding, seen) })
+	}) {
+		c.reportBug(ctx, v)
+	}
+}
+
+// reportBug reports a bug that was observed.
+func (c *Campaign) reportBug(ctx context.Context, v *trials.Result) {
+	p, usual, late := v.Suspect.Program, v.Suspect.Usual(), observed.IsLateUse(&v.Finding)
+	if late { // panics because of it are harm in any case, and need no report of their own
+		usual, c.lateUse[p] = nil, true
+	}
+	if v.Timing && !c.Timing { // the failure is mentioned
+		if late {
+			c.assume(p, "timing", "the test may end before the call", fmt.Sprintf("%s, at %s", v.Finding.Message, v.Finding.Accesses[0].Site))
+		}
+		return
+	}
+	finding := v.Report(usual...)
+	c.explained[p] = append(c.explained[p], v.Explains...)
+	if c.follows(ctx, v, &finding, c.shown(p, &finding)) {
+		return
+	}
+	if mistake := observed.AtCalls(&finding, c.Library); mistake != "" {
+		if c.mistakes[mistake] {
+			return
+		}
+		c.mistakes[mistake] = true
+	}
+	c.reportFailure(ctx, v, finding, fmt.Sprintf("%s (%s)", finding.Message, finding.Accesses[0].Site))
+}
+
+// shown counts the suspects that no execution has confirmed that tried them, but that are a race that others have shown. It reports
+// whether there is one.
+func (c *Campaign) shown(p *controlled.Program, race *report.Finding) (some bool) {
+	c.open = slices.DeleteFunc(c.open, func(v *trials.Result) bool {
+		is := v.Suspect.Program == p && v.Suspect.Is(race)
+		if is {
+			some = true
+			c.count(func(n *Statistics) { n.confirm(race) })
+		}
+		return is
+	})
+	return some
+}
+
+// reportUnexplained reports the failures of programs that no confirmed bug explains, each once. Those
+// that may only show an assumption, about time or the runtime, come last, and are mentioned unless they are
+// to be reported. Of the executions that failed in the same way, one counts that cannot be due to what it measured, if
+// there is one.
+func (c *Campaign) reportUnexplained(ctx context.Context) {
+	slices.SortStableFunc(c.unexplained, func(a, b *trials.Result) int {
+		return cmp.Or(suspects.BoolOrder(a.Timing)-suspects.BoolOrder(b.Timing), suspects.BoolOrder(a.MayBeMeasured())-suspects.BoolOrder(b.MayBeMeasured()))
+	})
+	for _, v := range c.unexplained {
+		p, outcome := v.Suspect.Program, v.Endings[0].Outcome
+		explained := slices.ContainsFunc(c.explained[p], func(o controlled.Outcome) bool { return o.Same(outcome) })
+		if explained || c.lateUse[p] && controlled.OfLateUse(outcome) {
+			continue
+		}
+		c.explained[p] = append(c.explained[p], outcome)
+		if !c.Timing {
+			if kind, because := c.assumption(ctx, v); kind != "" {
+				c.assume(p, kind, because, outcome.String())
+				continue
+			}
+		}
+		if !(c.Timing && v.Timing) {
+			always, err := c.repeater.Always(ctx, v) // as without heisen
+			if !c.sayFailed(ctx, err) && always {
+				c.say("%s: %s", p.Package, v.Endings[0].Trial.Execution.What())
+				c.count(func(n *Statistics) { n.Anyway++ })
+				continue
+			}
+		}
+		c.reportFailure(ctx, v, v.Report(), "an execution failed ("+outcome.String()+")")
+	}
+	c.mentionAssumptions()
+}
+
+// reportFailure reports what no execution was to show. If no repetition of its schedule shows it, that is only mentioned.
+func (c *Campaign) reportFailure(ctx context.Context, v *trials.Result, f report.Finding, what string) {
+	if r := c.reproduce(ctx, v, &f); r != nil && r.Chance && !c.Unconfirmed {
+		cause := "what decides it is not known, such as files, sockets or other processes"
+		if outside := r.Outside(); len(outside) > 0 {
+			cause = "it depends on " + strings.Join(outside, ", ")
+		}
+		c.say("%s: %s, but not when its schedule was repeated: %s; -unconfirmed reports it", v.Suspect.Program.Package, what, cause)
+		return
+	}
+	observed.AtCalls(&f, c.Library) // its accesses are those of the repetition
+	c.listener.Add(f, false)
+	c.count(func(n *Statistics) { n.Failures++ })
+}
+
+// maxReadable is the number of deviations of a schedule that people can follow.
+const maxReadable = 300
+
+// reproduce adds to the finding of a confirmed suspect how to repeat it, and writes the schedule. It returns nil if it could
+// not be repeated.
+func (c *Campaign) reproduce(ctx context.Context, v *trials.Result, finding *report.Finding) *repro.Reproduction {
+	r, err := c.repeater.Reproduce(ctx, v, c.Minimize)
+	if r == nil && ctx.Err() != nil { // a schedule that was not shrunk is better than none
+		last, stop := c.listener.LastMoment(ctx)
+		r, err = c.repeater.Reproduce(last, v, 0)
+		stop()
+	}
+	if err != nil && (r == nil || ctx.Err() == nil) {
+		c.say("%v", err)
+	}
+	if r == nil || r.Execution == nil {
+		return nil
+	}
+	if r.Chance && !c.Unconfirmed {
+		return r // there is nothing to report
+	}
+	finding.Printed = r.Finding.Printed
+	if observed.IsLeft(finding.Kind) {
+		finding.Blocked, finding.Wait = r.Finding.Blocked, r.Finding.Wait // with locks and users
+	}
+	r.Show(finding)
+	t := finding.Trials
+	t.Replayed, t.Again, t.Choices = r.Replayed, r.Again, len(r.Execution.Choices)
+	if t.Choices > maxReadable && r.Execution.HeldBack != "" {
+		t.HeldBack, finding.Witness = r.Execution.HeldBack, nil
+	}
+	name, err := c.write(v.Suspect.Program, finding, r)
+	if err != nil {
+		c.say("cannot write the schedule of %s: %v", finding.Fingerprint, err)
+		return r
+	}
+	t.Endings[0].Schedule = name
+	finding.Replay = c.Replay + filepath.ToSlash(name)
+	return r
+}
+
+// write writes the schedule of a finding, and returns the name of its file.
+func (c *Campaign) write(p *controlled.Program, f *report.Finding, r *repro.Reproduction) (name string, err error) {
+	text, err := c.Origin.Schedule(p, r.Tests, r.Schedule, r.Execution).MarshalText()
+	if err == nil {
+		err = private.Open(c.Folder)
+	}
+	if err != nil {
+		return "", err
+	}
+	name = filepath.Join(c.Folder, f.Fingerprint+".schedule")
+	return name, private.Replace(name, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}

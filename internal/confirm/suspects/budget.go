@@ -1,0 +1,166 @@
+package suspects
+
+import (
+	"errors"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/heisen-go/heisen/internal/confirm/controlled"
+)
+
+// Budget bounds the time of executions. Each unit, a test or a program, has the same time. The survey,
+// the suspects that are seen in the unit, the search and the shrinking of schedules share it: the
+// survey and the suspects have half of it, the survey at most four fifths of that, and the last quarter
+// is kept for schedules if there are any to shrink. Time is that of executions, added up, so that units
+// are treated alike on machines with other loads.
+//
+// A nil Budget bounds nothing. Several goroutines may use a Budget.
+type Budget struct {
+	limit   time.Duration // of the executions of a unit together
+	at      time.Duration // how many executions of a unit there are at a time, at least 1
+	mu      sync.Mutex
+	nothing bool // suspects have no bound
+}
+
+// leastTime is the time that an execution has in any case.
+const leastTime = time.Second
+
+// NewBudget returns a budget with a time for each of the units, when so many executions are made at a
+// time. If suspects is not set, suspects have no bound, and their time does not count.
+func NewBudget(each time.Duration, parallel int, units []*controlled.Unit, suspects bool) *Budget {
+	at := time.Duration(max(parallel/max(len(units), 1), 1))
+	return &Budget{limit: each * at, at: at, nothing: !suspects}
+}
+
+// share is what part of the time may be used, in percent.
+type share int64
+
+const (
+	forSurvey    share = 40
+	forSuspects  share = 50
+	forSearch    share = 75 // if there are schedules to shrink
+	forSchedules share = 100
+	// forSchedule is the share for shrinking a single schedule.
+	forSchedule share = 12
+	// forEnumeration is the share for trying all executions.
+	forEnumeration share = 25
+)
+
+// of returns a share of the time of a unit.
+func (b *Budget) of(part share) time.Duration {
+	if b == nil {
+		return math.MaxInt64
+	}
+	return b.limit * time.Duration(part) / 100
+}
+
+// AddTime adds the time of executions that concern several units, in equal parts.
+func (b *Budget) AddTime(units []*controlled.Unit, took time.Duration) {
+	if b == nil || len(units) == 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, u := range units {
+		u.Used += took / time.Duration(len(units))
+	}
+}
+
+// left returns how much of a share the units have left on average. It is 0 if nothing is.
+func (b *Budget) left(units []*controlled.Unit, part share) time.Duration {
+	if len(units) == 0 {
+		return 0
+	}
+	if b == nil {
+		return math.MaxInt64
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var left time.Duration
+	for _, u := range units {
+		left += b.of(part) - u.Used
+	}
+	return max(left/time.Duration(len(units)), 0)
+}
+
+// Before reports whether executions of a unit have taken less time than those of another one.
+func (b *Budget) Before(u, other *controlled.Unit) bool {
+	if b == nil {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return u.Used < other.Used
+}
+
+// MaySearch reports whether there is time to search a unit. found says that there may be a schedule to shrink.
+func (b *Budget) MaySearch(u *controlled.Unit, found bool) bool {
+	part := forSchedules
+	if found {
+		part = forSearch
+	}
+	return b.left([]*controlled.Unit{u}, part) > 0
+}
+
+// Over reports whether a unit has no time for one more execution.
+func (b *Budget) Over(u *controlled.Unit) bool {
+	return b.left([]*controlled.Unit{u}, forSchedules) <= leastTime
+}
+
+// ForEnumeration returns how long trying all executions of a unit may take.
+func (b *Budget) ForEnumeration() time.Duration { return b.of(forEnumeration) }
+
+// mayTry reports whether there is time for an execution that tries a suspect.
+func (b *Budget) MayTry(s *Suspect) bool {
+	return b == nil || b.nothing || len(s.in()) == 0 || b.left(s.in(), forSuspects) > 0
+}
+
+// bounds returns the real time that an execution for a suspect may take, at most limit: half of the time
+// that is left, so that a program that does not end in time has several executions. The rest of the time
+// of all its units counts: most executions are much shorter.
+func (b *Budget) Bounds(s *Suspect, limit time.Duration) time.Duration {
+	if b == nil || len(s.in()) == 0 || b.nothing && s.Directed() {
+		return limit
+	}
+	left := b.left(s.in(), forSchedules) * time.Duration(len(s.in())) / b.at
+	return min(max(left/2, leastTime), limit)
+}
+
+// spend adds the time of an execution for a suspect.
+func (b *Budget) Spend(s *Suspect, took time.Duration) {
+	if b != nil && !(b.nothing && s.Directed()) {
+		b.AddTime(s.in(), took)
+	}
+}
+
+// shrinking returns how long the executions that shrink the schedule of a suspect may take together.
+// bounded is false if there is no bound.
+func (b *Budget) Shrinking(s *Suspect) (bound time.Duration, bounded bool) {
+	if b == nil || b.nothing || len(s.in()) == 0 {
+		return 0, false
+	}
+	one := b.of(forSchedule)
+	return min(b.left(s.in(), forSchedules)*time.Duration(len(s.in())), one), true
+}
+
+// ForSurvey returns how long the executions of a survey may take at most, given the units of a program.
+func (b *Budget) ForSurvey(units []*controlled.Unit) time.Duration {
+	if b == nil || b.nothing {
+		return 0
+	}
+	return max(b.limit/b.at*time.Duration(len(units))*time.Duration(forSurvey)/100, leastTime)
+}
+
+// surveying returns how long one more run of a unit in a survey may take, at most limit. It is 0 if there is
+// no time for it.
+func (b *Budget) surveying(u *controlled.Unit, limit time.Duration) time.Duration {
+	if b == nil || b.nothing {
+		return limit
+	}
+	return min(b.left([]*controlled.Unit{u}, forSurvey)/b.at, limit)
+}
+
+// errNoTime is the result of an execution that had no time, or that was stopped because its time was
+// over and did not end by itself.
+var ErrNoTime = errors.New("the time is over")

@@ -1,0 +1,86 @@
+package suspects
+
+import (
+	"testing"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/confirm/controlled"
+	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
+)
+
+// testSuspect returns a suspect of units with accesses at lines of a file.
+func testSuspect(kind heisen.Kind, p *controlled.Program, lines ...int) *Suspect {
+	s := &Suspect{Program: p, Finding: report.Finding{Kind: kind}, Strategy: strategies.RaceDirected}
+	for _, line := range lines {
+		s.Finding.Accesses = append(s.Finding.Accesses, report.Access{Op: "write", Stack: []report.Frame{{File: "/a.go", Line: line, Func: "f"}}})
+		s.Targets = append(s.Targets, recorder.Target{File: "/a.go", Line: line, Mode: recorder.OnWrite, Roles: strategies.First})
+	}
+	return s
+}
+
+// TestBudget: suspects have half of the time, an execution has half of what is left, and what concerns several units counts for all of them.
+func TestBudget(t *testing.T) {
+	p := &controlled.Program{}
+	a, b := &controlled.Unit{Program: p, Test: "TestA"}, &controlled.Unit{Program: p, Test: "TestB"}
+	p.Units = []*controlled.Unit{a, b}
+	budget := NewBudget(10*time.Second, 2, p.Units, true)
+	one, both := testSuspect(heisen.PotentialRace, p, 1, 2), testSuspect(heisen.PotentialRace, p, 3, 4)
+	one.Tests = "^(TestA)$"
+	AddSuspects([]*Suspect{one, both})
+	if len(one.units) != 1 || len(both.units) != 2 || len(a.Targets) != 4 || len(b.Targets) != 2 {
+		t.Fatalf("%d and %d units, %d and %d targets", len(one.units), len(both.units), len(a.Targets), len(b.Targets))
+	}
+	budget.Spend(one, 4*time.Second)
+	if !budget.MayTry(one) || budget.Bounds(one, time.Minute) != 3*time.Second {
+		t.Errorf("after 4 s: %t, an execution may take %v", budget.MayTry(one), budget.Bounds(one, time.Minute))
+	}
+	budget.Spend(both, 2*time.Second)
+	if budget.MayTry(one) || !budget.MayTry(both) {
+		t.Error("5 s of TestA and 1 s of TestB are used: there is no time for a suspect in TestA, and some for one in both")
+	}
+	if left := budget.left([]*controlled.Unit{a}, forSearch); left != 2500*time.Millisecond {
+		t.Errorf("the search has %v", left)
+	}
+	if bound, bounded := budget.Shrinking(one); !bounded || bound != 1200*time.Millisecond {
+		t.Errorf("a schedule has %v, %t", bound, bounded)
+	}
+	budget.AddTime([]*controlled.Unit{a}, time.Minute)
+	if bound, _ := budget.Shrinking(one); bound != 0 || budget.Bounds(one, time.Minute) != leastTime {
+		t.Errorf("nothing is left: %v for a schedule, %v for an execution", bound, budget.Bounds(one, time.Minute))
+	}
+
+	var none *Budget
+	if _, bounded := none.Shrinking(one); bounded || !none.MayTry(one) || none.Bounds(one, time.Minute) != time.Minute {
+		t.Error("no budget bounds something")
+	}
+	seeds := NewBudget(time.Second, 1, []*controlled.Unit{a}, false)
+	seeds.Spend(both, time.Hour)
+	if !seeds.MayTry(both) || a.Used >= time.Hour {
+		t.Error("suspects are bounded although the user has asked for all seeds")
+	}
+	if single := NewBudget(time.Second, 4, []*controlled.Unit{a}, true); single.limit != 4*time.Second {
+		t.Errorf("executions of a single unit run at the same time: they have %v", single.limit)
+	}
+}
+
+// TestPromising: the order is by kind, and then by what is new.
+func TestPromising(t *testing.T) {
+	p := &controlled.Program{}
+	plain, again, other := testSuspect(heisen.PotentialRace, p, 1, 2), testSuspect(heisen.PotentialRace, p, 1, 3), testSuspect(heisen.PotentialRace, p, 7, 8)
+	shown, dead := testSuspect(heisen.PotentialRace, p, 20, 21), testSuspect(heisen.Deadlock, p, 30, 31)
+	followed := testSuspect(heisen.Race, p, 40, 41)
+	followed.witness = &witness{}
+	seen := shown.Finding
+	seen.Kind = heisen.Race
+	runs := map[*controlled.Program][]*Run{p: {{Execution: &controlled.Execution{Observed: []report.Finding{seen}}}}}
+	all := []*Suspect{plain, again, other, dead, shown, followed}
+	Promising(all, runs)
+	for i, want := range []*Suspect{followed, shown, dead, plain, other, again} {
+		if all[i] != want {
+			t.Errorf("%d: lines %d and %d", i, all[i].Targets[0].Line, all[i].Targets[1].Line)
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package observed
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
+)
+
+// leakDetector is the Detector of goroutines that wait for ever, and unstoppableDetector that of those that nothing can stop.
+const (
+	LeakDetector        = "leak"
+	unstoppableDetector = "unstoppable"
+)
+
+// isLeft reports whether a finding is about a goroutine that is left behind.
+func IsLeft(kind heisen.Kind) bool { return kind == heisen.Leak || kind == heisen.Unstoppable }
+
+// maxBlocked bounds the goroutines that a leak is reported with, and maxAlike those at the same place
+// that are considered for that.
+const (
+	maxBlocked = 16
+	maxAlike   = 64
+)
+
+// Leaks makes findings of the goroutines that wait for ever in an ordinary run. It is a detector for
+// the events of the run, if there are any: it tracks the locks that goroutines hold.
+type Leaks struct {
+	held     *HeldLocks
+	resolver *Resolver
+	mode     recorder.Mode
+}
+
+// NewLeaks returns a Leaks for a stream in a mode.
+func NewLeaks(symbols *heisen.Symbols, mode recorder.Mode, resolver *report.Resolver) *Leaks {
+	held := newHeldLocks(symbols)
+	held.elsewhere = mode == recorder.Races
+	return &Leaks{held, &Resolver{report: resolver}, mode}
+}
+
+// Handle implements heisen.Detector.
+func (l *Leaks) Handle(e heisen.Event) { l.held.Handle(e) }
+
+// Flush implements heisen.Detector.
+func (l *Leaks) Flush() error { return nil }
+
+// Findings returns a finding for each place at which goroutines wait for ever, with the number of those
+// goroutines as its count. leaked are all that one search has found.
+func (l *Leaks) Findings(leaked []recorder.Blocked) []report.Finding {
+	all := l.held.Leaks(leaked, l.resolver)
+	for i := range all {
+		for j := range all[i].Accesses {
+			all[i].Accesses[j].LocksUnknown = l.mode == recorder.FindingsOnly
+		}
+	}
+	return all
+}
+
+// waitOps has the operations that goroutines wait to complete, by the runtime's wait reasons. A
+// reason may have a remark in parentheses.
+var waitOps = map[string]heisen.Op{
+	"chan send":          heisen.Send,
+	"sync.Mutex.Lock":    heisen.Acquire,
+	"sync.RWMutex.Lock":  heisen.Acquire,
+	"sync.RWMutex.RLock": heisen.AcquireShared,
+}
+
+// waitOp returns the operation that a goroutine waits to complete. All others wait for some kind of
+// message.
+func WaitOp(reason string) heisen.Op {
+	name, _, _ := strings.Cut(reason, " (")
+	if op, known := waitOps[name]; known {
+		return op
+	}
+	return heisen.Receive
+}
+
+// leaks returns a finding for each place at which goroutines wait for ever, with the number of these as
+// its count. Those of the same test that came there by other calls, or wait elsewhere, are its Blocked.
+func (h *HeldLocks) Leaks(leaked []recorder.Blocked, resolver *Resolver) (all []report.Finding) {
+	if len(leaked) == 0 {
+		return nil
+	}
+	known := map[string]int{} // indexes in all, by fingerprint
+	alike := map[heisen.Context]int{}
+	var some []recorder.Blocked // of many at a place, not all
+	for _, g := range leaked {
+		access := h.access(&g)
+		f := heisen.Finding{
+			Detector: LeakDetector, Kind: heisen.Leak, Object: access.Object, Accesses: []heisen.Access{access},
+			Message: "a goroutine waits for ever: " + g.Reason,
+		}
+		if g.Unstoppable {
+			f.Detector, f.Kind = unstoppableDetector, heisen.Unstoppable
+			f.Message = "a goroutine goes on for ever: timers wake it again and again, and nothing can reach what would stop it"
+		}
+		if alike[g.Context]++; alike[g.Context] <= maxAlike && !g.Unstoppable {
+			some = append(some, g)
+		}
+		fingerprint := f.Fingerprint(h.symbols)
+		if at, is := known[fingerprint]; is {
+			all[at].Count++
+			continue
+		}
+		known[fingerprint] = len(all)
+		all = append(all, resolver.Resolve(f, h.symbols))
+		all[len(all)-1].Count = 1
+		if !g.Unstoppable {
+			all[len(all)-1].Wait = h.wait(&g, resolver)
+		}
+	}
+	if waitsInTest := func(f report.Finding) bool { return !inHarness(f.Accesses[0].Stack) }; slices.ContainsFunc(all, waitsInTest) {
+		all = slices.DeleteFunc(all, func(f report.Finding) bool { return !waitsInTest(f) }) // who waits for a test
+	}
+	var others []report.Blocked // with different stacks
+	for _, g := range h.Blocked(some, resolver) {
+		if !slices.ContainsFunc(others, func(b report.Blocked) bool { return b.Test == g.Test && slices.Equal(b.Stack, g.Stack) }) {
+			others = append(others, g)
+		}
+	}
+	for i := range all {
+		of := &all[i].Accesses[0]
+		if all[i].Kind == heisen.Unstoppable {
+			continue
+		}
+		for _, g := range others {
+			if g.Test == of.Test && !slices.Equal(g.Stack, of.Stack) && len(all[i].Blocked) < maxBlocked {
+				all[i].Blocked = append(all[i].Blocked, g)
+			}
+		}
+	}
+	return all
+}
