@@ -10,8 +10,9 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// heldLocks is a detector that tracks which locks each thread holds. It finds nothing.
+// HeldLocks is a detector that tracks which locks each thread holds. It finds nothing.
 type HeldLocks struct {
+	Handler
 	symbols *heisen.Symbols
 	locks   map[heisen.Thread]heisen.Cursor  // of threads that hold any; only the Locks of each are used
 	calls   map[heisen.Thread]heisen.Context // at the latest acquisition of each thread
@@ -31,10 +32,12 @@ type holding struct {
 }
 
 func newHeldLocks(symbols *heisen.Symbols) *HeldLocks {
-	return &HeldLocks{symbols: symbols, locks: map[heisen.Thread]heisen.Cursor{}, calls: map[heisen.Thread]heisen.Context{}}
+	h := &HeldLocks{symbols: symbols, locks: map[heisen.Thread]heisen.Cursor{}, calls: map[heisen.Thread]heisen.Context{}}
+	h.Handler = h.handle
+	return h
 }
 
-// newScheduledLocks returns one for an execution with a schedule, whose events are recorded in a mode.
+// NewScheduledLocks returns one for an execution with a schedule, whose events are recorded in a mode.
 func NewScheduledLocks(symbols *heisen.Symbols, mode recorder.Mode) *HeldLocks {
 	h := newHeldLocks(symbols)
 	h.scheduled = true
@@ -42,11 +45,6 @@ func NewScheduledLocks(symbols *heisen.Symbols, mode recorder.Mode) *HeldLocks {
 		h.used = newUsedObjects(symbols)
 	}
 	return h
-}
-
-// Handle implements heisen.Detector.
-func (h *HeldLocks) Handle(e heisen.Event) {
-	h.handle(heisen.AsRecord(e))
 }
 
 func (h *HeldLocks) handle(r *heisen.Record) {
@@ -83,10 +81,7 @@ func (h *HeldLocks) releasedBy(thread heisen.Thread, lock heisen.Object, shared 
 	return held
 }
 
-// Flush implements heisen.Detector.
-func (h *HeldLocks) Flush() error { return nil }
-
-// blocked returns where goroutines are blocked.
+// Blocked returns where goroutines are blocked.
 func (h *HeldLocks) Blocked(all []recorder.Blocked, resolver *Resolver) []report.Blocked {
 	where := make([]heisen.Access, len(all))
 	reasons := make([]string, len(all))
@@ -97,7 +92,7 @@ func (h *HeldLocks) Blocked(all []recorder.Blocked, resolver *Resolver) []report
 	return resolver.blocked(where, reasons, waits, h.symbols)
 }
 
-// hold adds the locks that the threads of accesses hold now to the accesses.
+// Hold adds the locks that the threads of accesses hold now to the accesses.
 func (h *HeldLocks) Hold(accesses []heisen.Access) {
 	for i := range accesses {
 		a := &accesses[i]

@@ -15,7 +15,7 @@ const (
 	unstoppableDetector = "unstoppable"
 )
 
-// isLeft reports whether a finding is about a goroutine that is left behind.
+// IsLeft reports whether a finding is about a goroutine that is left behind.
 func IsLeft(kind heisen.Kind) bool { return kind == heisen.Leak || kind == heisen.Unstoppable }
 
 // maxBlocked bounds the goroutines that a leak is reported with, and maxAlike those at the same place
@@ -28,6 +28,7 @@ const (
 // Leaks makes findings of the goroutines that wait for ever in an ordinary run. It is a detector for
 // the events of the run, if there are any: it tracks the locks that goroutines hold.
 type Leaks struct {
+	Handler
 	held     *HeldLocks
 	resolver *Resolver
 	mode     recorder.Mode
@@ -37,14 +38,8 @@ type Leaks struct {
 func NewLeaks(symbols *heisen.Symbols, mode recorder.Mode, resolver *report.Resolver) *Leaks {
 	held := newHeldLocks(symbols)
 	held.elsewhere = mode == recorder.Races
-	return &Leaks{held, &Resolver{report: resolver}, mode}
+	return &Leaks{held.Handler, held, &Resolver{report: resolver}, mode}
 }
-
-// Handle implements heisen.Detector.
-func (l *Leaks) Handle(e heisen.Event) { l.held.Handle(e) }
-
-// Flush implements heisen.Detector.
-func (l *Leaks) Flush() error { return nil }
 
 // Findings returns a finding for each place at which goroutines wait for ever, with the number of those
 // goroutines as its count. leaked are all that one search has found.
@@ -67,7 +62,7 @@ var waitOps = map[string]heisen.Op{
 	"sync.RWMutex.RLock": heisen.AcquireShared,
 }
 
-// waitOp returns the operation that a goroutine waits to complete. All others wait for some kind of
+// WaitOp returns the operation that a goroutine waits to complete. All others wait for some kind of
 // message.
 func WaitOp(reason string) heisen.Op {
 	name, _, _ := strings.Cut(reason, " (")
@@ -77,7 +72,7 @@ func WaitOp(reason string) heisen.Op {
 	return heisen.Receive
 }
 
-// leaks returns a finding for each place at which goroutines wait for ever, with the number of these as
+// Leaks returns a finding for each place at which goroutines wait for ever, with the number of these as
 // its count. Those of the same test that came there by other calls, or wait elsewhere, are its Blocked.
 func (h *HeldLocks) Leaks(leaked []recorder.Blocked, resolver *Resolver) (all []report.Finding) {
 	if len(leaked) == 0 {

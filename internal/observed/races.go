@@ -8,18 +8,18 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// raceDetector is the Detector of races by happens-before, which programs find themselves.
+// RaceDetector is the Detector of races by happens-before, which programs find themselves.
 const RaceDetector = "fasttrack"
 
 // maxRaces bounds the races that are kept of an execution, the first ones.
 const maxRaces = 100
 
-// racesFound collects the races by happens-before in an execution.
+// RacesFound collects the races by happens-before in an execution.
 type RacesFound struct {
 	all []heisen.Finding
 }
 
-// add takes what a program has found, and returns it as a finding.
+// Add takes what a program has found, and returns it as a finding.
 func (r *RacesFound) Add(o recorder.Overlap) (f heisen.Finding, isRace bool) {
 	if !o.Unordered {
 		return f, false
@@ -36,7 +36,7 @@ func (r *RacesFound) between(earlier, later heisen.Access) heisen.Finding {
 	return f
 }
 
-// addMeeting takes a meeting of two accesses. The program itself finds a race once its second access is made, and the first
+// AddMeeting takes a meeting of two accesses. The program itself finds a race once its second access is made, and the first
 // one may be the end of the program.
 func (r *RacesFound) AddMeeting(m *recorder.Meeting) {
 	if m.Kind == strategies.Race && len(m.Accesses) == 2 {
@@ -44,7 +44,7 @@ func (r *RacesFound) AddMeeting(m *recorder.Meeting) {
 	}
 }
 
-// resolved returns each race once, and each misuse of package testing that it is. At the end of an execution all its goroutines have names.
+// Resolved returns each race once, and each misuse of package testing that it is. At the end of an execution all its goroutines have names.
 func (r *RacesFound) Resolved(resolver *Resolver, symbols *heisen.Symbols) (all []report.Finding) {
 	known := map[string]bool{}
 	for _, f := range r.all {

@@ -16,6 +16,15 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
+// Handler is a detector that finds nothing: a function that is called with each event.
+type Handler func(*heisen.Record)
+
+// Handle implements heisen.Detector.
+func (h Handler) Handle(e heisen.Event) { h(heisen.AsRecord(e)) }
+
+// Flush implements heisen.Detector.
+func (h Handler) Flush() error { return nil }
+
 // Resolver resolves the findings of executions. Several goroutines may use it.
 type Resolver struct {
 	report    *report.Resolver
@@ -27,7 +36,7 @@ func NewResolver(r *report.Resolver, with *build.Toolchain) *Resolver {
 	return &Resolver{report: r, Toolchain: with}
 }
 
-// inProgram returns an access in the standard library as the call that has led to it, outside of that, and the function that is called
+// InProgram returns an access in the standard library as the call that has led to it, outside of that, and the function that is called
 // there. It returns any other access as it is, and an empty name.
 func (r *Resolver) InProgram(a heisen.Access, symbols *heisen.Symbols) (call heisen.Access, called string) {
 	return CallerOf(a, symbols, func(f heisen.Frame) bool {

@@ -84,23 +84,23 @@ func (e *Execution) Findings() (all []report.Finding) {
 	return append(all, e.Observed...)
 }
 
-// longExecution is a number of steps that take about a second.
+// LongExecution is a number of steps that take about a second.
 const LongExecution = 1 << 20
 
-// late reports whether what the execution shows may be an assumption about time: a goroutine was held back
+// Late reports whether what the execution shows may be an assumption about time: a goroutine was held back
 // while time passed, or time has passed while something outside of the program could still answer.
 func (e *Execution) Late() bool { return e.Delays > 0 || e.Overtook() }
 
 // starving is how long, by the program's clock, a goroutine that can continue is held back on a busy machine.
 const starving = 10 * time.Millisecond
 
-// starved reports whether a goroutine that could continue was held back for longer than that, and the program may know.
+// WasStarved reports whether a goroutine that could continue was held back for longer than that, and the program may know.
 func (e *Execution) WasStarved() bool { return e.Starved.Time > starving }
 
-// overtook reports whether virtual time went past the real one while something could still answer.
+// Overtook reports whether virtual time went past the real one while something could still answer.
 func (e *Execution) Overtook() bool { return e.Overtaken.Count > 0 }
 
-// long reports whether there can only be few executions like this one.
+// Long reports whether there can only be few executions like this one.
 func (e *Execution) Long() bool {
 	return e.Steps >= LongExecution || e.Stuck != nil && e.Stuck.Why == recorder.OutOfSteps
 }
@@ -123,7 +123,7 @@ func findingOf(m recorder.Meeting) heisen.Finding {
 	return f
 }
 
-// detectorName is the Detector of confirmed findings.
+// DetectorName is the Detector of confirmed findings.
 const DetectorName = "racefuzz"
 
 // Execute runs a program once. It returns an error if the execution could not be made or received.
@@ -383,7 +383,7 @@ func (r *receiver) knowLocks(f *report.Finding) {
 	}
 }
 
-// awaitedLocks returns the locks for which goroutines wait at the end of an execution.
+// AwaitedLocks returns the locks for which goroutines wait at the end of an execution.
 func (e *Execution) AwaitedLocks() (locks []heisen.Object) {
 	blocked := e.Leaked
 	if e.Stuck != nil {

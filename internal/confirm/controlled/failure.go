@@ -17,7 +17,7 @@ import (
 
 // Where an execution has failed, and what the program has printed about it.
 
-// failing is where a goroutine has ended the program.
+// FailedAt is where a goroutine has ended the program.
 type FailedAt struct {
 	Access     report.Access // its Op is that of an outcome
 	goroutines []report.Goroutine
@@ -88,7 +88,7 @@ func (e *Execution) takeFailing() {
 	}
 }
 
-// showFailing adds to the finding of a failure where e has failed, and what it has printed about that.
+// ShowFailing adds to the finding of a failure where e has failed, and what it has printed about that.
 func (e *Execution) ShowFailing(f *report.Finding) {
 	if e.Where != nil {
 		f.Accesses, f.Goroutines = []report.Access{e.Where.Access}, e.Where.goroutines
@@ -193,10 +193,10 @@ func messagesOf(printed []byte, test string) []string {
 // first returns the first elements, at most n.
 func first(all []string, n int) []string { return all[:min(n, len(all))] }
 
-// failedAtEnd reports whether the program has failed after main, or the tests, have returned. Without heisen it may be over by then.
+// FailedAtEnd reports whether the program has failed after main, or the tests, have returned. Without heisen it may be over by then.
 func (e *Execution) FailedAtEnd() bool { return e.Where != nil && e.Where.atEnd }
 
-// topLevel returns the name of the test of which a test is a subtest, or its own.
+// TopLevel returns the name of the test of which a test is a subtest, or its own.
 func TopLevel(test string) string {
 	name, _, _ := strings.Cut(test, "/")
 	return name

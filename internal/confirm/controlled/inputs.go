@@ -1,8 +1,8 @@
 package controlled
 
 import (
-	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,16 +71,16 @@ func heldBack(r *observed.Resolver, s recorder.Starved, symbols *heisen.Symbols)
 	return fmt.Sprintf("%s could go on and did not for %v", text, s.Time.Round(time.Millisecond))
 }
 
-// freed is what a test does that is told what a collection frees.
+// Freed is what a test does that is told what a collection frees.
 const Freed = recorder.MeasuredCollection | recorder.MeasuredFreed
 
-// mayBeMeasured reports whether the outcome of an execution may be due to what the program has measured by then.
+// MayBeMeasured reports whether the outcome of an execution may be due to what the program has measured by then.
 func (o Outcome) MayBeMeasured(e *Execution) bool {
 	kinds := o.Measured(e)
 	return e.Measured != "" && (kinds&^Freed != 0 || kinds&Freed == Freed)
 }
 
-// measured returns what a program has measured in an execution before it came to the outcome, as far as that is known.
+// Measured returns what a program has measured in an execution before it came to the outcome, as far as that is known.
 // A test may fail early and go on.
 func (o Outcome) Measured(e *Execution) recorder.MeasuredKinds {
 	m := &e.Execution.Measured
@@ -92,16 +92,6 @@ func (o Outcome) Measured(e *Execution) recorder.MeasuredKinds {
 
 // onlyFailed reports whether package testing has printed that a test failed, and no other one but its subtests.
 func onlyFailed(printed []byte, name string) bool {
-	name = TopLevel(name)
-	found := false
-	for line := range bytes.Lines(printed) {
-		if got, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "--- FAIL: "); ok {
-			test, _, _ := strings.Cut(got, " ")
-			if TopLevel(test) != name {
-				return false
-			}
-			found = true
-		}
-	}
-	return found
+	failed := FailedTests(printed)
+	return len(failed) > 0 && !slices.ContainsFunc(failed, func(test string) bool { return TopLevel(test) != TopLevel(name) })
 }

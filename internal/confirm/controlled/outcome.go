@@ -36,7 +36,7 @@ const (
 // Failed reports whether the execution has shown a failure. One that was stopped at a limit has not.
 func (c Class) Failed() bool { return c != Passed && c != Hung }
 
-// endsEarly reports whether the process ended before it had run all its tests, if it has several.
+// EndsEarly reports whether the process ended before it had run all its tests, if it has several.
 func (c Class) EndsEarly() bool { return c != Passed && c != TestFailed }
 
 // Outcome is how an execution has ended.
@@ -45,7 +45,7 @@ type Outcome struct {
 	Message string // the program's message, on one line, or the name of the failed test
 	// Waits says of a deadlock why and where the goroutines wait: sorted lines, each once. It is empty if that is not known.
 	Waits string
-	// Place is equal for failures at the same place of the program, see Resolver.failing. It is empty if the place is not
+	// Place is equal for failures at the same place of the program, see placeOfFailing. It is empty if the place is not
 	// known.
 	Place string
 
@@ -53,7 +53,7 @@ type Outcome struct {
 	Tests   string // all tests that failed, each on a line of its own, if Class is TestFailed
 }
 
-// includes reports whether an execution with the outcome o has also ended for the reason of another one, which may have had
+// Includes reports whether an execution with the outcome o has also ended for the reason of another one, which may have had
 // only some of its tests.
 func (o Outcome) Includes(other Outcome) bool {
 	return o.Same(other) || o.Class == TestFailed && other.Class == TestFailed && contains(o.Tests, other.Message)
@@ -114,7 +114,7 @@ func (o Outcome) kind() string {
 
 func withoutNumbers(message string) string { return numbers.ReplaceAllString(message, "#") }
 
-// plainly returns the outcome without what may differ where executions end for the same reason: numbers, and the tests that failed besides.
+// Identity returns the outcome without what may differ where executions end for the same reason: numbers, and the tests that failed besides.
 func (o Outcome) Identity() Outcome {
 	o.Message, o.Tests = withoutNumbers(o.Message), ""
 	return o
@@ -151,8 +151,6 @@ func outcomeOf(ended ending, printed []byte) Outcome {
 	if code == 0 {
 		return Outcome{Class: Passed}
 	}
-	test := ""
-	var failed []string
 	for line := range bytes.Lines(printed) {
 		text := strings.TrimRight(string(line), "\r\n")
 		switch {
@@ -163,18 +161,28 @@ func outcomeOf(ended ending, printed []byte) Outcome {
 		case strings.HasPrefix(text, "panic: ") && code == 2:
 			return Outcome{Class: Panicked, Message: oneLine(recovered.ReplaceAllString(text[len("panic: "):], ""))}
 		}
-		if name, ok := strings.CutPrefix(strings.TrimLeft(text, " "), "--- FAIL: "); ok {
-			name, _, _ = strings.Cut(name, " ")
-			failed = append(failed, name)
-			if test == "" || strings.HasPrefix(name, test+"/") { // its subtests come after it
+	}
+	if failed := FailedTests(printed); len(failed) > 0 {
+		test := failed[0]
+		for _, name := range failed { // its subtests come after it
+			if strings.HasPrefix(name, test+"/") {
 				test = name
 			}
 		}
-	}
-	if test != "" {
 		return Outcome{Class: TestFailed, Message: test, Tests: strings.Join(failed, "\n")}
 	}
 	return Outcome{Class: Exited, Message: fmt.Sprintf("status %d", code)}
+}
+
+// FailedTests returns the tests that have failed as package testing has printed it, in that order.
+func FailedTests(printed []byte) (all []string) {
+	for line := range bytes.Lines(printed) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "--- FAIL: "); ok {
+			name, _, _ = strings.Cut(name, " ")
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // maxMessage bounds the message of an outcome, in bytes.
@@ -188,12 +196,12 @@ func oneLine(s string) string {
 	return s
 }
 
-// harm orders outcomes from harmless to bad.
+// Harm orders outcomes from harmless to bad.
 func (c Class) Harm() int {
 	return slices.Index([]Class{Passed, Hung, TestFailed, Exited, Panicked, Fatal, Killed, Deadlocked}, c)
 }
 
-// plain reports whether an outcome is a failure that a schedule need not have caused. For goroutines that wait for ever, a report
+// Plain reports whether an outcome is a failure that a schedule need not have caused. For goroutines that wait for ever, a report
 // says why they do.
 func (o Outcome) Plain() bool {
 	return o.Class == TestFailed || o.Class == Panicked || o.Class == Fatal || o.Class == Exited

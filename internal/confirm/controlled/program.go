@@ -39,7 +39,7 @@ type Program struct {
 	Suspected map[string]bool            // the keys of its suspects
 }
 
-// tested returns the import path of the package whose tests run, or that of the program.
+// Tested returns the import path of the package whose tests run, or that of the program.
 func (p *Program) Tested() string {
 	if p.Test {
 		return p.Package

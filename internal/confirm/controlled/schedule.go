@@ -18,7 +18,7 @@ var strategyNames = map[strategies.Strategy]string{
 	strategies.Families: "families",
 }
 
-// strategyName returns the name of a strategy in schedules and reports.
+// StrategyName returns the name of a strategy in schedules and reports.
 func StrategyName(s strategies.Strategy) string { return strategyNames[s] }
 
 // strategyText returns a strategy in the text form of a schedule: its name and its parameters
@@ -150,4 +150,30 @@ func Restore(s *racefuzz.Schedule, folder string) (Source, *recorder.Schedule, e
 		out.Targets = append(out.Targets, target)
 	}
 	return source, out, nil
+}
+
+// Schedules have the public types of package racefuzz, programs under test those of the core that
+// is injected into them. These functions convert slices; nil stays nil.
+
+func converted[S, T any](all []S, one func(S) T) (out []T) {
+	for _, s := range all {
+		out = append(out, one(s))
+	}
+	return out
+}
+
+func CoreChoices(all []racefuzz.Choice) []strategies.Choice {
+	return converted(all, func(c racefuzz.Choice) strategies.Choice { return strategies.Choice(c) })
+}
+
+func PublicChoices(all []strategies.Choice) []racefuzz.Choice {
+	return converted(all, func(c strategies.Choice) racefuzz.Choice { return racefuzz.Choice(c) })
+}
+
+func CoreTurns(all []racefuzz.Turn) []strategies.Turn {
+	return converted(all, func(t racefuzz.Turn) strategies.Turn { return strategies.Turn(t) })
+}
+
+func publicTurns(all []strategies.Turn) []racefuzz.Turn {
+	return converted(all, func(t strategies.Turn) racefuzz.Turn { return racefuzz.Turn(t) })
 }

@@ -84,7 +84,7 @@ func (p *Program) tests(ctx context.Context) (names []string) {
 	return names
 }
 
-// pattern returns the unit's test as -test.run takes it.
+// Pattern returns the unit's test as -test.run takes it.
 func (u *Unit) Pattern() string {
 	if u.Test == "" {
 		return ""

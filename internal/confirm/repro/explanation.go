@@ -17,7 +17,7 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// explanation is a detector that selects the steps of an execution that explain it to people: the
+// explanation selects the steps of an execution that explain it to people: the
 // first and the last operation of a goroutine between two switches, the operations at targets, and the acquisitions of locks for which
 // goroutines wait at the end. It finds nothing.
 type explanation struct {
@@ -91,14 +91,6 @@ func foldersOf(f *report.Finding, with *build.Toolchain) (folders []string) {
 	}
 	return folders
 }
-
-// Handle implements heisen.Detector.
-func (s *explanation) Handle(e heisen.Event) {
-	s.handle(heisen.AsRecord(e))
-}
-
-// Flush implements heisen.Detector.
-func (s *explanation) Flush() error { return nil }
 
 func (s *explanation) handle(r *heisen.Record) {
 	s.events++

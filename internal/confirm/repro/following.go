@@ -95,12 +95,6 @@ func newFollowing(symbols *heisen.Symbols) (*following, error) {
 	return &following{symbols: symbols, order: order, words: map[heisen.Object]*[]threadUses{}, known: map[racePair]*verdict{}}, err
 }
 
-// Handle implements heisen.Detector.
-func (d *following) Handle(e heisen.Event) { d.handle(heisen.AsRecord(e)) }
-
-// Flush implements heisen.Detector.
-func (d *following) Flush() error { return nil }
-
 func (d *following) handle(r *heisen.Record) {
 	d.events++
 	d.order.Observe(r)
@@ -393,8 +387,10 @@ func (c Repeater) rootsIn(ctx context.Context, v *trials.Result, e *trials.Endin
 	plan.Mode = recorder.Everything
 	plan.Detect = func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
 		var err error
-		d, err = newFollowing(symbols)
-		return []heisen.Detector{d}, err
+		if d, err = newFollowing(symbols); err != nil {
+			return nil, err
+		}
+		return []heisen.Detector{observed.Handler(d.handle)}, nil
 	}
 	plan.Finish = func(*controlled.Execution, *heisen.Symbols) { from = d.rootsWith(v.Finding.Fingerprint) }
 	_, err = v.Suspect.Program.Execute(ctx, plan, c.Resolver)

@@ -278,7 +278,7 @@ func (c Repeater) record(ctx context.Context, s *suspects.Suspect, tests []strin
 	plan.Mode = recorder.Everything
 	plan.Detect = func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
 		story = newExplanation(symbols, c.Resolver.Toolchain, s, tests)
-		return []heisen.Detector{story}, nil
+		return []heisen.Detector{observed.Handler(story.handle)}, nil
 	}
 	plan.OnMeeting = func(recorder.Meeting) {
 		if !s.Observed {

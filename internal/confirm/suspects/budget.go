@@ -111,12 +111,12 @@ func (b *Budget) Over(u *controlled.Unit) bool {
 // ForEnumeration returns how long trying all executions of a unit may take.
 func (b *Budget) ForEnumeration() time.Duration { return b.of(forEnumeration) }
 
-// mayTry reports whether there is time for an execution that tries a suspect.
+// MayTry reports whether there is time for an execution that tries a suspect.
 func (b *Budget) MayTry(s *Suspect) bool {
 	return b == nil || b.nothing || len(s.in()) == 0 || b.left(s.in(), forSuspects) > 0
 }
 
-// bounds returns the real time that an execution for a suspect may take, at most limit: half of the time
+// Bounds returns the real time that an execution for a suspect may take, at most limit: half of the time
 // that is left, so that a program that does not end in time has several executions. The rest of the time
 // of all its units counts: most executions are much shorter.
 func (b *Budget) Bounds(s *Suspect, limit time.Duration) time.Duration {
@@ -127,14 +127,14 @@ func (b *Budget) Bounds(s *Suspect, limit time.Duration) time.Duration {
 	return min(max(left/2, leastTime), limit)
 }
 
-// spend adds the time of an execution for a suspect.
+// Spend adds the time of an execution for a suspect.
 func (b *Budget) Spend(s *Suspect, took time.Duration) {
 	if b != nil && !(b.nothing && s.Directed()) {
 		b.AddTime(s.in(), took)
 	}
 }
 
-// shrinking returns how long the executions that shrink the schedule of a suspect may take together.
+// Shrinking returns how long the executions that shrink the schedule of a suspect may take together.
 // bounded is false if there is no bound.
 func (b *Budget) Shrinking(s *Suspect) (bound time.Duration, bounded bool) {
 	if b == nil || b.nothing || len(s.in()) == 0 {
@@ -161,6 +161,6 @@ func (b *Budget) surveying(u *controlled.Unit, limit time.Duration) time.Duratio
 	return min(b.left([]*controlled.Unit{u}, forSurvey)/b.at, limit)
 }
 
-// errNoTime is the result of an execution that had no time, or that was stopped because its time was
+// ErrNoTime is the result of an execution that had no time, or that was stopped because its time was
 // over and did not end by itself.
 var ErrNoTime = errors.New("the time is over")

@@ -10,7 +10,7 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// confirmed reports whether the suspect happened in an execution and, for a race, the index of the
+// HappenedIn reports whether the suspect happened in an execution and, for a race, the index of the
 // access of the finding that came first.
 func (s *Suspect) HappenedIn(e *controlled.Execution) (yes bool, first int) {
 	if s.Observed {
@@ -35,7 +35,7 @@ func (s *Suspect) HappenedIn(e *controlled.Execution) (yes bool, first int) {
 	return true, s.Side(&met.Finding)
 }
 
-// firstIn returns the index of the access of a finding that came first in an execution with it: what was given may only have lines.
+// FirstIn returns the index of the access of a finding that came first in an execution with it: what was given may only have lines.
 func (s *Suspect) FirstIn(e *controlled.Execution, f *report.Finding) int {
 	race := s.raceIn(e)
 	if met := s.meetingIn(e); met != nil {
@@ -68,7 +68,7 @@ func (s *Suspect) atOnePlace(m *controlled.Meeting) bool {
 	return m.Kind == strategies.Race && alike(m.Finding.Accesses) && len(s.Finding.Accesses) == 2 && !alike(s.Finding.Accesses)
 }
 
-// asHappened returns the suspect's finding as it happened in an execution.
+// AsHappened returns the suspect's finding as it happened in an execution.
 func (s *Suspect) AsHappened(e *controlled.Execution) report.Finding {
 	f := s.Finding
 	if s.Observed {
@@ -117,7 +117,7 @@ func (s *Suspect) Is(race *report.Finding) bool {
 	return race.Kind == heisen.Race && (s.Finding.Kind == heisen.Race || s.Finding.Kind == heisen.PotentialRace) && SamePair(&s.Finding, race)
 }
 
-// side returns the index of the finding's access at whose place the first access of a race was
+// Side returns the index of the finding's access at whose place the first access of a race was
 // made. It returns -1 if there is none, or more than one.
 func (s *Suspect) Side(race *report.Finding) int { return sideOf(&s.Finding, race, s.at) }
 
@@ -159,7 +159,7 @@ func (s *Suspect) observedIn(e *controlled.Execution) *report.Finding {
 	return nil
 }
 
-// targets returns the places of the operations of a suspect.
+// Places returns the places of the operations of a suspect.
 func (s *Suspect) Places() []recorder.Target {
 	if !s.Observed {
 		return s.Targets

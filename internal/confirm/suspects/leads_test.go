@@ -19,7 +19,7 @@ func met(kind strategies.MeetingKind) recorder.Meeting {
 func accesses(l *leads, of ...[2]uint64) {
 	for _, a := range of {
 		r := heisen.Record{Op: heisen.Write, Thread: heisen.Thread(a[0]), Value: 1<<32 | a[1], Flags: recorder.Numbered}
-		l.Handle(r.Event())
+		l.handle(&r)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// placeOf returns the function of the program's own code that makes an access, and the line.
+// PlaceOf returns the function of the program's own code that makes an access, and the line.
 func PlaceOf(a *report.Access) (at report.Frame, known bool) {
 	for _, f := range a.Stack {
 		if f.File != "" && f.Line > 0 && !source.Synchronizes(f.Func) {
@@ -42,7 +42,7 @@ func sideOf(f, race *report.Finding, at func(own, a *report.Access) bool) int {
 // sameOp reports whether the operations of two accesses are the same, as far as they are known.
 func sameOp(a, b *report.Access) bool { return a.Op == b.Op || a.Op == "" || b.Op == "" }
 
-// samePlace reports whether the same function makes two accesses, on the same line.
+// SamePlace reports whether the same function makes two accesses, on the same line.
 func SamePlace(a, b *report.Access) bool {
 	at, known := PlaceOf(a)
 	other, otherKnown := PlaceOf(b)
@@ -56,7 +56,7 @@ func sameLine(a, b *report.Access) bool {
 	return known && otherKnown && at.File == other.File && at.Line == other.Line
 }
 
-// samePair reports whether the accesses of two findings are the same operations at the same places,
+// SamePair reports whether the accesses of two findings are the same operations at the same places,
 // in any order.
 func SamePair(f, other *report.Finding) bool { return pairs(f, other, SamePlace) }
 
@@ -70,7 +70,7 @@ func pairs(f, other *report.Finding, samePlace func(a, b *report.Access) bool) b
 	return same(0, 0) && same(1, 1) || same(0, 1) && same(1, 0)
 }
 
-// firstIs returns the index of the access of a finding that is the first access of another one with the same pair.
+// FirstIs returns the index of the access of a finding that is the first access of another one with the same pair.
 func FirstIs(f, other *report.Finding) int {
 	if a, first := &f.Accesses[0], &other.Accesses[0]; a.Op == first.Op && (SamePlace(a, first) || sameLine(a, first) && !SamePlace(&f.Accesses[1], first)) {
 		return 0
@@ -98,7 +98,7 @@ func inLibraries(r *observed.Resolver, f *report.Finding) bool {
 	})
 }
 
-// firstAccess describes the access of a race that came first. It is empty for other bugs, and if the accesses
+// FirstAccess describes the access of a race that came first. It is empty for other bugs, and if the accesses
 // are the same operation at the same place.
 func FirstAccess(f *report.Finding) string {
 	if f.Kind != heisen.Race || len(f.Accesses) != 2 || f.Accesses[0].Op == f.Accesses[1].Op && SamePlace(&f.Accesses[0], &f.Accesses[1]) {

@@ -281,7 +281,7 @@ func (g *gathering) execute(ctx context.Context, of scope, schedule *recorder.Sc
 			}).Add
 			all, err := detectors(order, symbols, sink)
 			if of.leads != nil {
-				all = append(all, of.leads)
+				all = append(all, observed.Handler(of.leads.handle))
 			}
 			return all, err
 		},

@@ -69,7 +69,7 @@ func (s *Suspect) Usual() []controlled.Outcome {
 	return all
 }
 
-// directed reports whether the suspect is tried by itself, and not part of a search.
+// Directed reports whether the suspect is tried by itself, and not part of a search.
 func (s *Suspect) Directed() bool {
 	return len(s.Targets) > 0 && s.Finding.Kind != heisen.Failure && !s.Observed
 }
@@ -120,7 +120,7 @@ func suspectOf(p *controlled.Program, f *report.Finding, given bool) (*Suspect, 
 	return s, nil
 }
 
-// key is equal for suspects with the same strategy and targets.
+// Key is equal for suspects with the same strategy and targets.
 func (s *Suspect) Key() string {
 	targets := slices.Clone(s.Targets)
 	for i := range targets {
@@ -145,7 +145,7 @@ func addTarget(all []recorder.Target, t recorder.Target) []recorder.Target {
 	return append(all, t)
 }
 
-// concerns returns the tests whose goroutines the bug is about, those at the top level; none if they are not known.
+// Concerns returns the tests whose goroutines the bug is about, those at the top level; none if they are not known.
 func (s *Suspect) Concerns() (tests []string) {
 	add := func(test string) {
 		if test = controlled.TopLevel(test); test != "" && !slices.Contains(tests, test) {
@@ -197,7 +197,7 @@ func AddSuspects(suspects []*Suspect) {
 	}
 }
 
-// addTargets adds the places of a suspect. Goroutines can be stopped there, whatever the strategy.
+// AddTargets adds the places of a suspect. Goroutines can be stopped there, whatever the strategy.
 func AddTargets(u *controlled.Unit, s *Suspect) {
 	for _, t := range s.Targets {
 		if len(u.Targets) < recorder.MaxTargets {
@@ -207,7 +207,7 @@ func AddTargets(u *controlled.Unit, s *Suspect) {
 	}
 }
 
-// aloneIn returns the suspect, in executions of only the test that has failed.
+// AloneIn returns the suspect, in executions of only the test that has failed.
 func (s *Suspect) AloneIn(o controlled.Outcome) *Suspect {
 	if o.Class != controlled.TestFailed || s.Tests != "" {
 		return s
@@ -217,10 +217,10 @@ func (s *Suspect) AloneIn(o controlled.Outcome) *Suspect {
 	return &one
 }
 
-// follows returns how often the suspect's witness and its leads are followed.
+// Follows returns how often the suspect's witness and its leads are followed.
 func (s *Suspect) Follows() uint64 { return s.witness.orders() + uint64(len(s.leads))*leadEnds }
 
-// tests returns the tests of an execution: those in which the suspect was seen, or those of the witness
+// TestsOf returns the tests of an execution: those in which the suspect was seen, or those of the witness
 // if it is followed, because it begins with the first of them.
 func (s *Suspect) TestsOf(schedule *recorder.Schedule) string {
 	if schedule.Strategy.Strategy == strategies.Follow {
@@ -252,12 +252,12 @@ func AnyFailureIn(u *controlled.Unit, strategy strategies.Strategy) *Suspect {
 	return s
 }
 
-// searchedIn makes the executions of the search of a unit try the suspect.
+// SearchedIn makes the executions of the search of a unit try the suspect.
 func (s *Suspect) SearchedIn(u *controlled.Unit) {
 	s.Tests, s.units, s.Searched = u.Pattern(), []*controlled.Unit{u}, true
 }
 
-// follow returns the seed and the turns of execution n, from 0, of those that follow the suspect's witness and its leads.
+// Follow returns the seed and the turns of execution n, from 0, of those that follow the suspect's witness and its leads.
 func (s *Suspect) Follow(n uint64) (seed uint64, turns []racefuzz.Turn) {
 	orders := s.witness.orders()
 	if n < orders {
@@ -267,7 +267,7 @@ func (s *Suspect) Follow(n uint64) (seed uint64, turns []racefuzz.Turn) {
 	return l.seed, l.turns((n - orders) % leadEnds)
 }
 
-// asObserved returns the suspicion of a bug that an execution has shown which tried the suspect.
+// AsObserved returns the suspicion of a bug that an execution has shown which tried the suspect.
 func (s *Suspect) AsObserved(f *report.Finding) *Suspect {
 	one := *s
 	one.Finding, one.Observed = *f, true

@@ -55,12 +55,12 @@ func (c *Confirmer) followSchedule(s *suspects.Suspect, n uint64) *recorder.Sche
 	}
 }
 
-// plan returns the plan of an execution of a suspect's program with a schedule, in which findings are recorded and nothing else.
+// Plan returns the plan of an execution of a suspect's program with a schedule, in which findings are recorded and nothing else.
 func (c *Confirmer) Plan(s *suspects.Suspect, schedule *recorder.Schedule) controlled.Plan {
 	return controlled.Plan{Schedule: schedule, Mode: recorder.FindingsOnly, Tests: s.TestsOf(schedule), Limit: c.Limit}
 }
 
-// directedSchedule returns the schedule of an execution with the strategy of the suspect.
+// DirectedSchedule returns the schedule of an execution with the strategy of the suspect.
 func (c *Confirmer) DirectedSchedule(s *suspects.Suspect, seed uint64) *recorder.Schedule {
 	config := strategies.Config{Strategy: s.Strategy, Seed: seed, PostponeLimit: c.Patience, WaitLimit: uint64(c.Wait)}
 	switch s.Strategy {
@@ -72,7 +72,7 @@ func (c *Confirmer) DirectedSchedule(s *suspects.Suspect, seed uint64) *recorder
 	return &recorder.Schedule{Strategy: config, Targets: s.Targets, Procs: c.Procs, MaxVirtual: c.Virtual}
 }
 
-// execute executes a suspect's program once.
+// Try executes a suspect's program once.
 // The error is errNoTime if the execution was stopped because the time of the budget was over.
 func (c *Confirmer) Try(ctx context.Context, s *suspects.Suspect, schedule *recorder.Schedule) (*Trial, error) {
 	limit := c.Budget.Bounds(s, c.Limit)
@@ -91,7 +91,7 @@ func (c *Confirmer) Try(ctx context.Context, s *suspects.Suspect, schedule *reco
 	return t, nil
 }
 
-// scheduleOf returns the schedule of a trial.
+// ScheduleOf returns the schedule of a trial.
 func (c *Confirmer) ScheduleOf(s *suspects.Suspect, t *Trial) recorder.Schedule {
 	if t.Schedule != nil {
 		return *t.Schedule
@@ -99,7 +99,7 @@ func (c *Confirmer) ScheduleOf(s *suspects.Suspect, t *Trial) recorder.Schedule 
 	return *c.DirectedSchedule(s, t.Seed)
 }
 
-// repeat executes a suspect's program once more with a schedule.
+// Repeat executes a suspect's program once more with a schedule.
 func (c *Confirmer) Repeat(ctx context.Context, s *suspects.Suspect, schedule *recorder.Schedule) (*controlled.Execution, error) {
 	return s.Program.Execute(ctx, c.Plan(s, schedule), c.Resolver)
 }

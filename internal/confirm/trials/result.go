@@ -112,17 +112,17 @@ func (v *Result) failed() bool {
 }
 
 // MayBeMeasured reports whether the worst ending may be due to what the program has measured of the runtime: nothing says
-// that it is not. See Confirmer.ByMeasuring.
+// that it is not. See repro.Repeater.ByMeasuring.
 func (v *Result) MayBeMeasured() bool { return v.Endings[0].mayBeMeasured() }
 
-// sort sorts the endings: the confirmed ones first, of these the worst ones.
+// Sort sorts the endings: the confirmed ones first, of these the worst ones.
 func (v *Result) Sort() {
 	slices.SortStableFunc(v.Endings, func(a, b Ending) int {
 		return cmp.Or(suspects.BoolOrder(b.Confirmed)-suspects.BoolOrder(a.Confirmed), b.Outcome.Class.Harm()-a.Outcome.Class.Harm(), b.Count-a.Count)
 	})
 }
 
-// add counts a trial.
+// Add counts a trial.
 func (v *Result) Add(t *Trial) {
 	v.Tried++
 	if t.Confirmed {
@@ -223,7 +223,7 @@ func summarize(s *suspects.Suspect, trials []*Trial) *Result {
 	return v
 }
 
-// concerns returns the tests whose goroutines the bug is about, as Suspect.concerns: if the suspect does not tell, the worst ending does.
+// Concerns returns the tests whose goroutines the bug is about, as Suspect.concerns: if the suspect does not tell, the worst ending does.
 func (v *Result) Concerns() []string {
 	tests := v.Suspect.Concerns()
 	e := v.Endings[0].Trial.Execution
@@ -240,7 +240,7 @@ func (v *Result) Concerns() []string {
 	return (&suspects.Suspect{Finding: about}).Concerns()
 }
 
-// repeats reports whether a suspect with the ending happened in an execution that ended in the same way.
+// Repeats reports whether a suspect with the ending happened in an execution that ended in the same way.
 func (end *Ending) Repeats(s *suspects.Suspect, e *controlled.Execution) bool {
 	confirmed, _ := s.HappenedIn(e)
 	if len(e.Meetings) == 0 && len(end.Trial.Execution.Meetings) > 0 && !s.Observed && s.Finding.Kind != heisen.Failure {

@@ -1,9 +1,8 @@
 package repro
 
 import (
-	"bytes"
 	"context"
-	"strings"
+	"slices"
 
 	"github.com/heisen-go/heisen/internal/confirm/controlled"
 	"github.com/heisen-go/heisen/internal/confirm/suspects"
@@ -11,6 +10,9 @@ import (
 	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/internal/recorder"
 )
+
+// A failure may say nothing about the program. What tries that is here: whether it comes from what the program measures, from a goroutine
+// that is held back, or in every schedule.
 
 // A test that measures the runtime, for example how often it allocates, may fail for that alone: the hooks of an
 // instrumented program, goroutines that run in between and heisen itself change the numbers. So a failure after a
@@ -85,7 +87,7 @@ func (m *measuring) repeat(ctx context.Context, change func(*recorder.Schedule))
 // fails reports whether an execution has the outcome. Other tests may fail in it, too.
 func (m *measuring) fails(e *controlled.Execution) bool {
 	if m.outcome.Class == controlled.TestFailed {
-		return failedTest(e.Output, m.outcome.Message)
+		return slices.Contains(controlled.FailedTests(e.Output), m.outcome.Message)
 	}
 	return e.Outcome.Same(m.outcome)
 }
@@ -95,12 +97,61 @@ func (m *measuring) passes(e *controlled.Execution) bool {
 	return e.Outcome.Class == controlled.Passed || m.outcome.Class == controlled.TestFailed && e.Outcome.Class == controlled.TestFailed && !m.fails(e)
 }
 
-// failedTest reports whether package testing has printed that a test failed.
-func failedTest(printed []byte, name string) bool {
-	for line := range bytes.Lines(printed) {
-		if got, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "--- FAIL: "); ok && strings.HasPrefix(got, name+" ") {
-			return true
+// Goroutines that wait by looking at the clock, or at a flag, take many operations, each of which takes a little time. A
+// schedule in which they go on, and others do not, makes a deadline pass that the others would have met on any machine. A
+// failure that needs this is an assumption about time, as is one that needs a timer to fire while a goroutine is held back.
+
+// slowTries is how many schedules may show that a failure does not need a goroutine to be starved.
+const slowTries = 8
+
+// ByStarving reports whether a failure needs a goroutine to be held back for a time: it does not come if operations take
+// hardly any time, neither with the schedule of its execution nor with some like it.
+func (c Repeater) ByStarving(ctx context.Context, v *trials.Result) (bool, error) {
+	first := v.Endings[0].Trial
+	schedule := c.ScheduleOf(v.Suspect, first)
+	schedule.Slow = true
+	schedule.MaxSteps = 2*first.Execution.Steps + controlled.LongExecution/16
+	for n := range uint64(slowTries) {
+		e, err := c.Repeat(ctx, v.Suspect, &schedule)
+		if err != nil {
+			return false, err
+		}
+		if e.Outcome.Same(v.Endings[0].Outcome) {
+			return false, nil
+		}
+		if schedule.Strategy.Strategy == strategies.Replay {
+			schedule.Strategy = strategies.Config{Strategy: strategies.RandomWalk}
+		}
+		schedule.Strategy.Variation = n + 1
+	}
+	return true, nil
+}
+
+// Always reports whether a failure comes in every schedule that is tried.
+func (c Repeater) Always(ctx context.Context, v *trials.Result) (bool, error) {
+	outcome := v.Endings[0].Outcome
+	if !outcome.Plain() || v.Endings[0].Trial.Execution.FailedAtEnd() {
+		return false, nil
+	}
+	left := controlled.AlwaysTries
+	for _, u := range v.Suspect.Program.Units {
+		if outcome.Class == controlled.TestFailed && u.Test == controlled.TopLevel(outcome.Message) || len(v.Suspect.Program.Units) == 1 {
+			switch {
+			case u.Differed || u.Executions > 0 && !outcome.Same(u.Usual):
+				return false, nil
+			case u.Always:
+				return true, nil
+			}
+			left -= u.Executions // there was no time for more
 		}
 	}
-	return false
+	one := v.Suspect.AloneIn(outcome)
+	for seed := range uint64(max(left, 0)) {
+		schedule := c.DirectedSchedule(suspects.AnyFailure(one.Program, strategies.RandomWalk), seed+1)
+		e, err := c.Repeat(ctx, one, schedule)
+		if err != nil || !e.Outcome.Same(outcome) {
+			return false, err
+		}
+	}
+	return true, nil
 }
