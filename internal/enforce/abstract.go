@@ -26,8 +26,8 @@ func (p *Program) outline(u *unit) (f heal.Function, err error) {
 			f.Locks = append(f.Locks, heal.LockOp{Node: s.id, Lock: op.name, Mode: mode, Release: op.Releases(), Try: op.Tries()})
 		}
 		for _, c := range s.calls {
-			if len(c.targets) > 0 {
-				f.Calls = append(f.Calls, heal.FunctionCall{Node: s.id, Callees: c.targets})
+			if len(c.Targets) > 0 {
+				f.Calls = append(f.Calls, heal.FunctionCall{Node: s.id, Callees: c.Targets})
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func (p *Program) groupFunctions() (out []heal.Function, err error) {
 			err = g.AddEdge(from, 1)
 		}
 	}
-	for _, members := range p.groups {
+	for _, members := range p.graph.Groups() {
 		out = append(out, heal.Function{Graph: g, Variables: map[string]heal.Variable{}, Calls: []heal.FunctionCall{{Node: 0, Callees: members}}})
 	}
 	return out, err

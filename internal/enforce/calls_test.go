@@ -34,7 +34,7 @@ func main() { unknown(value); known(); constants(nil) }
 		targets, waits := 0, 0
 		for _, s := range u.flow.steps {
 			for _, c := range s.calls {
-				targets += len(c.targets)
+				targets += len(c.Targets)
 				if c.waits {
 					waits++
 				}

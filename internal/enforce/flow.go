@@ -29,14 +29,13 @@ type step struct {
 	waits    bool // it may wait for another goroutine, apart from its calls
 	waitsAt  token.Pos
 	lock     *lockOp
-	further  []string // locks of further operations
+	further  []static.Key // the classes of the locks of further operations
 	calls    []*call
 }
 
 // lockOp is an operation on a lock of the program.
 type lockOp struct {
-	static.LockOp
-	call *ast.CallExpr
+	*static.LockCall
 	name string
 }
 
@@ -184,15 +183,14 @@ func (b *flowBuilder) stmt(s ast.Stmt) {
 		b.clauses(s.Body, b.step(at, nodes(s.Init, s.Assign)...), label)
 	case *ast.SelectStmt:
 		head := b.step(at)
-		waits := true
 		for _, c := range s.Body.List {
 			if comm := c.(*ast.CommClause).Comm; comm != nil {
 				b.evaluate(head, comm)
-			} else {
-				waits = false
 			}
 		}
-		head.waits, head.waitsAt = waits, s.Pos()
+		if b.p.waits.Operation(b.u.Info(), s) != "" {
+			head.waits, head.waitsAt = true, s.Pos()
+		}
 		b.clauses(s.Body, head, label)
 	case *ast.ReturnStmt:
 		b.step(at, s)

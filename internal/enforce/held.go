@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen/heal"
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // waiting is what a function needs that may wait.
@@ -132,28 +133,7 @@ func (plan *Plan) findNeeds() {
 			}
 		}
 	}
-	plan.upwards(plan.needs)
-}
-
-// upwards adds what each function has to the functions that may call it.
-func (plan *Plan) upwards(all []map[string]bool) {
-	var work []int
-	for i := range all {
-		if len(all[i]) > 0 {
-			work = append(work, i)
-		}
-	}
-	for len(work) > 0 {
-		at := work[len(work)-1]
-		work = work[:len(work)-1]
-		for _, caller := range plan.p.callers[at] {
-			before := len(all[caller])
-			maps.Copy(all[caller], all[at])
-			if len(all[caller]) > before {
-				work = append(work, caller)
-			}
-		}
-	}
+	static.Upwards(plan.p.graph, plan.needs)
 }
 
 // findPassed finds the locks that callers may hold, through calls that pass on what they hold.
@@ -171,14 +151,14 @@ func (plan *Plan) findPassed() {
 				continue
 			}
 			for _, c := range s.calls {
-				if c.callee == nil {
+				if c.Callee == nil {
 					continue
 				}
-				to := plan.passed[c.callee.Number]
+				to := plan.passed[c.Callee.Number]
 				before := len(to)
 				maps.Copy(to, plan.all(u.Number, s.id))
 				if len(to) > before {
-					work = append(work, c.callee)
+					work = append(work, plan.p.units[c.Callee.Number])
 				}
 			}
 		}
@@ -211,7 +191,7 @@ func (plan *Plan) threaded(function int) bool {
 
 // stallsAt reports whether a step acquires a lock of the program whose holder may wait.
 func (plan *Plan) stallsAt(s *step) bool {
-	return s.lock != nil && !s.lock.Releases() && !s.lock.Tries() && plan.stalls[s.lock.name]
+	return s.lock != nil && !s.lock.Releases() && !s.lock.Tries() && plan.stalls[s.lock.Class]
 }
 
 // waitsIn reports whether a step may wait, other than in calls of functions that are told what is held.

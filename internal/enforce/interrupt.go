@@ -62,9 +62,9 @@ func (plan *Plan) waitOf(u *unit, s *step) (at, inside token.Pos) {
 		return at, token.NoPos
 	}
 	for _, c := range s.calls {
-		for _, target := range c.targets {
+		for _, target := range c.Targets {
 			if plan.needs[target][waiting] {
-				return c.expr.Pos(), plan.deepest(target)
+				return c.Expr.Pos(), plan.deepest(target)
 			}
 		}
 	}
@@ -77,11 +77,11 @@ func (plan *Plan) waitsHere(s *step) token.Pos {
 	case s.waits:
 		return s.waitsAt
 	case plan.stallsAt(s):
-		return s.lock.call.Pos()
+		return s.lock.Expr.Pos()
 	}
 	for _, c := range s.calls {
 		if c.waits {
-			return c.expr.Pos()
+			return c.Expr.Pos()
 		}
 	}
 	return token.NoPos
@@ -102,7 +102,7 @@ func (plan *Plan) deepest(target int) token.Pos {
 	}
 	for work = []int{target}; len(work) > 0; work = work[1:] {
 		if work[0] >= len(p.units) {
-			add(p.members(work[0]))
+			add(p.graph.Members(work[0]))
 			continue
 		}
 		steps := p.units[work[0]].flow.steps
@@ -113,7 +113,7 @@ func (plan *Plan) deepest(target int) token.Pos {
 		}
 		for _, s := range steps {
 			for _, c := range s.calls {
-				add(c.targets)
+				add(c.Targets)
 			}
 		}
 	}

@@ -62,7 +62,7 @@ func (p *Program) steady(v *types.Var) bool {
 	if _, pointer := v.Type().Underlying().(*types.Pointer); !pointer {
 		return true
 	}
-	return !p.changed[v] && v.Parent() != v.Pkg().Scope()
+	return !p.waits.Definitions.Changes(v) && v.Parent() != v.Pkg().Scope()
 }
 
 // findLooping finds the variables of the clauses of for statements, which each iteration has anew without a definition,

@@ -31,7 +31,7 @@ func (plan *Plan) operands(u *unit, s *step) (out []ast.Expr, ok bool) {
 				take(n.X)
 			}
 		case *ast.CallExpr:
-			i := slices.IndexFunc(s.calls, func(c *call) bool { return c.expr == n })
+			i := slices.IndexFunc(s.calls, func(c *call) bool { return c.Expr == n })
 			if i < 0 || !plan.waitsCall(s.calls[i]) {
 				return
 			}
@@ -78,5 +78,5 @@ func isUntyped(t types.Type) bool {
 
 // waitsCall reports whether a call may wait, unless it is told what is held.
 func (plan *Plan) waitsCall(c *call) bool {
-	return c.callee == nil && (c.waits || slices.ContainsFunc(c.targets, func(t int) bool { return plan.needs[t][waiting] }))
+	return c.Callee == nil && (c.waits || slices.ContainsFunc(c.Targets, func(t int) bool { return plan.needs[t][waiting] }))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/heisen-go/heisen/heal"
 	"github.com/heisen-go/heisen/heal/lock"
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // Plan says where the locks of variables are acquired and released in the source of a program.
@@ -29,8 +30,8 @@ type Plan struct {
 	passed    []map[string]bool         // by function: locks that its callers may hold
 	needs     []map[string]bool         // by function: locks that it may acquire; waiting, if it may wait
 	ends      map[endKey]bool
-	stalls    map[string]bool // locks of the program whose holders may wait
-	objects   map[string]bool // variables with a lock for each object
+	stalls    map[static.Key]bool // classes of locks of the program whose holders may wait
+	objects   map[string]bool     // variables with a lock for each object
 }
 
 // PlannedVariable is a variable that gets a lock.
@@ -255,12 +256,12 @@ func (plan *Plan) check() (refused []Refusal) {
 					refused = append(refused, *p.refusal(name, u.Node.Pos(), "its lock would be held in a function that cannot be changed"))
 				}
 				for _, c := range s.calls {
-					if c.callee != nil {
+					if c.Callee != nil {
 						continue
 					}
-					for _, target := range c.targets {
+					for _, target := range c.Targets {
 						if plan.needs[target][name] {
-							refused = append(refused, *p.refusal(name, c.expr.Pos(), "its lock would be held in a call that may acquire it, of a function that is not known here"))
+							refused = append(refused, *p.refusal(name, c.Expr.Pos(), "its lock would be held in a call that may acquire it, of a function that is not known here"))
 						}
 					}
 				}

@@ -23,29 +23,20 @@ type Program struct {
 	root    string
 	version string // of the language, in go.mod
 	src     *static.Program
-	units   []*unit // of the functions of src
-	// groups has the functions that one call may call, by their numbers. A group is a target of calls with a number from
-	// len(units) on.
-	groups      [][]int
-	groupOf     map[string]int
-	callbacksBy map[types.Type][]int
-	callers     [][]int // by target: functions and groups that may call it, each once
-	fields      map[static.Key]string
+	units   []*unit           // of the functions of src
+	graph   *static.CallGraph // its nodes are the targets of calls
+	locks   *static.Locks
+	waits   *static.Waits
+	fields  map[static.Key]string
 
 	sites     map[place]map[bool][]string // variables that are accessed on a line, by whether they are written
 	known     map[place]map[bool][]string // the same without variables that are only made there
 	addressed map[string]token.Pos        // variables whose address is taken
 	written   map[string]bool             // variables that are written other than where they are made
 
-	packages    map[string]bool         // of the module, by path
-	definitions map[*types.Var]ast.Expr // of local variables that keep their value
-	changed     map[*types.Var]bool     // variables that are assigned other than where they are defined, or whose address is taken
-	looping     map[*types.Var]bool     // see findLooping
+	looping map[*types.Var]bool // see findLooping
 
 	reach map[string][]reaching // by variable and target; made when it is wanted
-
-	redirects bool // it may read its own standard output
-	bubbles   bool // it uses testing/synctest
 }
 
 // place is a line of a file.
@@ -86,12 +77,9 @@ func Load(ctx context.Context, root string, tags []string) (*Program, error) {
 		root: root, src: static.NewProgram(l.Fset, l.Packages), fields: map[static.Key]string{},
 		sites: map[place]map[bool][]string{}, addressed: map[string]token.Pos{},
 		known: map[place]map[bool][]string{}, written: map[string]bool{},
-		packages: map[string]bool{}, groupOf: map[string]int{}, callbacksBy: map[types.Type][]int{},
 		reach: map[string][]reaching{},
 	}
 	for _, pkg := range l.Packages {
-		p.packages[pkg.PkgPath] = true
-		p.packages[pkg.Types.Path()] = true
 		if pkg.Module != nil {
 			p.version = pkg.Module.GoVersion
 		}
@@ -105,8 +93,9 @@ func Load(ctx context.Context, root string, tags []string) (*Program, error) {
 	for _, fn := range p.src.Functions {
 		p.units = append(p.units, &unit{Function: fn})
 	}
-	p.findOutputs()
-	p.findDefinitions()
+	p.graph = static.NewCallGraph(p.src)
+	p.locks = static.NewLocks(p.graph)
+	p.waits = static.FindWaits(p.graph)
 	p.findLooping()
 	for _, u := range p.units {
 		u.flow = p.flowOf(u)
@@ -119,7 +108,6 @@ func Load(ctx context.Context, root string, tags []string) (*Program, error) {
 			}
 		}
 	}
-	p.findCallers()
 	p.findSites()
 	return p, nil
 }
@@ -128,14 +116,6 @@ func Load(ctx context.Context, root string, tags []string) (*Program, error) {
 func (p *Program) foreign(f *static.File) bool {
 	rel, err := filepath.Rel(p.root, f.Path)
 	return err != nil || !filepath.IsLocal(rel) || f.Source != f.Path
-}
-
-// unitOf returns the unit of a function, nil for nil.
-func (p *Program) unitOf(fn *static.Function) *unit {
-	if fn == nil {
-		return nil
-	}
-	return p.units[fn.Number]
 }
 
 // addTypes names the package-level variables of a file and the fields of its struct types.
@@ -228,31 +208,6 @@ func embeddedField(info *types.Info, st *ast.StructType, id *ast.Ident) (*types.
 		}
 	}
 	return nil, false
-}
-
-// findCallers finds the functions and groups that may call each function and group.
-func (p *Program) findCallers() {
-	p.callers = make([][]int, len(p.units)+len(p.groups))
-	add := func(caller, target int) {
-		all := p.callers[target]
-		if n := len(all); n == 0 || all[n-1] != caller { // callers come in order
-			p.callers[target] = append(all, caller)
-		}
-	}
-	for i, u := range p.units {
-		for _, s := range u.flow.steps {
-			for _, c := range s.calls {
-				for _, target := range c.targets {
-					add(i, target)
-				}
-			}
-		}
-	}
-	for i, members := range p.groups {
-		for _, member := range members {
-			add(len(p.units)+i, member)
-		}
-	}
 }
 
 func (p *Program) relative(name string) string {

@@ -103,7 +103,7 @@ func (p *Program) reaches(c *call, variable string) (r reaching) {
 		all = p.reaching(variable)
 		p.reach[variable] = all
 	}
-	for _, target := range c.targets {
+	for _, target := range c.Targets {
 		r = max(r, all[target])
 	}
 	return r
@@ -111,7 +111,7 @@ func (p *Program) reaches(c *call, variable string) (r reaching) {
 
 // reaching says how each function and group accesses a variable.
 func (p *Program) reaching(variable string) []reaching {
-	out := make([]reaching, len(p.callers))
+	out := make([]reaching, p.graph.Len())
 	var work []int
 	for i, u := range p.units {
 		if write, ok := u.direct[variable]; ok {
@@ -124,7 +124,7 @@ func (p *Program) reaching(variable string) []reaching {
 	for len(work) > 0 {
 		at := work[len(work)-1]
 		work = work[:len(work)-1]
-		for _, caller := range p.callers[at] {
+		for _, caller := range p.graph.Callers(at) {
 			if out[at] > out[caller] {
 				out[caller] = out[at]
 				work = append(work, caller)

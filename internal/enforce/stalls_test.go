@@ -6,25 +6,27 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // TestStalling: the locks whose names begin with patient are held over nothing that waits for another goroutine.
 func TestStalling(t *testing.T) {
 	p := module(t, map[string]string{"main.go": stallingSource})
 	var got []string
-	all := map[string]bool{}
+	all := map[string]static.Key{}
 	for _, u := range p.units {
 		for _, s := range u.flow.steps {
 			if s.lock != nil {
-				all[s.lock.name] = true
+				all[s.lock.name] = s.lock.Class
 			}
 		}
 	}
 	stalls := p.stalling()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		last := name[strings.LastIndex(name, ".")+1:]
-		if stalls[name] == strings.HasPrefix(last, "patient") {
-			t.Errorf("%s: stalling is %v", name, stalls[name])
+		if stalls[all[name]] == strings.HasPrefix(last, "patient") {
+			t.Errorf("%s: stalling is %v", name, stalls[all[name]])
 		}
 		got = append(got, last)
 	}

@@ -151,7 +151,7 @@ func (w *writer) unit(i int) {
 	if declared.Len() > 0 {
 		w.insert(u.Body.Lbrace+1, declared.String())
 		for _, d := range u.flow.defers {
-			if w.p.lockOf(u.Info(), d.Call) != nil && len(w.plan.functions[i].Locks) > 0 {
+			if op := w.p.src.LockCall(u.Info(), d.Call); op != nil && !op.Abstract && len(w.plan.functions[i].Locks) > 0 {
 				continue // an unlock needs nothing
 			}
 			text := ""
@@ -210,10 +210,10 @@ func (w *writer) lockCall(u *unit, s *step) string {
 		return ""
 	}
 	e, ok := s.parts[0].(*ast.ExprStmt)
-	if !ok || ast.Unparen(e.X) != s.lock.call {
+	if !ok || ast.Unparen(e.X) != s.lock.Expr {
 		return ""
 	}
-	sel := ast.Unparen(s.lock.call.Fun).(*ast.SelectorExpr)
+	sel := ast.Unparen(s.lock.Expr.Fun).(*ast.SelectorExpr)
 	t := u.Info().TypeOf(sel.X)
 	ptr, pointer := t.Underlying().(*types.Pointer)
 	if pointer {
@@ -267,11 +267,11 @@ func (w *writer) step(i int, s *step, names []string, last string, resume bool) 
 			if s.lock.Shared() {
 				method = "RLockOther"
 			}
-			w.replace(s.lock.call.Pos(), s.lock.call.End(), fmt.Sprintf("%s.%s(%s)", strings.TrimPrefix(last, "&"), method, operand))
+			w.replace(s.lock.Expr.Pos(), s.lock.Expr.End(), fmt.Sprintf("%s.%s(%s)", strings.TrimPrefix(last, "&"), method, operand))
 		}
 	}
 	for _, c := range s.calls {
-		if c.callee != nil && w.plan.threaded(c.callee.Number) {
+		if c.Callee != nil && w.plan.threaded(c.Callee.Number) {
 			w.pass(u, c, last)
 		}
 	}
@@ -370,8 +370,8 @@ func (w *writer) at(at spot, ops string) {
 
 // pass passes on what is held to a function that is called.
 func (w *writer) pass(u *unit, c *call, last string) {
-	if _, literal := ast.Unparen(c.expr.Fun).(*ast.FuncLit); !literal {
-		fun := ast.Unparen(c.expr.Fun)
+	if _, literal := ast.Unparen(c.Expr.Fun).(*ast.FuncLit); !literal {
+		fun := ast.Unparen(c.Expr.Fun)
 		switch e := fun.(type) {
 		case *ast.IndexExpr:
 			fun = e.X
@@ -384,10 +384,10 @@ func (w *writer) pass(u *unit, c *call, last string) {
 		w.insert(fun.End(), suffix)
 	}
 	text := last
-	if len(c.expr.Args) > 0 {
+	if len(c.Expr.Args) > 0 {
 		text += ", "
 	}
-	w.insert(c.expr.Lparen+1, text)
+	w.insert(c.Expr.Lparen+1, text)
 }
 
 // parameter gives a function the parameter that tells what its callers hold, and writes a function with its name that

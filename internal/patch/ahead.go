@@ -8,7 +8,7 @@ import (
 
 // readAhead returns the largest expression around a use whose value can be read before the statement, or nil.
 func (r *repair) readAhead(u *use, stmt ast.Stmt) ast.Expr {
-	if u.write || u.alias || u.addr || r.p.around(u.expr) != u.fn || r.mayBeSkipped(u, stmt) {
+	if u.write || u.alias || u.addr || r.p.Around(u.expr) != u.fn || r.mayBeSkipped(u, stmt) {
 		return nil
 	}
 	if _, isCall := u.expr.(*ast.CallExpr); isCall {

@@ -130,7 +130,7 @@ func (m *maker) visible(g *guard, t *target, u *use) *refusal {
 	if u.fn == nil {
 		return refuse(u.expr, "it is accessed by the initial value of a package-level variable")
 	}
-	if u.fn.Package.Types.Path() != t.file.Package.Types.Path() && !ast.IsExported(g.name) && (!g.existing || g.absolute.valid()) {
+	if u.fn.Package.Types.Path() != t.file.Package.Types.Path() && !ast.IsExported(g.name) && (!g.existing || g.absolute.Valid()) {
 		return refuse(u.expr, "it is accessed in another package, %s", u.fn.Package.PkgPath)
 	}
 	return nil
@@ -151,44 +151,42 @@ func (m *maker) lacking(g *guard, u *use, depth int) ([]*use, *refusal) {
 	case !g.mayHold(p, u):
 		return []*use{u}, nil
 	}
-	entry := p.locks.entries[u.fn]
-	_, fromCaller := entry.may[g.class]
-	if !fromCaller || depth == maxLift || !p.locks.callersKnown(u.fn) {
+	entry := p.locks.Entry(u.fn)
+	_, fromCaller := entry.May[g.class]
+	if !fromCaller || depth == maxLift || !p.locks.CallersKnown(u.fn) {
 		return nil, refuse(u.expr, "%s may or may not be held there", g.class.Name)
 	}
 	var out []*use
-	for _, fn := range p.functions {
-		for _, c := range fn.calls {
-			if !slices.Contains(p.possible(c), u.fn) {
-				continue
-			}
-			caller, ok := p.callUse(c, u)
-			if !ok {
-				return nil, refuse(c.expr, "%s may or may not be held there", g.class.Name)
-			}
-			lacking, why := m.lacking(g, caller, depth+1)
-			if why != nil {
-				return nil, why
-			}
-			out = append(out, lacking...)
+	for c := range p.calls {
+		if !slices.Contains(p.graph.May(c.Targets), u.fn) {
+			continue
 		}
+		caller, ok := p.callUse(c, u)
+		if !ok {
+			return nil, refuse(c.Expr, "%s may or may not be held there", g.class.Name)
+		}
+		lacking, why := m.lacking(g, caller, depth+1)
+		if why != nil {
+			return nil, why
+		}
+		out = append(out, lacking...)
 	}
 	return out, nil
 }
 
 // callUse returns the use that a call is, because a function that it calls has one.
-func (p *program) callUse(c *call, u *use) (*use, bool) {
-	if c.started || c.later || !c.known {
+func (p *program) callUse(c *static.Call, u *use) (*use, bool) {
+	if c.Started || c.Deferred || c.Callee == nil && !slices.Contains(c.InPlace, u.fn) {
 		return nil, false
 	}
-	out := &use{fn: c.in, expr: c.expr, write: u.write}
+	out := &use{fn: c.In, expr: c.Expr, write: u.write}
 	if u.base == nil {
 		return out, true
 	}
-	for param, arg := range p.arguments(c, u.fn) {
-		if u.path.root == param && u.path.fields == "" {
-			out.base, out.path = arg, p.receiverPath(c, arg)
-			return out, out.path.valid()
+	for param, arg := range p.Arguments(c, u.fn) {
+		if u.path.Root == param && u.path.Fields == "" {
+			out.base, out.path = arg, p.ArgumentPath(c, arg)
+			return out, out.path.Valid()
 		}
 	}
 	return nil, false
@@ -198,8 +196,10 @@ func (p *program) callUse(c *call, u *use) (*use, bool) {
 // the latter also the accesses.
 func (m *maker) calls(uses []*use, spans []span) (out []*use) {
 	p := m.p
-	spanning := func(fn *function) bool { return slices.ContainsFunc(spans, func(s span) bool { return s.fn == fn }) }
-	accessors := map[*function]bool{}
+	spanning := func(fn *static.Function) bool {
+		return slices.ContainsFunc(spans, func(s span) bool { return s.fn == fn })
+	}
+	accessors := map[*static.Function]bool{}
 	for _, u := range uses {
 		if u.fn == nil {
 			continue
@@ -210,26 +210,21 @@ func (m *maker) calls(uses []*use, spans []span) (out []*use) {
 			accessors[u.fn] = true
 		}
 	}
-	for _, fn := range p.functions {
-		if accessors[fn] {
-			continue
-		}
-		for _, c := range fn.calls {
-			for _, u := range uses {
-				if !accessors[u.fn] || !slices.Contains(c.callees, u.fn) {
-					continue
-				}
-				i := slices.IndexFunc(out, func(o *use) bool { return o.expr == c.expr })
-				if i >= 0 {
-					out[i].write = out[i].write || u.write
-					continue
-				}
-				call, ok := p.callUse(c, u)
-				if !ok {
-					call = &use{fn: c.in, expr: c.expr, write: u.write}
-				}
-				out = append(out, call)
+	for c := range p.calls {
+		for _, u := range uses {
+			if accessors[c.In] || c.Callee == nil || !accessors[u.fn] || c.Callee != u.fn {
+				continue
 			}
+			i := slices.IndexFunc(out, func(o *use) bool { return o.expr == c.Expr })
+			if i >= 0 {
+				out[i].write = out[i].write || u.write
+				continue
+			}
+			call, ok := p.callUse(c, u)
+			if !ok {
+				call = &use{fn: c.In, expr: c.Expr, write: u.write}
+			}
+			out = append(out, call)
 		}
 	}
 	return out
@@ -243,7 +238,7 @@ func (m *maker) span(s place) (span, bool) {
 	}
 	first, last := m.currentLine(f.Path, s.first), m.currentLine(f.Path, s.last)
 	var out span
-	for _, fn := range m.p.functions {
+	for _, fn := range m.p.Functions {
 		if fn.File != f {
 			continue
 		}
@@ -333,7 +328,7 @@ func (p *program) targetOf(file string, line int, expr string) (*target, string)
 // parameter reports whether a local variable is a parameter whose elements were passed in.
 func (t *target) parameter(p *program) bool {
 	for n := ast.Node(t.first().ident); n != nil && n != t.fn.Body; n = p.Parent(n) {
-		if n == ast.Node(t.fn.Type.Params) || t.fn.recv() != nil && n == ast.Node(t.fn.recv()) {
+		if n == ast.Node(t.fn.Type.Params) || t.fn.Recv() != nil && n == ast.Node(t.fn.Recv()) {
 			return leadsOn(t.first().v.Type()) || isPointer(t.first().v.Type())
 		}
 	}

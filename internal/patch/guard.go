@@ -19,38 +19,38 @@ type guard struct {
 	embedded bool // its methods are those of the struct
 	existing bool
 
-	absolute path   // a variable; not valid for a field
-	name     string // of the variable, or of the new field
-	trim     int    // fields of the path of a use that do not lead to the lock
-	suffix   string // fields that lead to the lock from there
+	absolute static.Path // a variable; not valid for a field
+	name     string      // of the variable, or of the new field
+	trim     int         // fields of the path of a use that do not lead to the lock
+	suffix   string      // fields that lead to the lock from there
 }
 
 // on returns the path of the lock for a use.
-func (g *guard) on(u *use) path {
-	if g.absolute.valid() {
+func (g *guard) on(u *use) static.Path {
+	if g.absolute.Valid() {
 		return g.absolute
 	}
 	at := u.path
 	for range g.trim {
-		i := strings.LastIndexByte(at.fields, '.')
+		i := strings.LastIndexByte(at.Fields, '.')
 		if i < 0 {
-			return path{}
+			return static.Path{}
 		}
-		at.fields = at.fields[:i]
+		at.Fields = at.Fields[:i]
 	}
-	if at.valid() {
-		at.fields += g.suffix
+	if at.Valid() {
+		at.Fields += g.suffix
 	}
 	return at
 }
 
 // expression returns the lock as source for a use. It returns "" if there is none.
 func (g *guard) expression(p *program, u *use, text func(ast.Node) string) string {
-	if g.absolute.valid() {
+	if g.absolute.Valid() {
 		return g.name
 	}
 	base := u.base
-	if base == nil || !u.path.valid() {
+	if base == nil || !u.path.Valid() {
 		return ""
 	}
 	for range g.trim {
@@ -76,21 +76,21 @@ func (g *guard) expression(p *program, u *use, text func(ast.Node) string) strin
 
 // holds reports whether a use holds the lock, on all paths to it. exclusive is set if it holds it exclusively.
 func (g *guard) holds(p *program, u *use) (exclusive, ok bool) {
-	h := p.locks.at(u.expr)
+	h := p.locks.At(u.expr)
 	if h == nil {
 		return true, true // never reached
 	}
-	exclusive, ok = h.must[lock{g.on(u), g.class}]
+	exclusive, ok = h.Must[static.LockName{Path: g.on(u), Class: g.class}]
 	return exclusive, ok
 }
 
 // mayHold reports whether a use may hold the lock, or one of its class.
 func (g *guard) mayHold(p *program, u *use) bool {
-	h := p.locks.at(u.expr)
+	h := p.locks.At(u.expr)
 	if h == nil {
 		return false
 	}
-	_, ok := h.may[g.class]
+	_, ok := h.May[g.class]
 	return ok
 }
 
@@ -105,11 +105,11 @@ func (p *program) candidates(uses []*use) (out []*guard) {
 			if !ok || seen[g] {
 				continue
 			}
-			v := p.variableOfClass(l.class)
+			v := p.variableOfClass(l.Class)
 			if v == nil {
 				continue
 			}
-			kind := static.KindOf(deref(v.Type()))
+			kind := static.KindOf(static.Deref(v.Type()))
 			if kind == static.NotLock {
 				continue
 			}
@@ -132,25 +132,26 @@ func (p *program) candidates(uses []*use) (out []*guard) {
 }
 
 // heldForSome returns the locks that are held at a use on all paths from some call of its function.
-func (p *program) heldForSome(u *use) map[lock]bool {
-	h := p.locks.at(u.expr)
+func (p *program) heldForSome(u *use) map[static.LockName]bool {
+	h := p.locks.At(u.expr)
 	if h == nil {
 		return nil
 	}
-	out := maps.Clone(h.must)
-	if !p.locks.callersKnown(u.fn) {
+	out := maps.Clone(h.Must)
+	if !p.locks.CallersKnown(u.fn) {
 		return out
 	}
-	for _, fn := range p.functions {
-		for _, c := range fn.calls {
-			there := p.locks.at(c.expr)
-			if there == nil || c.started || !slices.Contains(c.callees, u.fn) {
-				continue
-			}
-			for l, exclusive := range there.must {
-				if at, ok := p.translate(c, u.fn, l.path); ok {
-					out[lock{at, l.class}] = exclusive
-				}
+	for c := range p.calls {
+		if c.Started || c.Callee != u.fn && !slices.Contains(c.InPlace, u.fn) {
+			continue
+		}
+		there := p.locks.At(c.Expr)
+		if there == nil {
+			continue
+		}
+		for l, exclusive := range there.Must {
+			if at, ok := p.Translate(c, u.fn, l.Path); ok {
+				out[static.LockName{Path: at, Class: l.Class}] = exclusive
 			}
 		}
 	}
@@ -158,15 +159,15 @@ func (p *program) heldForSome(u *use) map[lock]bool {
 }
 
 // relate says how a use names a lock that it holds: from the struct of a field, or by name.
-func relate(l lock, u *use) (guard, bool) {
-	g := guard{class: l.class, existing: true}
-	if l.path.global && l.path.fields == "" {
-		g.absolute, g.name = l.path, l.path.root.Name
+func relate(l static.LockName, u *use) (guard, bool) {
+	g := guard{class: l.Class, existing: true}
+	if l.Path.Global && l.Path.Fields == "" {
+		g.absolute, g.name = l.Path, l.Path.Root.Name
 		return g, true
 	}
-	if u.base != nil && u.path.valid() && l.path.root == u.path.root {
-		at := u.path.fields
-		for !strings.HasPrefix(l.path.fields, at+".") {
+	if u.base != nil && u.path.Valid() && l.Path.Root == u.path.Root {
+		at := u.path.Fields
+		for !strings.HasPrefix(l.Path.Fields, at+".") {
 			i := strings.LastIndexByte(at, '.')
 			if i < 0 {
 				return g, false
@@ -174,11 +175,11 @@ func relate(l lock, u *use) (guard, bool) {
 			at = at[:i]
 			g.trim++
 		}
-		g.suffix = l.path.fields[len(at):]
+		g.suffix = l.Path.Fields[len(at):]
 		return g, !strings.Contains(g.suffix, "[")
 	}
-	if u.base == nil && l.path.fields == "" { // two local variables
-		g.absolute, g.name = l.path, l.path.root.Name
+	if u.base == nil && l.Path.Fields == "" { // two local variables
+		g.absolute, g.name = l.Path, l.Path.Root.Name
 		return g, true
 	}
 	return g, false
@@ -270,7 +271,7 @@ func (p *program) newVariable(t *target) *guard {
 		names = []string{lowered(spec.Name.Name) + raised(name)}
 	}
 	g := &guard{class: static.Key{Name: "new " + t.first().key}, name: unused(names, taken)}
-	g.absolute = path{root: static.Key{Name: g.name, File: "new"}, global: true}
+	g.absolute = static.Path{Root: static.Key{Name: g.name, File: "new"}, Global: true}
 	if g.name == "" {
 		return nil
 	}

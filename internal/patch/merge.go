@@ -10,7 +10,7 @@ import (
 
 // merge makes one region of regions that touch, and of a read and a write between which nothing waits, since the
 // written value may depend on the read one. Regions inside of others vanish.
-func (r *repair) merge(fn *function, regions []*region) ([]*region, *refusal) {
+func (r *repair) merge(fn *static.Function, regions []*region) ([]*region, *refusal) {
 	for _, s := range r.spans {
 		if s.fn == fn {
 			if why := r.join(&regions, s); why != nil {
@@ -60,7 +60,7 @@ func (r *repair) joins(a, b *region) bool {
 		return false
 	}
 	for _, s := range a.list[a.last+1 : b.first] {
-		if r.p.waits(a.fn, s) != nil || leaves(s) != nil || r.spins(a.fn, s) != nil {
+		if r.p.waits.In(a.fn, s) != nil || leaves(s) != nil || r.spins(a.fn, s) != nil {
 			return false
 		}
 	}
@@ -89,8 +89,8 @@ func (r *repair) join(regions *[]*region, s span) *refusal {
 	}
 	one := &region{fn: s.fn, list: list, first: first, last: last, lock: inside[0].lock, exclusive: true}
 	for _, stmt := range list[first : last+1] {
-		if w := r.p.waits(s.fn, stmt); w != nil {
-			return refuse(w.at, "the lock would be held over %s", w.what)
+		if w := r.p.waits.In(s.fn, stmt); w != nil {
+			return refuse(w.At, "the lock would be held over %s", w.What)
 		}
 		if at := leaves(stmt); at != nil {
 			one.form = deferred // allowed only for the whole function, see check
@@ -128,7 +128,7 @@ const maxStatements = 12
 // wholeFunction returns the region from the first use to the end of the function, if that is plainer than the given
 // regions: because they cannot be written, or are not plain statements, or are the whole function. It returns nil
 // if the function is not small or waits for something.
-func (r *repair) wholeFunction(fn *function, uses []*use, regions []*region, must bool) *region {
+func (r *repair) wholeFunction(fn *static.Function, uses []*use, regions []*region, must bool) *region {
 	var one *region
 	for _, u := range uses {
 		i := slices.IndexFunc(fn.Body.List, func(s ast.Stmt) bool { return within(s, u.expr) })
@@ -165,7 +165,7 @@ func (r *repair) wholeFunction(fn *function, uses []*use, regions []*region, mus
 		return nil
 	}
 	for _, s := range one.list[one.first:] {
-		if r.p.waits(fn, s) != nil || r.spins(fn, s) != nil {
+		if r.p.waits.In(fn, s) != nil || r.spins(fn, s) != nil {
 			return nil
 		}
 		if _, ok := s.(*ast.GoStmt); ok {

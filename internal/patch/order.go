@@ -11,12 +11,12 @@ import (
 
 // start is a place at which functions are started in other goroutines.
 type start struct {
-	in      *function
+	in      *static.Function
 	at      ast.Node
-	begins  []*function
-	literal *function // the literal that is started, if it is one
-	group   path      // the WaitGroup that its end is told to, if it is known
-	reaches map[*function]bool
+	begins  []*static.Function
+	literal *static.Function // the literal that is started, if it is one
+	group   static.Path      // the WaitGroup that its end is told to, if it is known
+	reaches map[*static.Function]bool
 }
 
 // waiting has the functions of other packages that call a function before they return.
@@ -27,128 +27,55 @@ var waiting = map[string]bool{
 // starts returns the places in the program at which goroutines begin. A function that is passed to another
 // package may be started by it.
 func (p *program) starts() (out []*start) {
-	for _, fn := range p.functions {
-		info := fn.Info()
-		for _, c := range fn.calls {
-			switch {
-			case c.started:
-				s := &start{in: fn, at: c.expr, begins: p.possible(c)}
-				if lit, ok := ast.Unparen(c.expr.Fun).(*ast.FuncLit); ok {
-					s.literal = p.one(p.Of(lit))
-					s.group = p.doneBy(s.literal)
-				}
-				out = append(out, s)
-			case c.std != nil && c.known && !waiting[c.std.FullName()] && !static.Known(c.std).Has(callsBefore):
-				for _, arg := range c.expr.Args {
-					begins, any := p.passed(info, arg)
-					if any {
-						begins = p.values
-					}
-					if len(begins) == 0 {
-						continue
-					}
-					s := &start{in: fn, at: c.expr, begins: begins}
-					if c.std.FullName() == "(*sync.WaitGroup).Go" {
-						s.literal = begins[0]
-						s.group = p.pathOf(info, ast.Unparen(c.expr.Fun).(*ast.SelectorExpr).X)
-					}
-					out = append(out, s)
-				}
+	for c := range p.calls {
+		switch {
+		case c.Started:
+			s := &start{in: c.In, at: c.Expr, begins: p.graph.May(c.Targets)}
+			if c.Callee != nil && c.Callee.Parent != nil {
+				s.literal = c.Callee
+				s.group = p.doneBy(s.literal)
 			}
+			out = append(out, s)
+		case c.Outside != nil && !c.Open && !waiting[c.Outside.FullName()] && !static.Known(c.Outside).Has(static.CallsBefore):
+			out = append(out, p.passedOn(c)...)
 		}
 	}
 	for _, s := range out {
-		s.reaches = p.reach(s.begins)
+		s.reaches = p.graph.ReachFrom(s.begins)
 	}
 	return out
 }
 
-// passed returns the function that an argument is. If it may be any, any is set.
-func (p *program) passed(info *types.Info, arg ast.Expr) (out []*function, any bool) {
-	if t := info.TypeOf(arg); t == nil {
-		return nil, false
-	} else if _, ok := t.Underlying().(*types.Signature); !ok {
-		return nil, false
-	}
-	switch arg := ast.Unparen(arg).(type) {
-	case *ast.FuncLit:
-		return []*function{p.one(p.Of(arg))}, false
-	case *ast.Ident:
-		if f, ok := info.Uses[arg].(*types.Func); ok {
-			if fn := p.one(p.Declared(f)); fn != nil {
-				return []*function{fn}, false
-			}
-			return nil, false
+// passedOn returns the starts of the functions that a call passes to another package.
+func (p *program) passedOn(c *static.Call) (out []*start) {
+	for _, arg := range c.Expr.Args {
+		begins := p.graph.Function(c.In.Info(), arg)
+		if len(begins) == 0 {
+			continue
 		}
-	case *ast.SelectorExpr:
-		if f, ok := info.Uses[arg.Sel].(*types.Func); ok {
-			if fn := p.one(p.Declared(f)); fn != nil {
-				return []*function{fn}, false
-			}
-			return nil, false
+		s := &start{in: c.In, at: c.Expr, begins: begins}
+		if c.Outside.FullName() == "(*sync.WaitGroup).Go" {
+			s.literal = begins[0]
+			s.group = p.PathOf(c.In.Info(), ast.Unparen(c.Expr.Fun).(*ast.SelectorExpr).X)
 		}
+		out = append(out, s)
 	}
-	return nil, true
-}
-
-// reach returns the functions that calls lead to.
-func (p *program) reach(from []*function) map[*function]bool {
-	seen := map[*function]bool{}
-	var work []*function
-	add := func(list []*function) {
-		for _, fn := range list {
-			if !seen[fn] {
-				seen[fn] = true
-				work = append(work, fn)
-			}
-		}
-	}
-	unknown := map[string]bool{} // calls of any function, and of any method of a name, that have been followed
-	once := func(name string, list func() []*function) {
-		if !unknown[name] {
-			unknown[name] = true
-			add(list())
-		}
-	}
-	add(from)
-	for len(work) > 0 {
-		fn := work[len(work)-1]
-		work = work[:len(work)-1]
-		for _, c := range fn.calls {
-			switch {
-			case c.started:
-			case c.known:
-				add(c.callees)
-			case c.std != nil:
-				once(c.std.Name(), func() []*function { return p.possible(c) })
-			default:
-				once("", func() []*function { return p.values })
-			}
-			for _, arg := range c.expr.Args {
-				if list, any := p.passed(fn.Info(), arg); any {
-					once("", func() []*function { return p.values })
-				} else {
-					add(list)
-				}
-			}
-		}
-	}
-	return seen
+	return out
 }
 
 // doneBy returns the WaitGroup whose Done a literal defers, if it does so first of all.
-func (p *program) doneBy(fn *function) path {
+func (p *program) doneBy(fn *static.Function) static.Path {
 	if len(fn.Body.List) == 0 {
-		return path{}
+		return static.Path{}
 	}
 	if d, ok := fn.Body.List[0].(*ast.DeferStmt); ok { // so it runs after all others
 		if sel, ok := ast.Unparen(d.Call.Fun).(*ast.SelectorExpr); ok {
 			if f, ok := fn.Info().Uses[sel.Sel].(*types.Func); ok && f.FullName() == "(*sync.WaitGroup).Done" {
-				return p.pathOf(fn.Info(), sel.X)
+				return p.PathOf(fn.Info(), sel.X)
 			}
 		}
 	}
-	return path{}
+	return static.Path{}
 }
 
 // ordering knows which accesses no other goroutine can come between.
@@ -181,9 +108,9 @@ func (o *ordering) alone(u *use, t *target) bool {
 
 // initializes reports whether a function is one of those named init, which run before all others, and no goroutine
 // begins in it.
-func (o *ordering) initializes(fn *function) bool {
+func (o *ordering) initializes(fn *static.Function) bool {
 	decl, ok := fn.Node.(*ast.FuncDecl)
-	return ok && decl.Recv == nil && fn.name() == "init" && !slices.ContainsFunc(o.starts, func(s *start) bool { return !o.p.isRoot(s.in) })
+	return ok && decl.Recv == nil && fn.Name() == "init" && !slices.ContainsFunc(o.starts, func(s *start) bool { return !o.p.isRoot(s.in) })
 }
 
 // outside reports whether u runs before the goroutines begin, or after they have been waited for.
@@ -214,21 +141,17 @@ func (o *ordering) outside(u *use, t *target) bool {
 }
 
 // isRoot reports whether a function runs by itself: main, or a test that runs at the same time as no other one.
-func (p *program) isRoot(fn *function) bool {
+func (p *program) isRoot(fn *static.Function) bool {
 	decl, ok := fn.Node.(*ast.FuncDecl)
-	if !ok || decl.Recv != nil || p.taken[fn] {
+	if !ok || decl.Recv != nil || p.graph.IsValue(fn) {
 		return false
 	}
-	for _, other := range p.functions {
-		for _, c := range other.calls {
-			for _, callee := range c.callees {
-				if callee == fn {
-					return false
-				}
-			}
+	for c := range p.calls {
+		if c.Callee == fn {
+			return false
 		}
 	}
-	if fn.name() == "main" {
+	if fn.Name() == "main" {
 		return fn.Package.Name == "main"
 	}
 	if p.parallel || len(fn.Type.Params.List) != 1 {
@@ -240,7 +163,7 @@ func (p *program) isRoot(fn *function) bool {
 
 // joined returns the statement of a function that waits for the goroutines of a start, on all paths after it.
 func (p *program) joined(s *start) ast.Stmt {
-	if !s.group.valid() {
+	if !s.group.Valid() {
 		return nil
 	}
 	info := s.in.Info()
@@ -258,7 +181,7 @@ func (p *program) joined(s *start) ast.Stmt {
 			continue
 		}
 		f, ok := info.Uses[sel.Sel].(*types.Func)
-		if ok && f.FullName() == "(*sync.WaitGroup).Wait" && p.pathOf(info, sel.X) == s.group {
+		if ok && f.FullName() == "(*sync.WaitGroup).Wait" && p.PathOf(info, sel.X) == s.group {
 			return stmt
 		}
 	}
@@ -267,7 +190,7 @@ func (p *program) joined(s *start) ast.Stmt {
 
 // commonLoop reports whether a loop of the function contains two nodes.
 func (p *program) commonLoop(a, b ast.Node) bool {
-	for n := p.Parent(a); n != nil && p.one(p.Of(n)) == nil; n = p.Parent(n) {
+	for n := p.Parent(a); n != nil && p.Of(n) == nil; n = p.Parent(n) {
 		switch n.(type) {
 		case *ast.ForStmt, *ast.RangeStmt:
 			if n.Pos() <= b.Pos() && b.End() <= n.End() {
@@ -287,7 +210,7 @@ func (o *ordering) fresh(u *use) bool {
 	}
 	info := u.fn.Info()
 	v, ok := info.Uses[id].(*types.Var)
-	if !ok || isGlobal(v) {
+	if !ok || static.IsGlobal(v) {
 		return false
 	}
 	def := o.p.made(u.fn, v)
@@ -309,7 +232,7 @@ func (o *ordering) fresh(u *use) bool {
 			return true
 		}
 		sel, ok := o.p.Parent(other).(*ast.SelectorExpr)
-		if !ok || o.p.around(other) != u.fn {
+		if !ok || o.p.Around(other) != u.fn {
 			fresh = false
 		} else if selection := info.Selections[sel]; selection == nil || selection.Kind() != types.FieldVal {
 			fresh = false
@@ -322,7 +245,7 @@ func (o *ordering) fresh(u *use) bool {
 }
 
 // made returns the definition of a local variable whose value is a new struct, or nil.
-func (p *program) made(fn *function, v *types.Var) (def ast.Node) {
+func (p *program) made(fn *static.Function, v *types.Var) (def ast.Node) {
 	info := fn.Info()
 	static.Own(fn.Body, func(n ast.Node) {
 		switch n := n.(type) {
@@ -391,7 +314,7 @@ func (o *ordering) beforeCaptured(u *use, t *target) bool {
 
 // commonLoopWithin reports whether all loops that contain a and b contain the declaration, too.
 func (p *program) commonLoopWithin(a, b, declaration ast.Node) bool {
-	for n := p.Parent(a); n != nil && p.one(p.Of(n)) == nil; n = p.Parent(n) {
+	for n := p.Parent(a); n != nil && p.Of(n) == nil; n = p.Parent(n) {
 		switch n.(type) {
 		case *ast.ForStmt, *ast.RangeStmt:
 			if n.Pos() <= b.Pos() && b.End() <= n.End() && !(n.Pos() <= declaration.Pos() && declaration.End() <= n.End()) {

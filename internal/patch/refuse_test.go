@@ -52,6 +52,12 @@ type box struct { n int; c chan int }
 func (b *box) f() { for range b.n { <-b.c } } // race: b.n
 func (b *box) g() { b.n = <-b.c }
 `, "the lock would be held over a channel operation"},
+		{"called back through the standard library", `
+import ("fmt"; "sync")
+type box struct { mu sync.Mutex; n int }
+func (b *box) String() string { b.mu.Lock(); defer b.mu.Unlock(); return fmt.Sprint(b.n) }
+func (b *box) g() { b.n += len(fmt.Sprint(b)) } // race: b.n
+`, "fmt.Sprint takes the lock, too"},
 		{"held over a call that waits", `
 import "time"
 type box struct { n int }

@@ -20,7 +20,7 @@ const (
 
 // region is a critical section: statements that stand one after the other in a list.
 type region struct {
-	fn          *function
+	fn          *static.Function
 	list        []ast.Stmt
 	first, last int
 	form        form
@@ -57,14 +57,14 @@ type repair struct {
 
 // span is a check and an act that must be atomic: places in one function.
 type span struct {
-	fn          *function
+	fn          *static.Function
 	first, last token.Pos
 }
 
 // place fills in the regions.
 func (r *repair) place() *refusal {
-	byFunction := map[*function][]*use{}
-	var functions []*function
+	byFunction := map[*static.Function][]*use{}
+	var functions []*static.Function
 	for _, u := range r.uses {
 		if u.fn == nil {
 			return refuse(u.expr, "an initial value would have to hold the lock")
@@ -90,7 +90,7 @@ func (r *repair) place() *refusal {
 }
 
 // inFunction returns the regions of a function.
-func (r *repair) inFunction(fn *function, uses []*use) ([]*region, *refusal) {
+func (r *repair) inFunction(fn *static.Function, uses []*use) ([]*region, *refusal) {
 	var regions []*region
 	var failed *refusal
 	for _, u := range uses {
@@ -120,7 +120,7 @@ func (r *repair) inFunction(fn *function, uses []*use) ([]*region, *refusal) {
 func (r *repair) statement(u *use) (*region, ast.Stmt) {
 	for n := ast.Node(u.expr); ; n = r.p.Parent(n) {
 		stmt, ok := n.(ast.Stmt)
-		if !ok || r.p.around(n) != u.fn && r.p.one(r.p.Of(n)) != u.fn {
+		if !ok || r.p.Around(n) != u.fn && r.p.Of(n) != u.fn {
 			continue
 		}
 		list := statements(r.p.Parent(n))
@@ -146,7 +146,7 @@ func statements(n ast.Node) []ast.Stmt {
 // around returns the plainest region for a use by itself.
 func (r *repair) around(u *use) (*region, *refusal) {
 	region, stmt := r.statement(u)
-	w := r.p.waits(u.fn, stmt)
+	w := r.p.waits.In(u.fn, stmt)
 	switch s := stmt.(type) {
 	case *ast.ReturnStmt:
 		region.form = deferred
@@ -176,13 +176,13 @@ func (r *repair) around(u *use) (*region, *refusal) {
 		return region, nil
 	}
 	if w != nil {
-		return region, refuse(w.at, "the lock would be held over %s", w.what)
+		return region, refuse(w.At, "the lock would be held over %s", w.What)
 	}
 	return region, refuse(u.expr, "%s is not read by a statement that the lock can be held around", r.texts.of(u.expr))
 }
 
 // terminates reports whether a statement is a call that does not return.
-func (r *repair) terminates(fn *function, s ast.Stmt) bool {
+func (r *repair) terminates(fn *static.Function, s ast.Stmt) bool {
 	e, ok := s.(*ast.ExprStmt)
 	if !ok {
 		return false
@@ -192,9 +192,9 @@ func (r *repair) terminates(fn *function, s ast.Stmt) bool {
 }
 
 // compound returns why the lock cannot be held around a statement with statements in it.
-func (r *repair) compound(u *use, s ast.Stmt, w *wait) *refusal {
+func (r *repair) compound(u *use, s ast.Stmt, w *static.Wait) *refusal {
 	if w != nil {
-		return refuse(w.at, "the lock would be held over %s", w.what)
+		return refuse(w.At, "the lock would be held over %s", w.What)
 	}
 	if at := leaves(s); at != nil {
 		return refuse(at, "control leaves the statement that the lock would be held around")
@@ -207,11 +207,11 @@ func (r *repair) compound(u *use, s ast.Stmt, w *wait) *refusal {
 
 // initAhead moves the first statement of an if statement ahead of it.
 func (r *repair) initAhead(region *region, s *ast.IfStmt, u *use) (*region, *refusal) {
-	w := r.p.waits(u.fn, s.Init)
+	w := r.p.waits.In(u.fn, s.Init)
 	if w != nil {
-		return region, refuse(w.at, "the lock would be held over %s", w.what)
+		return region, refuse(w.At, "the lock would be held over %s", w.What)
 	}
-	if why := r.compound(u, s, r.p.waits(u.fn, s)); why == nil && len(s.Body.List) <= 3 {
+	if why := r.compound(u, s, r.p.waits.In(u.fn, s)); why == nil && len(s.Body.List) <= 3 {
 		return region, nil // small enough as a whole
 	}
 	init, ok := s.Init.(*ast.AssignStmt)
@@ -232,9 +232,9 @@ func (r *repair) initAhead(region *region, s *ast.IfStmt, u *use) (*region, *ref
 }
 
 // named reports whether a name occurs in a function outside of a node.
-func (r *repair) named(fn *function, name string, outside ast.Node) (found bool) {
+func (r *repair) named(fn *static.Function, name string, outside ast.Node) (found bool) {
 	for fn.Parent != nil {
-		fn = r.p.one(fn.Parent)
+		fn = fn.Parent
 	}
 	ast.Inspect(fn.Node, func(n ast.Node) bool {
 		if n == outside {
@@ -262,7 +262,7 @@ func (r *repair) writesIn(part ast.Node, u *use) bool {
 
 // spins returns a loop in a node that may wait for other goroutines: nothing in it changes what its condition depends
 // on.
-func (r *repair) spins(fn *function, root ast.Node) (found ast.Node) {
+func (r *repair) spins(fn *static.Function, root ast.Node) (found ast.Node) {
 	info := fn.Info()
 	static.Own(root, func(n ast.Node) {
 		loop, ok := n.(*ast.ForStmt)
@@ -281,7 +281,7 @@ func (r *repair) spins(fn *function, root ast.Node) (found ast.Node) {
 				targets = n.Args
 			}
 			for _, target := range targets {
-				v := variableOf(info, target)
+				v := static.Variable(info, target)
 				if v != nil && loop.Cond != nil {
 					ast.Inspect(loop.Cond, func(n ast.Node) bool {
 						id, ok := n.(*ast.Ident)

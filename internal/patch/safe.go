@@ -39,14 +39,14 @@ func (r *repair) check(g *region) *refusal {
 			if !ok || why != nil {
 				return
 			}
-			if op, ok := p.lockCallOf(g.fn.Info(), expr); ok {
-				if op.lock.class == r.g.class {
+			if op := p.LockCall(g.fn.Info(), expr); op != nil {
+				if op.Class == r.g.class {
 					why = refuse(expr, "the program takes or gives back %s itself", g.lock)
 				}
 				return
 			}
-			for callee := range p.reach(p.possible(p.callOf(g.fn, expr))) {
-				if p.locks.acquires[callee][r.g.class] || slices.ContainsFunc(r.uses, func(u *use) bool { return u.fn == callee }) {
+			for callee := range p.graph.Reach(p.graph.Call(expr).Targets) {
+				if p.locks.Acquires(callee)[r.g.class] || slices.ContainsFunc(r.uses, func(u *use) bool { return u.fn == callee }) {
 					why = refuse(expr, "%s takes the lock, too", types.ExprString(expr.Fun))
 				}
 			}
@@ -64,7 +64,7 @@ func sameList(a, b []ast.Stmt) bool { return len(a) > 0 && len(b) > 0 && &a[0] =
 func (r *repair) declared(g *region) (why *refusal) {
 	info := g.fn.Info()
 	for _, u := range g.uses {
-		if u.base == nil || r.g.absolute.valid() {
+		if u.base == nil || r.g.absolute.Valid() {
 			continue
 		}
 		ast.Inspect(u.base, func(n ast.Node) bool {
@@ -82,7 +82,7 @@ func (r *repair) declared(g *region) (why *refusal) {
 			inspectAll(g.list[g.first:g.last+1], func(n ast.Node) {
 				if a, ok := n.(*ast.AssignStmt); ok && a.Pos() < u.expr.Pos() {
 					for _, left := range a.Lhs {
-						if variableOf(info, left) == v && isIdent(left) {
+						if static.Variable(info, left) == v && isIdent(left) {
 							why = refuse(a, "%s is assigned while its lock would be held", id.Name)
 						}
 					}
@@ -109,7 +109,7 @@ func inspectAll(list []ast.Stmt, visit func(ast.Node)) {
 // deadlock.
 func (r *repair) acyclic() *refusal {
 	p := r.p
-	waiting := p.heldWhileWaiting()
+	waiting := p.locks.HeldWhere(p.waits.Certainly)
 	r.order = map[static.Key]map[static.Key]bool{}
 	add := func(first, second static.Key) {
 		if r.order[first] == nil {
@@ -121,30 +121,30 @@ func (r *repair) acyclic() *refusal {
 		outer := map[static.Key]bool{}
 		for _, s := range g.list[g.first : g.last+1] {
 			static.Own(s, func(n ast.Node) {
-				h := p.locks.at(n)
+				h := p.locks.At(n)
 				if h == nil || g.form == ahead && n.Pos() != s.Pos() {
 					return
 				}
 				if n.Pos() == g.start() || len(outer) == 0 && n == ast.Node(g.uses[0].expr) {
-					maps.Copy(outer, h.may)
+					maps.Copy(outer, h.May)
 				}
 				call, ok := n.(*ast.CallExpr)
 				if !ok || g.form == ahead {
 					return
 				}
-				if op, ok := p.lockCallOf(g.fn.Info(), call); ok && !op.Releases() {
-					add(r.g.class, op.lock.class)
+				if op := p.LockCall(g.fn.Info(), call); op != nil && !op.Releases() {
+					add(r.g.class, op.Class)
 				}
-				for callee := range p.reach(p.possible(p.callOf(g.fn, call))) {
-					for class := range p.locks.acquires[callee] {
+				for callee := range p.graph.Reach(p.graph.Call(call).Targets) {
+					for class := range p.locks.Acquires(callee) {
 						add(r.g.class, class)
 					}
 				}
 			})
 		}
 		for _, u := range g.uses {
-			if h := p.locks.at(u.expr); h != nil && g.first == g.last {
-				maps.Copy(outer, h.may)
+			if h := p.locks.At(u.expr); h != nil && g.first == g.last {
+				maps.Copy(outer, h.May)
 			}
 		}
 		for class := range outer {
@@ -184,7 +184,7 @@ func (r *repair) reaches(from, to static.Key) bool {
 			continue
 		}
 		seen[class] = true
-		for _, order := range []map[static.Key]map[static.Key]bool{r.p.locks.order, r.order} {
+		for _, order := range []map[static.Key]map[static.Key]bool{r.p.locks.Order, r.order} {
 			for next := range order[class] {
 				work = append(work, next)
 			}

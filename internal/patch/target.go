@@ -12,8 +12,8 @@ import (
 // target is what one lock is to guard: a variable, or several fields of a struct.
 type target struct {
 	variables []*variable
-	fn        *function    // that declares a local variable
-	file      *static.File // of the declaration
+	fn        *static.Function // that declares a local variable
+	file      *static.File     // of the declaration
 }
 
 // variable is a declared variable.
@@ -63,7 +63,7 @@ func (p *program) declare(v *types.Var) *target {
 	if ident == nil {
 		return nil
 	}
-	t := &target{fn: p.around(ident), file: f}
+	t := &target{fn: p.Around(ident), file: f}
 	declared := f.Info().Defs[ident].(*types.Var)
 	t.variables = []*variable{{object: o, v: declared, ident: ident, key: p.key(t, ident, declared)}}
 	return t
@@ -77,7 +77,7 @@ func (p *program) key(t *target, ident *ast.Ident, v *types.Var) string {
 	}
 	if fn := t.fn; fn != nil {
 		for fn.Parent != nil {
-			fn = p.one(fn.Parent)
+			fn = fn.Parent
 		}
 		if decl, ok := fn.Node.(*ast.FuncDecl); ok {
 			at += decl.Name.Name

@@ -11,10 +11,10 @@ import (
 // use is an access to the variable that is repaired: an expression that names it, or a call of a function that
 // accesses it.
 type use struct {
-	fn    *function
+	fn    *static.Function
 	expr  ast.Expr
-	base  ast.Expr // the struct of a field; nil for other variables, and if it has no expression
-	path  path     // of the struct, with embedded fields; of the variable itself if it is no field
+	base  ast.Expr    // the struct of a field; nil for other variables, and if it has no expression
+	path  static.Path // of the struct, with embedded fields; of the variable itself if it is no field
 	write bool
 	part  bool // it is about an element of a slice
 	alias bool // the value leaves the statement and still leads to the elements of a map or slice
@@ -38,7 +38,7 @@ func (p *program) find(name string, line int, expr string) *types.Var {
 			if first > line || line > last || expr != "" && types.ExprString(ast.Unparen(e)) != expr {
 				return true
 			}
-			if v := variableOf(f.Info(), e); v != nil {
+			if v := static.Variable(f.Info(), e); v != nil {
 				if found != nil && p.Key(v) != p.Key(found) {
 					several = true
 				}
@@ -49,23 +49,6 @@ func (p *program) find(name string, line int, expr string) *types.Var {
 		if !several || expr != "" {
 			return found
 		}
-	}
-	return nil
-}
-
-// variableOf returns the variable that an expression ends in, or nil.
-func variableOf(info *types.Info, e ast.Expr) *types.Var {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.Ident:
-		v, _ := info.ObjectOf(e).(*types.Var)
-		return v
-	case *ast.SelectorExpr:
-		v, _ := info.Uses[e.Sel].(*types.Var)
-		return v
-	case *ast.IndexExpr:
-		return variableOf(info, e.X)
-	case *ast.StarExpr:
-		return variableOf(info, e.X)
 	}
 	return nil
 }
@@ -94,23 +77,21 @@ func (p *program) uses(t *target) (out []*use) {
 
 // useOf describes an access by name. It returns nil for the key of a composite literal.
 func (p *program) useOf(info *types.Info, id *ast.Ident, t *target) *use {
-	u := &use{fn: p.around(id), expr: id}
-	for u.fn != nil && p.inline(u.fn) {
-		u.fn = p.one(u.fn.Parent)
+	u := &use{fn: p.Around(id), expr: id}
+	for u.fn != nil && p.graph.InPlace(u.fn) != nil {
+		u.fn = u.fn.Parent
 	}
 	if sel, ok := p.Parent(id).(*ast.SelectorExpr); ok && sel.Sel == id {
 		u.expr = sel
 		if selection := info.Selections[sel]; selection != nil {
 			u.base = sel.X
-			if u.path = p.pathOf(info, sel.X); u.path.valid() {
-				u.path = through(u.path, selection)
-			}
+			u.path = p.PathOf(info, sel.X).Through(selection)
 		}
 	} else if t.isField() {
 		return nil
 	}
 	if !t.isField() {
-		u.path = p.pathOf(info, u.expr)
+		u.path = p.PathOf(info, u.expr)
 	}
 	p.classify(info, u)
 	return u
@@ -254,7 +235,7 @@ func (p *program) copied(t *target) (found ast.Expr) {
 			}
 			switch e := e.(type) {
 			case *ast.Ident:
-				if v, ok := info.Uses[e].(*types.Var); !ok || !isGlobal(v) {
+				if v, ok := info.Uses[e].(*types.Var); !ok || !static.IsGlobal(v) {
 					return true
 				}
 			case *ast.StarExpr, *ast.SelectorExpr, *ast.IndexExpr:

@@ -38,7 +38,7 @@ func (r *repair) declare(e *edits) *refusal {
 	}
 	line := r.g.name + " " + pkg + ".Mutex " + comment
 	ident := t.first().ident
-	if t.isField() && !r.g.absolute.valid() {
+	if t.isField() && !r.g.absolute.Valid() {
 		field, ok := r.p.Parent(ident).(*ast.Field)
 		if !ok {
 			return refuse(ident, "the field has no declaration of its own")

@@ -9,8 +9,12 @@ import (
 
 // Callee returns the function or method that a call names: the method of an interface if it is called through one, and
 // the generic function of an instance. It returns nil for builtin functions, conversions, and function values.
-func Callee(info *types.Info, call *ast.CallExpr) *types.Func {
-	fun := ast.Unparen(call.Fun)
+func Callee(info *types.Info, call *ast.CallExpr) *types.Func { return namedFunc(info, call.Fun) }
+
+// namedFunc returns the function or method that an expression names; of an instance, the generic one. It returns nil for a
+// function value.
+func namedFunc(info *types.Info, e ast.Expr) *types.Func {
+	fun := ast.Unparen(e)
 	switch instance := fun.(type) {
 	case *ast.IndexExpr:
 		fun = ast.Unparen(instance.X)

@@ -51,6 +51,22 @@ type Function struct {
 	Parent *Function // the function that a literal stands in, or nil
 }
 
+// Name returns the name of a declared function, and says of a literal what it is.
+func (fn *Function) Name() string {
+	if decl, ok := fn.Node.(*ast.FuncDecl); ok {
+		return decl.Name.Name
+	}
+	return "function literal"
+}
+
+// Recv returns the receiver of a method, or nil.
+func (fn *Function) Recv() *ast.FieldList {
+	if decl, ok := fn.Node.(*ast.FuncDecl); ok {
+		return decl.Recv
+	}
+	return nil
+}
+
 // A Key identifies what is declared. Packages that import each other have different types.Objects for the same
 // declaration.
 type Key struct {

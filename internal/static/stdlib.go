@@ -24,6 +24,8 @@ const (
 	// StartsNothing: the function starts no goroutine that runs code of its callers. It may call functions that it is
 	// given.
 	StartsNothing
+	// CallsElsewhere: the function calls the functions that it is given in other goroutines, and not before it returns.
+	CallsElsewhere
 	// Forgets: the function keeps nothing that it is given, and passes it to nobody. It may return it, or parts of it.
 	Forgets
 	// HandsOver: the function keeps nothing that it is given, returns nothing that leads to it, and passes it to others
@@ -174,6 +176,7 @@ var ofFunction = map[string]exception{
 	"bytes.NewBuffer":                  {not: HandsOver},
 	"bytes.NewReader":                  {not: HandsOver},
 	"(*bytes.Reader).WriteTo":          {not: CallsFunctionsOnly},
+	"context.AfterFunc":                {is: CallsElsewhere},
 	"context.Background":               {is: StartsNothing},
 	"context.Cause":                    {is: StartsNothing},
 	"context.TODO":                     {is: StartsNothing},
@@ -320,12 +323,12 @@ var ofFunction = map[string]exception{
 	"(reflect.Value).Recv":             {not: Prompt},
 	"(reflect.Value).Send":             {not: Prompt},
 	"reflect.ValueOf":                  {not: HandsOver},
-	"runtime.AddCleanup":               {not: StartsNothing},
+	"runtime.AddCleanup":               {is: CallsElsewhere, not: StartsNothing},
 	"runtime.Goexit":                   {is: NeverReturns},
 	"runtime.Gosched":                  {is: Unnoticed},
 	"runtime.KeepAlive":                {is: Unnoticed},
 	"runtime.NumCPU":                   {is: Unnoticed},
-	"runtime.SetFinalizer":             {not: StartsNothing},
+	"runtime.SetFinalizer":             {is: CallsElsewhere, not: StartsNothing},
 	"slices.All":                       {not: HandsOver},
 	"slices.Backward":                  {not: HandsOver},
 	"slices.Chunk":                     {not: HandsOver},
@@ -374,6 +377,7 @@ var ofFunction = map[string]exception{
 	"(*sync.RWMutex).Unlock":           {is: Forgets},
 	"(*sync.WaitGroup).Add":            {is: Forgets | Indivisible},
 	"(*sync.WaitGroup).Done":           {is: Forgets | Indivisible},
+	"(*sync.WaitGroup).Go":             {is: CallsElsewhere},
 	"(*sync.WaitGroup).Wait":           {is: Forgets, not: Prompt},
 	"syscall.Exit":                     {is: NeverReturns},
 	"(*testing.B).Run":                 {not: Prompt},
@@ -393,7 +397,7 @@ var ofFunction = map[string]exception{
 	"(*testing.common).Skip":           {is: NeverReturns},
 	"(*testing.common).SkipNow":        {is: NeverReturns},
 	"(*testing.common).Skipf":          {is: NeverReturns},
-	"time.AfterFunc":                   {not: StartsNothing},
+	"time.AfterFunc":                   {is: CallsElsewhere, not: StartsNothing},
 	"time.Now":                         {is: Unnoticed},
 	"time.Since":                       {is: Unnoticed},
 	"time.Sleep":                       {is: Unnoticed, not: Prompt},

@@ -1,0 +1,149 @@
+package static
+
+import (
+	"cmp"
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestCallGraph: each call at the end of a line with a comment may call the functions that the comment names, and the calls
+// of all other lines call none.
+func TestCallGraph(t *testing.T) {
+	const source = `package p
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+)
+
+type shape interface{ area() int }
+type square struct{}
+type circle struct{}
+
+func (square) area() int      { return 1 }
+func (circle) area() int      { return 2 }
+func (circle) String() string { return "" }
+
+func direct()          {}
+func generic[T any](T) {}
+func value()           {}
+func other()           {}
+func less(a, b int) bool { return a < b }
+func compare(a, b int) int { return a - b }
+
+func calls(s shape, f func(), v any, list []int, wg *sync.WaitGroup, once *sync.Once) {
+	direct()           // direct
+	(direct)()         // direct
+	generic(1)         // generic
+	generic[int](1)    // generic
+	go direct()        // direct
+	defer direct()     // direct
+	func() {}()        // literal
+	s.area()           // square.area circle.area
+	square{}.area()    // square.area
+	square.area(square{}) // square.area
+	f()                // value other compare literal literal
+	_ = len(list)
+	_ = any(s)
+	fmt.Println(circle{}) // circle.area circle.String
+	fmt.Println(v)        // circle.String
+	fmt.Println(1, "a")
+	sort.Slice(list, func(i, j int) bool { return less(i, j) }) // literal
+	slices.SortFunc(list, compare)                              // value other compare literal literal
+	once.Do(value)     // value other compare literal literal
+	wg.Go(other)
+	time.AfterFunc(1, func() {})
+	os.Exit(1)
+}
+
+var kept = func() {}
+`
+	p := load(t, source)
+	g := NewCallGraph(p)
+	lines := strings.Split(source, "\n")
+	seen := 0
+	for _, fn := range p.Functions {
+		if fn.Name() != "calls" {
+			continue
+		}
+		for _, c := range g.Calls(fn) {
+			seen++
+			var got []string
+			for _, callee := range g.May(c.Targets) {
+				got = append(got, shortName(callee))
+			}
+			line := lines[p.Fset.Position(c.Expr.Pos()).Line-1]
+			_, comment, _ := strings.Cut(line, "// ")
+			want := strings.Fields(comment)
+			slices.Sort(got)
+			slices.Sort(want)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s\nmay call %q", strings.TrimSpace(line), got)
+			}
+			if c.Started != strings.Contains(line, "go direct") || c.Deferred != strings.Contains(line, "defer") {
+				t.Errorf("%s: started %v, deferred %v", line, c.Started, c.Deferred)
+			}
+			if inPlace := strings.Contains(line, "sort.Slice"); inPlace != (len(c.InPlace) == 1) {
+				t.Errorf("%s: %d functions are called in place", line, len(c.InPlace))
+			}
+		}
+	}
+	if seen != 22 {
+		t.Errorf("%d calls", seen)
+	}
+}
+
+// shortName returns the name of a function with that of its receiver's type.
+func shortName(fn *Function) string {
+	switch recv := fn.Recv(); {
+	case fn.Decl == nil || fn.Node != ast.Node(fn.Decl):
+		return "literal"
+	case recv != nil:
+		return recv.List[0].Type.(*ast.Ident).Name + "." + fn.Name()
+	}
+	return fn.Name()
+}
+
+// TestReach: calls are followed in the same goroutine, and what calls a function is known from the function, too.
+func TestReach(t *testing.T) {
+	p := load(t, `package p
+
+func a(f func()) { b(); f() }
+func b()         { go c() }
+func c()         { a(d) }
+func d()         { d() }
+func e()         { a(nil); a(func() { b() }) }
+`)
+	g := NewCallGraph(p)
+	byName := map[string]*Function{}
+	for _, fn := range p.Functions {
+		byName[cmp.Or(shortName(fn))] = fn
+	}
+	names := func(from string) string {
+		var out []string
+		for fn := range g.ReachFrom([]*Function{byName[from]}) {
+			out = append(out, shortName(fn))
+		}
+		slices.Sort(out)
+		return strings.Join(out, " ")
+	}
+	for from, want := range map[string]string{"a": "a b d literal", "b": "b", "c": "a b c d literal", "d": "d", "e": "a b d e literal"} {
+		if got := names(from); got != want {
+			t.Errorf("%s reaches %s, want %s", from, got, want)
+		}
+	}
+	sets := make([]map[string]bool, g.Len())
+	sets[byName["d"].Number] = map[string]bool{"x": true}
+	Upwards(g, sets)
+	for name, fn := range byName {
+		if want := strings.Contains("a c d e", name) && name != "literal"; sets[fn.Number]["x"] != want {
+			t.Errorf("%s calls d: %v", name, !want)
+		}
+	}
+}
