@@ -48,6 +48,7 @@
 //   - internal/shadow: shadow memory, which holds a detector's state for each variable.
 //   - internal/locksets: interned sets of locks, and the locks that each thread holds.
 //   - internal/races: findings of data races, in the words that all detectors use.
+//   - internal/filename: compares names of source files, also those of other systems.
 //   - internal/source: the statement and the variable behind a line of Go source.
 //   - internal/fold: counts repeated findings.
 //   - internal/core/fasttrack: the FastTrack detector that runs inside instrumented programs.
@@ -160,5 +161,6 @@
 //   - internal/testaid/healedprograms: random programs with locks of heisen heal -enforce, which must keep what they promise.
 //   - internal/testaid/sdktools: tries a debugger and other tools with what heisen sdk makes.
 //   - internal/testaid/verdicts: runs test data for Go releases and ports, and writes the table of verdicts in docs/limits.md.
+//   - internal/testaid/wine: runs programs for Windows, among them the go command, in tests under wine.
 //   - internal/testaid/randomtrials: runs random trials of tests on all processors.
 package heisen

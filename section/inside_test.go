@@ -10,6 +10,12 @@ import (
 // TestInside: an access at an end counts only in calls of the functions of the end. Elsewhere it gives
 // the section up.
 func TestInside(t *testing.T) {
+	for _, folder := range []string{"/src", "C:/src"} { // the second is one of a trace from Windows
+		t.Run(folder, func(t *testing.T) { testInside(t, folder) })
+	}
+}
+
+func testInside(t *testing.T, folder string) {
 	at := func(line int, mode section.Modes) section.Location {
 		return section.Location{File: "cache.go", Line: line, Mode: mode}
 	}
@@ -17,17 +23,17 @@ func TestInside(t *testing.T) {
 	sections := []section.Section{{Entry: at(10, section.Reads), Above: 1, Ends: []section.End{end}}}
 	const add, set, unknown = 1, 2, 0 // contexts
 	locator := section.Locator{
-		Folder: "/src",
+		Folder: folder,
 		Site: func(s heisen.Site) (file string, line int, variable string) {
-			return "/src/cache.go", int(s), ""
+			return folder + "/cache.go", int(s), ""
 		},
 		Stack: func(c heisen.Context, s heisen.Site) []heisen.Frame {
-			put := heisen.Frame{File: "/src/cache.go", Line: int(s)}
+			put := heisen.Frame{File: folder + "/cache.go", Line: int(s)}
 			switch c {
 			case add:
-				return []heisen.Frame{put, {File: "/src/cache.go", Line: 35}, {File: "/src/main.go", Line: 3}}
+				return []heisen.Frame{put, {File: folder + "/cache.go", Line: 35}, {File: folder + "/main.go", Line: 3}}
 			case set:
-				return []heisen.Frame{put, {File: "/src/cache.go", Line: 40}, {File: "/src/main.go", Line: 35}}
+				return []heisen.Frame{put, {File: folder + "/cache.go", Line: 40}, {File: folder + "/main.go", Line: 35}}
 			}
 			return nil
 		},

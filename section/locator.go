@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/filename"
 )
 
 // Locator translates the site and context numbers of a stream for sections. Detectors and trackers
@@ -94,7 +95,7 @@ func (l *Locator) Inside(end *End, access heisen.Access) bool {
 // location returns the location in the one form under which an Index knows it: with an absolute or
 // Folder-relative path, cleaned.
 func (l *Locator) location(file string, line int, mode Modes) Location {
-	if !path.IsAbs(file) {
+	if !filename.IsAbs(file) {
 		file = path.Join(l.Folder, file)
 	}
 	return Location{path.Clean(file), line, mode}

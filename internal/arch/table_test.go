@@ -35,8 +35,9 @@ var table = map[string]room{
 	"internal/core/wire":       {floor: 0, step: 1, stdOnly: true, only: []string{}},
 	"internal/dpor":            {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 
-	"internal/source": {floor: 0, step: 1, library: true, only: []string{"."}},
-	"internal/fold":   {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
+	"internal/filename": {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
+	"internal/source":   {floor: 0, step: 1, library: true, only: []string{"."}},
+	"internal/fold":     {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
 
 	// Packages that do not import each other, with one exception: the hybrid detector in lockset
 	// needs the order of messages from vclock.
@@ -44,15 +45,15 @@ var table = map[string]room{
 	"vclock":  {floor: 1, library: true},
 	"lockset": {floor: 1, step: 1, library: true, only: []string{".", "internal/locksets", "internal/option", "internal/shadow", "vclock"}},
 	"tree":    {floor: 1, library: true},
-	"section": {floor: 1, library: true, stdOnly: true, only: []string{".", "internal/option", "internal/words"}},
+	"section": {floor: 1, library: true, stdOnly: true, only: []string{".", "internal/filename", "internal/option", "internal/words"}},
 	"report":  {floor: 1, library: true, only: []string{".", "internal/option", "internal/plural", "internal/printable", "internal/source", "internal/fold"}},
 
 	"internal/repository":   {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/wording":      {floor: 1, step: 1, library: true, only: []string{".", "report", "internal/plural", "internal/source"}},
 	"internal/diagram":      {floor: 1, step: 2, library: true, only: []string{".", "report", "internal/wording"}},
-	"internal/findingsfile": {floor: 1, step: 1, library: true, only: []string{".", "report"}},
+	"internal/findingsfile": {floor: 1, step: 1, library: true, only: []string{".", "report", "internal/filename"}},
 	"internal/annotation":   {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/printable", "internal/repository", "internal/wording"}},
-	"internal/sarif":        {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/diagram", "internal/repository", "internal/wording"}},
+	"internal/sarif":        {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/diagram", "internal/filename", "internal/repository", "internal/wording"}},
 	"internal/tracejson":    {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/diagram", "internal/wording"}},
 	"internal/htmlreport":   {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/diagram", "internal/printable", "internal/repository", "internal/wording"}},
 
@@ -147,6 +148,7 @@ var table = map[string]room{
 	"internal/testaid/must":           {floor: 0, stdOnly: true, only: []string{}},
 	"internal/testaid/sdktools":       {floor: 6},
 	"internal/testaid/verdicts":       {floor: 6},
+	"internal/testaid/wine":           {floor: 6, stdOnly: true, only: []string{}},
 	"internal/testaid/randomtrials":   {floor: 6, stdOnly: true, only: []string{}},
 }
 

@@ -219,15 +219,19 @@ func (b *Builder) InMainModule(ctx context.Context, dir, pattern string) (bool, 
 	return len(own) > 0 && !slices.ContainsFunc(own, func(s string) bool { return s != "true" }), err
 }
 
-// MainFiles returns the source files of a program in packages of the main module.
+// MainFiles returns the source files of a program in packages of the main module, named as the compiler names them.
 func (b *Builder) MainFiles(ctx context.Context, dir string, patterns ...string) ([]string, error) {
 	format := `{{if or .Module (not .Standard)}}{{if or (not .Module) .Module.Main}}{{range .GoFiles}}{{$.Dir}}/{{.}}
 {{end}}{{end}}{{end}}`
-	return b.listLines(ctx, dir, slices.Concat([]string{"-deps", "-f", format, "--"}, patterns)...)
+	files, err := b.listLines(ctx, dir, slices.Concat([]string{"-deps", "-f", format, "--"}, patterns)...)
+	for i, file := range files {
+		files[i] = filepath.ToSlash(file)
+	}
+	return files, err
 }
 
 // TestedFiles returns the Go source files of the packages that match patterns, and of those they import,
-// in packages of the main modules. With tests, these are also the files of tests.
+// in packages of the main modules, named as the compiler names them. With tests, these are also the files of tests.
 func (b *Builder) TestedFiles(ctx context.Context, dir string, tests bool, patterns ...string) ([]string, error) {
 	// The program that runs a package's tests is generated, and its path ends in .test.
 	const format = `{{if or .Module (not .Standard)}}{{if or (not .Module) .Module.Main}}{{range .GoFiles}}{{$.ImportPath}}	{{$.Dir}}/{{.}}
@@ -237,7 +241,7 @@ func (b *Builder) TestedFiles(ctx context.Context, dir string, tests bool, patte
 	var files []string
 	for _, line := range lines {
 		if pkg, file, _ := strings.Cut(line, "\t"); !strings.HasSuffix(pkg, ".test") {
-			files = append(files, file)
+			files = append(files, filepath.ToSlash(file))
 		}
 	}
 	slices.Sort(files)

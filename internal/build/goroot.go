@@ -11,9 +11,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
+	"github.com/heisen-go/heisen/internal/filename"
 	"github.com/heisen-go/heisen/internal/processes"
 	"github.com/heisen-go/heisen/internal/recorder"
 )
@@ -73,16 +75,12 @@ func FindToolchain(ctx context.Context, dir string) (*Toolchain, error) {
 // InLibrary reports whether a source file belongs to the standard library or to a dependency: one that
 // the go command has downloaded, or that is in a vendor folder.
 func (t *Toolchain) InLibrary(file string) bool {
-	return t.InStandardLibrary(file) || t.modules != "" && below(t.modules, file) || strings.Contains(filepath.ToSlash(file), "/vendor/")
+	return t.InStandardLibrary(file) || t.modules != "" && filename.Below(t.modules, file) || strings.Contains(filepath.ToSlash(file), "/vendor/")
 }
 
 // InStandardLibrary reports whether a source file belongs to the standard library.
 func (t *Toolchain) InStandardLibrary(file string) bool {
-	return below(filepath.Join(t.Root, "src"), file)
-}
-
-func below(folder, file string) bool {
-	return strings.HasPrefix(file, folder+string(filepath.Separator))
+	return filename.Below(filepath.Join(t.Root, "src"), file)
 }
 
 // nameModules names a module cache, in the private folder dir, to a go command that has none, because neither GOPATH nor
@@ -116,7 +114,11 @@ func ensureLink(target, link string) error {
 		return nil
 	}
 	next := fmt.Sprintf("%s.%08x.new", link, rand.Uint32())
-	if err := os.Symlink(target, next); err != nil {
+	err := os.Symlink(target, next)
+	if err != nil && runtime.GOOS == "windows" { // where most users may not make one, but a junction
+		err = exec.Command("cmd", "/c", "mklink", "/J", next, target).Run()
+	}
+	if err != nil {
 		return err
 	}
 	defer os.Remove(next)

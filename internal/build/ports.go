@@ -70,8 +70,11 @@ func (t *Toolchain) Untested() string {
 }
 
 // Executable returns the name of a program for the toolchain's system, which may want an ending.
-func (t *Toolchain) Executable(name string) string {
-	if t.GOOS == "windows" {
+func (t *Toolchain) Executable(name string) string { return executable(t.GOOS, name) }
+
+// executable returns the name of a program for a system.
+func executable(goos, name string) string {
+	if goos == "windows" {
 		return name + ".exe"
 	}
 	return name

@@ -105,7 +105,7 @@ func (r *rebuild) build(ctx context.Context, progress func()) (string, error) {
 		return "", err
 	}
 	key := sha256.Sum256(fmt.Appendf(nil, "%s %d %d %s", exe, info.Size(), info.ModTime().UnixNano(), r.needed))
-	kept := filepath.Join(cache, "rebuilt-"+hex.EncodeToString(key[:8]))
+	kept := filepath.Join(cache, executable(runtime.GOOS, "rebuilt-"+hex.EncodeToString(key[:8])))
 	if info, err := os.Stat(kept); err == nil && info.Mode().IsRegular() {
 		private.Use(kept)
 		return kept, nil
@@ -120,7 +120,7 @@ func (r *rebuild) build(ctx context.Context, progress func()) (string, error) {
 	if err := r.goCommand(ctx, scratch); err != nil {
 		return "", err
 	}
-	return kept, os.Rename(filepath.Join(scratch, filepath.Base(r.path)), kept)
+	return kept, os.Rename(filepath.Join(scratch, executable(runtime.GOOS, filepath.Base(r.path))), kept)
 }
 
 // goCommand builds the program into the folder to: from the source of the main module if that is here, from a

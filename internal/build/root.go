@@ -24,7 +24,8 @@ func (b *Builder) CheckFolders(ctx context.Context, dir string, packages ...stri
 	}
 	for _, name := range packages {
 		folder, _ := strings.CutSuffix(name, "...")
-		if folder != "." && folder != ".." && !strings.HasPrefix(folder, "./") && !strings.HasPrefix(folder, "../") && !filepath.IsAbs(folder) {
+		slashed := filepath.ToSlash(folder)
+		if slashed != "." && slashed != ".." && !strings.HasPrefix(slashed, "./") && !strings.HasPrefix(slashed, "../") && !filepath.IsAbs(folder) {
 			continue
 		}
 		if !filepath.IsAbs(folder) {

@@ -9,9 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
+	"github.com/heisen-go/heisen/internal/filename"
 	"github.com/heisen-go/heisen/internal/private"
 )
 
@@ -26,7 +28,7 @@ type sdkOrigin struct {
 }
 
 // WriteSDK makes dir a copy of the Go installation in which -race means heisen. It has symbolic links to files that are
-// the same, or copies of them if copied is set. version is that of heisen.
+// the same, or copies of them if copied is set, or if the user may make no links on Windows. version is that of heisen.
 //
 // The installation is the one of the go command in the working directory. An SDK that dir already is, and an empty folder,
 // are replaced, and anything else is an error. Nobody sees an SDK that is not complete, and nothing is left of one after
@@ -78,7 +80,7 @@ func sdkFolder(dir, goroot string) (string, error) {
 			return "", err
 		}
 	}
-	if below(goroot, dir) {
+	if filename.Below(goroot, dir) {
 		return "", fmt.Errorf("%s is in the Go installation %s", dir, goroot)
 	}
 	return dir, nil
@@ -233,13 +235,17 @@ func (s *sdk) entries(dir string) error {
 }
 
 // goCommandFile is the go command, below GOROOT.
-var goCommandFile = filepath.Join("bin", "go")
+var goCommandFile = filepath.Join("bin", executable(runtime.GOOS, "go"))
 
 // same makes a file or folder that is the same as in the other GOROOT.
 func (s *sdk) same(name string) error {
 	from, to := filepath.Join(s.from.Root, name), filepath.Join(s.root, name)
 	if !s.copied {
-		return os.Symlink(from, to)
+		err := os.Symlink(from, to)
+		if err == nil || runtime.GOOS != "windows" {
+			return err
+		}
+		s.copied = true // there, most users may not make links
 	}
 	info, err := os.Stat(from)
 	if err != nil {

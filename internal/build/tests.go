@@ -16,8 +16,8 @@ import (
 type TestPackage struct {
 	Path string // import path
 	Dir  string // where its tests run
-	// Files are its source files, those of its tests included, but not those that are generated from cgo
-	// files.
+	// Files are its source files, named as the compiler names them, those of its tests included, but not those that are
+	// generated from cgo files.
 	Files []string
 }
 
@@ -50,7 +50,7 @@ func (b *Builder) TestPackages(ctx context.Context, dir string, flags []string, 
 		case len(p.TestGoFiles)+len(p.XTestGoFiles) > 0:
 			files := slices.Concat(p.GoFiles, p.CgoFiles, p.TestGoFiles, p.XTestGoFiles)
 			for i := range files {
-				files[i] = filepath.Join(p.Dir, files[i])
+				files[i] = filepath.ToSlash(filepath.Join(p.Dir, files[i]))
 			}
 			tested = append(tested, TestPackage{p.ImportPath, p.Dir, files})
 		}

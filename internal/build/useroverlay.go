@@ -8,8 +8,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 
+	"github.com/heisen-go/heisen/internal/filename"
 	"github.com/heisen-go/heisen/internal/private"
 )
 
@@ -55,7 +55,7 @@ func (b *Builder) addReplacements(added map[string]string) error {
 		return err
 	}
 	merged := maps.Clone(own)
-	goroot := filepath.Join(b.Toolchain.Root, "src") + string(filepath.Separator)
+	goroot := filepath.Join(b.Toolchain.Root, "src")
 	for name, with := range added {
 		if name, err = filepath.Abs(name); err != nil {
 			return err
@@ -65,7 +65,7 @@ func (b *Builder) addReplacements(added map[string]string) error {
 				return err
 			}
 		}
-		if _, taken := own[name]; taken || strings.HasPrefix(name, goroot) {
+		if _, taken := own[name]; taken || filename.Below(goroot, name) {
 			return fmt.Errorf("%s belongs to the Go installation", name)
 		}
 		merged[name] = with

@@ -2,7 +2,6 @@ package build
 
 import (
 	"cmp"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -11,16 +10,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/heisen-go/heisen/internal/testaid/wine"
 )
 
-// wine makes TestWine run.
-var wine = flag.Bool("wine", false, "run programs for Windows under wine")
-
-// Debian's package wine64 has these commands, where no shell looks for them.
-const (
-	wineCommand = "/usr/lib/wine/wine64"
-	wineServer  = "/usr/lib/wine/wineserver64"
-)
+// withWine makes the tests of programs for Windows run.
+var withWine = flag.Bool("wine", false, "run programs for Windows under wine")
 
 // underWine returns a script that runs the program at exe, in the Windows that WINEPREFIX names. The program gets a name by
 // which programs for Windows can start it.
@@ -30,34 +25,7 @@ func underWine(exe string) (script string, err error) {
 		return "", err
 	}
 	script = exe + ".sh"
-	return script, os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\nexec %s %s \"$@\"\n", wineCommand, program), 0o777)
-}
-
-// installWindows makes a Windows and sets WINEPREFIX. Programs of Go need a library that wine 8 does not have.
-func installWindows(t *testing.T) {
-	t.Helper()
-	prefix := cmp.Or(*windowsFolder, t.TempDir())
-	if err := os.MkdirAll(prefix, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	for name, value := range map[string]string{"WINEPREFIX": prefix, "WINEDEBUG": "-all", "LC_ALL": "C.UTF-8"} {
-		t.Setenv(name, value)
-	}
-	// Windows goes on until the end, and does not start again with each program. So nobody waits for what it prints.
-	t.Cleanup(func() { exec.Command(wineServer, "-k").Run() })
-	for _, cmd := range [][]string{{wineServer, "-p"}, {wineCommand, "wineboot", "-i"}} {
-		if err := exec.CommandContext(t.Context(), cmd[0], cmd[1:]...).Run(); err != nil {
-			t.Fatalf("%q: %v", cmd, err)
-		}
-	}
-	library := filepath.Join(prefix, "drive_c", "windows", "system32", "bcryptprimitives.dll")
-	if _, err := os.Stat(library); !errors.Is(err, os.ErrNotExist) {
-		return
-	}
-	compiler := exec.CommandContext(t.Context(), "x86_64-w64-mingw32-gcc", "-shared", "-o", library, "testdata/wine/random.c", "-ladvapi32")
-	if out, err := compiler.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	return script, os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\nexec %s %s \"$@\"\n", wine.Command, program), 0o777)
 }
 
 // windowsFolder keeps a Windows, for commands that need one beside this test.
@@ -66,10 +34,10 @@ var windowsFolder = flag.String("windows", "", "`folder` in which wine's Windows
 // TestWine runs the example of the documents, and tests of this package again, with programs for Windows under wine that print
 // what they find.
 func TestWine(t *testing.T) {
-	if !*wine {
+	if !*withWine {
 		t.Skip("without -wine: it builds the standard library once more")
 	}
-	installWindows(t)
+	wine.Install(t, *windowsFolder)
 	forWindows(t)
 
 	b, err := New(t.Context(), "", "")
@@ -114,10 +82,10 @@ func forWindows(t *testing.T) {
 // TestWineConnected runs tests of this package under wine, also the process that programs connect to. There is no go command
 // for Windows, so the programs that they record are built here.
 func TestWineConnected(t *testing.T) {
-	if !*wine {
+	if !*withWine {
 		t.Skip("without -wine: it builds the standard library once more")
 	}
-	installWindows(t)
+	wine.Install(t, *windowsFolder)
 	forWindows(t)
 	dir := t.TempDir()
 	if err := buildProgram(t.Context(), filepath.Join(dir, prebuiltProg)); err != nil {
@@ -151,10 +119,10 @@ func TestWineConnected(t *testing.T) {
 // TestWineParts runs the tests of what stands below the connection under wine, but for those that are about /proc. A test that
 // fails only because wine cannot remove its folder has passed.
 func TestWineParts(t *testing.T) {
-	if !*wine {
+	if !*withWine {
 		t.Skip("without -wine: it builds programs for Windows")
 	}
-	installWindows(t)
+	wine.Install(t, *windowsFolder)
 	forWindows(t)
 	for pkg, skip := range map[string]string{"../recorder": "^Test(Emulator|EmulatorAlone|Symbolizer|HostileSymbolizer)$", "../processes": "^$"} {
 		cmd := underWineTest(t, pkg, "-test.skip="+skip, "-test.short")
@@ -172,7 +140,7 @@ func underWineTest(t *testing.T, pkg string, args ...string) *exec.Cmd {
 	if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", exe, pkg).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	return exec.CommandContext(t.Context(), wineCommand, append([]string{exe}, args...)...)
+	return exec.CommandContext(t.Context(), wine.Command, append([]string{exe}, args...)...)
 }
 
 // winesFault is what the removal of a test's folder says under wine 8, which lacks the system call for it.
@@ -197,7 +165,7 @@ func onlyWinesFault(out string) bool {
 // TestWineLibrary runs the tests of the public packages under wine, as they are built without heisen, but for those of vet
 // and driver, which need a go command. A test that fails only because wine cannot remove its folder has passed.
 func TestWineLibrary(t *testing.T) {
-	if !*wine {
+	if !*withWine {
 		t.Skip("without -wine: it takes long")
 	}
 	list := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}", "github.com/heisen-go/heisen/...")
@@ -205,7 +173,7 @@ func TestWineLibrary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	installWindows(t)
+	wine.Install(t, *windowsFolder)
 	internal := regexp.MustCompile(`/(internal|bench|examples|docs|cmd|driver|vet)(/|$)`)
 	root, _, _ := strings.Cut(string(all), "\n")
 	ran := 0
@@ -226,7 +194,7 @@ func TestWineLibrary(t *testing.T) {
 			if _, err := os.Stat(exe); err != nil {
 				return // it has no tests
 			}
-			run := exec.CommandContext(t.Context(), wineCommand, exe, "-test.short", "-test.timeout=20m")
+			run := exec.CommandContext(t.Context(), wine.Command, exe, "-test.short", "-test.timeout=20m")
 			run.Dir = dir
 			if out, err := run.CombinedOutput(); err != nil && !onlyWinesFault(string(out)) {
 				t.Errorf("%v\n%s", err, out)

@@ -1,12 +1,12 @@
 package findingsfile
 
 import (
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/filename"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -79,14 +79,7 @@ func fileOf(a artifact, bases map[string]artifact) string {
 		}
 		a = base
 	}
-	u, err := url.Parse(address)
-	switch {
-	case err != nil:
-		return ""
-	case u.Scheme == "file" || u.Scheme == "":
-		return filepath.FromSlash(u.Path)
-	}
-	return ""
+	return filepath.FromSlash(filename.OfURI(address))
 }
 
 // inParents returns a name from the working folder if the file is there, and otherwise that of the file in the nearest folder above

@@ -109,7 +109,7 @@ func absoluteIn(dir, file string) string {
 			return abs
 		}
 	}
-	return file
+	return filepath.Clean(file)
 }
 
 // variable identifies a field or variable by its declaration. Packages that import each other have

@@ -2,11 +2,11 @@ package observed
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/filename"
 	"github.com/heisen-go/heisen/internal/source"
 	"github.com/heisen-go/heisen/report"
 )
@@ -98,5 +98,5 @@ func startOf(f *report.Finding, i int, standard string) string {
 
 // inLibrary reports whether a frame is in the standard library, or of code without a file.
 func inLibrary(frame report.Frame, standard string) bool {
-	return frame.File == "" || strings.HasPrefix(frame.File, standard+string(filepath.Separator))
+	return frame.File == "" || filename.Below(standard, frame.File)
 }

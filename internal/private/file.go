@@ -71,10 +71,14 @@ func Put(name string, content []byte) error {
 	if unchanged(name, content) {
 		return nil
 	}
-	return exchange(name, 0o600, func(w io.Writer) error {
+	err := exchange(name, 0o600, func(w io.Writer) error {
 		_, err := w.Write(content)
 		return err
 	})
+	if err != nil && unchanged(name, content) { // Windows replaces no file that somebody reads, such as one that has just come
+		return nil
+	}
+	return err
 }
 
 // exchange puts a new file in the place of whatever has the name.

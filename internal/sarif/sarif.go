@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen/internal/diagram"
+	"github.com/heisen-go/heisen/internal/filename"
 	"github.com/heisen-go/heisen/internal/repository"
 	"github.com/heisen-go/heisen/internal/wording"
 	"github.com/heisen-go/heisen/report"
@@ -245,8 +246,8 @@ func (w writer) artifact(file string) artifactLocation {
 	if name, ok := w.root.Rel(file); ok {
 		return artifactLocation{URI: escaped(name), Base: baseID}
 	}
-	if filepath.IsAbs(file) {
-		return artifactLocation{URI: (&url.URL{Scheme: "file", Path: filepath.ToSlash(file)}).String()}
+	if filename.IsAbs(file) {
+		return artifactLocation{URI: filename.URI(file)}
 	}
 	return artifactLocation{URI: escaped(filepath.ToSlash(file))}
 }

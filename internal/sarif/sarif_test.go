@@ -227,6 +227,20 @@ func TestStart(t *testing.T) {
 	}
 }
 
+// TestFolders: a file outside of the repository has an address, also if the trace is from Windows.
+func TestFolders(t *testing.T) {
+	w := writer{root: repository.At("/repo")}
+	for file, want := range map[string]artifactLocation{
+		"/cache/my lib/a.go":   {URI: "file:///cache/my%20lib/a.go"},
+		"C:/cache/my lib/a.go": {URI: "file:///C:/cache/my%20lib/a.go"},
+		"example.com/m/a.go":   {URI: "example.com/m/a.go"},
+	} {
+		if got := w.artifact(file); got != want {
+			t.Errorf("%s: %+v", file, got)
+		}
+	}
+}
+
 // TestHostile checks that reports with hostile names are valid.
 func TestHostile(t *testing.T) {
 	f := race()

@@ -187,6 +187,7 @@ func (c *Cache) at(frame heisen.Frame, r role, size uint64) *Excerpt {
 	if c == nil || frame.Line <= 0 {
 		return &Excerpt{}
 	}
+	frame.File = filepath.ToSlash(frame.File) // as all files are named here
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.store == nil { // so that a program without findings pays nothing
@@ -361,12 +362,12 @@ func (p *pkg) addSiblings(c *Cache, dir, name, parsed string) bool {
 	if ok, err := build.Default.MatchFile(filepath.Split(parsed)); err != nil || !ok {
 		return false
 	}
-	files, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*.go"))
-	if err != nil || len(files) > maxPackageFiles {
+	files := goFiles(dir)
+	if len(files) == 0 || len(files) > maxPackageFiles {
 		return false
 	}
 	for _, file := range files {
-		if file == filepath.Clean(parsed) {
+		if file == filepath.ToSlash(filepath.Clean(parsed)) {
 			continue
 		}
 		if ok, err := build.Default.MatchFile(filepath.Split(file)); err != nil || !ok {
@@ -392,9 +393,18 @@ func packageClause(text []byte) string {
 	return f.Name.Name
 }
 
-// escapeGlob takes the special meaning from the characters of a path.
-func escapeGlob(dir string) string {
-	return strings.NewReplacer(`[`, `\[`, `*`, `\*`, `?`, `\?`).Replace(dir)
+// goFiles returns the names of the Go files in a folder, with slashes, in their order.
+func goFiles(dir string) (files []string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".go") {
+			files = append(files, filepath.ToSlash(filepath.Join(dir, e.Name())))
+		}
+	}
+	return files
 }
 
 // check type-checks the files of the package, as far as that is possible without its imports.

@@ -336,8 +336,14 @@ func TestPackageTypes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := newTestCache(t).At(heisen.Frame{File: path, Line: 4}, heisen.Write, 0).Variable(); got != "w" {
-		t.Errorf("write of %q, want the map w", got)
+	sources := newTestCache(t)
+	for _, file := range []string{path, filepath.ToSlash(path)} { // the second is how the compiler names it
+		if got := sources.At(heisen.Frame{File: file, Line: 4}, heisen.Write, 0).Variable(); got != "w" {
+			t.Errorf("%s: write of %q, want the map w", file, got)
+		}
+	}
+	if other := filepath.ToSlash(filepath.Join(dir, "b.go")); !sources.last.has(other) {
+		t.Errorf("the package lacks %s", other)
 	}
 }
 

@@ -41,7 +41,7 @@ func (p *pkg) follow(name string, f *file, text []byte) {
 			if to.Filename == name && to.Line == n {
 				f.named[n] = true
 			} else {
-				p.name(to.Filename, to.Line, place{f, n})
+				p.name(filepath.ToSlash(to.Filename), to.Line, place{f, n}) // as the compiler writes it
 			}
 		}
 	}
@@ -85,8 +85,8 @@ func (p *pkg) has(name string) bool { return p.files[name] != nil || p.lined[nam
 func (c *Cache) madeFrom(frame heisen.Frame) *pkg {
 	directive := []byte(filepath.Base(frame.File) + ":")
 	for _, dir := range slices.Compact([]string{filepath.Dir(frame.File), c.folderOf(frame)}) {
-		files, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*.go"))
-		if err != nil || len(files) > maxPackageFiles {
+		files := goFiles(dir)
+		if len(files) > maxPackageFiles {
 			continue
 		}
 		for _, file := range files {

@@ -60,24 +60,27 @@ func TestScripts(t *testing.T) {
 		Condition:           condition,
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits":  exits,
-			"trace":  writeTrace,
-			"cut":    cut,
-			"flip":   flip,
-			"corpus": copyCorpus,
-			"events": checkEvents,
-
-			"fingerprint":  sameFingerprints,
-			"fingerprints": fingerprints,
-			"example":      copyExample,
-			"append":       appendOutput,
-			"schedule":     copySchedule,
-			"same":         sameFolders,
-			"plan":         writePlan,
-			"alike":        alike,
-		},
+		Cmds:                commands,
 	})
+}
+
+// commands are those of the scripts beside the commands of testscript, see TestScripts.
+var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	"exits":  exits,
+	"trace":  writeTrace,
+	"cut":    cut,
+	"flip":   flip,
+	"corpus": copyCorpus,
+	"events": checkEvents,
+
+	"fingerprint":  sameFingerprints,
+	"fingerprints": fingerprints,
+	"example":      copyExample,
+	"append":       appendOutput,
+	"schedule":     copySchedule,
+	"same":         sameFolders,
+	"plan":         writePlan,
+	"alike":        alike,
 }
 
 // setup lets the scripts share the caches of the current user, and keeps the go command from the

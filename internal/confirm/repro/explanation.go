@@ -83,9 +83,8 @@ func newExplanation(symbols *heisen.Symbols, with *build.Toolchain, s *suspects.
 
 // foldersOf returns the folders of the dependencies that make the accesses of a finding.
 func foldersOf(f *report.Finding, with *build.Toolchain) (folders []string) {
-	standard := filepath.Join(with.Root, "src") + string(filepath.Separator)
 	for i := range f.Accesses {
-		if at, known := suspects.PlaceOf(&f.Accesses[i]); known && with.InLibrary(at.File) && !strings.HasPrefix(at.File, standard) {
+		if at, known := suspects.PlaceOf(&f.Accesses[i]); known && with.InLibrary(at.File) && !with.InStandardLibrary(at.File) {
 			folders = append(folders, filepath.Dir(at.File))
 		}
 	}
