@@ -122,6 +122,10 @@ func (inv *invocation) focusBuild(ctx context.Context, b *build.Builder) error {
 	if err := inv.markProved(ctx, b, plan, unhook.Source{Folders: map[string]string{module.Dir: ".", module.Path: "."}}, filepath.FromSlash(module.Dir)); err != nil {
 		return fmt.Errorf("-focus: %w", err)
 	}
+	if t := b.Toolchain; !unhook.Supports(t.GOOS, t.GOARCH) {
+		fmt.Fprintf(inv.Err, "%s: for %s/%s, only functions in which nothing is left to record are spared\n", inv.tool.Name, t.GOOS, t.GOARCH)
+		return nil
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return err

@@ -29,6 +29,7 @@ var replayCommand = command{
 	long: `$heisen builds the program from its present sources, executes it once under the
 schedule and shows its output. Run it in the folder in which $heisen fuzz ran. If the
 execution differs from the schedule, $heisen says so. The name - is standard input.
+The program itself has an empty one, as under $heisen fuzz.
 `,
 	run: (*invocation).replay,
 }
@@ -78,7 +79,7 @@ func (inv *invocation) replay() (int, error) {
 // repeat executes a program under a schedule and prints what happens.
 func (inv *invocation) repeat(ctx context.Context, p *controlled.Program, resolver *observed.Resolver, plan *recorder.Schedule, schedule *racefuzz.Schedule, limit time.Duration, to *reports) (int, error) {
 	e, err := p.Execute(ctx, controlled.Plan{
-		Schedule: plan, Mode: recorder.Unrepeated, Limit: limit, Input: inv.In, Output: inv.raw.Out, Errors: inv.raw.Err,
+		Schedule: plan, Mode: recorder.Unrepeated, Limit: limit, Output: inv.raw.Out, Errors: inv.raw.Err,
 	}, resolver)
 	if err != nil {
 		return Failed, err

@@ -95,6 +95,11 @@ const (
 // machines are the supported processors.
 var machines = map[elf.Machine]machine{elf.EM_X86_64: amd64{}, elf.EM_AARCH64: arm64{}}
 
+// Supports reports whether Program can change programs for a port of Go.
+func Supports(goos, goarch string) bool {
+	return (goos == "linux" || goos == "freebsd") && (goarch == "amd64" || goarch == "arm64")
+}
+
 func open(file *os.File) (*program, error) {
 	e, err := elf.NewFile(file)
 	if err != nil {

@@ -2,7 +2,6 @@ package scripts
 
 import (
 	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,7 +16,9 @@ var (
 	windowsFolder = flag.String("windows", "", "`folder` in which wine's Windows is made, and kept")
 )
 
-// TestWineScripts runs scripts with the command for Windows, under wine.
+// TestWineScripts runs the scripts in testdata/windows with the command for Windows, under wine, one after the other. In the
+// environment, DRIVE_C is the folder of the drive C, and with NATIVE_PATH as the PATH the commands are those for the present
+// system.
 func TestWineScripts(t *testing.T) {
 	if !*withWine {
 		t.Skip("without -wine: it builds the go command and the standard library for Windows")
@@ -32,17 +33,14 @@ func TestWineScripts(t *testing.T) {
 	command := filepath.Join(shims, "heisen.exe")
 	installed.Build(t, command, module, "./cmd/heisen")
 	installed.Shims(t, shims, map[string]string{"heisen": command})
-	files := strings.Split(os.Getenv("WINE_SCRIPTS"), " ")
-	for i, f := range files {
-		files[i] = filepath.Join("testdata", "script", f+".txt")
-	}
 	usual := setup(t)
 	params := testscript.Params{
-		Files: files,
 		Setup: func(env *testscript.Env) error {
 			if err := usual(env); err != nil {
 				return err
 			}
+			env.Setenv("DRIVE_C", installed.DriveC())
+			env.Setenv("NATIVE_PATH", env.Getenv("PATH"))
 			env.Setenv("HEISEN_DIR", shims)
 			env.Setenv("PATH", shims+string(filepath.ListSeparator)+env.Getenv("PATH"))
 			return nil
@@ -51,5 +49,18 @@ func TestWineScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Cmds:                commands,
 	}
-	testscript.Run(t, params)
+	own, err := filepath.Glob(filepath.Join("testdata", "windows", "*.txt"))
+	if err != nil || len(own) == 0 {
+		t.Fatal(own, err)
+	}
+	run := func(file string) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			p := params
+			p.Files = []string{file}
+			testscript.Run(t, p)
+		})
+	}
+	for _, file := range own {
+		run(file)
+	}
 }

@@ -35,7 +35,6 @@ type Plan struct {
 	Limit    time.Duration // real time after which it ends, or is stopped if it does not; 0 for none
 	Output   io.Writer     // gets a copy of its standard output; may be nil
 	Errors   io.Writer     // gets a copy of its standard error; may be nil
-	Input    io.Reader     // its standard input; may be nil
 
 	// Detect returns detectors for the recording; it may be nil.
 	Detect func(symbols *heisen.Symbols) ([]heisen.Detector, error)
@@ -126,7 +125,8 @@ func findingOf(m recorder.Meeting) heisen.Finding {
 // DetectorName is the Detector of confirmed findings.
 const DetectorName = "racefuzz"
 
-// Execute runs a program once. It returns an error if the execution could not be made or received.
+// Execute runs a program once, with an empty standard input: another kind of file would change its execution on Windows, where
+// package os asks what it is. It returns an error if the execution could not be made or received.
 // The program's own failure is in the Execution.
 func (p *Program) Execute(ctx context.Context, plan Plan, resolver *observed.Resolver) (*Execution, error) {
 	l, err := recorder.Listen()
@@ -215,7 +215,7 @@ func (p *Program) command(ctx context.Context, plan *Plan, printed io.Writer) *e
 		args = testArgs(p.Args, plan.Tests)
 	}
 	cmd := exec.CommandContext(ctx, p.Path, args...)
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Dir, plan.Input, tee(plan.Output), tee(plan.Errors)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = p.Dir, tee(plan.Output), tee(plan.Errors)
 	// Kill the program's process group, so that processes that it has started end with it.
 	processes.OwnGroup(cmd)
 	cmd.Cancel = func() error { return processes.KillGroup(cmd) }

@@ -28,7 +28,7 @@ const (
 var randomLibrary string
 
 // Install makes a Windows in a folder, unless it is there, and sets the environment of this process for programs in it. The folder
-// is a temporary one if its name is empty. Windows runs until the end of the test.
+// is a temporary one if its name is empty. Windows runs until the end of the test. One test at a time has a folder.
 func Install(t testing.TB, folder string) {
 	t.Helper()
 	folder = cmp.Or(folder, t.TempDir())
@@ -38,6 +38,7 @@ func Install(t testing.TB, folder string) {
 	for name, value := range map[string]string{"WINEPREFIX": folder, "WINEDEBUG": "-all", "LC_ALL": "C.UTF-8"} {
 		t.Setenv(name, value)
 	}
+	exec.CommandContext(t.Context(), server, "-k").Run() // one that a killed test has left
 	// Windows does not start again with each program. So nobody waits for what it prints.
 	t.Cleanup(func() { exec.Command(server, "-k").Run() })
 	for _, cmd := range [][]string{{server, "-p"}, {Command, "wineboot", "-i"}} {
@@ -176,6 +177,9 @@ exec %s '%s' "$@"
 		}
 	}
 }
+
+// DriveC returns the folder that is the drive C in Windows.
+func (g *Go) DriveC() string { return filepath.Dir(filepath.Dir(g.root)) }
 
 // Path returns the name in Windows of a file outside of it.
 func Path(file string) string { return "Z:" + strings.ReplaceAll(file, "/", `\`) }
