@@ -117,7 +117,7 @@ var table = map[string]room{
 	"vet/golangci":         {floor: 4, step: 2, only: []string{"vet"}},
 	"internal/build":       {floor: 4, step: 2},
 	"internal/selftest":    {floor: 4, step: 3},
-	"internal/observed":    {floor: 4, step: 3, only: []string{".", "internal/build", "internal/core/strategies", "internal/races", "internal/recorder", "internal/source", "report"}},
+	"internal/observed":    {floor: 4, step: 3, only: []string{".", "internal/build", "internal/core/strategies", "internal/filename", "internal/races", "internal/recorder", "internal/source", "report"}},
 	"internal/cli":         {floor: 4, step: 9},
 	"internal/cli/scripts": {floor: 4, step: 10},
 	"driver":               {floor: 4, step: 10},
@@ -125,7 +125,7 @@ var table = map[string]room{
 	// The confirmation of suspects, from the bottom. The search and the repetition do not import each other.
 	"internal/confirm/controlled": {floor: 4, step: 4},
 	"internal/confirm/suspects":   {floor: 4, step: 5},
-	"internal/confirm/trials":     {floor: 4, step: 6, only: []string{".", "internal/confirm/controlled", "internal/confirm/suspects", "internal/core/strategies", "internal/observed", "internal/recorder", "report"}},
+	"internal/confirm/trials":     {floor: 4, step: 6, only: []string{".", "internal/confirm/controlled", "internal/confirm/suspects", "internal/core/strategies", "internal/filename", "internal/observed", "internal/recorder", "report"}},
 	"internal/confirm/search":     {floor: 4, step: 7, only: []string{".", "internal/confirm/controlled", "internal/confirm/suspects", "internal/confirm/trials", "internal/core/strategies", "internal/dpor", "internal/recorder", "report"}},
 	"internal/confirm/repro":      {floor: 4, step: 7},
 	"internal/confirm":            {floor: 4, step: 8},
