@@ -232,7 +232,11 @@ func (c command) checkBenchmarks(t *testing.T) {
 		t.Fatalf("%s has no -bench", c.line)
 	}
 	words := strings.Fields(c.line)
-	files, err := filepath.Glob(filepath.Join(root, words[len(words)-1], "*_test.go"))
+	pkg := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, ".") })
+	if pkg < 0 {
+		t.Fatalf("%s has no package", c.line)
+	}
+	files, err := filepath.Glob(filepath.Join(root, words[pkg], "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
