@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
@@ -72,10 +71,11 @@ var tools = []string{"cmd/asm", "cmd/cgo", "cmd/compile", "cmd/cover", "cmd/link
 func InstallGo(t testing.TB) *Go {
 	t.Helper()
 	g := &Go{root: filepath.Join(os.Getenv("WINEPREFIX"), "drive_c", "Program Files", "Go")}
-	from := runtime.GOROOT()
-	if out, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output(); err == nil {
-		from = strings.TrimSpace(string(out))
+	out, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
 	}
+	from := strings.TrimSpace(string(out))
 	for _, name := range []string{"VERSION", "go.env", "lib", "pkg/include", "src"} {
 		if err := copyMissing(filepath.Join(g.root, name), filepath.Join(from, name)); err != nil {
 			t.Fatal(err)
