@@ -150,6 +150,7 @@
 //     it.
 //   - docs: the documents; its tests run their commands and compile their code.
 //   - internal/testaid/must: shortens tests that call constructors.
+//   - internal/testaid/tier: how much a run of the tests takes upon itself.
 //   - internal/testaid/heisentest: runs the command on programs, for tests.
 //   - internal/testaid/adversary: random programs, correct or with a planted bug, under all modes.
 //   - internal/testaid/bugcorpus: programs with concurrency bugs by class, and what is expected of heisen fuzz.

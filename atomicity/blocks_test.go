@@ -10,6 +10,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomicity"
 	"github.com/heisen-go/heisen/internal/testaid/must"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
 // blockFindings returns the violations and potential deadlocks that Blocks reports about a trace.
@@ -225,10 +226,7 @@ func serially(transactions [][]heisen.Record) (trace []heisen.Record) {
 // TestBlocksOfTwo compares Blocks with all interleavings of two transactions: without potential
 // deadlock, it reports a violation if and only if an interleaving is not serializable.
 func TestBlocksOfTwo(t *testing.T) {
-	trials := 4000
-	if testing.Short() {
-		trials = 800
-	}
+	trials := tier.Pick(t, 800, 4000)
 	count := map[bool]int{}
 	for seed := range trials {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 2))
@@ -254,10 +252,7 @@ func TestBlocksOfTwo(t *testing.T) {
 // TestBlocksOfThree compares Blocks with all interleavings of three transactions, of at most eight
 // events: it reports the violations of pairs, and each of them is one of all three.
 func TestBlocksOfThree(t *testing.T) {
-	trials := 1000
-	if testing.Short() {
-		trials = 200
-	}
+	trials := tier.Pick(t, 200, 1000)
 	missed := 0
 	for seed := range trials {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 3))
@@ -289,10 +284,7 @@ func TestBlocksOfThree(t *testing.T) {
 // TestBlocksWithDeadlocks: if locks are taken in any order, no unserializable interleaving and no
 // deadlock is missed.
 func TestBlocksWithDeadlocks(t *testing.T) {
-	trials := 800
-	if testing.Short() {
-		trials = 300
-	}
+	trials := tier.Pick(t, 300, 800)
 	count := 0
 	for seed := range trials {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 4))

@@ -8,6 +8,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomicity"
 	"github.com/heisen-go/heisen/internal/testaid/must"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -284,10 +285,7 @@ T1|end|9
 // TestSerialWithoutRaces: with WithDataOnly, an execution without data races has no violation, and what is reported of
 // others is a violation without it.
 func TestSerialWithoutRaces(t *testing.T) {
-	trials := 2000
-	if testing.Short() {
-		trials = 500
-	}
+	trials := tier.Pick(t, 500, 500, 2000)
 	interrupted, reported := 0, 0
 	for seed := range trials {
 		records := randomTrace(rand.New(rand.NewPCG(uint64(seed), 46)))

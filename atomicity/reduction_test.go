@@ -9,6 +9,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomicity"
 	"github.com/heisen-go/heisen/internal/testaid/must"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
 // reductionFindings returns what Reduction reports about a trace.
@@ -92,10 +93,7 @@ func breaksPattern(transactions [][]heisen.Record) (broken []int) {
 // TestReductionRandom compares Reduction with the definition, and with all interleavings: if it reports
 // nothing, all of them are serializable and none deadlocks.
 func TestReductionRandom(t *testing.T) {
-	trials := 6000
-	if testing.Short() {
-		trials = 1000
-	}
+	trials := tier.Pick(t, 1000, 6000)
 	accepted, reported, needless := 0, 0, 0
 	for seed := range trials {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 5))

@@ -11,6 +11,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomicity"
 	"github.com/heisen-go/heisen/internal/testaid/must"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 	"github.com/heisen-go/heisen/trace"
 )
 
@@ -166,10 +167,7 @@ func randomTrace(rnd *rand.Rand) (records []heisen.Record) {
 // TestSerialIsExact compares Serial with the graph of its definition on random traces: the first
 // violation is at the same event, and each later one is a cycle.
 func TestSerialIsExact(t *testing.T) {
-	trials := 20000
-	if testing.Short() {
-		trials = 2000
-	}
+	trials := tier.Pick(t, 2000, 2000, 20000)
 	violations, serializable := 0, 0
 	for seed := range trials {
 		records := randomTrace(rand.New(rand.NewPCG(uint64(seed), 27)))

@@ -10,6 +10,7 @@ import (
 	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/bench/workload"
 	"github.com/heisen-go/heisen/internal/testaid/must"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/mcm"
 	"github.com/heisen-go/heisen/section"
@@ -71,10 +72,10 @@ func TestEndless(t *testing.T) {
 
 // checkEndless gives a detector the events of an endless server.
 func checkEndless(t *testing.T, detector heisen.Detector, slow int) {
-	tolerance := 1 << 20 // bytes: sets of locks are compacted when they take so much
-	first, more := 100_000, 900_000
-	if testing.Short() {
-		first, more, tolerance = 60_000, 150_000, 3*tolerance/2
+	tolerance := 3 << 19 // bytes: sets of locks are compacted when they take two thirds of it
+	first, more := 60_000, 150_000
+	if tier.Of(t) == tier.Nightly {
+		first, more, tolerance = 100_000, 900_000, 1<<20
 	}
 	if slow > 2 {
 		first, more = first/5, more/slow

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/internal/testaid/heisentest"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
 func TestMain(m *testing.M) { heisentest.Main(m) }
@@ -159,6 +160,9 @@ func TestCommands(t *testing.T) {
 	bin := heisentest.Install(t)
 	for _, document := range documents(t) {
 		t.Run(document, func(t *testing.T) {
+			if document != "README.md" {
+				tier.Need(t, tier.CI)
+			}
 			output, dir := "", work
 			for _, b := range blocks(read(t, document)) {
 				switch {

@@ -8,14 +8,14 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
 // TestRenewed has a module that needs a newer Go release than the one that has built the command: it has a generic
 // method. The command builds itself again, once.
 func TestRenewed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the command twice")
-	}
+	tier.Need(t, tier.CI)
 	const newest, older = "go1.27.4", "go1.26.0"
 	dir := t.TempDir()
 	heisen := filepath.Join(dir, "heisen")

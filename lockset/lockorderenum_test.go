@@ -9,6 +9,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/testaid/must"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 	"github.com/heisen-go/heisen/lockset"
 )
 
@@ -260,10 +261,7 @@ func execute(rng *rand.Rand, p program) (trace []heisen.Record) {
 // choices, which went well, a LockOrder reports every deadlock among locks that
 // any schedule can reach. It also reports some that none can.
 func TestLockOrderFindsEveryDeadlock(t *testing.T) {
-	programs := 20000
-	if testing.Short() {
-		programs = 2000
-	}
+	programs := tier.Pick(t, 2000, 2000, 20000)
 	rng := rand.New(rand.NewPCG(5, 6))
 	reachable, reported, unreachable, long := 0, 0, 0, 0
 	for range programs {

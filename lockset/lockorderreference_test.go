@@ -10,6 +10,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
 	"github.com/heisen-go/heisen/internal/testaid/must"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 	"github.com/heisen-go/heisen/lockset"
 )
 
@@ -190,10 +191,8 @@ func lockTrace(rng *rand.Rand, threads, locks, events, sites int) (trace []heise
 // definition says.
 func TestLockOrderReference(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	traces, reports, circles, long := 40000, 0, 0, 0
-	if testing.Short() {
-		traces = 4000
-	}
+	traces := tier.Pick(t, 4000, 4000, 40000)
+	reports, circles, long := 0, 0, 0
 	for range traces {
 		trace := lockTrace(rng, 2+rng.IntN(4), 2+rng.IntN(4), 10+rng.IntN(50), []int{3, 20, 1000}[rng.IntN(3)])
 		r, c := agree(t, trace)

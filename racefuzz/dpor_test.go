@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 	"github.com/heisen-go/heisen/racefuzz"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -124,10 +125,7 @@ func commute(a, b statement, goroutineOfA, goroutineOfB int) bool {
 // TestDPORAgainstExhaustive compares the enumeration by partial-order reduction of random models with that
 // of all executions. Each way to end is found, and one execution of each class is made.
 func TestDPORAgainstExhaustive(t *testing.T) {
-	models := 500
-	if testing.Short() {
-		models = 50
-	}
+	models := tier.Pick(t, 50, 50, 500)
 	rng := rand.New(rand.NewPCG(7, 8))
 	all, reduced, repeated := 0, 0, 0
 	for n := 0; n < models; {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 	"github.com/heisen-go/heisen/racefuzz"
 )
 
@@ -313,10 +314,7 @@ func (r rate) String() string {
 // TestAgainstExhaustive compares the executions of all strategies on random models with the
 // enumeration of all executions.
 func TestAgainstExhaustive(t *testing.T) {
-	models := 60
-	if testing.Short() {
-		models = 30
-	}
+	models := tier.Pick(t, 30, 30, 60)
 	rng := rand.New(rand.NewPCG(1, 2))
 	var executions int
 	var pairs, seeds, walk, triples rate

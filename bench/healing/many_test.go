@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/internal/testaid/heisentest"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
 func TestMain(m *testing.M) { heisentest.Main(m) }
@@ -11,11 +12,10 @@ func TestMain(m *testing.M) { heisentest.Main(m) }
 // TestRepaired: under noise, all bugs of table 1 show, none under an overlay made from passing runs, and none with a
 // patch but that of closer, which is no data race.
 func TestRepaired(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and runs programs")
-	}
+	tier.Need(t, tier.CI)
+	runs := tier.Pick(t, 0, 0, 200, 1000)
 	t.Setenv("GOWORK", "off")
-	all, notes, err := repair(t.Context(), t.TempDir(), 1000, 4, 0)
+	all, notes, err := repair(t.Context(), t.TempDir(), runs, 4, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,10 +27,10 @@ func TestRepaired(t *testing.T) {
 			t.Errorf("%s does not show", r.name)
 		}
 		if r.wrong[overlaid] > 0 {
-			t.Errorf("%s: %d of 1000 runs under the overlay went wrong; %q", r.name, r.wrong[overlaid], notes)
+			t.Errorf("%s: %d of %d runs under the overlay went wrong; %q", r.name, r.wrong[overlaid], runs, notes)
 		}
 		if r.wrong[patched] > 0 && r.name != "closer" {
-			t.Errorf("%s: %d of 1000 runs with the patch went wrong; %q", r.name, r.wrong[patched], notes)
+			t.Errorf("%s: %d of %d runs with the patch went wrong; %q", r.name, r.wrong[patched], runs, notes)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/internal/testaid/bugcorpus"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
 func TestAddGoleak(t *testing.T) {
@@ -202,10 +203,8 @@ func TestResume(t *testing.T) {
 // TestMeasure runs tools on a program with a bug that some of them report in every run, and the others in none, and
 // on its fixed twin, in which none reports anything.
 func TestMeasure(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds and runs programs")
-	}
-	for _, test := range []struct {
+	tier.Need(t, tier.CI)
+	tests := []struct {
 		class, program string
 		tools          string
 		found          []string
@@ -213,7 +212,8 @@ func TestMeasure(t *testing.T) {
 		{"mutex", "^TestTransfer$", "go-deadlock,detect", []string{"go-deadlock", "detect"}},
 		{"channel", "^TestFetch$", "test,goleak,heisen", []string{"goleak"}},
 		{"datarace", "^TestErrors$", "race,predict,fuzz", []string{"race", "predict", "fuzz"}},
-	} {
+	}
+	for _, test := range tests[:tier.Pick(t, 0, 0, 1, len(tests))] {
 		c := &comparison{runs: 10, limit: time.Second, progress: io.Discard}
 		var err error
 		if c.tools, err = chooseTools(test.tools); err != nil {

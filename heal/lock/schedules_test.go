@@ -6,16 +6,15 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
 // TestSchedules runs random small programs under all interleavings of their operations, and compares after each
 // operation which goroutines are blocked, how the locks are held, and what the operations reported, with the model.
 // No program has a deadlock of its own, so all goroutines must come to their ends.
 func TestSchedules(t *testing.T) {
-	programs := 200 // they take 15 to 40 seconds
-	if testing.Short() {
-		programs = 30
-	}
+	programs := tier.Pick(t, 30, 30, 200)
 	runs, blocked, lost := 0, 0, 0
 	run := func(name string, program [][]modelOp) {
 		schedules(program, nil, func(schedule []int) {

@@ -17,6 +17,7 @@ import (
 	"go/token"
 
 	"github.com/heisen-go/heisen/heal"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
 // randomSource writes a random function. Each access is on a line of its own.
@@ -134,10 +135,7 @@ func use(int) {}
 // that before each statement the lock of each variable is held exactly as the Placement on the abstract graph has it.
 // The source is read anew: nothing but the order of statements is known of the abstract graph.
 func TestRandomFunctions(t *testing.T) {
-	count := 60
-	if testing.Short() {
-		count = 8
-	}
+	count := tier.Pick(t, 8, 8, 60)
 	files := map[string]string{}
 	for i := range count {
 		g := &randomSource{r: rand.New(rand.NewPCG(uint64(i), 28))}

@@ -13,6 +13,7 @@ import (
 	"github.com/heisen-go/heisen/focus"
 	"github.com/heisen-go/heisen/internal/ssaload"
 	"github.com/heisen-go/heisen/internal/testaid/must"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
 // randomFunction is a function of a random program: its source, and the events of an execution.
@@ -164,10 +165,7 @@ func interrupted(f, other *randomFunction) bool {
 
 // TestAtomicOfRandomPrograms: no interleaving interrupts a function that is called atomic.
 func TestAtomicOfRandomPrograms(t *testing.T) {
-	programs := 150
-	if testing.Short() {
-		programs = 20
-	}
+	programs := tier.Pick(t, 20, 20, 150)
 	files := map[string]string{}
 	functions := map[focus.Function]*randomFunction{}
 	others := map[focus.Function][]*randomFunction{}
