@@ -226,7 +226,7 @@ func serially(transactions [][]heisen.Record) (trace []heisen.Record) {
 // TestBlocksOfTwo compares Blocks with all interleavings of two transactions: without potential
 // deadlock, it reports a violation if and only if an interleaving is not serializable.
 func TestBlocksOfTwo(t *testing.T) {
-	trials := tier.Pick(t, 800, 4000)
+	trials := tier.Pick(800, 4000)
 	count := map[bool]int{}
 	for seed := range trials {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 2))
@@ -252,7 +252,7 @@ func TestBlocksOfTwo(t *testing.T) {
 // TestBlocksOfThree compares Blocks with all interleavings of three transactions, of at most eight
 // events: it reports the violations of pairs, and each of them is one of all three.
 func TestBlocksOfThree(t *testing.T) {
-	trials := tier.Pick(t, 200, 1000)
+	trials := tier.Pick(200, 1000)
 	missed := 0
 	for seed := range trials {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 3))
@@ -284,7 +284,7 @@ func TestBlocksOfThree(t *testing.T) {
 // TestBlocksWithDeadlocks: if locks are taken in any order, no unserializable interleaving and no
 // deadlock is missed.
 func TestBlocksWithDeadlocks(t *testing.T) {
-	trials := tier.Pick(t, 300, 800)
+	trials := tier.Pick(300, 800)
 	count := 0
 	for seed := range trials {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 4))

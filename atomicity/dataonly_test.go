@@ -285,7 +285,7 @@ T1|end|9
 // TestSerialWithoutRaces: with WithDataOnly, an execution without data races has no violation, and what is reported of
 // others is a violation without it.
 func TestSerialWithoutRaces(t *testing.T) {
-	trials := tier.Pick(t, 500, 500, 2000)
+	trials := tier.Pick(500, 500, 2000)
 	interrupted, reported := 0, 0
 	for seed := range trials {
 		records := randomTrace(rand.New(rand.NewPCG(uint64(seed), 46)))

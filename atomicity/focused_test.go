@@ -86,7 +86,7 @@ func reducible(txn []heisen.Record, safe map[heisen.Object]bool) bool {
 // TestFocusedBlocks: on random transactions, of which those that match Lipton's pattern are verified, Blocks finds
 // a violation with WithVerified if and only if it finds one without.
 func TestFocusedBlocks(t *testing.T) {
-	trials := tier.Pick(t, 1200, 6000)
+	trials := tier.Pick(1200, 6000)
 	found, clean, verifiedPairs := 0, 0, 0
 	for seed := range trials {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 7))
@@ -175,7 +175,7 @@ func firstViolation(records []heisen.Record) heisen.Site {
 // TestSerialUnderPlan: the first violation is the same without the accesses to variables that do not race, because what
 // orders these is in the stream.
 func TestSerialUnderPlan(t *testing.T) {
-	trials := tier.Pick(t, 2000, 2000, 20000)
+	trials := tier.Pick(2000, 2000, 20000)
 	violations, left := 0, 0
 	for seed := range trials {
 		records := randomTrace(rand.New(rand.NewPCG(uint64(seed), 33)))
@@ -211,7 +211,7 @@ func TestSerialUnderPlan(t *testing.T) {
 
 // TestReductionUnderPlan: the same transactions are reported without the accesses to variables that cannot race.
 func TestReductionUnderPlan(t *testing.T) {
-	trials := tier.Pick(t, 1200, 6000)
+	trials := tier.Pick(1200, 6000)
 	reported, left := 0, 0
 	for seed := range trials {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 35))

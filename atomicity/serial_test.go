@@ -167,7 +167,7 @@ func randomTrace(rnd *rand.Rand) (records []heisen.Record) {
 // TestSerialIsExact compares Serial with the graph of its definition on random traces: the first
 // violation is at the same event, and each later one is a cycle.
 func TestSerialIsExact(t *testing.T) {
-	trials := tier.Pick(t, 2000, 2000, 20000)
+	trials := tier.Pick(2000, 2000, 20000)
 	violations, serializable := 0, 0
 	for seed := range trials {
 		records := randomTrace(rand.New(rand.NewPCG(uint64(seed), 27)))

@@ -74,7 +74,7 @@ func TestEndless(t *testing.T) {
 func checkEndless(t *testing.T, detector heisen.Detector, slow int) {
 	tolerance := 3 << 19 // bytes: sets of locks are compacted when they take two thirds of it
 	first, more := 60_000, 150_000
-	if tier.Of(t) == tier.Nightly {
+	if tier.Of() == tier.Nightly {
 		first, more, tolerance = 100_000, 900_000, 1<<20
 	}
 	if slow > 2 {

@@ -162,7 +162,7 @@ func (p *lockedProgram) access(c *call, name string, v Variable, a Access) {
 // TestLocksOfPackageLock runs random programs in goroutines with the locks that Resolve has placed. All come to
 // their ends, and all pairs are atomic. Programs with a deadlock of their own are left out.
 func TestLocksOfPackageLock(t *testing.T) {
-	programs := tier.Pick(t, 40, 40, 200)
+	programs := tier.Pick(40, 40, 200)
 	tried := 0
 	for seed := range uint64(programs) {
 		r := rand.New(rand.NewPCG(seed, 3))

@@ -69,7 +69,7 @@ func randomProgram(r *rand.Rand) []Function {
 // TestResolveRandom runs random programs under all schedules, as they are and with inserted locks. If there is
 // no deadlock without them, there is none with them; all pairs are atomic, and all accesses protected.
 func TestResolveRandom(t *testing.T) {
-	programs := tier.Pick(t, 100, 100, 400)
+	programs := tier.Pick(100, 100, 400)
 	tried, hoists, dropped, whole, needed := 0, 0, 0, 0, 0
 	for seed := range uint64(programs) {
 		r := rand.New(rand.NewPCG(seed, 3))

@@ -191,7 +191,7 @@ func lockTrace(rng *rand.Rand, threads, locks, events, sites int) (trace []heise
 // definition says.
 func TestLockOrderReference(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	traces := tier.Pick(t, 4000, 4000, 40000)
+	traces := tier.Pick(4000, 4000, 40000)
 	reports, circles, long := 0, 0, 0
 	for range traces {
 		trace := lockTrace(rng, 2+rng.IntN(4), 2+rng.IntN(4), 10+rng.IntN(50), []int{3, 20, 1000}[rng.IntN(3)])

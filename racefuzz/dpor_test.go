@@ -125,7 +125,7 @@ func commute(a, b statement, goroutineOfA, goroutineOfB int) bool {
 // TestDPORAgainstExhaustive compares the enumeration by partial-order reduction of random models with that
 // of all executions. Each way to end is found, and one execution of each class is made.
 func TestDPORAgainstExhaustive(t *testing.T) {
-	models := tier.Pick(t, 50, 50, 500)
+	models := tier.Pick(50, 50, 500)
 	rng := rand.New(rand.NewPCG(7, 8))
 	all, reduced, repeated := 0, 0, 0
 	for n := 0; n < models; {

@@ -18,7 +18,7 @@ import (
 // operation whose outcome is not an event, such as a receive that may fail or a counter that may
 // become negative.
 func TestWitnesses(t *testing.T) {
-	models := tier.Pick(t, 300, 300, 1500)
+	models := tier.Pick(300, 300, 1500)
 	rng := rand.New(rand.NewPCG(3, 4))
 	replay := must(t)(racefuzz.Replay(nil))
 	followed, distant, seeds := 0, 0, uint64(0)

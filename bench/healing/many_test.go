@@ -13,7 +13,7 @@ func TestMain(m *testing.M) { heisentest.Main(m) }
 // patch but that of closer, which is no data race.
 func TestRepaired(t *testing.T) {
 	tier.Need(t, tier.CI)
-	runs := tier.Pick(t, 0, 0, 200, 1000)
+	runs := tier.Pick(0, 0, 200, 1000)
 	t.Setenv("GOWORK", "off")
 	all, notes, err := repair(t.Context(), t.TempDir(), runs, 4, 0)
 	if err != nil {

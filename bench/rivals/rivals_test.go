@@ -213,7 +213,7 @@ func TestMeasure(t *testing.T) {
 		{"channel", "^TestFetch$", "test,goleak,heisen", []string{"goleak"}},
 		{"datarace", "^TestErrors$", "race,predict,fuzz", []string{"race", "predict", "fuzz"}},
 	}
-	for _, test := range tests[:tier.Pick(t, 0, 0, 1, len(tests))] {
+	for _, test := range tests[:tier.Pick(0, 0, 1, len(tests))] {
 		c := &comparison{runs: 10, limit: time.Second, progress: io.Discard}
 		var err error
 		if c.tools, err = chooseTools(test.tools); err != nil {

@@ -14,7 +14,7 @@ import (
 // operation which goroutines are blocked, how the locks are held, and what the operations reported, with the model.
 // No program has a deadlock of its own, so all goroutines must come to their ends.
 func TestSchedules(t *testing.T) {
-	programs := tier.Pick(t, 30, 30, 200)
+	programs := tier.Pick(30, 30, 200)
 	runs, blocked, lost := 0, 0, 0
 	run := func(name string, program [][]modelOp) {
 		schedules(program, nil, func(schedule []int) {

@@ -150,7 +150,7 @@ var table = map[string]room{
 	"internal/testaid/tier":           {floor: 0, stdOnly: true, only: []string{}},
 	"internal/testaid/verdicts":       {floor: 6},
 	"internal/testaid/wine":           {floor: 6, stdOnly: true, only: []string{}},
-	"internal/testaid/randomtrials":   {floor: 6, stdOnly: true, only: []string{}},
+	"internal/testaid/randomtrials":   {floor: 6, stdOnly: true, only: []string{"internal/testaid/tier"}},
 }
 
 // forbidden has the packages that libraries must not import, with the reasons.

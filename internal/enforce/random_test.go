@@ -135,7 +135,7 @@ func use(int) {}
 // that before each statement the lock of each variable is held exactly as the Placement on the abstract graph has it.
 // The source is read anew: nothing but the order of statements is known of the abstract graph.
 func TestRandomFunctions(t *testing.T) {
-	count := tier.Pick(t, 8, 8, 60)
+	count := tier.Pick(8, 8, 60)
 	files := map[string]string{}
 	for i := range count {
 		g := &randomSource{r: rand.New(rand.NewPCG(uint64(i), 28))}

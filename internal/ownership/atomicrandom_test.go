@@ -165,7 +165,7 @@ func interrupted(f, other *randomFunction) bool {
 
 // TestAtomicOfRandomPrograms: no interleaving interrupts a function that is called atomic.
 func TestAtomicOfRandomPrograms(t *testing.T) {
-	programs := tier.Pick(t, 20, 20, 150)
+	programs := tier.Pick(20, 20, 150)
 	files := map[string]string{}
 	functions := map[focus.Function]*randomFunction{}
 	others := map[focus.Function][]*randomFunction{}

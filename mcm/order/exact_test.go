@@ -35,7 +35,7 @@ var modes = []struct {
 // TestExact compares results with enumeration on small random problems, in all modes, with queries
 // in random order. It checks every order, core and learned clause.
 func TestExact(t *testing.T) {
-	problems := tier.Pick(t, 1500, 1500, 6000)
+	problems := tier.Pick(1500, 1500, 6000)
 	var yes, no, lost int
 	for seed := range problems {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))

@@ -194,7 +194,7 @@ func smallMemory(rng *rand.Rand) *memory {
 // order, with fresh and shared solvers, with all constraints at once and added one by one. It
 // checks every order and core, and that learned clauses hold in every solution.
 func TestReadsAndSections(t *testing.T) {
-	problems := tier.Pick(t, 3000, 3000, 7000)
+	problems := tier.Pick(3000, 3000, 7000)
 	var yes, no, lost, learned int
 	for seed := range problems {
 		rng := rand.New(rand.NewPCG(uint64(seed), 11))
@@ -343,7 +343,7 @@ func (p *memory) try(rng *rand.Rand) (yes, no, learned int, err error) {
 // order found satisfies the clauses, and each learned clause holds in all orders found, also for
 // other queries.
 func TestNativeWindows(t *testing.T) {
-	windows := tier.Pick(t, 9, 9, 12)
+	windows := tier.Pick(9, 9, 12)
 	var yes, no, conflicts int
 	for k := range windows {
 		generate := []func(workload.Params) []heisen.Record{workload.Hot, workload.Mixed, workload.Locky}[k%3]
@@ -426,7 +426,7 @@ func TestNativeWindows(t *testing.T) {
 // TestAfterGoal checks that results do not change because the rows of nodes after the goal are
 // incomplete during a search, even if clauses about such nodes can close cycles among them.
 func TestAfterGoal(t *testing.T) {
-	problems := tier.Pick(t, 100, 100, 1000)
+	problems := tier.Pick(100, 100, 1000)
 	var yes, no int
 	for seed := range problems {
 		rng := rand.New(rand.NewPCG(uint64(seed), 13))

@@ -22,6 +22,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/focus"
 	"github.com/heisen-go/heisen/internal/cli"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 	"github.com/heisen-go/heisen/report"
 	"github.com/heisen-go/heisen/trace"
 )
@@ -120,10 +121,14 @@ func setup(t *testing.T) func(*testscript.Env) error {
 	}
 }
 
-// condition: rootmodule holds if there is a module in the root folder, and a name such as go1.27.4 if that toolchain is
-// there, or may be fetched.
+// condition: rootmodule holds if there is a module in the root folder, a name such as go1.27.4 if that toolchain is
+// there, or may be fetched, and ci and nightly in the tiers of the tests that have so much.
 func condition(name string) (bool, error) {
 	switch {
+	case name == "ci":
+		return tier.Of() >= tier.CI, nil
+	case name == "nightly":
+		return tier.Of() >= tier.Nightly, nil
 	case name == "rootmodule":
 		_, err := os.Stat("/go.mod")
 		return err == nil, nil

@@ -1,6 +1,6 @@
 // Package randomtrials runs the random trials of tests on all processors.
 //
-// With -short, and in a test binary built with -race, it runs a twentieth of the trials. Under the
+// Each tier of the tests runs a part of the trials. A test binary built with -race runs as many as -short. Under the
 // race detector a trial costs ten times as much and finds nothing more: the trials test detectors,
 // each of which one goroutine uses.
 package randomtrials
@@ -9,17 +9,17 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-)
 
-// A reduced run makes one trial out of part.
-const part = 20
+	"github.com/heisen-go/heisen/internal/testaid/tier"
+)
 
 // Count returns how many of n trials a test runs.
 func Count(n int) int {
-	if Raced || testing.Short() {
-		return (n + part - 1) / part
+	part := tier.Pick(20, 5, 2, 1)
+	if Raced {
+		part = 20
 	}
-	return n
+	return (n + part - 1) / part
 }
 
 // Each runs Count(n) trials with the seeds 0, 1, 2 and so on, on as many goroutines as there are

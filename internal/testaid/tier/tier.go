@@ -36,10 +36,9 @@ func (t Tier) String() string {
 	}
 }
 
-// Of returns the tier of this run. -short decides, then the variable. Another value of the variable than
-// the names of tiers is an error of the test.
-func Of(t testing.TB) Tier {
-	t.Helper()
+// Of returns the tier of this run. -short decides, then the variable. It panics if the variable has another value
+// than the names of tiers.
+func Of() Tier {
 	if testing.Short() {
 		return Short
 	}
@@ -51,22 +50,20 @@ func Of(t testing.TB) Tier {
 	case "nightly":
 		return Nightly
 	default:
-		t.Fatalf("%s=%s: want ci or nightly", Variable, value)
-		return Default
+		panic(Variable + "=" + value + ": want ci or nightly")
 	}
 }
 
 // Need skips the test in tiers below least.
 func Need(t testing.TB, least Tier) {
 	t.Helper()
-	if Of(t) < least {
+	if Of() < least {
 		t.Skipf("runs with %v", least)
 	}
 }
 
 // Pick returns the value for the tier of this run. Values are in the order of the tiers, and the last
 // one is also for all later tiers.
-func Pick[T any](t testing.TB, values ...T) T {
-	t.Helper()
-	return values[min(int(Of(t)), len(values)-1)]
+func Pick[T any](values ...T) T {
+	return values[min(int(Of()), len(values)-1)]
 }
