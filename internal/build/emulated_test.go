@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
 // emulators run programs for other processors under Linux, by GOARCH.
@@ -19,9 +21,7 @@ var emulate = flag.String("emulate", "arm64", "comma-separated `processors` that
 // TestEmulated runs tests of this package again with programs for other processors under emulation. The
 // emulator has the memory order of this machine, so it does not show bugs of weaker order.
 func TestEmulated(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the standard library once more")
-	}
+	tier.Need(t, tier.Nightly)
 	for goarch := range strings.SplitSeq(*emulate, ",") {
 		t.Run(goarch, func(t *testing.T) { testEmulated(t, goarch) })
 	}

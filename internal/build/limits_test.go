@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
 // limited is a program that runs alone, with a limit of address space.
@@ -77,6 +78,7 @@ func TestLimitedAlone(t *testing.T) {
 // TestLimitedHeap: a heap may grow as under a limit without heisen, but for a few hundred megabytes. Races in a part of it
 // that has no shadow memory are missed, which the program says. Other races are found.
 func TestLimitedHeap(t *testing.T) {
+	tier.Need(t, tier.CI)
 	exe, plain := limits(t)
 	for _, test := range []struct{ kilobytes, heap int }{{3_000_000, 1000}, {6_000_000, 3000}} {
 		for _, shape := range []string{"one", "slices", "nodes", "append", "map", "blocks", "goroutines"} {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
 // TestMultitude runs a program that starts far more goroutines than there are slots of vector clocks,
@@ -16,7 +17,7 @@ func TestMultitude(t *testing.T) {
 		goroutines string
 		env        []string
 	}{
-		{"200000", nil},
+		{tier.Pick("20000", "20000", "40000", "200000"), nil},
 		{"40000", []string{"GOGC=off"}},
 		{"40000", []string{"GOMAXPROCS=8", "GOGC=20"}},
 	} {
