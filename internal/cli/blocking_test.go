@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/internal/cli"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
 var (
@@ -25,9 +26,7 @@ var (
 // TestBlocking compares the reports of blocking bugs of all kinds: each has every goroutine that is involved,
 // what it holds and waits for, the cycle if there is one, and a shrunk schedule that repeats it.
 func TestBlocking(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds instrumented programs")
-	}
+	tier.Need(t, tier.CI)
 	text, err := os.ReadFile("testdata/blocking/blocking_test.go.txt")
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -77,9 +78,11 @@ func TestFaultMatrix(t *testing.T) {
 		t.Skip("it builds and runs programs")
 	}
 	commands := []string{
-		"heisen run .", "heisen test .", "heisen run -detect hb .", "heisen test -filter none -detect hybrid,fasttrack .",
-		"heisen run -detect atomrace -noise random . often", "heisen fuzz -time 1s -seeds 1:3 run .", "heisen test -predict .",
+		"heisen test .", "heisen fuzz -time 1s -seeds 1:3 run .", "heisen run .", "heisen run -detect hb .",
+		"heisen test -filter none -detect hybrid,fasttrack .", "heisen run -detect atomrace -noise random . often",
+		"heisen test -predict .",
 	}
+	commands = commands[:tier.Pick(0, 1, 2, len(commands))]
 	for _, fault := range []struct {
 		name, setup, after string
 		verdict            bool // the verdict must be that of -race
@@ -118,9 +121,7 @@ func TestFaultMatrix(t *testing.T) {
 
 // TestFaultMatrixOfTraces does the same with traces.
 func TestFaultMatrixOfTraces(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds and runs programs")
-	}
+	tier.Need(t, tier.CI)
 	dir := racyFiles(t)
 	if out, err := command(dir, "record", "-o", "t.heisen", "run", "."); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -151,9 +152,7 @@ func command(dir string, args ...string) (string, error) {
 // TestTogether runs several heisens at the same time, in one folder and with files of the same names.
 // Each has its verdict, and the files are whole.
 func TestTogether(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds and runs programs")
-	}
+	tier.Need(t, tier.CI)
 	dir := racyFiles(t)
 	lines := [][]string{
 		{"run", "-report", "text", "-report", "json:found.json", "-write-baseline", "known.json", "."},

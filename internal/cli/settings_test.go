@@ -2,15 +2,14 @@ package cli_test
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-var allSettings = flag.Bool("settings", false, "also try settings that rebuild the standard library, and compare with go test -race")
+	"github.com/heisen-go/heisen/internal/testaid/tier"
+)
 
 // settingsFiles is a module with a racy and a correct program, and tests of both.
 func settingsFiles() map[string]string {
@@ -143,13 +142,11 @@ func (s *setting) run(t *testing.T, dir string, args ...string) (status int, pri
 
 // TestSettings: under unusual settings the verdicts are those of go test -race.
 func TestSettings(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds and runs programs")
-	}
+	tier.Need(t, tier.CI)
 	for _, s := range settings {
 		t.Run(s.name, func(t *testing.T) {
-			if s.heavy && !*allSettings {
-				t.Skip("it builds the standard library again: go test ./internal/cli -run TestSettings -args -settings")
+			if s.heavy { // it builds the standard library again
+				tier.Need(t, tier.Nightly)
 			}
 			t.Parallel()
 			dir := s.make(t)
@@ -162,7 +159,7 @@ func TestSettings(t *testing.T) {
 				if status != test.status || strings.Contains(printed, "WARNING: DATA RACE") != (status != 0) {
 					t.Errorf("heisen test ./%s: status %d\n%s", test.pkg, status, printed)
 				}
-				if *allSettings {
+				if tier.Of() == tier.Nightly {
 					args := append(append([]string{"go", "test", "-race"}, s.args...), "./"+test.pkg)
 					race, printed := s.run(t, dir, args...)
 					if s.refused != "" {
