@@ -17,6 +17,7 @@ import (
 
 	"github.com/heisen-go/heisen/driver"
 	"github.com/heisen-go/heisen/internal/testaid/heisentest"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 	_ "github.com/heisen-go/heisen/vet/golangci"
 )
 
@@ -142,9 +143,7 @@ func (a *action) run(t *testing.T, module string, inputs map[string]string) (pri
 // TestAction runs the GitHub Action on the module of the tutorial, whose bug heisen test does not see
 // and heisen fuzz does.
 func TestAction(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds and runs instrumented programs")
-	}
+	tier.Need(t, tier.CI)
 	a := readAction(t)
 	module := filepath.Join(root, "docs", "testdata", "tutorial")
 
@@ -190,9 +189,7 @@ type hook struct {
 // TestHooks runs the commands of the hooks for pre-commit. pre-commit installs the commands of the
 // module with go install ./..., and passes the arguments after the entry.
 func TestHooks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds and runs instrumented programs")
-	}
+	tier.Need(t, tier.CI)
 	var hooks []hook
 	decode(t, read(t, ".pre-commit-hooks.yaml"), &hooks)
 	bin := heisentest.Install(t)

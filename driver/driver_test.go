@@ -14,6 +14,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/driver"
 	"github.com/heisen-go/heisen/internal/cli"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
 // newNothing makes a detector without findings.
@@ -153,9 +154,7 @@ func Example() {
 
 // TestVetTool runs the command as a tool of go vet.
 func TestVetTool(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds the command")
-	}
+	tier.Need(t, tier.CI)
 	tool := filepath.Join(t.TempDir(), "heisen")
 	if out, err := exec.Command("go", "build", "-o", tool, "../cmd/heisen").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

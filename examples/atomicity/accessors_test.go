@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/driver"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 	"github.com/heisen-go/heisen/section"
 )
 
@@ -29,7 +30,7 @@ func TestAccessors(t *testing.T) {
 	if len(all) != 20 {
 		t.Fatalf("%d tests", len(all))
 	}
-	for _, mode := range []struct {
+	modes := []struct {
 		name     string
 		args     []string
 		sections bool // a file of sections is needed
@@ -38,7 +39,8 @@ func TestAccessors(t *testing.T) {
 		{"noise", []string{"test", "-detect", "atomrace", "-noise", "random", "-noise-strength", "300", "-pkgs", "work", "-count", "30"}, true},
 		{"predict", []string{"test", "-predict", "-pkgs", "work", "-schedules", t.TempDir()}, true},
 		{"fuzz", []string{"fuzz", "-time", "0s", "-schedules", t.TempDir()}, true},
-	} {
+	}
+	for _, mode := range modes[:tier.Pick(0, 1, len(modes))] {
 		t.Run(mode.name, func(t *testing.T) {
 			run := func(sections, pkg string, tests []string) []string {
 				args := slices.Clone(mode.args)
@@ -48,7 +50,7 @@ func TestAccessors(t *testing.T) {
 				return violatedTests(t, append(args, "-run", "^("+strings.Join(tests, "|")+")$", pkg))
 			}
 			missing := all
-			for try := 0; len(missing) > 0 && try < 4; try++ {
+			for try := 0; len(missing) > 0 && try < 8; try++ {
 				found := run(broken, "./testdata/accessors/broken", missing)
 				missing = slices.DeleteFunc(slices.Clone(missing), func(test string) bool { return slices.Contains(found, test) })
 			}

@@ -10,14 +10,13 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/driver"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
 // TestLive runs the programs under heisen with their sections and noise: it reports the bug of
 // each, and nothing for the fixed ones.
 func TestLive(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds instrumented programs")
-	}
+	tier.Need(t, tier.CI)
 	for name := range programs {
 		t.Run(name, func(t *testing.T) {
 			found := violations(t, name)
@@ -41,9 +40,7 @@ func TestLive(t *testing.T) {
 
 // TestLiveNewest is TestLive with the newest supported release of Go.
 func TestLiveNewest(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds instrumented programs")
-	}
+	tier.Need(t, tier.CI)
 	const newest = "go1.27.4"
 	t.Setenv("GOTOOLCHAIN", newest)
 	if out, err := exec.Command("go", "version").CombinedOutput(); err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/driver"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/report"
 	"github.com/heisen-go/heisen/section"
@@ -231,9 +232,7 @@ func TestDeadlock(t *testing.T) {
 // Which pairs it suspects depends on the order of a run, so several runs may be needed. In the
 // fixed programs it suspects none of the pairs that race.
 func TestHybrid(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds instrumented programs")
-	}
+	tier.Need(t, tier.CI)
 	for _, p := range Programs() {
 		t.Run(p.Name, func(t *testing.T) {
 			truth, err := p.Truth()
