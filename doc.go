@@ -51,6 +51,7 @@
 //   - internal/filename: compares names of source files, also those of other systems.
 //   - internal/source: the statement and the variable behind a line of Go source.
 //   - internal/fold: counts repeated findings.
+//   - internal/scc: the strongly connected components of a graph.
 //   - internal/core/fasttrack: the FastTrack detector that runs inside instrumented programs.
 //   - internal/core/atomrace: the AtomRace tables that run inside instrumented programs.
 //   - internal/core/strategies: the scheduling strategies that run inside instrumented programs.

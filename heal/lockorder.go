@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/heisen-go/heisen/internal/scc"
 )
 
 // heldLock is a lock in a mode.
@@ -232,7 +234,7 @@ func (o *lockOrder) cycle() []dependency {
 		}
 		return out
 	}
-	for _, component := range components(len(kinds), next) {
+	for _, component := range scc.Components(len(kinds), next) {
 		var cycle []dependency
 		ours := false
 		for _, i := range component {
@@ -244,48 +246,4 @@ func (o *lockOrder) cycle() []dependency {
 		}
 	}
 	return nil
-}
-
-// components returns the strongly connected components of a graph of n nodes (Tarjan, 1972).
-func components(n int, next func(int) []int) (all [][]int) {
-	index, low := make([]int, n), make([]int, n)
-	onStack := make([]bool, n)
-	var stack []int
-	count := 0
-	var visit func(int)
-	visit = func(v int) {
-		count++
-		index[v], low[v] = count, count
-		stack = append(stack, v)
-		onStack[v] = true
-		for _, w := range next(v) {
-			if index[w] == 0 {
-				visit(w)
-				low[v] = min(low[v], low[w])
-			} else if onStack[w] {
-				low[v] = min(low[v], index[w])
-			}
-		}
-		if low[v] != index[v] {
-			return
-		}
-		var component []int
-		for {
-			w := stack[len(stack)-1]
-			stack = stack[:len(stack)-1]
-			onStack[w] = false
-			component = append(component, w)
-			if w == v {
-				break
-			}
-		}
-		slices.Sort(component)
-		all = append(all, component)
-	}
-	for v := range n {
-		if index[v] == 0 {
-			visit(v)
-		}
-	}
-	return all
 }

@@ -38,6 +38,7 @@ var table = map[string]room{
 	"internal/filename": {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/source":   {floor: 0, step: 1, library: true, only: []string{"."}},
 	"internal/fold":     {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
+	"internal/scc":      {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 
 	// Packages that do not import each other, with one exception: the hybrid detector in lockset
 	// needs the order of messages from vclock.
@@ -94,12 +95,12 @@ var table = map[string]room{
 
 	"focus": {floor: 3, library: true, only: []string{".", "internal/locksets", "internal/option", "internal/shadow", "internal/words", "vclock"}},
 
-	"heal":      {floor: 3, step: 1, library: true, stdOnly: true, only: []string{".", "heal/lock", "internal/option", "internal/shadow", "section"}},
+	"heal":      {floor: 3, step: 1, library: true, stdOnly: true, only: []string{".", "heal/lock", "internal/option", "internal/scc", "internal/shadow", "section"}},
 	"heal/lock": {floor: 3, library: true, stdOnly: true, only: []string{}}, // runs in programs in production
 
 	"racefuzz": {floor: 3, library: true},
 
-	"internal/static":  {floor: 3, only: []string{}},
+	"internal/static":  {floor: 3, only: []string{"internal/scc"}},
 	"internal/ssaload": {floor: 3, step: 1, only: []string{"internal/racetag", "internal/static"}}, // runs the go command
 
 	// The parts of the command.
