@@ -47,7 +47,8 @@
 // the lock. Pause before an operation that may block lets others take the lock away, and Resume after it
 // acquires the lock again if somebody has. So nothing is atomic across a wait if another goroutine must come in
 // between, as in section 9 of Weeratunge, Zhang and Jagannathan, Accentuating the Positive (OOPSLA 2011). LockOther and RLockOther do
-// the same around a lock of the program.
+// the same around a lock of the program. A loop that looks again and again at what another goroutine changes waits, too:
+// Yield in each iteration lets those have the lock that wait for it.
 //
 // # Guarantees
 //

@@ -32,6 +32,7 @@ type queue struct {
 	taken  uint32 // how often the lock was taken away from those who paused
 
 	first, last *waiter
+	woken       int // waiters who have been woken and have not tried yet
 }
 
 const (

@@ -3,6 +3,7 @@ package lock
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 )
@@ -163,5 +164,64 @@ func TestBubbles(t *testing.T) {
 	wg.Wait()
 	if n != 16000 {
 		t.Error(n)
+	}
+}
+
+// TestYield: a goroutine that waits for another one in a loop lets it have what it holds, itself and in those around it.
+func TestYield(t *testing.T) {
+	for _, procs := range []int{1, 2} {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+		for _, mode := range []Mode{Shared, Update, Exclusive} {
+			for range 200 {
+				var first, second Lock
+				var ready atomic.Bool
+				n, kept := 0, true
+				var wg sync.WaitGroup
+				wg.Go(func() {
+					var outer Held
+					defer outer.Release()
+					outer.Acquire(&first, mode, 1)
+					h := outer.Inner()
+					defer h.Release()
+					h.Acquire(&second, Exclusive, 1)
+					for !ready.Load() {
+						kept = h.Yield() && kept
+						runtime.Gosched()
+					}
+					n++
+				})
+				wg.Go(func() {
+					var h Held
+					h.Acquire(&first, Exclusive, 1)
+					h.Release()
+					h.Acquire(&second, Exclusive, 1)
+					n++
+					h.Release()
+					ready.Store(true)
+				})
+				wg.Wait()
+				if n != 2 {
+					t.Fatalf("procs %d, mode %v: n = %d", procs, mode, n)
+				}
+			}
+		}
+	}
+}
+
+// TestYieldAlone: a goroutine for which nobody waits holds what it has.
+func TestYieldAlone(t *testing.T) {
+	var l Lock
+	var h, free Held
+	h.Acquire(&l, Exclusive, 1)
+	if !h.Yield() || !free.Yield() || !(*Held)(nil).Yield() || h.Mode() != Exclusive {
+		t.Error("something was taken away")
+	}
+	var other Held
+	if l.try(Shared) {
+		t.Error("the lock is free")
+	}
+	h.Release()
+	if other.Acquire(&l, Exclusive, 1); other.Mode() != Exclusive {
+		t.Error("the lock is not free")
 	}
 }

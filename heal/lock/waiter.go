@@ -32,6 +32,7 @@ func (l *Lock) wait(from, to Mode) (kept bool) {
 		w.asleep.Unlock() //lint:ignore SA2001 wake unlocks it, to wake the goroutine
 		front = true
 		q.mu.Lock()
+		q.woken--
 	}
 	kept = w.kept
 	q.mu.Unlock()
@@ -123,6 +124,7 @@ func (l *Lock) wake(q *queue) {
 			q.last = before
 		}
 		w.next = nil
+		q.woken++
 		w.asleep.Unlock()
 		w = next
 	}

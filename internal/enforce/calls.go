@@ -38,6 +38,9 @@ func (p *Program) operation(u *unit, s *step, expr *ast.CallExpr) {
 		return
 	}
 	c := &call{p.graph.Call(expr), false}
+	if p.waits.Polls(expr) {
+		s.polls = expr.Pos()
+	}
 	c.waits = p.waits.Delay(c.Call) == static.AnyDelay
 	if len(c.Targets) > 0 || c.waits {
 		s.calls = append(s.calls, c)

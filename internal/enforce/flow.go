@@ -28,9 +28,11 @@ type step struct {
 	accesses []access
 	waits    bool // it may wait for another goroutine, apart from its calls
 	waitsAt  token.Pos
+	polls    token.Pos // of what waits for another goroutine by coming here again and again; token.NoPos if nothing does
 	lock     *lockOp
 	further  []static.Key // the classes of the locks of further operations
 	calls    []*call
+	deferred *ast.DeferStmt // whose call it is; nil for other steps
 }
 
 // lockOp is an operation on a lock of the program.
@@ -288,6 +290,7 @@ func (b *flowBuilder) forStmt(s *ast.ForStmt, at spot, label *ast.LabeledStmt) {
 	} else {
 		head = b.step(spot{kind: start, pos: s.Body.Lbrace + 1})
 	}
+	b.polls(head, s)
 	l := b.push(label, true)
 	b.list(s.Body.List)
 	b.again(l, s.Body, head, s.Post)
@@ -296,6 +299,13 @@ func (b *flowBuilder) forStmt(s *ast.ForStmt, at spot, label *ast.LabeledStmt) {
 		b.dangling = []int{head.id}
 	}
 	b.pop(l)
+}
+
+// polls notes that a step is in a statement that waits by coming to it again and again, if it does.
+func (b *flowBuilder) polls(s *step, n ast.Node) {
+	if b.p.waits.Polls(n) {
+		s.polls = n.Pos()
+	}
 }
 
 // again adds the edges from the end of a loop and its continue statements to the statement post, and from there, or if
@@ -323,6 +333,7 @@ func (b *flowBuilder) again(l *loop, body *ast.BlockStmt, head *step, post ast.S
 func (b *flowBuilder) rangeStmt(s *ast.RangeStmt, at spot, label *ast.LabeledStmt) {
 	b.step(at, s.X)
 	head := b.step(spot{kind: jumps, jumps: []spot{at}}, nodes(s.Key, s.Value)...)
+	b.polls(head, s)
 	switch underlying(b.u.Info().TypeOf(s.X)).(type) {
 	case *types.Chan:
 		head.waits, head.waitsAt = true, s.Pos()
@@ -394,6 +405,7 @@ func (b *flowBuilder) clauses(body *ast.BlockStmt, head *step, label *ast.Labele
 
 func (b *flowBuilder) branch(s *ast.BranchStmt, at spot) {
 	step := b.step(at)
+	b.polls(step, s)
 	b.dangling = nil
 	for i := len(b.loops) - 1; i >= 0; i-- {
 		l := b.loops[i]
@@ -421,6 +433,7 @@ func (b *flowBuilder) deferredCalls() {
 	b.dangling = b.exits
 	for i := len(b.f.defers) - 1; i >= 0; i-- {
 		s := b.step(spot{kind: deferred})
+		s.deferred = b.f.defers[i]
 		b.p.operation(b.u, s, b.f.defers[i].Call)
 	}
 }

@@ -128,7 +128,7 @@ func (plan *Plan) findNeeds() {
 			continue
 		}
 		for _, s := range plan.p.units[i].flow.steps {
-			if s.waits || plan.stallsAt(s) || slices.ContainsFunc(s.calls, func(c *call) bool { return c.waits }) {
+			if s.waits || s.polls.IsValid() || plan.stallsAt(s) || slices.ContainsFunc(s.calls, func(c *call) bool { return c.waits }) {
 				plan.needs[i][waiting] = true
 			}
 		}
@@ -192,6 +192,13 @@ func (plan *Plan) threaded(function int) bool {
 // stallsAt reports whether a step acquires a lock of the program whose holder may wait.
 func (plan *Plan) stallsAt(s *step) bool {
 	return s.lock != nil && !s.lock.Releases() && !s.lock.Tries() && plan.stalls[s.lock.Class]
+}
+
+// yields reports whether a step is one to which control comes again and again while it waits for another goroutine, and a
+// lock may be held before it.
+func (plan *Plan) yields(function int, s *step) bool {
+	held := plan.before[function] != nil && len(plan.before[function][s.id]) > 0
+	return s.polls.IsValid() && s.before.kind != deferred && (held || len(plan.passed[function]) > 0)
 }
 
 // waitsIn reports whether a step may wait, other than in calls of functions that are told what is held.

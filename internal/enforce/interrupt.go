@@ -84,7 +84,7 @@ func (plan *Plan) waitsHere(s *step) token.Pos {
 			return c.Expr.Pos()
 		}
 	}
-	return token.NoPos
+	return s.polls
 }
 
 // deepest returns an operation that may wait in a target or in what it calls, one that the fewest calls lead to.
@@ -137,6 +137,9 @@ func (plan *Plan) paired(function int, s *step) map[string]bool {
 	for r := range plan.before[function][s.id] {
 		if r.hold >= 0 {
 			continue
+		}
+		if s.polls.IsValid() { // which comes before all that the step does
+			out[r.variable] = true
 		}
 		// An access of the step comes before it waits, except in a call.
 		if !plan.uses(function, r.variable, s.id) && (live(r.variable, r.access) || plan.accesses(function, r.variable, s.id)) {

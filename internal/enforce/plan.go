@@ -279,7 +279,11 @@ func (plan *Plan) check() (refused []Refusal) {
 				}
 			}
 			if why := p.unwritable(u, s.before); why != "" {
-				for name := range plan.touched(i, s.id) {
+				touched := plan.touched(i, s.id)
+				if s.polls.IsValid() {
+					maps.Copy(touched, held)
+				}
+				for name := range touched {
 					refused = append(refused, *p.refusal(name, at, "%s", why))
 				}
 			}

@@ -161,12 +161,27 @@ func (w *writer) unit(i int) {
 			w.insert(d.End(), text)
 		}
 	}
+	if threaded {
+		w.deferredWaits(u)
+	}
 	resume := w.resumes(u)
 	for _, s := range u.flow.steps {
 		w.step(i, s, names, last, resume[s.id])
 	}
 	if threaded {
 		w.parameter(u)
+	}
+}
+
+// deferredWaits pauses what callers hold around deferred calls that may wait. Deferred calls are made in the opposite order.
+func (w *writer) deferredWaits(u *unit) {
+	for _, s := range u.flow.steps {
+		if s.before.kind != deferred || !w.plan.waitsIn(s) && !w.plan.stallsAt(s) {
+			continue
+		}
+		d := s.deferred
+		w.insert(d.Pos(), "defer "+outerName+".Resume(); ")
+		w.insert(d.End(), "; defer "+outerName+".Pause()")
 	}
 }
 
@@ -238,7 +253,12 @@ func (w *writer) step(i int, s *step, names []string, last string, resume bool) 
 	if resume && last != "" {
 		ops = append(ops, strings.TrimPrefix(last, "&")+".Resume()")
 	}
-	ops = append(ops, w.operations(i, s, names)...)
+	released, acquired := w.operations(i, s, names)
+	ops = append(ops, released...)
+	if last != "" && w.plan.yields(i, s) {
+		ops = append(ops, strings.TrimPrefix(last, "&")+".Yield()")
+	}
+	ops = append(ops, acquired...)
 	operands := w.operands(u, s)
 	if w.pauses(u, s) && last != "" && len(operands) == 0 {
 		ops = append(ops, strings.TrimPrefix(last, "&")+".Pause()")
@@ -286,8 +306,8 @@ func (w *writer) operands(u *unit, s *step) []ast.Expr {
 	return all
 }
 
-// operations returns the operations on inserted locks before a step.
-func (w *writer) operations(i int, s *step, names []string) (ops []string) {
+// operations returns the operations on inserted locks before a step: first those that release, then those that acquire.
+func (w *writer) operations(i int, s *step, names []string) (releases, acquires []string) {
 	held := func(name string) string { return fmt.Sprintf("%s%d", heldName, slices.Index(names, name)) }
 	type acquisition struct {
 		name string
@@ -315,7 +335,7 @@ func (w *writer) operations(i int, s *step, names []string) (ops []string) {
 			}
 		}
 		slices.Sort(released)
-		ops = append(ops, released...)
+		releases = append(releases, released...)
 		for _, a := range pl.Acquisitions {
 			if a.Node == s.id {
 				acquired = append(acquired, acquisition{name, a})
@@ -330,15 +350,15 @@ func (w *writer) operations(i int, s *step, names []string) (ops []string) {
 	})
 	for _, a := range acquired {
 		if w.counting {
-			ops = append(ops, w.counted(int(a.Mode)))
+			acquires = append(acquires, w.counted(int(a.Mode)))
 		}
 		if a.Hold >= 0 {
-			ops = append(ops, fmt.Sprintf("%s.Hold(%s, %s, %d)", held(a.name), w.lockOf(a.name), w.mode(a.Mode), a.Hold))
+			acquires = append(acquires, fmt.Sprintf("%s.Hold(%s, %s, %d)", held(a.name), w.lockOf(a.name), w.mode(a.Mode), a.Hold))
 		} else {
-			ops = append(ops, fmt.Sprintf("%s.Acquire(%s, %s, %d)", held(a.name), w.lockAt(a.name, s), w.mode(a.Mode), a.Node))
+			acquires = append(acquires, fmt.Sprintf("%s.Acquire(%s, %s, %d)", held(a.name), w.lockAt(a.name, s), w.mode(a.Mode), a.Node))
 		}
 	}
-	return ops
+	return releases, acquires
 }
 
 func (w *writer) mode(m heal.Mode) string {

@@ -403,7 +403,7 @@ func (l *Locks) enter(node int, at *Held) {
 }
 
 // HeldWhere returns the classes of locks that may be held at a node for which is is true, with such a node. Nodes are those
-// of functions: calls, operations on channels, and range and select statements.
+// of functions: calls, operations on channels, loops, and select and goto statements.
 func (l *Locks) HeldWhere(is func(*types.Info, ast.Node) bool) map[Key]ast.Node {
 	out := map[Key]ast.Node{}
 	for _, fn := range l.g.Program.Functions {
@@ -417,6 +417,16 @@ func (l *Locks) HeldWhere(is func(*types.Info, ast.Node) bool) map[Key]ast.Node 
 		})
 	}
 	return out
+}
+
+// firstIn returns the first node in a part of a function for which is is true, or nil.
+func firstIn(root ast.Node, is func(ast.Node) bool) (first ast.Node) {
+	Own(root, func(n ast.Node) {
+		if first == nil && is(n) {
+			first = n
+		}
+	})
+	return first
 }
 
 // mayHold returns the classes of locks that may be held at a node of a function.
@@ -441,6 +451,19 @@ func (l *Locks) mayHold(fn *Function, n ast.Node) map[Key]bool {
 			if comm := c.(*ast.CommClause).Comm; comm != nil {
 				Own(comm, add)
 			}
+		}
+	case *ast.ForStmt:
+		root := ast.Node(n.Body)
+		if n.Cond != nil {
+			root = n.Cond
+		}
+		if first := firstIn(root, func(n ast.Node) bool { return l.At(n) != nil }); first != nil {
+			add(first)
+		}
+	case *ast.BranchStmt: // what is held at a label is not known
+		addAll(&held, l.acquires[fn.Number])
+		if entry := l.entries[fn.Number]; entry != nil {
+			addAll(&held, entry.May)
 		}
 	default:
 		add(n)

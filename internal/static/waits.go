@@ -32,11 +32,12 @@ type Waits struct {
 	Definitions *Definitions
 	Redirects   bool // the program may read its own standard output
 	bubbles     bool // it uses testing/synctest, so that a sleep may wait for other goroutines
+	polls       map[ast.Node]bool
 }
 
 // FindWaits returns what is known of the waits of a program.
 func FindWaits(g *CallGraph) *Waits {
-	w := &Waits{g: g, Definitions: FindDefinitions(g.Program)}
+	w := &Waits{g: g, Definitions: FindDefinitions(g.Program), polls: findPolls(g)}
 	for _, f := range g.Program.Files() {
 		for _, imported := range f.Syntax.Imports {
 			w.bubbles = w.bubbles || imported.Path.Value == `"testing/synctest"`
@@ -281,6 +282,15 @@ func (w *Waits) inCall(fn *Function, expr *ast.CallExpr, seen map[*Function]bool
 	return nil
 }
 
+// Polls reports whether a goroutine may wait for others at a loop, at a call by which a function calls itself, or at a goto
+// statement, by looking again and again at what they change.
+//
+// A loop is such a place if its end depends on memory that another goroutine may write, on a lock, an atomic variable, a
+// channel, the clock or the system. It is none if it comes to an end by itself: it counts, goes through the elements of
+// something, or follows pointers. An earlier end of such a loop counts only if each iteration looks at the same thing anew,
+// other than at plain memory, or lets time pass. An operation in a loop that waits by itself is a place of its own.
+func (w *Waits) Polls(n ast.Node) bool { return w.polls[n] }
+
 // Certainly reports whether a goroutine waits for other ones at a node for certain, unless these are ahead of it.
 func (w *Waits) Certainly(info *types.Info, n ast.Node) bool {
 	if expr, ok := n.(*ast.CallExpr); ok {
@@ -298,6 +308,9 @@ func (w *Waits) Certainly(info *types.Info, n ast.Node) bool {
 // Possibly reports whether a goroutine may wait at a node, other than for a lock, for another goroutine or for input or
 // output. What a call does in the program has nodes of its own.
 func (w *Waits) Possibly(info *types.Info, n ast.Node) bool {
+	if w.polls[n] {
+		return true
+	}
 	if expr, ok := n.(*ast.CallExpr); ok {
 		c := w.g.Call(expr)
 		return c != nil && !c.Started && w.Delay(c) == AnyDelay
