@@ -30,8 +30,9 @@ import (
 // belongs to one goroutine.
 type Profiler struct {
 	symbols *heisen.Symbols
-	name    func([]Use) string     // names a variable once all accesses are known; nil for the name of the object
-	makes   func(string, Use) bool // may be nil
+	name    func([]Use) string                    // names a variable once all accesses are known; nil for the name of the object
+	makes   func(string, Use) bool                // may be nil
+	joined  func(first, second heisen.Frame) bool // may be nil; see WithDeferred
 
 	memory    *shadow.Memory[*instance]
 	threads   map[heisen.Thread]*profiledThread
@@ -146,6 +147,19 @@ func WithUses(name func([]Use) string) ProfilerOption {
 			return option.Errorf("WithUses: the function is nil")
 		}
 		p.name = name
+		return nil
+	}
+}
+
+// WithDeferred sets a function that reports whether two frames, which one call seems to have entered, belong to one call of
+// a function and to calls that it defers: the stacks of deferred calls may lack the function that defers them. A pair then
+// has its locations in these frames. Without this option, it is the call with itself.
+func WithDeferred(joined func(first, second heisen.Frame) bool) ProfilerOption {
+	return func(p *Profiler) error {
+		if joined == nil {
+			return option.Errorf("WithDeferred: the function is nil")
+		}
+		p.joined = joined
 		return nil
 	}
 }
@@ -354,7 +368,7 @@ func (p *Profiler) frontier(first, second accessPlace, firstOp, secondOp heisen.
 	for i < min(len(a), len(b))-1 && a[i] == b[i] {
 		i++
 	}
-	if i > 0 && a[i].Func != b[i].Func {
+	if i > 0 && a[i].Func != b[i].Func && (p.joined == nil || !p.joined(a[i], b[i])) {
 		i-- // one call, of a function value or of an interface method, has entered both
 	}
 	if i < len(a)-1 {
@@ -377,6 +391,9 @@ func (p *Profiler) stack(place accessPlace) []heisen.Frame {
 			stack = []heisen.Frame{{Func: p.symbols.Site(place.site).String()}}
 		}
 		slices.Reverse(stack)
+		last := len(stack) - 1
+		// Deferred calls are made by functions of the runtime.
+		stack = append(slices.DeleteFunc(stack[:last:last], func(f heisen.Frame) bool { return strings.HasPrefix(f.Func, "runtime.") }), stack[last])
 		p.places[place] = stack
 	}
 	return stack

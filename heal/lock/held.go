@@ -90,6 +90,19 @@ func (h *Held) Degrade(site int, mode Mode) {
 	}
 }
 
+// Keep ends the reason of the latest access, unless that is at one of the sites.
+func (h *Held) Keep(sites ...int) {
+	if h == nil {
+		return
+	}
+	for _, site := range sites {
+		if h.site == site {
+			return
+		}
+	}
+	h.weaken(0, Free)
+}
+
 // Hold waits until the lock is held at least in the given mode, and holds it until Unhold, whatever happens to the
 // reason of the latest access. The number names the hold. The result is that of Acquire.
 func (h *Held) Hold(l *Lock, mode Mode, number int) (kept bool) {

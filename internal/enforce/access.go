@@ -339,9 +339,39 @@ func (p *Program) findSites() {
 			}
 		}
 	}
+	p.findInitialSites(func(at place, a access) { add(at, a) })
 	for _, byOp := range p.sites {
 		for _, names := range byOp {
 			slices.Sort(names)
+		}
+	}
+}
+
+// findInitialSites finds the accesses that make package-level variables, in their declarations.
+func (p *Program) findInitialSites(add func(place, access)) {
+	for _, f := range p.src.Files() {
+		for _, d := range f.Syntax.Decls {
+			d, ok := d.(*ast.GenDecl)
+			if !ok || d.Tok != token.VAR {
+				continue
+			}
+			for _, s := range d.Specs {
+				all := p.accessesIn(f.Info(), s)
+				for _, id := range s.(*ast.ValueSpec).Names {
+					if name := p.fields[p.src.Key(f.Info().Defs[id])]; name != "" {
+						all = append(all, access{variable: name, write: true, at: id.Pos(), made: true}, access{variable: name, at: id.Pos(), made: true})
+					}
+				}
+				first, last := p.lines(s)
+				if hasLiteral(s) { // its lines are those of a function
+					last = first
+				}
+				for _, a := range all {
+					for line := first; line <= last; line++ {
+						add(place{f.Path, line}, a)
+					}
+				}
+			}
 		}
 	}
 }

@@ -87,7 +87,8 @@ func (p *Program) Plan(ctx context.Context, profile *heal.Profile) (*Plan, error
 		if _, escapes := p.addressed[v.Name]; !escapes && !p.written[v.Name] {
 			continue // no other goroutine can change what is read
 		}
-		r, why := p.request(v, variableOf(profile, v.Name))
+		r, lost, why := p.request(v, variableOf(profile, v.Name))
+		plan.Refused = append(plan.Refused, lost...)
 		if why != nil {
 			plan.Refused = append(plan.Refused, *why)
 			continue
@@ -249,9 +250,6 @@ func (plan *Plan) check() (refused []Refusal) {
 			held := plan.all(i, s.id)
 			at := plan.posOf(u, s)
 			for _, name := range slices.Sorted(maps.Keys(held)) {
-				if s.before.kind == deferred && plan.held[i][s.id][name] {
-					refused = append(refused, *p.refusal(name, u.Node.Pos(), "its lock would be held in deferred calls"))
-				}
 				if u.flow.refused != "" || p.foreign(u.File) {
 					refused = append(refused, *p.refusal(name, u.Node.Pos(), "its lock would be held in a function that cannot be changed"))
 				}

@@ -34,7 +34,8 @@ type Program struct {
 	addressed map[string]token.Pos        // variables whose address is taken
 	written   map[string]bool             // variables that are written other than where they are made
 
-	looping map[*types.Var]bool // see findLooping
+	looping   map[*types.Var]bool // see findLooping
+	deferrers map[*unit][]*unit   // functions that defer calls of a function
 
 	reach map[string][]reaching // by variable and target; made when it is wanted
 }
@@ -109,6 +110,7 @@ func Load(ctx context.Context, root string, tags []string) (*Program, error) {
 		}
 	}
 	p.findSites()
+	p.findDeferrers()
 	return p, nil
 }
 

@@ -22,16 +22,16 @@ type Recorder struct {
 func (p *Program) NewRecorder(symbols *heisen.Symbols) (*Recorder, error) {
 	r := &Recorder{p: p, symbols: symbols, aliased: map[string]string{}}
 	var err error
-	r.Profiler, err = heal.NewProfiler(symbols, heal.WithUses(r.variable), heal.WithMaking(r.makes))
+	r.Profiler, err = heal.NewProfiler(symbols, heal.WithUses(r.variable), heal.WithMaking(r.makes), heal.WithDeferred(p.joined))
 	return r, err
 }
 
 // variable names the variable that is accessed at the given places, if there is exactly one.
 func (r *Recorder) variable(uses []heal.Use) string {
 	var common []string
-	all := map[string]bool{}
 	other := ""
 	first := true
+	named := map[string]bool{} // other than where they are made
 	for _, use := range uses {
 		names, at := r.names(use)
 		if at == "" {
@@ -42,7 +42,7 @@ func (r *Recorder) variable(uses []heal.Use) string {
 			continue
 		}
 		for _, name := range names {
-			all[name] = true
+			named[name] = named[name] || !r.makes(name, use)
 		}
 		if first {
 			common, first = names, false
@@ -50,8 +50,9 @@ func (r *Recorder) variable(uses []heal.Use) string {
 			common = slices.DeleteFunc(slices.Clone(common), func(n string) bool { return !slices.Contains(names, n) })
 		}
 	}
-	if other != "" { // not by its name
-		if len(common) == 1 {
+	// What is only made by its name may be another part of the same object, such as a sync.WaitGroup in a struct.
+	if other != "" {
+		if len(common) == 1 && named[common[0]] {
 			r.aliased[common[0]] = other
 		}
 		return ""

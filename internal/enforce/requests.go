@@ -20,30 +20,36 @@ type request struct {
 }
 
 // request finds the pairs of a variable in the source. all has its other pairs, too.
-func (p *Program) request(v, all heal.ProfiledVariable) (*request, *Refusal) {
+// lost has those that the source has not.
+func (p *Program) request(v, all heal.ProfiledVariable) (r *request, lost []Refusal, why *Refusal) {
 	if at, ok := p.addressed[v.Name]; ok {
-		return nil, p.refusal(v.Name, at, "its address is taken")
+		return nil, nil, p.refusal(v.Name, at, "its address is taken")
 	}
-	r := &request{name: v.Name, pairs: map[int][]heal.Pair{}, whole: map[int]map[int]bool{}, calls: map[int]map[int]bool{}, free: map[int]map[[2]int]bool{}}
+	r = &request{name: v.Name, pairs: map[int][]heal.Pair{}, whole: map[int]map[int]bool{}, calls: map[int]map[int]bool{}, free: map[int]map[[2]int]bool{}}
 	found := false
 	each := func(pair heal.ProfiledPair, do func(u *unit, a, b *step)) {
+		firstIn, secondIn := p.innermost(pair.First.File, pair.First.Line), p.innermost(pair.Second.File, pair.Second.Line)
 		for _, u := range p.units {
-			if u.Path != pair.First.File || u.Path != pair.Second.File {
-				continue
-			}
-			first, second := p.stepsAt(u, v.Name, pair.First), p.stepsAt(u, v.Name, pair.Second)
+			first := append(p.stepsAt(u, v.Name, pair.First), p.deferredOf(u, v.Name, firstIn)...)
+			second := append(p.stepsAt(u, v.Name, pair.Second), p.deferredOf(u, v.Name, secondIn)...)
 			for _, a := range first {
 				for _, b := range second {
-					do(u, a, b)
+					if a != b || a.deferred == nil {
+						do(u, a, b)
+					}
 				}
 			}
 		}
 	}
 	for _, pair := range v.Pairs {
+		there := false
 		each(pair, func(u *unit, a, b *step) {
 			p.addPair(r, u, a, b, pair)
-			found = true
+			there = true
 		})
+		if found = found || there; !there {
+			lost = append(lost, p.lost(v.Name, pair))
+		}
 	}
 	for _, pair := range all.Pairs {
 		if pair.Mode == heal.Free {
@@ -56,13 +62,26 @@ func (p *Program) request(v, all heal.ProfiledVariable) (*request, *Refusal) {
 		}
 	}
 	if !found {
-		return nil, p.refusal(v.Name, token.NoPos, "the source has none of its atomic pairs")
+		why := p.refusal(v.Name, token.NoPos, "%s", lost[0].Reason)
+		why.File, why.Line = lost[0].File, lost[0].Line
+		return nil, nil, why
 	}
-	return r, nil
+	return r, lost, nil
+}
+
+// lost says that a pair is not one of accesses or calls that the source shows in one function.
+func (p *Program) lost(variable string, pair heal.ProfiledPair) Refusal {
+	r := p.refusal(variable, token.NoPos, "the source does not show how control comes from here to %s:%d", p.relative(pair.Second.File), pair.Second.Line)
+	r.File, r.Line, r.some = p.relative(pair.First.File), pair.First.Line, true
+	r.Function = pair.First.Func
+	return *r
 }
 
 // stepsAt returns the steps of a function that access a variable at a location, themselves or in calls.
 func (p *Program) stepsAt(u *unit, variable string, at heal.Location) (out []*step) {
+	if u.Path != at.File {
+		return nil
+	}
 	for _, s := range u.flow.steps {
 		on := slices.ContainsFunc(s.parts, func(n ast.Node) bool {
 			first, last := p.lines(n)
@@ -166,7 +185,7 @@ func (p *Program) addPair(r *request, u *unit, a, b *step, pair heal.ProfiledPai
 		s  *step
 		op heisen.Op
 	}{{a, pair.First.Op}, {b, pair.Second.Op}} {
-		if end.op == heisen.Read || end.op == heisen.Write {
+		if (end.op == heisen.Read || end.op == heisen.Write) && end.s.deferred == nil {
 			continue
 		}
 		if r.calls[u.Number] == nil {

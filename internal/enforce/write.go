@@ -150,38 +150,14 @@ func (w *writer) unit(i int) {
 	}
 	if declared.Len() > 0 {
 		w.insert(u.Body.Lbrace+1, declared.String())
-		for _, d := range u.flow.defers {
-			if op := w.p.src.LockCall(u.Info(), d.Call); op != nil && !op.Abstract && len(w.plan.functions[i].Locks) > 0 {
-				continue // an unlock needs nothing
-			}
-			text := ""
-			for n := range names {
-				text += fmt.Sprintf("; defer %s%d.Release()", heldName, n)
-			}
-			w.insert(d.End(), text)
-		}
 	}
-	if threaded {
-		w.deferredWaits(u)
-	}
+	w.deferredOperations(i, names, last)
 	resume := w.resumes(u)
 	for _, s := range u.flow.steps {
 		w.step(i, s, names, last, resume[s.id])
 	}
 	if threaded {
 		w.parameter(u)
-	}
-}
-
-// deferredWaits pauses what callers hold around deferred calls that may wait. Deferred calls are made in the opposite order.
-func (w *writer) deferredWaits(u *unit) {
-	for _, s := range u.flow.steps {
-		if s.before.kind != deferred || !w.plan.waitsIn(s) && !w.plan.stallsAt(s) {
-			continue
-		}
-		d := s.deferred
-		w.insert(d.Pos(), "defer "+outerName+".Resume(); ")
-		w.insert(d.End(), "; defer "+outerName+".Pause()")
 	}
 }
 
@@ -266,7 +242,7 @@ func (w *writer) step(i int, s *step, names []string, last string, resume bool) 
 	if w.counting && s.lock != nil && !s.lock.Releases() && w.countable(u, s) {
 		ops = append(ops, w.counted(0))
 	}
-	if len(ops) > 0 {
+	if len(ops) > 0 && s.deferred == nil {
 		w.at(s.before, strings.Join(ops, "; "))
 	}
 	if len(w.plan.all(i, s.id)) == 0 || last == "" {
@@ -306,9 +282,13 @@ func (w *writer) operands(u *unit, s *step) []ast.Expr {
 	return all
 }
 
+// heldOf returns the name of the Held of a variable, of those of a function.
+func heldOf(names []string, name string) string {
+	return fmt.Sprintf("%s%d", heldName, slices.Index(names, name))
+}
+
 // operations returns the operations on inserted locks before a step: first those that release, then those that acquire.
 func (w *writer) operations(i int, s *step, names []string) (releases, acquires []string) {
-	held := func(name string) string { return fmt.Sprintf("%s%d", heldName, slices.Index(names, name)) }
 	type acquisition struct {
 		name string
 		heal.Acquisition
@@ -318,17 +298,17 @@ func (w *writer) operations(i int, s *step, names []string) (releases, acquires 
 		pl := w.plan.result.Placements[i][name]
 		var released []string
 		for _, r := range pl.Releases {
-			if r.To != s.id || s.before.kind == deferred {
+			if r.To != s.id {
 				continue
 			}
 			op := ""
 			switch {
 			case r.Hold >= 0:
-				op = fmt.Sprintf("%s.Unhold(%d)", held(name), r.Hold)
+				op = fmt.Sprintf("%s.Unhold(%d)", heldOf(names, name), r.Hold)
 			case r.Access != r.From && w.plan.ends[endKey{i, name, r.From}]:
-				op = fmt.Sprintf("%s.Degrade(%d, %s)", held(name), r.From, w.mode(heal.Free))
+				op = fmt.Sprintf("%s.Degrade(%d, %s)", heldOf(names, name), r.From, w.mode(heal.Free))
 			default:
-				op = fmt.Sprintf("%s.Degrade(%d, %s)", held(name), r.Access, w.mode(r.Left))
+				op = fmt.Sprintf("%s.Degrade(%d, %s)", heldOf(names, name), r.Access, w.mode(r.Left))
 			}
 			if !slices.Contains(released, op) {
 				released = append(released, op)
@@ -353,9 +333,9 @@ func (w *writer) operations(i int, s *step, names []string) (releases, acquires 
 			acquires = append(acquires, w.counted(int(a.Mode)))
 		}
 		if a.Hold >= 0 {
-			acquires = append(acquires, fmt.Sprintf("%s.Hold(%s, %s, %d)", held(a.name), w.lockOf(a.name), w.mode(a.Mode), a.Hold))
+			acquires = append(acquires, fmt.Sprintf("%s.Hold(%s, %s, %d)", heldOf(names, a.name), w.lockOf(a.name), w.mode(a.Mode), a.Hold))
 		} else {
-			acquires = append(acquires, fmt.Sprintf("%s.Acquire(%s, %s, %d)", held(a.name), w.lockAt(a.name, s), w.mode(a.Mode), a.Node))
+			acquires = append(acquires, fmt.Sprintf("%s.Acquire(%s, %s, %d)", heldOf(names, a.name), w.lockAt(a.name, s), w.mode(a.Mode), a.Node))
 		}
 	}
 	return releases, acquires
