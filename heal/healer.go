@@ -49,7 +49,8 @@ func WithYields(n int) HealerOption {
 	}
 }
 
-// WithPatience sets how long a thread waits before a visit at most, more than 0. The default is 10 milliseconds.
+// WithPatience sets how long a thread waits before a visit at most, more than 0. The default is 10 milliseconds for
+// NewStandBack, and 10 seconds for NewHealingLocks, which know when waiting threatens to close a cycle.
 func WithPatience(d time.Duration) HealerOption {
 	return func(c *healerConfig) error {
 		if d <= 0 {
@@ -60,8 +61,8 @@ func WithPatience(d time.Duration) HealerOption {
 	}
 }
 
-func healerOptions(name string, opts []HealerOption) (healerConfig, error) {
-	c := healerConfig{yields: 1, patience: 10 * time.Millisecond}
+func healerOptions(name string, patience time.Duration, opts []HealerOption) (healerConfig, error) {
+	c := healerConfig{yields: 1, patience: patience}
 	err := option.Apply(name, &c, opts)
 	return c, err
 }
@@ -70,7 +71,7 @@ func healerOptions(name string, opts []HealerOption) (healerConfig, error) {
 // slice before it, and is unlikely to lose the processor during a short visit. That helps where goroutines share a
 // processor. Goroutines on other processors interfere as before, so it guarantees nothing.
 func NewYield(opts ...HealerOption) (Healer, error) {
-	c, err := healerOptions("heal.NewYield", opts)
+	c, err := healerOptions("heal.NewYield", 0, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func (yield) Leave(Visit) {}
 // excludes theirs. After WithPatience they go on. Two threads may also see at the same time that nobody is there, and
 // go on together. So it makes failures rarer and guarantees nothing; it adds no lock, and no deadlock.
 func NewStandBack(opts ...HealerOption) (Healer, error) {
-	c, err := healerOptions("heal.NewStandBack", opts)
+	c, err := healerOptions("heal.NewStandBack", 10*time.Millisecond, opts)
 	if err != nil {
 		return nil, err
 	}

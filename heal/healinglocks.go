@@ -63,7 +63,7 @@ type HealingStats struct {
 
 // NewHealingLocks returns a Healer with locks. Of the options, WithPatience has an effect.
 func NewHealingLocks(opts ...HealerOption) (*HealingLocks, error) {
-	c, err := healerOptions("heal.NewHealingLocks", opts)
+	c, err := healerOptions("heal.NewHealingLocks", 10*time.Second, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -223,3 +223,28 @@ func TestTimeOut(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// TestLongVisit: a thread waits for a visit that takes its time, and takes the lock away from nobody.
+func TestLongVisit(t *testing.T) {
+	h, err := heal.NewHealingLocks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Enter(exclusive(1, balance))
+	over := false
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		h.Enter(exclusive(2, balance))
+		if !over {
+			t.Error("the other visit is not over")
+		}
+		h.Leave(exclusive(2, balance))
+	})
+	time.Sleep(200 * time.Millisecond)
+	over = true
+	h.Leave(exclusive(1, balance))
+	wg.Wait()
+	if s := h.Stats(); s.Cycles != 0 || s.TimeOuts != 0 {
+		t.Errorf("%+v", s)
+	}
+}

@@ -37,6 +37,11 @@ func (inv *invocation) runProgram() (int, error) {
 	if err := inv.runLine(); err != nil {
 		return Misused, err
 	}
+	if watch.overlaps.heal == healAuto { // single accesses apart do not make n++ one step
+		if err := watch.overlaps.inferSections(inv, watch.detect); err != nil {
+			return Failed, err
+		}
+	}
 	if err := watch.prepare(inv); err != nil {
 		return Failed, err
 	}

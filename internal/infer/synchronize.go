@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"go/token"
+	"go/types"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,29 +18,29 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// Synchronization is a place at which an execution of a section may synchronize with other goroutines.
+// Synchronization is a place at which a goroutine in an execution of a section may wait for other goroutines.
 type Synchronization struct {
 	Section int // its index
 	File    string
 	Line    int
-	What    string // what happens there, such as "calls mu.Lock"
+	What    string // what happens there, such as "receives from a channel"
 }
 
-// Certain reports whether the place synchronizes for certain, if it is reached: an operation on a channel, a go
-// statement, or a call of package sync. Other calls may synchronize or not.
+// Certain reports whether the place waits for certain, unless the others are ahead: an operation on a channel, or a call of
+// the method Wait of a condition or a WaitGroup. Other calls may wait or not.
 func (s Synchronization) Certain() bool {
 	callee, calls := strings.CutPrefix(s.What, "calls ")
-	return !calls || strings.HasPrefix(callee, "sync.") || strings.HasPrefix(callee, "(*sync.")
+	return !calls || strings.HasPrefix(callee, "(*sync.")
 }
 
-// Synchronizations returns one place for each section in which a goroutine may synchronize between the entry and an
+// Synchronizations returns one place for each section at which a goroutine may wait for other ones between the entry and an
 // end. A lock around such a section could deadlock (section 5.1 of the AtomRace paper).
 //
-// Calls are followed through all functions of the package. It errs on the side of yes: a call of a function of
-// another package, of a function value or of an interface's method may synchronize, unless the package is one of
-// the standard library's that only compute. Atomic operations do not count, as they wait for nobody. If an end is in
-// another function than the entry, everything that may come after the entry in its function counts, and nothing of
-// the other function. The names of files are absolute. For the error and the cost see Uses.
+// Calls are followed through all functions of the package, and of functions of the standard library it is known what they
+// wait for. It errs on the side of yes: a call of a function of another package, of a function value or of an interface's
+// method may wait. Locks, atomic operations, sleeps, output and the disk do not count. If an end is in another function than
+// the entry, everything that may come after the entry in its function counts, and nothing of the other function. The names of
+// files are absolute. For the error and the cost see Uses.
 func Synchronizations(ctx context.Context, source Source, sections []section.Section) ([]Synchronization, error) {
 	l, err := source.LoadAll(ctx)
 	if err != nil {
@@ -205,8 +206,6 @@ func (p *program) synchronization(ins ssa.Instruction) string {
 		return "sends on a channel"
 	case *ssa.Select:
 		return "selects"
-	case *ssa.Go:
-		return "starts a goroutine"
 	case *ssa.UnOp:
 		if ins.Op == token.ARROW {
 			return "receives from a channel"
@@ -219,10 +218,7 @@ func (p *program) synchronization(ins ssa.Instruction) string {
 
 // synchronizingCall says how a call may synchronize before anything in the body of a function of the package does.
 func (p *program) synchronizingCall(call *ssa.CallCommon) string {
-	if builtin, ok := call.Value.(*ssa.Builtin); ok {
-		if builtin.Name() == "close" {
-			return "closes a channel"
-		}
+	if _, builtin := call.Value.(*ssa.Builtin); builtin {
 		return ""
 	}
 	if p.body(call) != nil {
@@ -237,12 +233,16 @@ func (p *program) synchronizingCall(call *ssa.CallCommon) string {
 		return "calls a function value"
 	case callee.Object() == nil || callee.Object().Pkg() == nil:
 		return "calls " + callee.String()
-	case static.Known(static.Func(callee)).Has(static.Prompt|static.CallsFunctionsOnly) && !synchronizing[callee.Object().Pkg().Path()]:
+	case endsAlone(static.Func(callee)):
 		return ""
 	}
 	return "calls " + callee.String()
 }
 
-// synchronizing has packages of the standard library whose functions may order what goroutines do, even if they wait
-// for none.
-var synchronizing = map[string]bool{"context": true, "sync": true, "testing": true, "time": true}
+// endsAlone reports whether a function of another package ends whatever other goroutines do: it is prompt, sleeps, prints,
+// waits for the disk, or for a lock.
+func endsAlone(fn *types.Func) bool {
+	facts := static.Known(fn)
+	return facts.Has(static.Prompt) || facts.Has(static.Disk) || facts.Has(static.Prints) || facts.Has(static.NeverReturns) ||
+		static.LockOpOf(fn) != static.NoLockOp || fn != nil && fn.FullName() == "time.Sleep"
+}

@@ -30,6 +30,7 @@ var (
 	n    int
 	a    atomic.Int64
 	mu   sync.Mutex
+	wg   sync.WaitGroup
 	c    = make(chan int)
 	f    = func() {}
 	s    fmt.Stringer
@@ -42,41 +43,41 @@ func main() {
 }
 
 func none()     { x := n; compute(3); word = strings.ToUpper(word); a.Add(1); n = x + 1 } // -
-func twice()    { x := n; mu.Lock(); n = x + 1; mu.Unlock() }                             // twice calls (*sync.Mutex).Lock
-func locked()   { x := n; deeper(); n = x + 1 }                                           // deepest calls (*sync.Mutex).Unlock
+func twice()    { x := n; mu.Lock(); n = x + 1; mu.Unlock() }                             // -
+func locked()   { x := n; deeper(); n = x + 1 }                                           // deepest receives from a channel
 func deeper()   { compute(1); deepest() }
-func deepest()  { defer deeper(); mu.Unlock() }
+func deepest()  { defer deeper(); <-c }
 func sends()    { x := n; c <- 1; n = x + 1 }             // sends sends on a channel
 func receives() { x := n; y := <-c; n = x + y }           // receives receives from a channel
 func ranges()   { x := n; for y := range c { x += y }; n = x } // ranges receives from a channel
 func selects()  { x := n; select { case <-c: case c <- 1: }; n = x + 1 } // selects selects
-func closes()   { x := n; close(c); n = x + 1 }           // closes closes a channel
-func starts()   { x := n; go compute(1); n = x + 1 }      // starts starts a goroutine
+func closes()   { x := n; close(c); n = x + 1 }           // -
+func starts()   { x := n; go compute(1); n = x + 1 }      // -
 func value()    { x := n; f(); n = x + 1 }                // value calls a function value
 func method()   { x := n; s.String(); n = x + 1 }         // method calls the method String of an interface
-func prints()   { x := n; word = fmt.Sprint(s); n = x + 1 } // prints calls fmt.Sprint
+func prints()   { x := n; word = fmt.Sprint(s); n = x + 1 } // -
 func sorts()    { x := n; sort.Ints(nil); n = x + 1 }     // -
-func less()     { x := n; sort.Sort(nil); n = x + 1 }     // less calls sort.Sort
-func adds()     { x := n; new(sync.WaitGroup).Add(1); n = x + 1 } // adds calls (*sync.WaitGroup).Add
-func sleeps()   { x := n; time.Sleep(1); n = x + 1 }      // sleeps calls time.Sleep
-func before()   { mu.Lock(); x := n; n = x + 1; mu.Unlock() } // -
-func deferred() { mu.Lock(); defer mu.Unlock(); x := n; word = string(rune(x)) } // deferred calls (*sync.Mutex).Unlock
-func defers()   { defer mu.Unlock(); mu.Lock(); x := n; n = x + 1 } // -
+func less()     { x := n; sort.Sort(nil); n = x + 1 }     // -
+func adds()     { x := n; new(sync.WaitGroup).Add(1); n = x + 1 } // -
+func sleeps()   { x := n; time.Sleep(1); n = x + 1 }      // -
+func before()   { wg.Wait(); x := n; n = x + 1; wg.Wait() } // -
+func deferred() { mu.Lock(); defer wg.Wait(); x := n; word = string(rune(x)) } // deferred calls (*sync.WaitGroup).Wait
+func defers()   { defer wg.Wait(); mu.Lock(); x := n; n = x + 1 } // -
 func branch() { // -
 	x := n
 	if x > 3 {
-		mu.Lock()
+		<-c
 		return
 	}
 	n = x + 1
 	mu.Unlock()
 }
-func loop() { // loop calls (*sync.Mutex).Lock
+func loop() { // loop sends on a channel
 	x := n
 	for i := range 3 {
 		x += i
 		if x > 2 {
-			mu.Lock()
+			c <- x
 		}
 	}
 	n = x

@@ -186,24 +186,24 @@ func race_HandingOut(begins bool) {
 //
 //go:linkname race_Locking internal/race.Locking
 func race_Locking(lock unsafe.Pointer) {
-	heisenLocking(lock, heisenStrategiesModeWrite, getcallerfp())
+	heisenLocking(lock, heisenStrategiesModeWrite, false, getcallerfp())
 }
 
 // race_Sharing is race_Locking for a lock that others may hold as well.
 //
 //go:linkname race_Sharing internal/race.Sharing
 func race_Sharing(lock unsafe.Pointer) {
-	heisenLocking(lock, heisenStrategiesModeRead, getcallerfp())
+	heisenLocking(lock, heisenStrategiesModeRead, false, getcallerfp())
 }
 
 // race_Trying is race_Locking where the goroutine goes on without the lock rather than wait.
 //
 //go:linkname race_Trying internal/race.Trying
 func race_Trying(lock unsafe.Pointer) {
-	heisenLocking(lock, heisenStrategiesModeWrite, getcallerfp())
+	heisenLocking(lock, heisenStrategiesModeWrite, true, getcallerfp())
 }
 
-func heisenLocking(lock unsafe.Pointer, mode uint64, fp uintptr) {
+func heisenLocking(lock unsafe.Pointer, mode uint64, tries bool, fp uintptr) {
 	if heisenSched.on && getg().raceignore == 0 {
 		heisenPointAt(heisenStrategiesLock, lock, heisenLocationLocks, fp)
 		heisenUse(uint64(uintptr(lock)), mode)
@@ -212,6 +212,9 @@ func heisenLocking(lock unsafe.Pointer, mode uint64, fp uintptr) {
 		heisenNoiseAt(fp)
 	}
 	heisenSynchronizesOn(lock)
+	if heisenHealing.on && !tries {
+		heisenHealAhead(uintptr(lock))
+	}
 }
 
 // heisenUnlocking is a point before a lock is released, in programs that may try to lock: others must see it held.
@@ -251,7 +254,7 @@ func race_Synchronizing(on unsafe.Pointer) {
 //
 //go:nosplit
 func heisenSynchronizesOn(on unsafe.Pointer) {
-	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); heisen.leaks && h != nil {
+	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); (heisen.leaks || heisenHealing.on) && h != nil {
 		h.task.on = uint64(uintptr(on))
 	}
 }
@@ -316,10 +319,14 @@ func race_Input(addr unsafe.Pointer, file int) {
 	}
 }
 
+// race_Locked is called after a lock was acquired. If it returns true, the goroutine is to release it, and to acquire it
+// anew: another one goes first.
+//
 //go:linkname race_Locked internal/race.Locked
 //go:nosplit
-func race_Locked(lock unsafe.Pointer) {
+func race_Locked(lock unsafe.Pointer) (again bool) {
 	heisenSyncG(getg(), heisenOpAcquire, uintptr(lock), getcallerfp())
+	return heisenHealing.on && heisenHealStandsBack(uintptr(lock))
 }
 
 //go:linkname race_TryLocked internal/race.TryLocked
@@ -338,10 +345,13 @@ func race_Unlocking(lock unsafe.Pointer) {
 	heisenSyncG(getg(), heisenOpRelease, uintptr(lock), getcallerfp())
 }
 
+// race_RLocked is race_Locked for a lock that others may hold as well.
+//
 //go:linkname race_RLocked internal/race.RLocked
 //go:nosplit
-func race_RLocked(lock unsafe.Pointer) {
+func race_RLocked(lock unsafe.Pointer) (again bool) {
 	heisenSyncG(getg(), heisenOpAcquireShared, uintptr(lock), getcallerfp())
+	return heisenHealing.on && heisenHealStandsBack(uintptr(lock))
 }
 
 //go:linkname race_TryRLocked internal/race.TryRLocked

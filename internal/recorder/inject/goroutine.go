@@ -47,6 +47,8 @@ type heisenG struct {
 
 	healed    [heisenMaxHeals]heisenHealed // the first of them are healing locks; see heal.go
 	numHealed uint32
+	mutexes   [heisenMaxHealMutexes]uintptr // the first of them are locks of the program that it holds; see heal.go
+	numMutex  uint32
 
 	span     uint64 // of its accesses; see filter.go
 	released uint32

@@ -187,6 +187,9 @@ func (w *heisenOverlapState) end(h *heisenG) {
 //go:nosplit
 func (b *heisenBuf) report(h *heisenG) {
 	if b.hits.NumOverlaps|b.hits.NumViolations != 0 && !heisenHealing.only {
+		if heisenHealing.learns { // others who know of the finding wait until its section is over
+			h.healNow(b.access.Addr >> heisenHealLine)
+		}
 		systemstack(func() { heisenReportOverlaps(b, h) })
 	}
 }

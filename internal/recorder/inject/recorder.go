@@ -250,8 +250,8 @@ func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
 	if heisenOnlyLearns>>op&1 == 0 || heisenOverlaps.sections || heisenOverlaps.brief {
 		heisenEndPending(h)
 	}
-	if h != nil && h.numHealed != 0 {
-		h.endHealing(true)
+	if heisenHealing.on && h != nil {
+		h.healSync(op, obj)
 	}
 	if !heisen.on || h == nil || h.mute || self.raceignore != 0 ||
 		obj-self.stack.lo < self.stack.hi-self.stack.lo {

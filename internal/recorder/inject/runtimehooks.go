@@ -176,7 +176,7 @@ func heisenStart(pc, spawnctx uintptr) (ctx uintptr) {
 	}
 	heisenEndPending(parent)
 	if parent != nil && parent.numHealed != 0 {
-		parent.endHealing(true)
+		parent.endHealing(false)
 	}
 	parent.commitWrite()
 	if heisenSched.on && parent != nil {
@@ -227,6 +227,7 @@ func racectxend(racectx uintptr) {
 	if h.numHealed != 0 {
 		h.endHealing(true)
 	}
+	h.numMutex = 0
 	if h.pending.numActive != 0 {
 		heisenLeaveCalls(h, 0)
 	}

@@ -42,7 +42,7 @@ func heisenPointAt(kind heisenStrategiesKind, on unsafe.Pointer, mode uint32, fp
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	s := &heisenSched
 	if h != nil && h.numHealed != 0 {
-		h.endHealing(true)
+		h.endHealing(false)
 	}
 	if !s.on || h == nil || !heisenStoppable(gp) {
 		return
