@@ -41,7 +41,9 @@ func placement(ctx context.Context, w io.Writer, dir string, runs, procs int) er
 	table := markdown.NewTable("program", "shared/unprotected", "R pairs", "X pairs", "locks", "acq", "rel",
 		"inserted", "by object", "R acq", "X acq", "degrade", "rel", "wrong", "enforced", "refused")
 	for _, row := range paper {
-		table.Add(slices.Insert(slices.Clone(row), inserted+1, any(0))...)
+		row = slices.Insert(slices.Clone(row), inserted+1, any(0))
+		row[0] = fmt.Sprintf("%s (the paper's)", row[0])
+		table.Add(row...)
 	}
 	for _, name := range programs {
 		row, err := placed(ctx, filepath.Join(dir, name), name, runs, procs)

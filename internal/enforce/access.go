@@ -19,13 +19,17 @@ type access struct {
 	// object is what has the variable, if the source shows it; see Program.object.
 	object *types.Var
 	parts  bool // the variable may be accessed in parts
+	method bool // it is a call of a method of sync.Map
 }
 
 // accessesIn returns the accesses in a node, without those of literals in it.
 func (p *Program) accessesIn(info *types.Info, root ast.Node) (out []access) {
 	add := func(e ast.Expr, variable string, write bool) {
 		object := p.object(info, e, variable)
-		a := access{variable: variable, write: write, at: e.Pos(), object: object, parts: object != nil && p.inParts(info.TypeOf(e))}
+		a := access{
+			variable: variable, write: write, at: e.Pos(), object: object, parts: object != nil && p.inParts(info.TypeOf(e)),
+			method: isSyncMap(types.Unalias(static.Deref(info.TypeOf(e)))),
+		}
 		if !slices.Contains(out, a) {
 			out = append(out, a)
 		}
@@ -126,7 +130,7 @@ func (p *Program) structVariables(t types.Type) (names []string) {
 	if t == nil {
 		return nil
 	}
-	if isAtomic(t) {
+	if isAtomic(t) || isSyncMap(types.Unalias(t)) {
 		return nil
 	}
 	st, ok := t.Underlying().(*types.Struct)
@@ -148,11 +152,20 @@ func (p *Program) structVariables(t types.Type) (names []string) {
 	return names
 }
 
-// synchronizes reports whether a type is one of package sync.
+// synchronizes reports whether a type is one of package sync, other than Map, whose methods are accesses.
 func synchronizes(t types.Type) bool {
 	n, ok := types.Unalias(t).(*types.Named)
-	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "sync"
+	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "sync" && !isSyncMap(n)
 }
+
+// isSyncMap reports whether a type is sync.Map.
+func isSyncMap(t types.Type) bool {
+	n, ok := t.(*types.Named)
+	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "sync" && n.Obj().Name() == "Map"
+}
+
+// looksIntoMap has the methods of sync.Map that only read.
+var looksIntoMap = map[string]bool{"Load": true, "Range": true}
 
 // isAtomic reports whether a type is one of package sync/atomic.
 func isAtomic(t types.Type) bool {
@@ -211,6 +224,10 @@ func (p *Program) use(info *types.Info, e ast.Expr, found func(read, write bool)
 				return
 			}
 			fn := s.Obj().(*types.Func)
+			if isSyncMap(types.Unalias(static.Deref(s.Recv()))) {
+				found(true, !looksIntoMap[fn.Name()])
+				return
+			}
 			if fn.Pkg() != nil && fn.Pkg().Path() == "sync/atomic" {
 				load := fn.Name() == "Load"
 				found(load, !load)
@@ -316,6 +333,10 @@ func (p *Program) findSites() {
 	}
 	add := func(at place, a access) {
 		addTo(p.sites, at, a)
+		if a.method && !a.write { // a sync.Map may write to find what it reads
+			addTo(p.sites, at, access{variable: a.variable, write: true})
+			addTo(p.known, at, access{variable: a.variable, write: true})
+		}
 		if !a.made {
 			addTo(p.known, at, a)
 			p.written[a.variable] = p.written[a.variable] || a.write
@@ -339,7 +360,8 @@ func (p *Program) findSites() {
 			}
 		}
 	}
-	p.findInitialSites(func(at place, a access) { add(at, a) })
+	p.findInitialSites(add)
+	p.findCapturedSites(add)
 	for _, byOp := range p.sites {
 		for _, names := range byOp {
 			slices.Sort(names)

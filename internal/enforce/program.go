@@ -34,8 +34,9 @@ type Program struct {
 	addressed map[string]token.Pos        // variables whose address is taken
 	written   map[string]bool             // variables that are written other than where they are made
 
-	looping   map[*types.Var]bool // see findLooping
-	deferrers map[*unit][]*unit   // functions that defer calls of a function
+	looping   map[*types.Var]bool             // see findLooping
+	deferrers map[*unit][]*unit               // functions that defer calls of a function
+	captured  map[*types.Var]*static.Function // local variables that have names, and where they are declared
 
 	reach map[string][]reaching // by variable and target; made when it is wanted
 }
@@ -91,6 +92,7 @@ func Load(ctx context.Context, root string, tags []string) (*Program, error) {
 	for _, f := range p.src.Files() {
 		p.addTypes(f)
 	}
+	p.addCaptured()
 	for _, fn := range p.src.Functions {
 		p.units = append(p.units, &unit{Function: fn})
 	}

@@ -74,11 +74,18 @@ func (r *Recorder) names(use heal.Use) (names []string, at string) {
 			}
 			return names, fmt.Sprintf("%s:%d", r.p.relative(f.File), f.Line)
 		}
-		if !strings.HasPrefix(f.Func, "sync/atomic.") && !strings.HasPrefix(f.Func, "runtime.") && !strings.HasPrefix(f.Func, "internal/runtime/") {
+		if !ofSyncMap(f.Func) && !strings.HasPrefix(f.Func, "sync/atomic.") && !strings.HasPrefix(f.Func, "runtime.") && !strings.HasPrefix(f.Func, "internal/runtime/") {
 			return nil, ""
 		}
 	}
 	return nil, ""
+}
+
+// ofSyncMap reports whether a function is part of sync.Map.
+func ofSyncMap(name string) bool {
+	return slices.ContainsFunc([]string{"sync.(*Map).", "internal/sync.(*HashTrieMap", "internal/sync.(*entry", "internal/sync.(*indirect", "internal/sync.(*node"}, func(prefix string) bool {
+		return strings.HasPrefix(name, prefix)
+	})
 }
 
 // makes reports whether all accesses to a variable at a place make it.

@@ -93,17 +93,22 @@ func (p *Program) stepsAt(u *unit, variable string, at heal.Location) (out []*st
 		switch at.Op {
 		case heisen.Read, heisen.Write:
 			if slices.ContainsFunc(s.accesses, func(a access) bool {
-				return a.variable == variable && !a.made && a.write == (at.Op == heisen.Write)
+				return a.variable == variable && !a.made && (a.method || a.write == (at.Op == heisen.Write))
 			}) {
 				out = append(out, s)
 			}
 		default:
-			if slices.ContainsFunc(s.calls, func(c *call) bool { return p.reaches(c, variable) > untouched }) {
+			if slices.ContainsFunc(s.calls, func(c *call) bool { return p.reaches(c, variable) > untouched }) || s.callsMap(variable) {
 				out = append(out, s)
 			}
 		}
 	}
 	return out
+}
+
+// callsMap reports whether a step calls a method of a variable that is a sync.Map.
+func (s *step) callsMap(variable string) bool {
+	return slices.ContainsFunc(s.accesses, func(a access) bool { return a.variable == variable && a.method && !a.made })
 }
 
 // reaching is how a function accesses a variable, itself or in calls.
