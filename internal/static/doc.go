@@ -10,6 +10,7 @@
 //	heldlocks.go   which locks are held where, over all functions
 //	lockflow.go    which locks are held where, in one function
 //	waits.go       where a goroutine may wait, and for how long
+//	polls.go       where a goroutine waits by looking again and again
 //	stdlib.go      what is known of functions of the standard library, whose bodies no analysis looks at
 //	locks.go       which functions are operations on locks
 //

@@ -5,6 +5,8 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+
+	"github.com/heisen-go/heisen/internal/scc"
 )
 
 // findPolls returns the places of which Waits.Polls is true.
@@ -569,64 +571,23 @@ func (f *polls) unchanged(c *Call) bool {
 
 // components returns the functions that call each other by name, in groups.
 func (f *polls) components() (out [][]*Function) {
-	t := &tarjan{next: func(n int) (to []int) {
+	next := func(n int) (to []int) {
 		for _, c := range f.g.calls[n] {
 			if c.Callee != nil && !c.Started {
 				to = append(to, c.Callee.Number)
 			}
 		}
 		return to
-	}, index: map[int]int{}, low: map[int]int{}, on: map[int]bool{}}
-	for _, fn := range f.g.Program.Functions {
-		if t.index[fn.Number] == 0 {
-			t.visit(fn.Number)
-		}
 	}
-	for _, numbers := range t.found {
+	for _, numbers := range scc.Components(len(f.g.calls), next) {
+		if len(numbers) == 1 && !slices.Contains(next(numbers[0]), numbers[0]) {
+			continue
+		}
 		var component []*Function
 		for _, n := range numbers {
 			component = append(component, f.g.Program.Functions[n])
 		}
-		if len(numbers) > 1 || slices.Contains(t.next(numbers[0]), numbers[0]) {
-			out = append(out, component)
-		}
+		out = append(out, component)
 	}
 	return out
-}
-
-// tarjan finds strongly connected components: Tarjan, Depth-First Search and Linear Graph Algorithms, 1972.
-type tarjan struct {
-	next  func(int) []int
-	index map[int]int // from 1
-	low   map[int]int
-	on    map[int]bool
-	stack []int
-	found [][]int
-}
-
-func (t *tarjan) visit(n int) {
-	t.index[n] = len(t.index) + 1
-	t.low[n] = t.index[n]
-	t.stack, t.on[n] = append(t.stack, n), true
-	for _, to := range t.next(n) {
-		if t.index[to] == 0 {
-			t.visit(to)
-			t.low[n] = min(t.low[n], t.low[to])
-		} else if t.on[to] {
-			t.low[n] = min(t.low[n], t.index[to])
-		}
-	}
-	if t.low[n] != t.index[n] {
-		return
-	}
-	var component []int
-	for {
-		last := t.stack[len(t.stack)-1]
-		t.stack, t.on[last] = t.stack[:len(t.stack)-1], false
-		component = append(component, last)
-		if last == n {
-			break
-		}
-	}
-	t.found = append(t.found, component)
 }
