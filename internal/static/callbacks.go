@@ -9,17 +9,38 @@ import (
 // callbacks returns the nodes that a function of another module may call because a call gives it functions, or values with
 // methods.
 func (g *CallGraph) callbacks(c *Call) (out []int) {
-	info, facts := c.In.Info(), Known(c.Outside)
+	facts := Known(c.Outside)
 	if facts.Has(CallsElsewhere) {
 		return nil
 	}
-	for _, arg := range c.Expr.Args {
-		if facts.Has(CallsFunctionsOnly) && !isFunction(info.TypeOf(arg)) {
+	return g.givenTo(c, facts.Has(CallsFunctionsOnly))
+}
+
+// GivenTo returns the functions of the program that a function of another module gets with a call: functions, and methods of
+// the values. It may call them at any time, in any goroutine.
+func (g *CallGraph) GivenTo(c *Call) []*Function {
+	if c.Outside == nil || c.Open {
+		return nil
+	}
+	return g.May(g.givenTo(c, Known(c.Outside).Has(CallsFunctionsOnly)))
+}
+
+// givenTo returns the nodes that a call gives to a function of another module.
+func (g *CallGraph) givenTo(c *Call, functionsOnly bool) (out []int) {
+	info := c.In.Info()
+	if byReflection(c.Outside) {
+		out = append(slices.Clone(g.group(anyMethod)), g.group(anyValue)...)
+	}
+	for i, arg := range c.Expr.Args {
+		if functionsOnly && !isFunction(info.TypeOf(arg)) {
 			continue
 		}
 		out = append(out, g.callbacksOf(info, arg)...)
+		if t := info.TypeOf(arg); t != nil && types.IsInterface(t) && !functionsOnly && takesAny(c.Outside, i) {
+			out = append(out, g.implicitMethods()...)
+		}
 	}
-	if sel, ok := ast.Unparen(c.Expr.Fun).(*ast.SelectorExpr); ok && info.Selections[sel] != nil && !facts.Has(CallsFunctionsOnly) {
+	if sel, ok := ast.Unparen(c.Expr.Fun).(*ast.SelectorExpr); ok && info.Selections[sel] != nil && !functionsOnly {
 		out = append(out, g.callbacksOf(info, sel.X)...)
 	}
 	slices.Sort(out)
@@ -51,10 +72,54 @@ func (g *CallGraph) callbacksOf(info *types.Info, arg ast.Expr) (out []int) {
 	return out
 }
 
+var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
+
+// byReflection reports whether a function may call any exported method of what it is given, and of what that leads to.
+func byReflection(fn *types.Func) bool {
+	if fn.Pkg() == nil {
+		return false
+	}
+	switch fn.Pkg().Path() {
+	case "text/template", "html/template":
+		return fn.Name() == "Execute" || fn.Name() == "ExecuteTemplate"
+	case "reflect":
+		return fn.Name() == "Call" || fn.Name() == "CallSlice"
+	case "net/rpc":
+		return true
+	}
+	return false
+}
+
+// takesAny reports whether a function takes a value of any type as its argument with a number.
+func takesAny(fn *types.Func, i int) bool {
+	params := fn.Signature().Params()
+	if i >= params.Len()-1 && fn.Signature().Variadic() {
+		list, ok := params.At(params.Len() - 1).Type().(*types.Slice)
+		return ok && isAny(list.Elem())
+	}
+	return i < params.Len() && isAny(params.At(i).Type())
+}
+
+func isAny(t types.Type) bool {
+	u, ok := t.Underlying().(*types.Interface)
+	return ok && u.NumMethods() == 0
+}
+
 // implicit are the methods that functions of the standard library look for in values of any type.
 var implicit = []string{
 	"String", "Error", "Format", "GoString", "MarshalJSON", "MarshalText", "MarshalBinary", "MarshalXML", "GobEncode",
-	"UnmarshalJSON", "UnmarshalText", "UnmarshalBinary", "UnmarshalXML", "GobDecode",
+	"UnmarshalJSON", "UnmarshalText", "UnmarshalBinary", "UnmarshalXML", "GobDecode", "Scan", "LogValue", "Is", "As", "Unwrap",
+}
+
+// ofErrors are those that they look for in errors.
+var ofErrors = []string{"Is", "As", "Unwrap", "Timeout", "Format"}
+
+// implicitMethods returns the nodes of the methods in implicit.
+func (g *CallGraph) implicitMethods() (out []int) {
+	for _, name := range implicit {
+		out = append(out, g.group(name)...)
+	}
+	return out
 }
 
 // addCallbacks adds the nodes that can be called through a value of a type, its elements and its fields.
@@ -81,7 +146,10 @@ func (g *CallGraph) addCallbacks(t types.Type, seen map[types.Type]bool, out *[]
 		*out = append(*out, g.group(anyValue)...)
 	case *types.Interface:
 		if u.NumMethods() == 0 {
-			for _, name := range implicit {
+			*out = append(*out, g.implicitMethods()...)
+		}
+		if types.Implements(t, errorType) {
+			for _, name := range ofErrors {
 				*out = append(*out, g.group(name)...)
 			}
 		}

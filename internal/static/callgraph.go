@@ -50,6 +50,9 @@ type Call struct {
 // anyValue is the name of the group of all functions that are used as values. Other groups have the name of a method.
 const anyValue = ""
 
+// anyMethod is the name of the group of all exported methods, which are called by reflection.
+const anyMethod = "*"
+
 // CallsBefore are the facts of a function that calls the functions which it is given before it returns, and not after that.
 const CallsBefore = StartsNothing | HandsOver
 
@@ -318,8 +321,11 @@ func (g *CallGraph) group(name string) []int {
 		return []int{n}
 	}
 	all := g.Program.Methods(name)
-	if name == anyValue {
+	switch name {
+	case anyValue:
 		all = g.Values()
+	case anyMethod:
+		all = g.Program.exportedMethods()
 	}
 	var members []int
 	for _, fn := range all {

@@ -147,3 +147,60 @@ func e()         { a(nil); a(func() { b() }) }
 		}
 	}
 }
+
+// TestCallbacks: what code outside of the module may call because of what it is given: methods that it looks for in values of
+// any type and in errors, and with reflection any exported method.
+func TestCallbacks(t *testing.T) {
+	const source = `package p
+
+import (
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"reflect"
+)
+
+type failure struct{}
+
+func (failure) Error() string   { return "" }
+func (failure) Is(error) bool   { return true }
+func (failure) As(any) bool     { return true }
+func (failure) String() string  { return "" }
+func (failure) Unwrap() error   { return nil }
+
+type named struct{}
+
+func (named) Area() int         { return 1 }
+func (named) String() string    { return "" }
+
+func calls(err error, r io.Reader, v reflect.Value, t *template.Template, x any) {
+	errors.Is(err, io.EOF)  // failure.Error failure.Is failure.As failure.Unwrap
+	errors.As(err, x)       // failure.Error failure.Is failure.As failure.Unwrap failure.String named.String
+	fmt.Sprint(r)           // failure.Error failure.Is failure.As failure.Unwrap failure.String named.String
+	io.ReadAll(r)
+	fmt.Sprint(named{})     // named.Area named.String
+	v.Call(nil)             // failure.Error failure.Is failure.As failure.Unwrap failure.String named.String named.Area
+	t.Execute(nil, named{}) // failure.Error failure.Is failure.As failure.Unwrap failure.String named.String named.Area
+}
+`
+	p := load(t, source)
+	g := NewCallGraph(p)
+	lines := strings.Split(source, "\n")
+	for _, fn := range p.Functions {
+		for _, c := range g.Calls(fn) {
+			var got []string
+			for _, callee := range g.May(c.Targets) {
+				got = append(got, shortName(callee))
+			}
+			line := lines[p.Fset.Position(c.Expr.Pos()).Line-1]
+			_, comment, _ := strings.Cut(line, "// ")
+			want := strings.Fields(comment)
+			slices.Sort(got)
+			slices.Sort(want)
+			if got = slices.Compact(got); !slices.Equal(got, want) {
+				t.Errorf("%s\nmay call %q", strings.TrimSpace(line), got)
+			}
+		}
+	}
+}
