@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/types"
 	"slices"
+	"strings"
 )
 
 // callbacks returns the nodes that a function of another module may call because a call gives it functions, or values with
@@ -35,13 +36,14 @@ func (g *CallGraph) givenTo(c *Call, functionsOnly bool) (out []int) {
 		if functionsOnly && !isFunction(info.TypeOf(arg)) {
 			continue
 		}
-		out = append(out, g.callbacksOf(info, arg)...)
-		if t := info.TypeOf(arg); t != nil && types.IsInterface(t) && !functionsOnly && takesAny(c.Outside, i) {
+		anything := takesAny(c.Outside, i)
+		out = append(out, g.callbacksOf(info, arg, anything && inStandardLibrary(c.Outside))...)
+		if t := info.TypeOf(arg); t != nil && types.IsInterface(t) && !functionsOnly && anything {
 			out = append(out, g.implicitMethods()...)
 		}
 	}
 	if sel, ok := ast.Unparen(c.Expr.Fun).(*ast.SelectorExpr); ok && info.Selections[sel] != nil && !functionsOnly {
-		out = append(out, g.callbacksOf(info, sel.X)...)
+		out = append(out, g.callbacksOf(info, sel.X, false)...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -55,21 +57,28 @@ func isFunction(t types.Type) bool {
 	return ok
 }
 
-// callbacksOf returns the nodes that code outside of the program may call if it gets an argument.
-func (g *CallGraph) callbacksOf(info *types.Info, arg ast.Expr) (out []int) {
+// callbacksOf returns the nodes that code outside of the program may call if it gets an argument. With onlyImplicit it looks for
+// no other methods than those in implicit.
+func (g *CallGraph) callbacksOf(info *types.Info, arg ast.Expr, onlyImplicit bool) (out []int) {
 	arg = ast.Unparen(arg)
 	if lit, ok := arg.(*ast.FuncLit); ok {
 		return []int{g.Program.Of(lit).Number}
 	}
-	t := info.TypeOf(arg)
-	out, known := g.callbacksBy[t]
+	at := given{info.TypeOf(arg), onlyImplicit}
+	out, known := g.callbacksBy[at]
 	if !known {
-		g.addCallbacks(t, map[types.Type]bool{}, &out)
+		g.addCallbacks(at.t, onlyImplicit, map[types.Type]bool{}, &out)
 		slices.Sort(out)
 		out = slices.Compact(out)
-		g.callbacksBy[t] = out
+		g.callbacksBy[at] = out
 	}
 	return out
+}
+
+// given is the type of an argument, and whether only the methods in implicit are called.
+type given struct {
+	t            types.Type
+	onlyImplicit bool
 }
 
 var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
@@ -90,6 +99,15 @@ func byReflection(fn *types.Func) bool {
 	return false
 }
 
+// inStandardLibrary reports whether a function is one of the standard library, as far as its package's path tells.
+func inStandardLibrary(fn *types.Func) bool {
+	if fn.Pkg() == nil {
+		return true
+	}
+	first, _, _ := strings.Cut(fn.Pkg().Path(), "/")
+	return !strings.Contains(first, ".")
+}
+
 // takesAny reports whether a function takes a value of any type as its argument with a number.
 func takesAny(fn *types.Func, i int) bool {
 	params := fn.Signature().Params()
@@ -108,7 +126,8 @@ func isAny(t types.Type) bool {
 // implicit are the methods that functions of the standard library look for in values of any type.
 var implicit = []string{
 	"String", "Error", "Format", "GoString", "MarshalJSON", "MarshalText", "MarshalBinary", "MarshalXML", "GobEncode",
-	"UnmarshalJSON", "UnmarshalText", "UnmarshalBinary", "UnmarshalXML", "GobDecode", "Scan", "LogValue", "Is", "As", "Unwrap",
+	"UnmarshalJSON", "UnmarshalText", "UnmarshalBinary", "UnmarshalXML", "GobDecode", "Scan", "LogValue", "Is", "As", "Unwrap", "Value", "IsZero", "AppendText", "AppendBinary",
+	"MarshalXMLAttr", "UnmarshalXMLAttr",
 }
 
 // ofErrors are those that they look for in errors.
@@ -123,19 +142,19 @@ func (g *CallGraph) implicitMethods() (out []int) {
 }
 
 // addCallbacks adds the nodes that can be called through a value of a type, its elements and its fields.
-func (g *CallGraph) addCallbacks(t types.Type, seen map[types.Type]bool, out *[]int) {
+func (g *CallGraph) addCallbacks(t types.Type, onlyImplicit bool, seen map[types.Type]bool, out *[]int) {
 	if t = types.Unalias(t); t == nil || seen[t] {
 		return
 	}
 	seen[t] = true
 	if n, ok := t.(*types.Named); ok {
 		for i := range n.NumMethods() {
-			if fn := g.Program.Declared(n.Method(i)); fn != nil {
+			if fn := g.Program.Declared(n.Method(i)); fn != nil && (!onlyImplicit || slices.Contains(implicit, fn.Name())) {
 				*out = append(*out, fn.Number)
 			}
 		}
 		for arg := range n.TypeArgs().Types() {
-			g.addCallbacks(arg, seen, out)
+			g.addCallbacks(arg, onlyImplicit, seen, out)
 		}
 		if pkg := n.Obj().Pkg(); pkg != nil && !types.IsInterface(n) && !g.packages[pkg.Path()] {
 			return // its parts are not of the program
@@ -157,17 +176,17 @@ func (g *CallGraph) addCallbacks(t types.Type, seen map[types.Type]bool, out *[]
 			*out = append(*out, g.group(u.Method(i).Name())...)
 		}
 	case *types.Pointer:
-		g.addCallbacks(u.Elem(), seen, out)
+		g.addCallbacks(u.Elem(), onlyImplicit, seen, out)
 	case *types.Slice:
-		g.addCallbacks(u.Elem(), seen, out)
+		g.addCallbacks(u.Elem(), onlyImplicit, seen, out)
 	case *types.Array:
-		g.addCallbacks(u.Elem(), seen, out)
+		g.addCallbacks(u.Elem(), onlyImplicit, seen, out)
 	case *types.Map:
-		g.addCallbacks(u.Key(), seen, out)
-		g.addCallbacks(u.Elem(), seen, out)
+		g.addCallbacks(u.Key(), onlyImplicit, seen, out)
+		g.addCallbacks(u.Elem(), onlyImplicit, seen, out)
 	case *types.Struct:
 		for i := range u.NumFields() {
-			g.addCallbacks(u.Field(i).Type(), seen, out)
+			g.addCallbacks(u.Field(i).Type(), onlyImplicit, seen, out)
 		}
 	}
 }

@@ -23,7 +23,7 @@ type CallGraph struct {
 	callers [][]int
 
 	packages    map[string]bool // of the program, by path
-	callbacksBy map[types.Type][]int
+	callbacksBy map[given][]int
 }
 
 // A Call is a call expression of a function, and what it may call.
@@ -60,7 +60,7 @@ const CallsBefore = StartsNothing | HandsOver
 func NewCallGraph(p *Program) *CallGraph {
 	g := &CallGraph{
 		Program: p, calls: make([][]*Call, len(p.Functions)), byExpr: map[*ast.CallExpr]*Call{}, inPlace: map[*Function]*Call{},
-		values: map[*Function]bool{}, invoked: map[string]bool{}, groupOf: map[string]int{}, packages: map[string]bool{}, callbacksBy: map[types.Type][]int{},
+		values: map[*Function]bool{}, invoked: map[string]bool{}, groupOf: map[string]int{}, packages: map[string]bool{}, callbacksBy: map[given][]int{},
 	}
 	for _, pkg := range p.Packages {
 		g.packages[pkg.PkgPath] = true

@@ -51,7 +51,7 @@ func calls(s shape, f func(), v any, list []int, wg *sync.WaitGroup, once *sync.
 	f()                // value other compare literal literal
 	_ = len(list)
 	_ = any(s)
-	fmt.Println(circle{}) // circle.area circle.String
+	fmt.Println(circle{}) // circle.String
 	fmt.Println(v)        // circle.String
 	fmt.Println(1, "a")
 	sort.Slice(list, func(i, j int) bool { return less(i, j) }) // literal
@@ -179,7 +179,7 @@ func calls(err error, r io.Reader, v reflect.Value, t *template.Template, x any)
 	errors.As(err, x)       // failure.Error failure.Is failure.As failure.Unwrap failure.String named.String
 	fmt.Sprint(r)           // failure.Error failure.Is failure.As failure.Unwrap failure.String named.String
 	io.ReadAll(r)
-	fmt.Sprint(named{})     // named.Area named.String
+	fmt.Sprint(named{})     // named.String
 	v.Call(nil)             // failure.Error failure.Is failure.As failure.Unwrap failure.String named.String named.Area
 	t.Execute(nil, named{}) // failure.Error failure.Is failure.As failure.Unwrap failure.String named.String named.Area
 }
