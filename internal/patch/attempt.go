@@ -60,9 +60,12 @@ func (m *maker) attempts(t *task, target *target) (out []func() (*repair, *refus
 	if len(t.parts) > 1 && len(out) > 0 {
 		return out // rather one lock for each than a new one for all
 	}
-	news := []*guard{p.newVariable(target)}
+	abroad := slices.ContainsFunc(shared, func(u *use) bool { return u.fn != nil && u.fn.Package.Types.Path() != target.file.Package.Types.Path() })
+	news := []*guard{p.newVariable(target, abroad)}
 	if target.isField() {
-		news = []*guard{p.newField(target), p.newVariable(target)}
+		if owner := p.ownerOf(target); owner == nil || p.shows(owner, abroad, false) == nil {
+			news = append([]*guard{p.newField(target, abroad)}, news...)
+		}
 	}
 	for _, g := range news {
 		if g != nil {
@@ -141,7 +144,7 @@ func (m *maker) visible(g *guard, t *target, u *use) *refusal {
 	if u.fn == nil {
 		return refuse(u.expr, "it is accessed by the initial value of a package-level variable")
 	}
-	if u.fn.Package.Types.Path() != t.file.Package.Types.Path() && !ast.IsExported(g.name) && (!g.existing || g.absolute.Valid()) {
+	if u.fn.Package.Types.Path() != t.file.Package.Types.Path() && !ast.IsExported(g.lockField()) {
 		return refuse(u.expr, "it is accessed in another package, %s", u.fn.Package.PkgPath)
 	}
 	return nil
@@ -351,6 +354,9 @@ func (p *program) targetOf(accesses []report.Access) (*target, *report.Access, s
 			}
 		}
 		if len(common) == 0 {
+			if common = p.within(before, found); len(common) == 1 {
+				continue
+			}
 			var one, other namedVariable
 			for _, v := range before {
 				one = v
@@ -381,6 +387,25 @@ func (p *program) targetOf(accesses []report.Access) (*target, *report.Access, s
 		return t, nil, ""
 	}
 	return nil, nil, ""
+}
+
+// within returns the variables of one set whose types declare those of the other one: a struct, of which others name a field.
+func (p *program) within(a, b map[static.Key]namedVariable) map[static.Key]namedVariable {
+	out := map[static.Key]namedVariable{}
+	for _, sets := range [][2]map[static.Key]namedVariable{{a, b}, {b, a}} {
+		for key, outer := range sets[0] {
+			st, ok := outer.v.Type().Underlying().(*types.Struct)
+			if !ok {
+				continue
+			}
+			for field := range st.Fields() {
+				if _, ok := sets[1][p.Key(field)]; ok {
+					out[key] = outer
+				}
+			}
+		}
+	}
+	return out
 }
 
 // parameter reports whether a local variable is a parameter whose elements were passed in.

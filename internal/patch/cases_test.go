@@ -89,6 +89,9 @@ func TestCases(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			if files := patchedCase(t, c); strings.HasPrefix(c.want, "repaired") {
 				repaired++
+				for name, text := range files {
+					files[name] = strings.ReplaceAll(text, `"example.com/c`, `"example.com/cases/`+c.name)
+				}
 				write(t, filepath.Join(merged, c.name), files)
 			}
 		})
@@ -122,10 +125,7 @@ func patchedCase(t *testing.T, c patchCase) map[string]string {
 		}
 		c.files[name] = string(text)
 	}
-	result, err := patch.Make(context.Background(), dir, nil, marked(dir, c.files))
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := madeFor(t, dir, c.files)
 	var diff strings.Builder
 	if err := result.WriteDiff(&diff); err != nil {
 		t.Fatal(err)
@@ -145,6 +145,16 @@ func patchedCase(t *testing.T, c patchCase) map[string]string {
 	files := maps.Clone(c.files)
 	maps.Copy(files, result.Files())
 	return files
+}
+
+// madeFor makes a patch for the races that files mark.
+func madeFor(t *testing.T, dir string, files map[string]string) *patch.Result {
+	t.Helper()
+	result, err := patch.Make(context.Background(), dir, nil, marked(dir, files))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
 }
 
 // write writes files into a folder.

@@ -29,6 +29,9 @@ func (m *maker) flag(t *target, uses, shared []*use) *repair {
 	if !looped || m.p.initialized(t) {
 		return nil
 	}
+	if owner := m.p.ownerOf(t); owner != nil && m.p.shows(owner, ast.IsExported(v.Name()), true) != nil {
+		return nil
+	}
 	for _, u := range shared { // what is checked and then changed is no flag
 		var here []*use
 		for _, other := range shared {

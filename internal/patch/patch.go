@@ -122,6 +122,7 @@ func Make(ctx context.Context, root string, tags []string, findings []report.Fin
 		}
 	}
 	m.follow()
+	m.elsewhere()
 	m.findTests()
 	return m.result, nil
 }
@@ -316,6 +317,9 @@ func (m *maker) repair(t *task) error {
 	if target == nil {
 		return m.leave(t, &refusal{reason: "the variable is not found"})
 	}
+	if whole := m.p.holder(target); whole != nil && len(t.parts) <= 1 {
+		target = whole
+	}
 	if len(t.parts) <= 1 && len(t.spans) == 0 && m.p.onlyMade(target) {
 		m.following = append(m.following, t)
 		return nil
@@ -326,7 +330,9 @@ func (m *maker) repair(t *task) error {
 		if why == nil {
 			summary := m.summary(r)
 			if why = m.accept(r); why == nil {
-				m.guarded = append(m.guarded, t.keys...)
+				for _, v := range target.variables {
+					m.guarded = append(m.guarded, v.key)
+				}
 				m.repaired(Repair{Summary: summary, touched: r.touches()}, t)
 				return nil
 			}

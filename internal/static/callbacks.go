@@ -36,7 +36,7 @@ func (g *CallGraph) givenTo(c *Call, functionsOnly bool) (out []int) {
 		if functionsOnly && !isFunction(info.TypeOf(arg)) {
 			continue
 		}
-		anything := takesAny(c.Outside, i)
+		anything := TakesAny(c.Outside, i)
 		out = append(out, g.callbacksOf(info, arg, anything && inStandardLibrary(c.Outside))...)
 		if t := info.TypeOf(arg); t != nil && types.IsInterface(t) && !functionsOnly && anything {
 			out = append(out, g.implicitMethods()...)
@@ -108,8 +108,8 @@ func inStandardLibrary(fn *types.Func) bool {
 	return !strings.Contains(first, ".")
 }
 
-// takesAny reports whether a function takes a value of any type as its argument with a number.
-func takesAny(fn *types.Func, i int) bool {
+// TakesAny reports whether a function takes a value of any type as its argument with a number.
+func TakesAny(fn *types.Func, i int) bool {
 	params := fn.Signature().Params()
 	if i >= params.Len()-1 && fn.Signature().Variadic() {
 		list, ok := params.At(params.Len() - 1).Type().(*types.Slice)
