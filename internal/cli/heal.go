@@ -259,7 +259,7 @@ func (inv *invocation) tried(ctx context.Context, root string, found []report.Fi
 	t.all = given && len(inv.line.packages()) == 0
 	if given && len(found) > 0 {
 		began := time.Now()
-		if _, err := t.command(ctx, time.Hour, inv.line.verb, t.arguments("")...); err != nil {
+		if _, err := t.command(ctx, 10*time.Minute, inv.line.verb, t.arguments("")...); err != nil {
 			return nil, err
 		}
 		t.took = time.Since(began)

@@ -203,6 +203,7 @@ func (t *trial) runs(ctx context.Context, overlay string, result *patch.Result) 
 		return "", err
 	case ctx.Err() != nil:
 		return "", ctx.Err()
+	case end.late && t.signal.Load() != 0: // the user has ended it before, too
 	case end.late:
 		return fmt.Sprintf("the %s has not ended after %v", t.what(), limit.Round(time.Second)), nil
 	}
@@ -254,7 +255,7 @@ func firstFailure(said string) string {
 }
 
 // bad are the kinds of findings that a patch may cause.
-var bad = []heisen.Kind{heisen.Deadlock, heisen.Leak, "failure", "misuse"}
+var bad = []heisen.Kind{heisen.Deadlock, heisen.Leak, heisen.Failure, heisen.Misuse}
 
 // searches runs the tests that come to what is changed under other schedules.
 func (t *trial) searches(ctx context.Context, overlay string, result *patch.Result) (string, error) {

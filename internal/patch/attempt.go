@@ -357,14 +357,7 @@ func (p *program) targetOf(accesses []report.Access) (*target, *report.Access, s
 			if common = p.within(before, found); len(common) == 1 {
 				continue
 			}
-			var one, other namedVariable
-			for _, v := range before {
-				one = v
-			}
-			for _, v := range found {
-				other = v
-			}
-			return nil, a, fmt.Sprintf("the accesses name different variables, %s and %s, that share memory", one.v.Name(), other.v.Name())
+			return nil, a, fmt.Sprintf("the accesses name different variables, %s and %s, that share memory", oneName(before), oneName(found))
 		}
 	}
 	if len(common) != 1 {
@@ -387,6 +380,15 @@ func (p *program) targetOf(accesses []report.Access) (*target, *report.Access, s
 		return t, nil, ""
 	}
 	return nil, nil, ""
+}
+
+// oneName returns the first of the names of some variables.
+func oneName(all map[static.Key]namedVariable) string {
+	var names []string
+	for _, v := range all {
+		names = append(names, v.v.Name())
+	}
+	return slices.Min(names)
 }
 
 // within returns the variables of one set whose types declare those of the other one: a struct, of which others name a field.

@@ -3,6 +3,8 @@ package patch
 import (
 	"go/ast"
 	"go/types"
+	"maps"
+	"slices"
 
 	"github.com/heisen-go/heisen/internal/static"
 )
@@ -16,42 +18,29 @@ func (m *maker) judge(before, after *program, r *repair) *refusal {
 	for pair := range before.reversible() {
 		delete(reverse, pair)
 	}
-	for pair := range reverse {
-		if pair[0] == pair[1] {
-			return &refusal{at, "a goroutine could hold " + pair[0] + " of one object and wait for that of another one, or of the same: a deadlock"}
+	pairs := slices.SortedFunc(maps.Keys(reverse), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
+	if len(pairs) > 0 {
+		one, other := pairs[0][0], pairs[0][1]
+		if one == other {
+			return &refusal{at, "a goroutine could hold " + one + " of one object and wait for that of another one, or of the same: a deadlock"}
 		}
-		return &refusal{at, "a goroutine could hold " + min(pair[0], pair[1]) + " and wait for " + max(pair[0], pair[1]) + ", and another one the other way around: a deadlock"}
+		return &refusal{at, "a goroutine could hold " + one + " and wait for " + other + ", and another one the other way around: a deadlock"}
 	}
 	was, is := before.heldWhileWaiting(), after.heldWhileWaiting()
-	lock := after.lockName(r.guardIn(after))
-	for name, node := range is {
-		if was[name] == nil {
-			return &refusal{at, name + " would be held at " + after.place(node) + " while its goroutine waits for another one"}
+	lock := r.g.label(r)
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		place := after.place(is[name])
+		switch {
+		case was[name] == nil:
+			return &refusal{at, name + " would be held at " + place + " while its goroutine waits for another one"}
+		case name == lock && !r.atomic:
+			return &refusal{at, name + " is held at " + place + " while its goroutine waits for another one"}
 		}
-		if name == lock {
-			return &refusal{at, name + " is held at " + after.place(node) + " while its goroutine waits for another one"}
-		}
-		old := before.orders()
-		for order := range after.orders() {
-			if order[1] == name && order[0] == lock && !old[order] {
-				return &refusal{at, lock + " would be held while " + name + " is taken, which is held at " + after.place(node) + " while its goroutine waits for another one"}
-			}
+		if order := [2]string{lock, name}; after.orders()[order] && !before.orders()[order] {
+			return &refusal{at, lock + " would be held while " + name + " is taken, which is held at " + place + " while its goroutine waits for another one"}
 		}
 	}
 	return m.lacks(after, r)
-}
-
-// guardIn returns the class of the lock of a repair in the patched program.
-func (r *repair) guardIn(after *program) static.Key {
-	name := r.g.label(r)
-	for _, fn := range after.Functions {
-		for _, c := range after.graph.Calls(fn) {
-			if op := after.LockCall(fn.Info(), c.Expr); op != nil && after.lockName(op.Class) == name {
-				return op.Class
-			}
-		}
-	}
-	return static.Key{}
 }
 
 // label returns the name of a lock that does not depend on lines.

@@ -91,10 +91,7 @@ func (r *repair) place() *refusal {
 
 // inFunction returns the regions of a function.
 func (r *repair) inFunction(fn *static.Function, uses []*use) ([]*region, *refusal) {
-	spans, why := r.spansIn(fn)
-	if why != nil {
-		return nil, why
-	}
+	spans := r.spansIn(fn)
 	if r.moves[fn] {
 		whole, why := r.moved(fn)
 		if why != nil {
@@ -149,7 +146,7 @@ func outermost(regions []*region) (out []*region) {
 }
 
 // spansIn returns what must be atomic in a function: what findings are about, and what is read and then written because of it.
-func (r *repair) spansIn(fn *static.Function) (out []span, why *refusal) {
+func (r *repair) spansIn(fn *static.Function) (out []span) {
 	for _, s := range r.spans {
 		if s.fn == fn {
 			out = append(out, s)
@@ -176,7 +173,7 @@ func (r *repair) spansIn(fn *static.Function) (out []span, why *refusal) {
 			r.move(fn) // the section of the program becomes larger
 		}
 	}
-	return out, nil
+	return out
 }
 
 // move notes that the critical sections of a function on the lock become one.
