@@ -13,6 +13,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/patch"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -79,13 +80,15 @@ func marked(dir string, files map[string]string) (out []report.Finding) {
 // TestCases: the races of small programs are repaired or refused as they are to be. The patched programs pass go vet and their
 // tests with Go's race detector; the tests count what was lost, and end if nothing hangs.
 func TestCases(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds programs with -race")
-	}
+	tier.Need(t, tier.Default)
+	every := tier.Pick(6, 6, 1)
 	merged := t.TempDir()
 	write(t, merged, map[string]string{"go.mod": "module example.com/cases\n\ngo 1.25\n"})
 	repaired := 0
-	for _, c := range casesIn(t, "*.txtar") {
+	for i, c := range casesIn(t, "*.txtar") {
+		if i%every > 0 {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			if files := patchedCase(t, c); strings.HasPrefix(c.want, "repaired") {
 				repaired++

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/internal/cli"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
 // heal runs a command of heisen in the working directory.
@@ -45,9 +46,7 @@ func main() {
 // TestTried: a patch by which a test fails is not printed, and the reason is said. Without the trial it is, and that nothing was
 // tried is said, too.
 func TestTried(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds instrumented programs")
-	}
+	tier.Need(t, tier.CI)
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"go.mod": "module example.com/m\n\ngo 1.25\n", "main.go": fieldsSource, "main_test.go": `package main
 
@@ -74,9 +73,7 @@ func TestMain1(t *testing.T) {
 // TestProgram: what a program shows is repaired, also from a recorded trace and from a report. Without tests, heal says how to do
 // that.
 func TestProgram(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds instrumented programs")
-	}
+	tier.Need(t, tier.CI)
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"go.mod": "module example.com/m\n\ngo 1.25\n", "main.go": fieldsSource})
 	t.Chdir(dir)

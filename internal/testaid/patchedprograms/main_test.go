@@ -6,15 +6,14 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/internal/testaid/heisentest"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
 func TestMain(m *testing.M) { heisentest.Main(m) }
 
 // TestPrograms: for more programs use go run ./internal/testaid/patchedprograms -n 1000.
 func TestPrograms(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it explores instrumented programs")
-	}
+	tier.Need(t, tier.CI)
 	r, err := settings{programs: 16, seed: 1, time: 300 * time.Millisecond, parallel: 2}.run(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -30,9 +29,7 @@ func TestPrograms(t *testing.T) {
 
 // TestOriginals: without patches most programs fail in some schedule, so what TestPrograms explores can show something.
 func TestOriginals(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it explores instrumented programs")
-	}
+	tier.Need(t, tier.CI)
 	r, err := settings{programs: 8, seed: 1, time: 300 * time.Millisecond, parallel: 2, original: true}.run(context.Background())
 	if err != nil {
 		t.Fatal(err)
