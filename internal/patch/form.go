@@ -28,27 +28,20 @@ func (r *repair) finish(g *region) *refusal {
 		return r.finishAhead(g)
 	}
 	at, exits := r.panics(g), g.leaves()
-	if at == nil && exits == nil && g.form != deferred {
-		g.form = around
-		return nil
-	}
-	if at == nil && exits == nil && !endsIn[*ast.ReturnStmt](g) {
+	if at == nil && exits == nil {
 		g.form = around
 		return nil
 	}
 	if r.deferrable(g) {
 		return nil
 	}
-	why := refuse(g.list[g.first], "control leaves the statements that the lock would be held around")
 	switch {
 	case exits == nil:
-		why = r.encloses(g)
+		return r.encloses(g)
 	case at == nil:
-		why = r.unlocksAtExits(g)
-	default:
-		why = refuse(at, "%s, and control leaves the statements at line %d", staysHeld, r.p.position(exits.Pos()).Line)
+		return r.unlocksAtExits(g)
 	}
-	return why
+	return refuse(at, "%s, and control leaves the statements at line %d", staysHeld, r.p.position(exits.Pos()).Line)
 }
 
 func endsIn[T ast.Stmt](g *region) bool {

@@ -9,11 +9,12 @@ import (
 )
 
 // evaluatedAhead returns the operands of a plain statement that are evaluated ahead of it, without the lock, because one of them
-// waits or takes the lock itself: all calls and receive operations, in their order. It returns nil if that would change what the statement does.
+// waits or takes the lock itself: all calls and receive operations, in their order. It returns nil if that would change what the
+// statement does.
 func (r *repair) evaluatedAhead(u *use, stmt ast.Stmt) (out []ast.Expr) {
 	switch s := stmt.(type) {
 	case *ast.AssignStmt:
-		if s.Tok == token.DEFINE && len(s.Lhs) != len(s.Rhs) && len(s.Rhs) == 1 && isCall(s.Rhs[0]) {
+		if _, receives := ast.Unparen(s.Rhs[0]).(*ast.UnaryExpr); len(s.Lhs) != len(s.Rhs) && (receives || isCall(s.Rhs[0])) {
 			return nil
 		}
 	case *ast.ExprStmt:
@@ -25,36 +26,32 @@ func (r *repair) evaluatedAhead(u *use, stmt ast.Stmt) (out []ast.Expr) {
 	}
 	info := u.fn.Info()
 	possible := true
-	var visit func(n ast.Node)
-	visit = func(n ast.Node) {
-		ast.Inspect(n, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.FuncLit:
-				return false
-			case *ast.BinaryExpr:
-				if n.Op == token.LAND || n.Op == token.LOR {
-					possible = possible && r.waitsIn(u.fn, n.Y) == nil
-				}
-			case *ast.UnaryExpr:
-				if n.Op == token.ARROW {
-					out = append(out, n)
-					return false
-				}
-			case *ast.CallExpr:
-				if info.Types[n.Fun].IsBuiltin() || info.Types[n.Fun].IsType() {
-					return true
-				}
-				if isTuple(info.TypeOf(n)) || info.TypeOf(n) == nil {
-					possible = false
-					return false
-				}
+	ast.Inspect(stmt, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.BinaryExpr:
+			if n.Op == token.LAND || n.Op == token.LOR {
+				possible = possible && !acts(info, n.Y) // it may not be evaluated
+			}
+		case *ast.UnaryExpr:
+			if n.Op == token.ARROW {
 				out = append(out, n)
 				return false
 			}
-			return true
-		})
-	}
-	visit(stmt)
+		case *ast.CallExpr:
+			if info.Types[n.Fun].IsBuiltin() || info.Types[n.Fun].IsType() {
+				return true
+			}
+			if isTuple(info.TypeOf(n)) || info.TypeOf(n) == nil {
+				possible = false
+				return false
+			}
+			out = append(out, n)
+			return false
+		}
+		return true
+	})
 	for _, e := range out { // it reads the target itself
 		for _, other := range r.shared {
 			possible = possible && !(other.fn == u.fn && within(e, other.expr))
@@ -74,6 +71,19 @@ func (r *repair) evaluatedAhead(u *use, stmt ast.Stmt) (out []ast.Expr) {
 		}
 	}
 	return out
+}
+
+// acts reports whether an expression calls a function, or receives.
+func acts(info *types.Info, e ast.Expr) (found bool) {
+	static.Own(e, func(n ast.Node) {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			found = found || !info.Types[n.Fun].IsBuiltin() && !info.Types[n.Fun].IsType()
+		case *ast.UnaryExpr:
+			found = found || n.Op == token.ARROW
+		}
+	})
+	return found
 }
 
 // targets returns the nodes that an operand calls.
