@@ -160,6 +160,8 @@
 //   - internal/testaid/goracetests: runs the test data of Go's race detector.
 //   - internal/testaid/checkgoroot: says what a Go release has changed that heisen patches, and whether it can be used.
 //   - internal/testaid/gosuites: runs tests of the Go distribution, and compares them with go test -race.
+//   - internal/testaid/racyprograms: generates random programs with races, for what repairs programs.
+//   - internal/testaid/patchedprograms: patches these and explores the result, which must neither deadlock nor lose an update.
 //   - internal/testaid/healedprograms: random programs with locks of heisen heal -enforce, which must keep what they promise.
 //   - internal/testaid/sdktools: tries a debugger and other tools with what heisen sdk makes.
 //   - internal/testaid/verdicts: runs test data for Go releases and ports, and writes the table of verdicts in docs/limits.md.

@@ -105,7 +105,7 @@ func repair(ctx context.Context, dir string, runs, procs, processes int) (all []
 		return nil, nil, err
 	}
 	var diff bytes.Buffer
-	if err := heisen(fixed, &diff, "heal", "-patch", "-pkgs", "work", "-detect", "fasttrack,atomrace", "."); err != nil {
+	if err := heisen(fixed, &diff, "heal", "-patch", "-try=false", "-pkgs", "work", "-detect", "fasttrack,atomrace", "."); err != nil {
 		return nil, nil, err
 	}
 	apply := exec.CommandContext(ctx, "git", "apply", "-")

@@ -155,28 +155,42 @@ func (tool Tool) main(ctx context.Context, args []string, std, safe Streams) int
 		fmt.Fprintf(safe.Err, "%s: unknown command %q; see %[1]s help\n", tool.Name, name)
 		return Misused
 	}
+	return all[i].start(&invocation{Streams: safe, raw: std, tool: tool, all: all, ctx: ctx, help: help}, args)
+}
+
+// subcommand runs another subcommand of the tool, with other streams.
+func (inv *invocation) subcommand(ctx context.Context, args []string, std Streams) int {
+	std = std.shared()
+	safe, _ := std.printable()
+	i := slices.IndexFunc(inv.all, func(c command) bool { return c.name == args[0] })
+	return inv.all[i].start(&invocation{Streams: safe, raw: std, tool: inv.tool, all: inv.all, ctx: ctx}, args[1:])
+}
+
+// start runs a subcommand with its arguments.
+func (c command) start(inv *invocation, args []string) int {
 	args, restore, err := changeFolder(args)
 	if err != nil {
-		printError(safe.Err, tool.Name+" "+name, err)
+		printError(inv.Err, inv.tool.Name+" "+c.name, err)
 		return Failed
 	}
 	defer restore()
 	var options []report.ResolverOption
-	if all[i].foreign {
+	if c.foreign {
 		folder, err := os.Getwd()
 		if err != nil {
-			printError(safe.Err, tool.Name, err)
+			printError(inv.Err, inv.tool.Name, err)
 			return Failed
 		}
 		options = append(options, report.WithSources(repository.Find(folder).Contains))
 	}
 	resolver, err := report.NewResolver(options...)
 	if err != nil {
-		printError(safe.Err, tool.Name, err)
+		printError(inv.Err, inv.tool.Name, err)
 		return Failed
 	}
 	defer resolver.Close()
-	return all[i].invoke(&invocation{Streams: safe, raw: std, tool: tool, all: all, ctx: ctx, help: help, args: args, resolver: resolver})
+	inv.args, inv.resolver = args, resolver
+	return c.invoke(inv)
 }
 
 // changeFolder carries out the flag -C, which must come first, as for the go command. restore

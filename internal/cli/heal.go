@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,9 +18,9 @@ import (
 var healCommand = command{
 	name: "heal", args: "-patch|-profile f|-enforce f [flags] [test|run] [arguments]",
 	short: "repair races by a patch, or enforce what passing runs show",
-	intro: `$heisen heal -patch runs tests as $heisen test does, and prints a diff that puts
-locks around the accesses of data races and violated atomic sections. It changes
-no files.
+	intro: `$heisen heal -patch runs tests as $heisen test does, or a program after the word
+run, and prints a diff that puts locks around the accesses of data races and
+violated atomic sections. It changes no files.
 
 $heisen heal -profile profiles passing runs, and -enforce writes an overlay with
 locks that keep all runs as atomic.
@@ -29,14 +32,16 @@ locks that keep all runs as atomic.
 		{"seed", "profile a run in which goroutines take turns"},
 		{"enforce", "write an overlay with locks for such a profile"},
 		{"into", "the folder of the overlay"},
-		{"findings", "repair the findings in a file, and run nothing"},
+		{"try", "false: print a patch that was not tried"},
+		{"findings", "repair the findings in a file, or in a trace"},
 		{"detect", "detectors, such as fasttrack and atomrace"},
 		{"sections", "check the atomic sections in a file"},
 		{"pkgs", "record only these packages; work: the main module"},
 		{"baseline", "do not repair the findings in a file"},
 	},
-	long: `$heisen heal -patch runs tests as $heisen test does, or takes the findings of -findings,
-a file that -report json has written. For each variable with a data race, or with a
+	long: `$heisen heal -patch runs tests as $heisen test does, or a program after the word run,
+or takes the findings of -findings: a file that -report json has written, or a
+recorded trace. For each variable with a data race, or with a
 violated atomic section, it puts a lock around the accesses that lack one: the mutex
 that other accesses hold, or a new one beside the variable. It prints the changes on
 standard output, as a diff that git apply takes in the module's folder, and changes
@@ -44,9 +49,17 @@ no files. Reports and messages go to standard error.
 
 A lock is held around no operation that may wait, such as those on channels, input
 and output, and the locks that are added cannot deadlock with each other and with
-those of the module. The locks of the module stay where they are. A finding that
-cannot be repaired in this way is named with its place and the reason, and the exit
-status is then 66.
+those of the module, as far as its source shows. What a function reads, and then
+writes because of it, stays in one critical section. Where anything in a section may
+panic, the lock is given back by defer. A finding that cannot be repaired in this way
+is named with its place and the reason. The exit status is 0 if everything that was
+found is repaired, and 66 if a finding is left.
+
+Before a patch is printed, it is tried: the module is built with it, the tests or the
+program run again, and the tests that come to what is changed run under other
+schedules, as $heisen fuzz does. A repair that does not pass is not printed, and the
+reason is said. That takes at most twice the time of the tests, and 10 seconds for
+each repair. -try=false tries nothing.
 
 All accesses in the module count. Those of other modules to its exported variables
 do not.
@@ -85,7 +98,8 @@ func (inv *invocation) heal() (int, error) {
 		overlaps: inv.atomraceFlags(), reports: &reports{tool: inv.tool.Name},
 	}
 	want := inv.flags.Bool("patch", false, "print a patch for the source, as a unified diff")
-	file := inv.flags.String("findings", "", "repair the findings in `file`, which -report json has written, and run nothing")
+	try := inv.flags.Bool("try", true, "with -patch, build and run the patched module before the patch is printed; false prints what was\nnot tried")
+	file := inv.flags.String("findings", "", "repair the findings in `file`: what -report json has written, or a recorded trace")
 	profile := inv.flags.String("profile", "", "profile passing runs, and add what they show to the profile in `file`")
 	enforced := inv.flags.String("enforce", "", "write an overlay that keeps atomic what the profile in `file` says, and run nothing")
 	seed := inv.flags.Uint64("seed", 0, "with -profile, let one goroutine run at a time, and choose it at random by the seed `n`;\n0 lets them run freely")
@@ -106,27 +120,47 @@ func (inv *invocation) heal() (int, error) {
 		return Misused, misuse("-seed is for -profile")
 	case *enforced != "":
 		return inv.enforceProfile(*enforced, *folder)
-	case inv.line.verb == "run":
-		return Misused, misuse("-patch is for tests")
 	}
 	if value, given := inv.line.value("json"); given && value != "false" {
 		return Misused, misuse("-json: standard output has the patch")
 	}
 	var found []report.Finding
 	var err error
+	began := time.Now()
 	if *file != "" {
-		found, err = findingsIn(*file)
+		found, err = inv.findingsOf(*file)
 	} else {
-		found, err = inv.findingsOfTests(watch)
+		found, err = inv.findingsOfRun(watch)
 	}
 	if err != nil {
 		return Failed, err
 	}
-	return inv.printPatch(found)
+	return inv.printPatch(found, *try, *file != "", time.Since(began))
 }
 
-// findingsOfTests runs the tests of the command line. What they print goes to standard error.
-func (inv *invocation) findingsOfTests(watch *observation) ([]report.Finding, error) {
+// findingsOf returns the findings in a file, or those in a trace.
+func (inv *invocation) findingsOf(file string) ([]report.Finding, error) {
+	found, wrong := findingsIn(file)
+	if wrong == nil {
+		return found, nil
+	}
+	var out, said bytes.Buffer
+	streams := Streams{In: strings.NewReader(""), Out: &out, Err: &said}
+	if status := inv.subcommand(inv.ctx, []string{"analyze", "-report", "json", file}, streams); status != Clean && status != Findings {
+		return nil, wrong // it is no trace either
+	}
+	for line := range bytes.Lines(out.Bytes()) {
+		var f report.Finding
+		if err := json.Unmarshal(line, &f); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		found = append(found, f)
+	}
+	return found, nil
+}
+
+// findingsOfRun runs the tests or the program of the command line. What they print goes to standard error.
+func (inv *invocation) findingsOfRun(watch *observation) ([]report.Finding, error) {
 	if err := watch.overlaps.inferSections(inv, watch.detect); err != nil {
 		return nil, err
 	}
@@ -134,30 +168,51 @@ func (inv *invocation) findingsOfTests(watch *observation) ([]report.Finding, er
 		return nil, err
 	}
 	defer inv.holdSignals()()
-	cmd, err := inv.goTestCommand()
+	cmd, remove, err := inv.goCommand()
 	if err != nil {
 		return nil, err
 	}
+	defer remove()
 	cmd.Stdout = inv.raw.Err
 	status, err := watch.run(inv, cmd)
 	if err != nil {
 		return nil, err
 	}
 	found, _ := watch.found.all()
-	if status != Clean && status != Findings {
+	if status != Clean && status != Findings && inv.line.verb == "test" {
 		return nil, fmt.Errorf("the tests ended with exit status %d", status)
+	}
+	if len(found) == 0 && inv.line.verb == "test" {
+		if tested, err := inv.hasTests(); err == nil && !tested {
+			return nil, fmt.Errorf("no package has tests: %s heal -patch run repairs what a program shows", inv.tool.Name)
+		}
 	}
 	return found, nil
 }
 
-// printPatch prints the patch for findings, and what it does not repair.
-func (inv *invocation) printPatch(found []report.Finding) (int, error) {
+// hasTests reports whether a package of the command line has tests.
+func (inv *invocation) hasTests() (bool, error) {
+	args := append([]string{"list", "-f", "{{len .TestGoFiles}}{{len .XTestGoFiles}}"}, inv.line.listFlags()...)
+	out, err := exec.CommandContext(inv.ctx, "go", append(args, inv.line.packages()...)...).Output()
+	return strings.Trim(string(out), "0\r\n") != "", err
+}
+
+// printPatch prints the patch for findings, and what it does not repair. Unless try is false, the patch passes its trial first. given
+// says that nothing has run: took is then no measure of the tests.
+func (inv *invocation) printPatch(found []report.Finding, try, given bool, took time.Duration) (int, error) {
 	done := inv.progress("repairing", time.Second)
 	ctx, stop := inv.interruptible()
 	defer stop()
 	root, err := moduleRoot(ctx)
 	var result *patch.Result
-	if err == nil {
+	if overlay, given := inv.line.value("overlay"); given && overlay != "" {
+		return Misused, misuse("-overlay: a patch is for the files of the module")
+	}
+	switch {
+	case err != nil:
+	case try:
+		result, err = inv.tried(ctx, root, found, given, took)
+	default:
 		result, err = patch.Make(ctx, root, inv.line.tags(), found)
 	}
 	done()
@@ -171,7 +226,7 @@ func (inv *invocation) printPatch(found []report.Finding) (int, error) {
 	if err != nil {
 		return Failed, err
 	}
-	for _, line := range result.Repaired {
+	for _, line := range slices.Concat(result.Repaired, result.Notes) {
 		fmt.Fprintf(inv.Err, "%s: %s\n", inv.tool.Name, line)
 	}
 	for _, r := range result.Refused {
@@ -180,13 +235,36 @@ func (inv *invocation) printPatch(found []report.Finding) (int, error) {
 		}
 		fmt.Fprintf(inv.Err, "%s: %v\n", inv.tool.Name, r)
 	}
-	if result.Changed() > 0 && here != root {
-		fmt.Fprintf(inv.Err, "%s: apply the patch in %s\n", inv.tool.Name, root)
+	if result.Changed() > 0 {
+		if !try {
+			fmt.Fprintf(inv.Err, "%s: nothing was tried\n", inv.tool.Name)
+		}
+		if here != root {
+			fmt.Fprintf(inv.Err, "%s: apply the patch in %s\n", inv.tool.Name, root)
+		}
 	}
 	if len(result.Refused) > 0 {
 		return Findings, nil
 	}
 	return Clean, nil
+}
+
+// tried makes a patch that has passed its trial.
+func (inv *invocation) tried(ctx context.Context, root string, found []report.Finding, given bool, took time.Duration) (*patch.Result, error) {
+	t, remove, err := inv.newTrial(root, found, took)
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	t.all = given && len(inv.line.packages()) == 0
+	if given && len(found) > 0 {
+		began := time.Now()
+		if _, err := t.command(ctx, 10*time.Minute, inv.line.verb, t.arguments("")...); err != nil {
+			return nil, err
+		}
+		t.took = time.Since(began)
+	}
+	return t.repair(ctx)
 }
 
 // moduleRoot returns the folder of the main module.

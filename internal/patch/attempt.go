@@ -14,6 +14,7 @@ import (
 
 	"github.com/heisen-go/heisen/internal/static"
 	"github.com/heisen-go/heisen/internal/textdiff"
+	"github.com/heisen-go/heisen/report"
 )
 
 // attempts returns the ways to repair a task, the plainest first: with a lock that the program uses for the variable already,
@@ -35,8 +36,18 @@ func (m *maker) attempts(t *task, target *target) (out []func() (*repair, *refus
 	}
 	ordering := p.newOrdering(p.starts(), uses)
 	shared := slices.DeleteFunc(slices.Clone(uses), func(u *use) bool { return ordering.alone(u, target) })
-	if why := m.unsupported(shared, target); why != nil {
-		return []func() (*repair, *refusal){func() (*repair, *refusal) { return nil, why }}
+	if r := m.flag(target, uses, shared); r != nil {
+		out = append(out, func() (*repair, *refusal) { return r, nil })
+	}
+	var why *refusal
+	if !accessors {
+		shared, why = m.lift(target, shared, ordering)
+	}
+	if why == nil {
+		why = m.unsupported(shared, target)
+	}
+	if why != nil {
+		return append(out, func() (*repair, *refusal) { return nil, why })
 	}
 	if accessors {
 		shared = m.calls(shared, spans)
@@ -49,9 +60,12 @@ func (m *maker) attempts(t *task, target *target) (out []func() (*repair, *refus
 	if len(t.parts) > 1 && len(out) > 0 {
 		return out // rather one lock for each than a new one for all
 	}
-	news := []*guard{p.newVariable(target)}
+	abroad := slices.ContainsFunc(shared, func(u *use) bool { return u.fn != nil && u.fn.Package.Types.Path() != target.file.Package.Types.Path() })
+	news := []*guard{p.newVariable(target, abroad)}
 	if target.isField() {
-		news = []*guard{p.newField(target), p.newVariable(target)}
+		if owner := p.ownerOf(target); owner == nil || p.shows(owner, abroad, false) == nil {
+			news = append([]*guard{p.newField(target, abroad)}, news...)
+		}
 	}
 	for _, g := range news {
 		if g != nil {
@@ -97,7 +111,7 @@ func isMap(t types.Type) bool {
 // with tries to repair a target with a lock.
 func (m *maker) with(g *guard, t *target, shared []*use, spans []span) (*repair, *refusal) {
 	p := m.p
-	r := &repair{p: p, t: t, g: g, spans: spans, texts: m.texts}
+	r := &repair{p: p, t: t, g: g, spans: spans, texts: m.texts, shared: shared}
 	for _, u := range shared {
 		if why := m.visible(g, t, u); why != nil {
 			return nil, why
@@ -106,7 +120,7 @@ func (m *maker) with(g *guard, t *target, shared []*use, spans []span) (*repair,
 			r.uses = append(r.uses, u)
 			continue
 		}
-		lacking, why := m.lacking(g, u, 0)
+		lacking, why := m.lacking(r, u, 0)
 		if why != nil {
 			return nil, why
 		}
@@ -119,7 +133,7 @@ func (m *maker) with(g *guard, t *target, shared []*use, spans []span) (*repair,
 			}
 		}
 	}
-	if len(r.uses) == 0 {
+	if len(r.uses)+len(r.upgrades) == 0 {
 		return nil, &refusal{t.first().ident.Pos(), "all accesses hold a lock already, as far as the source shows"}
 	}
 	return r, r.place()
@@ -130,7 +144,7 @@ func (m *maker) visible(g *guard, t *target, u *use) *refusal {
 	if u.fn == nil {
 		return refuse(u.expr, "it is accessed by the initial value of a package-level variable")
 	}
-	if u.fn.Package.Types.Path() != t.file.Package.Types.Path() && !ast.IsExported(g.name) && (!g.existing || g.absolute.Valid()) {
+	if u.fn.Package.Types.Path() != t.file.Package.Types.Path() && !ast.IsExported(g.lockField()) {
 		return refuse(u.expr, "it is accessed in another package, %s", u.fn.Package.PkgPath)
 	}
 	return nil
@@ -140,11 +154,13 @@ func (m *maker) visible(g *guard, t *target, u *use) *refusal {
 const maxLift = 3
 
 // lacking returns what lacks the lock: u itself, or, if only some callers hold it, the calls of the others.
-func (m *maker) lacking(g *guard, u *use, depth int) ([]*use, *refusal) {
-	p := m.p
+func (m *maker) lacking(r *repair, u *use, depth int) ([]*use, *refusal) {
+	p, g := m.p, r.g
 	exclusive, ok := g.holds(p, u)
 	switch {
 	case ok && (exclusive || !u.write):
+		return nil, nil
+	case ok && (!g.absolute.Valid() || !r.t.isField()) && r.upgrade(u):
 		return nil, nil
 	case ok:
 		return nil, refuse(u.expr, "%s is written while %s is held for reading only", m.texts.of(u.expr), g.class.Name)
@@ -153,6 +169,10 @@ func (m *maker) lacking(g *guard, u *use, depth int) ([]*use, *refusal) {
 	}
 	entry := p.locks.Entry(u.fn)
 	_, fromCaller := entry.May[g.class]
+	if !fromCaller && depth == 0 { // the section of the function itself becomes larger
+		r.move(u.fn)
+		return []*use{u}, nil
+	}
 	if !fromCaller || depth == maxLift || !p.locks.CallersKnown(u.fn) {
 		return nil, refuse(u.expr, "%s may or may not be held there", g.class.Name)
 	}
@@ -165,7 +185,7 @@ func (m *maker) lacking(g *guard, u *use, depth int) ([]*use, *refusal) {
 		if !ok {
 			return nil, refuse(c.Expr, "%s may or may not be held there", g.class.Name)
 		}
-		lacking, why := m.lacking(g, caller, depth+1)
+		lacking, why := m.lacking(r, caller, depth+1)
 		if why != nil {
 			return nil, why
 		}
@@ -305,24 +325,89 @@ func (p *program) fileNamed(name string) *static.File {
 	return nil
 }
 
-// targetOf returns the variable that an access names, or why it is not known.
-func (p *program) targetOf(file string, line int, expr string) (*target, string) {
-	f := p.fileNamed(file)
-	v := p.find(p.position(f.Syntax.Package).Filename, line, expr)
-	if v == nil {
-		return nil, "it is not known which variable is accessed there"
+// targetOf returns the variable that all accesses of a finding are about, or why it is not known, with the access that does not
+// show it. An access may name several expressions, one of which it is; then the others tell which.
+func (p *program) targetOf(accesses []report.Access) (*target, *report.Access, string) {
+	var common map[static.Key]namedVariable
+	var unclear *report.Access
+	for i := range accesses {
+		a := &accesses[i]
+		at := a.Stack[0]
+		names := a.Alternatives
+		if a.Variable != "" {
+			names = []string{a.Variable}
+		}
+		found := p.find(p.position(p.fileNamed(at.File).Syntax.Package).Filename, at.Line, names)
+		if len(found) == 0 {
+			unclear = a
+			continue
+		}
+		if common == nil {
+			common = found
+			continue
+		}
+		before := common
+		common = map[static.Key]namedVariable{}
+		for key, v := range before {
+			if _, ok := found[key]; ok {
+				common[key] = v
+			}
+		}
+		if len(common) == 0 {
+			if common = p.within(before, found); len(common) == 1 {
+				continue
+			}
+			return nil, a, fmt.Sprintf("the accesses name different variables, %s and %s, that share memory", oneName(before), oneName(found))
+		}
 	}
-	t := p.declare(v)
-	if t == nil {
-		return nil, "the variable is declared outside of the module"
+	if len(common) != 1 {
+		if unclear == nil {
+			unclear = &accesses[0]
+		}
+		return nil, unclear, "it is not known which variable is accessed there"
 	}
-	if t.fn == nil || t.isField() {
-		return t, ""
+	for _, v := range common {
+		t := p.declare(v.v)
+		if t == nil {
+			return nil, &accesses[0], "the variable is declared outside of the module"
+		}
+		if t.fn == nil || t.isField() {
+			return t, nil, ""
+		}
+		if isPointer(v.v.Type()) && v.expr != v.v.Name() || t.parameter(p) {
+			return nil, &accesses[0], "the variable is reached through " + v.v.Name() + ", and it is not known what else leads to it"
+		}
+		return t, nil, ""
 	}
-	if isPointer(v.Type()) && expr != v.Name() || t.parameter(p) {
-		return nil, "the variable is reached through " + v.Name() + ", and it is not known what else leads to it"
+	return nil, nil, ""
+}
+
+// oneName returns the first of the names of some variables.
+func oneName(all map[static.Key]namedVariable) string {
+	var names []string
+	for _, v := range all {
+		names = append(names, v.v.Name())
 	}
-	return t, ""
+	return slices.Min(names)
+}
+
+// within returns the variables of one set whose types declare those of the other one: a struct, of which others name a field.
+func (p *program) within(a, b map[static.Key]namedVariable) map[static.Key]namedVariable {
+	out := map[static.Key]namedVariable{}
+	for _, sets := range [][2]map[static.Key]namedVariable{{a, b}, {b, a}} {
+		for key, outer := range sets[0] {
+			st, ok := outer.v.Type().Underlying().(*types.Struct)
+			if !ok {
+				continue
+			}
+			for field := range st.Fields() {
+				if _, ok := sets[1][p.Key(field)]; ok {
+					out[key] = outer
+				}
+			}
+		}
+	}
+	return out
 }
 
 // parameter reports whether a local variable is a parameter whose elements were passed in.

@@ -12,8 +12,12 @@
 //     themselves or by all of their callers, stay as they are. If only some callers hold it, the calls of the others
 //     get it.
 //   - Otherwise a new sync.Mutex is declared beside the variable. Fields of one struct share it.
-//   - A check and an act on what was checked are one critical section. If both are in accessors that are called one
-//     after the other, a new mutex is held around both calls, and around all other calls of accessors.
+//   - What a function reads, and writes because of it, is one critical section. Which writes these are is found by
+//     following values and conditions through the function. If that leads through helpers, their callers take the lock.
+//   - If a check and an act are in accessors that lock for themselves and are called one after the other, a new mutex is
+//     held around both calls, and around all other calls of accessors.
+//   - A section in which anything may panic ends with a deferred call.
+//   - A bool at which loops look becomes an atomic flag.
 //
 // # What it guarantees
 //
@@ -22,15 +26,19 @@
 //   - No lock is held while its goroutine may wait: for a channel, select, a WaitGroup, a condition, time, input or
 //     output, or code that is not known.
 //   - No lock is taken twice by one goroutine.
-//   - The locks that are added close no cycle in the lock order of the program. Locks count by the field or variable
-//     that has them, so two locks of two objects of a type count as one. Package heal has a finer lock order, for
-//     locks whose places it may choose.
-//   - The locks of the program stay where they are.
+//   - The patched program can acquire no two locks in two orders that the program before could not. Locks count by the
+//     field or variable that has them, so two locks of two objects of a type count as one. Package heal has a finer
+//     lock order, for locks whose places it may choose.
+//   - All accesses that another goroutine can come between hold the lock in the patched program.
+//   - The locks of the program stay where they are, but for sections of a function that become larger, and readers that
+//     become writers.
 //   - The result compiles, and go vet finds no copy of a lock that it did not find before.
+//
+// The third and the fourth are judged on the patched source, which is analyzed like any other.
 //
 // The analysis knows no aliases: a variable that is accessed through a pointer to it, or through another slice with
 // the same elements, is repaired only where it is accessed by name. If its address is taken by name, the finding is
-// refused.
+// refused. Files that are not built here are not analyzed; Notes says which of them name the variable.
 //
 // # Cost and concurrency
 //

@@ -8,6 +8,7 @@ import (
 	"go/format"
 	"go/token"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,6 +114,24 @@ func (e *edits) after(start, pos token.Pos, lines ...string) {
 	e.replace(at, at, "\n"+indent+strings.Join(lines, "\n"+indent))
 }
 
+// remove removes a statement, with its line if that has nothing else.
+func (e *edits) remove(n ast.Node) {
+	text, offset, start, end := e.line(n.Pos())
+	if text == nil {
+		return
+	}
+	length := int(n.End() - n.Pos())
+	first, last := n.Pos(), n.End()
+	if strings.TrimSpace(string(text[start:offset])) == "" && offset+length <= end && strings.TrimSpace(string(text[offset+length:end])) == "" {
+		first -= token.Pos(offset - start)
+		last = n.Pos() + token.Pos(end-offset)
+		if end < len(text) {
+			last++
+		}
+	}
+	e.replace(first, last, "")
+}
+
 func leading(line []byte) string {
 	n := len(line) - len(bytes.TrimLeft(line, " \t"))
 	return string(line[:n])
@@ -165,22 +184,23 @@ func formatted(old, changed []byte) []byte {
 	return text
 }
 
-// importSync makes a file import package sync, and returns the name by which it does.
-func (e *edits) importSync(f *static.File) (string, error) {
+// importStd makes a file import a package of the standard library, sync or sync/atomic, and returns the name by which it does.
+func (e *edits) importStd(f *static.File, wanted string) (string, error) {
+	name := path.Base(wanted)
 	for _, spec := range f.Syntax.Imports {
-		if path, _ := strconv.Unquote(spec.Path.Value); path == "sync" {
+		if imported, _ := strconv.Unquote(spec.Path.Value); imported == wanted {
 			if spec.Name == nil {
-				return "sync", nil
+				return name, nil
 			}
 			if spec.Name.Name != "_" && spec.Name.Name != "." {
 				return spec.Name.Name, nil
 			}
 		}
 	}
-	if f.Package.Types.Scope().Lookup("sync") != nil {
-		return "", fmt.Errorf("%s: the package declares a name sync of its own", f.Path)
+	if f.Package.Types.Scope().Lookup(name) != nil {
+		return "", fmt.Errorf("%s: the package declares a name %s of its own", f.Path, name)
 	}
-	var std *ast.ImportSpec // the last one of the standard library before sync
+	var std *ast.ImportSpec // the last one of the standard library before it
 	var decl *ast.GenDecl
 	for _, d := range f.Syntax.Decls {
 		g, ok := d.(*ast.GenDecl)
@@ -193,7 +213,7 @@ func (e *edits) importSync(f *static.File) (string, error) {
 		decl = g
 		for _, spec := range g.Specs {
 			spec := spec.(*ast.ImportSpec)
-			if path, _ := strconv.Unquote(spec.Path.Value); !strings.Contains(path, ".") && path < "sync" && g.Lparen.IsValid() {
+			if imported, _ := strconv.Unquote(spec.Path.Value); !strings.Contains(imported, ".") && imported < wanted && g.Lparen.IsValid() {
 				std = spec
 			}
 		}
@@ -201,21 +221,21 @@ func (e *edits) importSync(f *static.File) (string, error) {
 	}
 	switch {
 	case std != nil:
-		e.after(std.Pos(), std.End(), `"sync"`)
+		e.after(std.Pos(), std.End(), strconv.Quote(wanted))
 	case decl == nil:
-		e.after(f.Syntax.Package, f.Syntax.Name.End(), "", `import "sync"`)
+		e.after(f.Syntax.Package, f.Syntax.Name.End(), "", "import "+strconv.Quote(wanted))
 	case decl.Lparen.IsValid():
-		e.replace(decl.Lparen+1, decl.Lparen+1, "\n\t\"sync\"")
+		e.replace(decl.Lparen+1, decl.Lparen+1, "\n\t"+strconv.Quote(wanted))
 	case decl.Doc != nil:
-		e.after(decl.Pos(), decl.End(), `import "sync"`)
+		e.after(decl.Pos(), decl.End(), "import "+strconv.Quote(wanted))
 	default:
 		spec := decl.Specs[0].(*ast.ImportSpec)
-		first, second := "", "\n\t\"sync\""
-		if path, _ := strconv.Unquote(spec.Path.Value); path > "sync" && !strings.Contains(path, ".") {
-			first, second = "\n\t\"sync\"", ""
+		first, second := "", "\n\t"+strconv.Quote(wanted)
+		if imported, _ := strconv.Unquote(spec.Path.Value); imported > wanted && !strings.Contains(imported, ".") {
+			first, second = "\n\t"+strconv.Quote(wanted), ""
 		}
 		e.replace(spec.Pos(), spec.Pos(), "("+first+"\n\t")
 		e.replace(spec.End(), spec.End(), second+"\n)")
 	}
-	return "sync", nil
+	return name, nil
 }

@@ -21,6 +21,7 @@ type guard struct {
 
 	absolute static.Path // a variable; not valid for a field
 	name     string      // of the variable, or of the new field
+	home     string      // the path of the package that declares the variable
 	trim     int         // fields of the path of a use that do not lead to the lock
 	suffix   string      // fields that lead to the lock from there
 }
@@ -47,7 +48,20 @@ func (g *guard) on(u *use) static.Path {
 // expression returns the lock as source for a use. It returns "" if there is none.
 func (g *guard) expression(p *program, u *use, text func(ast.Node) string) string {
 	if g.absolute.Valid() {
-		return g.name
+		if g.home == "" || u.fn == nil || u.fn.Package.Types.Path() == g.home {
+			return g.name
+		}
+		for _, spec := range u.fn.Syntax.Imports {
+			if imported, ok := u.fn.Info().Implicits[spec].(*types.PkgName); ok && imported.Imported().Path() == g.home {
+				return imported.Name() + "." + g.name
+			}
+			if spec.Name != nil {
+				if imported, ok := u.fn.Info().Defs[spec.Name].(*types.PkgName); ok && imported.Imported().Path() == g.home {
+					return imported.Name() + "." + g.name
+				}
+			}
+		}
+		return ""
 	}
 	base := u.base
 	if base == nil || !u.path.Valid() {
@@ -72,6 +86,14 @@ func (g *guard) expression(p *program, u *use, text func(ast.Node) string) strin
 		return expr
 	}
 	return expr + g.suffix
+}
+
+// lockField returns the name that is used last to name the lock.
+func (g *guard) lockField() string {
+	if g.existing && !g.absolute.Valid() {
+		return g.suffix[strings.LastIndexByte(g.suffix, '.')+1:]
+	}
+	return g.name
 }
 
 // holds reports whether a use holds the lock, on all paths to it. exclusive is set if it holds it exclusively.
@@ -112,6 +134,9 @@ func (p *program) candidates(uses []*use) (out []*guard) {
 			kind := static.KindOf(static.Deref(v.Type()))
 			if kind == static.NotLock {
 				continue
+			}
+			if g.absolute.Valid() {
+				g.home = p.File(l.Class.File).Package.Types.Path()
 			}
 			g.rw, g.embedded = kind == static.RWMutex, v.Embedded()
 			seen[g] = true
@@ -224,7 +249,7 @@ func (p *program) embeddedField(f *static.File, class static.Key) (found *types.
 }
 
 // newField returns a new mutex beside a field.
-func (p *program) newField(t *target) *guard {
+func (p *program) newField(t *target, exported bool) *guard {
 	st := p.structOf(t.first().ident)
 	if st == nil {
 		return nil
@@ -242,7 +267,11 @@ func (p *program) newField(t *target) *guard {
 			}
 		}
 	}
-	name := unused([]string{"mu", lowered(t.first().v.Name()) + "Mu"}, taken)
+	names := []string{"mu", lowered(t.first().v.Name()) + "Mu"}
+	if exported { // other packages of the module access it, too
+		names = []string{"Mu", raised(t.first().v.Name()) + "Mu"}
+	}
+	name := unused(names, taken)
 	if name == "" {
 		return nil
 	}
@@ -250,7 +279,7 @@ func (p *program) newField(t *target) *guard {
 }
 
 // newVariable returns a new mutex in a variable: beside a local variable, or at package level.
-func (p *program) newVariable(t *target) *guard {
+func (p *program) newVariable(t *target, exported bool) *guard {
 	taken := map[string]bool{}
 	for _, f := range p.Files() {
 		if f.Package.PkgPath != t.file.Package.PkgPath {
@@ -270,7 +299,12 @@ func (p *program) newVariable(t *target) *guard {
 	} else if spec := p.typeSpec(t.first().ident); spec != nil && t.isField() {
 		names = []string{lowered(spec.Name.Name) + raised(name)}
 	}
-	g := &guard{class: static.Key{Name: "new " + t.first().key}, name: unused(names, taken)}
+	if exported {
+		for i := range names {
+			names[i] = raised(names[i])
+		}
+	}
+	g := &guard{class: static.Key{Name: "new " + t.first().key}, name: unused(names, taken), home: t.file.Package.Types.Path()}
 	g.absolute = static.Path{Root: static.Key{Name: g.name, File: "new"}, Global: true}
 	if g.name == "" {
 		return nil

@@ -10,12 +10,10 @@ import (
 
 // merge makes one region of regions that touch, and of a read and a write between which nothing waits, since the
 // written value may depend on the read one. Regions inside of others vanish.
-func (r *repair) merge(fn *static.Function, regions []*region) ([]*region, *refusal) {
-	for _, s := range r.spans {
-		if s.fn == fn {
-			if why := r.join(&regions, s); why != nil {
-				return nil, why
-			}
+func (r *repair) merge(fn *static.Function, regions []*region, spans []span) ([]*region, *refusal) {
+	for _, s := range spans {
+		if why := r.join(&regions, s); why != nil {
+			return nil, why
 		}
 	}
 	slices.SortStableFunc(regions, func(a, b *region) int {
@@ -32,9 +30,12 @@ func (r *repair) merge(fn *static.Function, regions []*region) ([]*region, *refu
 		}
 		last := out[len(out)-1]
 		switch {
-		case last.start() <= next.start() && next.end() <= last.end() && last.lock == next.lock && (last.form != ahead || next.form == ahead):
-		case last.lock == next.lock && &last.list[0] == &next.list[0] && last.form == around && next.form != ahead && r.joins(last, next):
+		case last.start() <= next.start() && next.end() <= last.end() && last.lock == next.lock && (last.form != ahead || next.form == ahead && last.end() == next.end()):
+		case last.lock == next.lock && &last.list[0] == &next.list[0] && last.form == around && next.form != ahead &&
+			len(last.early)+len(next.early) == 0 && r.joins(last, next):
 			last.last, last.form = next.last, next.form
+		case next.start() < last.end() && last.lock != next.lock:
+			return nil, refuse(next.uses[0].expr, "%s and %s would be held at a time, in an order that others may reverse: a deadlock", last.lock, next.lock)
 		default:
 			out = append(out, next)
 			continue
@@ -60,7 +61,7 @@ func (r *repair) joins(a, b *region) bool {
 		return false
 	}
 	for _, s := range a.list[a.last+1 : b.first] {
-		if r.p.waits.In(a.fn, s) != nil || leaves(s) != nil || r.spins(a.fn, s) != nil {
+		if r.waitsIn(a.fn, s) != nil || leaves(s) != nil || r.spins(a.fn, s) != nil {
 			return false
 		}
 	}
@@ -89,11 +90,9 @@ func (r *repair) join(regions *[]*region, s span) *refusal {
 	}
 	one := &region{fn: s.fn, list: list, first: first, last: last, lock: inside[0].lock, exclusive: true}
 	for _, stmt := range list[first : last+1] {
-		if w := r.p.waits.In(s.fn, stmt); w != nil {
-			return refuse(w.At, "the lock would be held over %s", w.What)
-		}
-		if at := leaves(stmt); at != nil {
-			one.form = deferred // allowed only for the whole function, see check
+		if w := r.waitsIn(s.fn, stmt); w != nil {
+			return refuse(w.At, "line %d decides what line %d does, and between them the lock would be held over %s",
+				r.p.position(s.first).Line, r.p.position(s.last).Line, w.What)
 		}
 		if at := r.spins(s.fn, stmt); at != nil {
 			return refuse(at, "the loop may wait for other goroutines, and the lock would be held over it")
@@ -165,10 +164,10 @@ func (r *repair) wholeFunction(fn *static.Function, uses []*use, regions []*regi
 		return nil
 	}
 	for _, s := range one.list[one.first:] {
-		if r.p.waits.In(fn, s) != nil || r.spins(fn, s) != nil {
+		if r.waitsIn(fn, s) != nil || r.spins(fn, s) != nil || hasLabels(s) {
 			return nil
 		}
-		if _, ok := s.(*ast.GoStmt); ok {
+		if _, ok := s.(*ast.GoStmt); ok && !must {
 			return nil
 		}
 	}

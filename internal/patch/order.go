@@ -130,7 +130,8 @@ func (o *ordering) outside(u *use, t *target) bool {
 				return false
 			}
 		case u.expr.Pos() < s.at.Pos():
-			if o.p.commonLoop(u.expr, s.at) {
+			loop := o.p.loopOfBoth(u.expr, s.at)
+			if loop != nil && (joined == nil || !within(loop, joined)) {
 				return false
 			}
 		case joined == nil || u.expr.Pos() < joined.End():
@@ -161,28 +162,57 @@ func (p *program) isRoot(fn *static.Function) bool {
 	return t != nil && t.String() == "*testing.T"
 }
 
-// joined returns the statement of a function that waits for the goroutines of a start, on all paths after it.
+// joined returns the statement of a function that waits for the goroutines of a start, on all paths after it; nil if there is none.
+// It stands in the list of statements in which the start stands, or in one around it.
 func (p *program) joined(s *start) ast.Stmt {
 	if !s.group.Valid() {
 		return nil
 	}
+	for n := ast.Node(s.at); n != nil && n != s.in.Node; n = p.Parent(n) {
+		list := statements(p.Parent(n))
+		i := slices.IndexFunc(list, func(stmt ast.Stmt) bool { return stmt == n })
+		if i < 0 {
+			continue
+		}
+		for _, stmt := range list[i+1:] {
+			if p.waitsFor(s, stmt) {
+				return stmt
+			}
+			if branchesOut(stmt) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// waitsFor reports whether a statement waits for the goroutines of a start.
+func (p *program) waitsFor(s *start, stmt ast.Stmt) bool {
 	info := s.in.Info()
-	for _, stmt := range s.in.Body.List {
-		e, ok := stmt.(*ast.ExprStmt)
-		if !ok || stmt.Pos() < s.at.End() {
-			continue
-		}
-		call, ok := e.X.(*ast.CallExpr)
-		if !ok {
-			continue
-		}
-		sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
-		if !ok {
-			continue
-		}
-		f, ok := info.Uses[sel.Sel].(*types.Func)
-		if ok && f.FullName() == "(*sync.WaitGroup).Wait" && p.PathOf(info, sel.X) == s.group {
-			return stmt
+	e, ok := stmt.(*ast.ExprStmt)
+	if !ok {
+		return false
+	}
+	call, ok := e.X.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	f, ok := info.Uses[sel.Sel].(*types.Func)
+	return ok && f.FullName() == "(*sync.WaitGroup).Wait" && p.PathOf(info, sel.X) == s.group
+}
+
+// loopOfBoth returns the innermost loop of the function that contains two nodes, or nil.
+func (p *program) loopOfBoth(a, b ast.Node) ast.Node {
+	for n := p.Parent(a); n != nil && p.Of(n) == nil; n = p.Parent(n) {
+		switch n.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			if within(n, b) {
+				return n
+			}
 		}
 	}
 	return nil
@@ -253,11 +283,11 @@ func (p *program) made(fn *static.Function, v *types.Var) (def ast.Node) {
 			if len(n.Lhs) != 1 || len(n.Rhs) != 1 {
 				return
 			}
-			if id, ok := n.Lhs[0].(*ast.Ident); ok && info.Defs[id] == v && makes(info, n.Rhs[0]) {
+			if id, ok := n.Lhs[0].(*ast.Ident); ok && info.Defs[id] == v && p.makes(info, n.Rhs[0]) {
 				def = n
 			}
 		case *ast.ValueSpec:
-			if len(n.Names) == 1 && info.Defs[n.Names[0]] == v && (len(n.Values) == 0 && !isPointer(v.Type()) || len(n.Values) == 1 && makes(info, n.Values[0])) {
+			if len(n.Names) == 1 && info.Defs[n.Names[0]] == v && (len(n.Values) == 0 && !isPointer(v.Type()) || len(n.Values) == 1 && p.makes(info, n.Values[0])) {
 				def = n
 			}
 		}
@@ -268,6 +298,28 @@ func (p *program) made(fn *static.Function, v *types.Var) (def ast.Node) {
 func isPointer(t types.Type) bool {
 	_, ok := t.Underlying().(*types.Pointer)
 	return ok
+}
+
+// makes reports whether an expression is a new struct: itself, or what a function of the program returns on all paths.
+func (p *program) makes(info *types.Info, e ast.Expr) bool {
+	if makes(info, e) {
+		return true
+	}
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	c := p.graph.Call(call)
+	if c == nil || c.Callee == nil || c.Callee.Type.Results.NumFields() != 1 {
+		return false
+	}
+	all := true
+	static.Own(c.Callee.Body, func(n ast.Node) {
+		if ret, ok := n.(*ast.ReturnStmt); ok {
+			all = all && len(ret.Results) == 1 && makes(c.Callee.Info(), ret.Results[0])
+		}
+	})
+	return all
 }
 
 func makes(info *types.Info, e ast.Expr) bool {

@@ -24,11 +24,24 @@ type Result struct {
 	// Repaired has a line for each variable that a lock guards now, such as "counter.n: guarded by the new mutex mu
 	// of counter".
 	Repaired []string
+	// Repairs are the same, with what is needed to try them.
+	Repairs []Repair
 	// Refused has the findings that are left.
 	Refused []Refusal
+	// Notes says what was not looked at, one line each.
+	Notes []string
 
 	root     string
 	old, new map[string][]byte
+}
+
+// Refuse adds a finding that is left.
+func (r *Result) Refuse(f *report.Finding, reason string) {
+	refusal := Refusal{Fingerprint: f.Fingerprint, Reason: reason}
+	if len(f.Accesses) > 0 && len(f.Accesses[0].Stack) > 0 {
+		refusal.File, refusal.Line = f.Accesses[0].Stack[0].File, f.Accesses[0].Stack[0].Line
+	}
+	r.Refused = append(r.Refused, refusal)
 }
 
 // Refusal says why a finding is not repaired.
@@ -49,6 +62,17 @@ func (r Refusal) String() string {
 
 // Changed returns the number of files that are changed.
 func (r *Result) Changed() int { return len(r.new) }
+
+// Files returns the changed files by their names in the module, with slashes.
+func (r *Result) Files() map[string]string {
+	out := map[string]string{}
+	for name, text := range r.new {
+		if rel, err := filepath.Rel(r.root, name); err == nil {
+			out[filepath.ToSlash(rel)] = string(text)
+		}
+	}
+	return out
+}
 
 // WriteDiff writes the changes in the unified format. The names of files are relative to the folder of the module.
 func (r *Result) WriteDiff(w io.Writer) error {
@@ -97,6 +121,9 @@ func Make(ctx context.Context, root string, tags []string, findings []report.Fin
 			return nil, fmt.Errorf("make a patch: %w", err)
 		}
 	}
+	m.follow()
+	m.elsewhere()
+	m.findTests()
 	return m.result, nil
 }
 
@@ -133,6 +160,9 @@ type maker struct {
 	result   *Result
 	tasks    []*task
 	warnings map[string]int
+
+	guarded   []string // the keys of the variables that are repaired
+	following []*task  // nothing writes their variables once others know the objects
 }
 
 // task is a variable with findings.
@@ -176,31 +206,24 @@ func (m *maker) take(f *report.Finding) {
 		m.refuse(f, "", 0, fmt.Sprintf("a lock does not repair a %s", f.Kind))
 		return
 	}
-	var found *target
+	if len(f.Accesses) == 0 {
+		m.refuse(f, "", 0, "it has no accesses")
+		return
+	}
 	for i := range f.Accesses {
 		a := &f.Accesses[i]
 		if len(a.Stack) == 0 {
 			m.refuse(f, "", 0, "an access has no stack")
 			return
 		}
-		at := a.Stack[0]
-		if m.p.fileNamed(at.File) == nil {
+		if at := a.Stack[0]; m.p.fileNamed(at.File) == nil {
 			m.refuse(f, at.File, at.Line, "the access stands outside of the module")
 			return
 		}
-		t, why := m.p.targetOf(at.File, at.Line, a.Variable)
-		if why != "" {
-			m.refuse(f, at.File, at.Line, why)
-			return
-		}
-		if found != nil && found.first().object != t.first().object {
-			m.refuse(f, at.File, at.Line, fmt.Sprintf("the accesses name different variables, %s and %s, that share memory", found.names(), t.names()))
-			return
-		}
-		found = t
 	}
-	if found == nil {
-		m.refuse(f, "", 0, "it has no accesses")
+	found, at, why := m.p.targetOf(f.Accesses)
+	if why != "" {
+		m.refuse(f, at.Stack[0].File, at.Stack[0].Line, why)
 		return
 	}
 	key := found.first().key
@@ -258,11 +281,15 @@ func (m *maker) refuse(f *report.Finding, file string, line int, reason string) 
 	m.result.Refused = append(m.result.Refused, Refusal{f.Fingerprint, file, line, reason})
 }
 
-// grouped puts variables of one group into one task, so that one mutex guards them.
+// grouped puts variables of one group into one task, so that one mutex guards them. Tasks come in the order of the declarations.
 func (m *maker) grouped() (out []*task) {
+	slices.SortStableFunc(m.tasks, func(a, b *task) int {
+		one, other := m.p.position(m.p.byKey(a.keys[0]).first().ident.Pos()), m.p.position(m.p.byKey(b.keys[0]).first().ident.Pos())
+		return cmp.Or(cmp.Compare(one.Filename, other.Filename), cmp.Compare(one.Offset, other.Offset))
+	})
 	for _, t := range m.tasks {
 		i := -1
-		if t.group != "" && !t.calls() {
+		if t.group != "" && !t.calls() && !m.p.onlyMade(m.target(t)) {
 			i = slices.IndexFunc(out, func(o *task) bool { return o.group == t.group && !o.calls() })
 		}
 		if i < 0 {
@@ -290,13 +317,23 @@ func (m *maker) repair(t *task) error {
 	if target == nil {
 		return m.leave(t, &refusal{reason: "the variable is not found"})
 	}
+	if whole := m.p.holder(target); whole != nil && len(t.parts) <= 1 {
+		target = whole
+	}
+	if len(t.parts) <= 1 && len(t.spans) == 0 && m.p.onlyMade(target) {
+		m.following = append(m.following, t)
+		return nil
+	}
 	var first *refusal
 	for _, try := range m.attempts(t, target) {
 		r, why := try()
 		if why == nil {
 			summary := m.summary(r)
 			if why = m.accept(r); why == nil {
-				m.result.Repaired = append(m.result.Repaired, summary)
+				for _, v := range target.variables {
+					m.guarded = append(m.guarded, v.key)
+				}
+				m.repaired(Repair{Summary: summary, touched: r.touches()}, t)
 				return nil
 			}
 		}
@@ -319,6 +356,15 @@ func (m *maker) repair(t *task) error {
 		first = &refusal{target.first().ident.Pos(), "no lock can be declared beside it"}
 	}
 	return m.leave(t, first)
+}
+
+// repaired notes a repair of the findings of a task.
+func (m *maker) repaired(r Repair, t *task) {
+	for _, f := range t.findings {
+		r.Findings = append(r.Findings, f.Fingerprint)
+	}
+	m.result.Repaired = append(m.result.Repaired, r.Summary)
+	m.result.Repairs = append(m.result.Repairs, r)
 }
 
 // leave refuses the findings of a task.
@@ -354,6 +400,9 @@ func (m *maker) summary(r *repair) string {
 	if spec := m.p.typeSpec(r.t.first().ident); spec != nil && r.t.isField() {
 		what = spec.Name.Name + "." + what
 	}
+	if r.atomic {
+		return what + ": an atomic flag now"
+	}
 	if r.g.existing {
 		return fmt.Sprintf("%s: %s guards it everywhere now", what, r.g.class.Name)
 	}
@@ -371,8 +420,19 @@ func (m *maker) accept(r *repair) *refusal {
 	if err != nil {
 		return &refusal{at, err.Error()}
 	}
-	before, p := maps.Clone(m.result.new), m.p
-	texts := m.texts
+	type state struct {
+		new   map[string][]byte
+		p     *program
+		texts *texts
+	}
+	before := state{maps.Clone(m.result.new), m.p, m.texts}
+	for name := range changed {
+		if _, ok := m.result.old[name]; !ok {
+			if m.result.old[name], err = os.ReadFile(name); err != nil {
+				return &refusal{at, err.Error()}
+			}
+		}
+	}
 	maps.Copy(m.result.new, changed)
 	err = m.load()
 	var warnings map[string]int
@@ -382,17 +442,16 @@ func (m *maker) accept(r *repair) *refusal {
 	if err == nil && !containsAll(m.warnings, warnings) {
 		err = errors.New("the mutex would be copied")
 	}
-	if err != nil {
-		m.result.new, m.p, m.texts = before, p, texts
-		texts.changed = before
-		return &refusal{at, fmt.Sprintf("with a lock the source would not compile or copy it: %v", err)}
+	if err == nil {
+		why = m.judge(before.p, m.p, r)
 	}
-	for name := range changed {
-		if _, ok := m.result.old[name]; !ok {
-			if m.result.old[name], err = os.ReadFile(name); err != nil {
-				return &refusal{at, err.Error()}
-			}
+	if err != nil || why != nil {
+		m.result.new, m.p, m.texts = before.new, before.p, before.texts
+		m.texts.changed = before.new
+		if why != nil {
+			return why
 		}
+		return &refusal{at, fmt.Sprintf("with a lock the source would not compile or copy it: %v", err)}
 	}
 	return nil
 }

@@ -19,6 +19,11 @@ type program struct {
 	locks    *static.Locks
 	waits    *static.Waits
 	parallel bool // some tests run at the same time as others
+
+	written []map[*types.Var]bool // see writtenBy
+	names   map[static.Key]string // see lockName
+	ordered map[[2]string]bool    // see orders
+	stalled map[string]ast.Node   // see heldWhileWaiting
 }
 
 func newProgram(all []*packages.Package, fset *token.FileSet) *program {

@@ -1,21 +1,13 @@
 package patch
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"slices"
 
 	"github.com/heisen-go/heisen/internal/static"
-)
-
-// form is how a critical section is written.
-type form uint8
-
-const (
-	around   form = iota // Lock before the statements, Unlock after them
-	deferred             // Lock and defer Unlock before the statements, to the end of the function
-	ahead                // the values are read before the statement, into new variables
 )
 
 // region is a critical section: statements that stand one after the other in a list.
@@ -27,8 +19,12 @@ type region struct {
 	uses        []*use
 	lock        string // as source
 	exclusive   bool
-	init        ast.Stmt // of an if statement, to be moved ahead of it
-	names       []string // of new variables
+	init        ast.Stmt       // of an if statement, to be moved ahead of it
+	names       []string       // of new variables
+	early       []ast.Expr     // operands that are evaluated ahead of the statement, without the lock
+	declared    []declaration  // variables that are declared ahead
+	exits       []ast.Stmt     // by which control leaves it
+	moved       []*static.Call // operations on the lock that it replaces
 }
 
 // refusal is a reason not to patch something.
@@ -50,9 +46,13 @@ type repair struct {
 	spans  []span // what must be atomic
 	texts  *texts
 	result []*region
-	order  map[static.Key]map[static.Key]bool // that the repairs add
+	shared []*use                    // all that other goroutines may come between
+	moves  map[*static.Function]bool // functions whose own critical sections become larger
+
+	upgrades []*static.Call // operations of readers that become those of writers
 
 	accessors bool // the uses are calls of functions that access the target
+	atomic    bool // the target becomes an atomic flag
 }
 
 // span is a check and an act that must be atomic: places in one function.
@@ -86,11 +86,19 @@ func (r *repair) place() *refusal {
 			return why
 		}
 	}
-	return r.acyclic()
+	return nil
 }
 
 // inFunction returns the regions of a function.
 func (r *repair) inFunction(fn *static.Function, uses []*use) ([]*region, *refusal) {
+	spans := r.spansIn(fn)
+	if r.moves[fn] {
+		whole, why := r.moved(fn)
+		if why != nil {
+			return nil, why
+		}
+		return []*region{whole}, nil
+	}
 	var regions []*region
 	var failed *refusal
 	for _, u := range uses {
@@ -100,20 +108,89 @@ func (r *repair) inFunction(fn *static.Function, uses []*use) ([]*region, *refus
 		}
 		region, why := r.around(u)
 		if why != nil {
-			failed = why
-			region, _ = r.statement(u)
-			region.form = ahead
+			if region, _ = r.statement(u); !slices.ContainsFunc(spans, func(s span) bool { return s.has(u) }) {
+				failed = cmp.Or(failed, why)
+				region.form = ahead
+			}
 		}
 		region.lock = lock
 		regions = append(regions, region)
 	}
 	if failed == nil {
-		regions, failed = r.merge(fn, regions)
+		regions, failed = r.merge(fn, regions, spans)
+	}
+	if failed == nil {
+		for _, g := range regions {
+			if why := r.finish(g); why != nil {
+				failed = cmp.Or(failed, why)
+			}
+		}
+		regions = outermost(regions)
 	}
 	if whole := r.wholeFunction(fn, uses, regions, failed != nil); whole != nil {
 		return []*region{whole}, nil
 	}
 	return regions, failed
+}
+
+// outermost leaves out regions that stand in others of the same lock.
+func outermost(regions []*region) (out []*region) {
+	for _, g := range regions {
+		if !slices.ContainsFunc(regions, func(o *region) bool {
+			return o != g && o.form != ahead && o.lock == g.lock && o.start() <= g.start() && g.end() <= o.end() && (o.start() < g.start() || g.end() < o.end())
+		}) {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// spansIn returns what must be atomic in a function: what findings are about, and what is read and then written because of it.
+func (r *repair) spansIn(fn *static.Function) (out []span) {
+	for _, s := range r.spans {
+		if s.fn == fn {
+			out = append(out, s)
+		}
+	}
+	lacks := func(u *use) bool { return slices.ContainsFunc(r.uses, func(o *use) bool { return o.expr == u.expr }) }
+	var here []*use
+	for _, u := range r.shared {
+		if u.fn == fn {
+			here = append(here, u)
+		}
+	}
+	for _, pair := range r.p.dependences(fn, r.t, here) {
+		read, write := pair[0], pair[1]
+		switch {
+		case lacks(read) && lacks(write):
+			first, last := read.expr.Pos(), write.expr.Pos()
+			if last < first { // in the next round of a loop
+				loop := (&influence{p: r.p, fn: fn}).loopAround(write.expr, read.expr)
+				first, last = loop.Pos(), loop.End()-1
+			}
+			out = append(out, span{fn, first, last})
+		case lacks(read) != lacks(write) && !r.callersHold(fn):
+			r.move(fn) // the section of the program becomes larger
+		}
+	}
+	return out
+}
+
+// move notes that the critical sections of a function on the lock become one.
+func (r *repair) move(fn *static.Function) {
+	if r.moves == nil {
+		r.moves = map[*static.Function]bool{}
+	}
+	r.moves[fn] = true
+}
+
+// has reports whether a use stands in a span.
+func (s span) has(u *use) bool { return s.first <= u.expr.Pos() && u.expr.Pos() <= s.last }
+
+// callersHold reports whether callers of a function may hold the lock.
+func (r *repair) callersHold(fn *static.Function) bool {
+	entry := r.p.locks.Entry(fn)
+	return entry != nil && entry.May[r.g.class]
 }
 
 // statement returns the region of the statement in a list that a use stands in.
@@ -146,7 +223,12 @@ func statements(n ast.Node) []ast.Stmt {
 // around returns the plainest region for a use by itself.
 func (r *repair) around(u *use) (*region, *refusal) {
 	region, stmt := r.statement(u)
-	w := r.p.waits.In(u.fn, stmt)
+	w := r.waitsIn(u.fn, stmt)
+	if (w != nil || r.takesLock(u.fn, stmt) != nil) && r.readAhead(u, stmt) == nil {
+		if region.early = r.evaluatedAhead(u, stmt); region.early != nil {
+			w = nil
+		}
+	}
 	switch s := stmt.(type) {
 	case *ast.ReturnStmt:
 		region.form = deferred
@@ -207,11 +289,11 @@ func (r *repair) compound(u *use, s ast.Stmt, w *static.Wait) *refusal {
 
 // initAhead moves the first statement of an if statement ahead of it.
 func (r *repair) initAhead(region *region, s *ast.IfStmt, u *use) (*region, *refusal) {
-	w := r.p.waits.In(u.fn, s.Init)
+	w := r.waitsIn(u.fn, s.Init)
 	if w != nil {
 		return region, refuse(w.At, "the lock would be held over %s", w.What)
 	}
-	if why := r.compound(u, s, r.p.waits.In(u.fn, s)); why == nil && len(s.Body.List) <= 3 {
+	if why := r.compound(u, s, r.waitsIn(u.fn, s)); why == nil && len(s.Body.List) <= 3 {
 		return region, nil // small enough as a whole
 	}
 	init, ok := s.Init.(*ast.AssignStmt)
@@ -304,6 +386,29 @@ func breaks(loop *ast.ForStmt) (found bool) {
 		b, ok := n.(*ast.BranchStmt)
 		found = found || ok && b.Tok == token.BREAK
 		return true
+	})
+	return found
+}
+
+// waitsIn returns a place in a node at which a goroutine may wait with the lock, and would not wait with it in the program as it is.
+func (r *repair) waitsIn(fn *static.Function, n ast.Node) *static.Wait {
+	w := r.p.waits.In(fn, n)
+	if w == nil || !r.moves[fn] {
+		return w
+	}
+	var found *static.Wait
+	static.Own(n, func(inner ast.Node) {
+		call, isCall := inner.(*ast.CallExpr)
+		if found != nil || !isCall && r.p.waits.Operation(fn.Info(), inner) == "" {
+			return
+		}
+		var at *static.Held
+		if isCall {
+			at = r.p.locks.At(call)
+		}
+		if w := r.p.waits.In(fn, inner); w != nil && (at == nil || !at.May[r.g.class]) {
+			found = w
+		}
 	})
 	return found
 }

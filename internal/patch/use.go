@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/heisen-go/heisen/internal/static"
 )
@@ -21,36 +22,37 @@ type use struct {
 	addr  bool // its address is taken
 }
 
-// find returns the variable that an access of a finding names, or nil.
-func (p *program) find(name string, line int, expr string) *types.Var {
+// namedVariable is a variable with the expression that names it.
+type namedVariable struct {
+	v    *types.Var
+	expr string
+}
+
+// find returns the variables that expressions on a line name. Without expressions it is what is accessed on the line, if that
+// is only one.
+func (p *program) find(name string, line int, exprs []string) map[static.Key]namedVariable {
+	out := map[static.Key]namedVariable{}
 	for _, f := range p.Files() {
 		if p.position(f.Syntax.Package).Filename != name {
 			continue
 		}
-		var found *types.Var
-		several := false
 		ast.Inspect(f.Syntax, func(n ast.Node) bool {
 			e, ok := n.(ast.Expr)
 			if !ok {
 				return true
 			}
 			first, last := p.position(e.Pos()).Line, p.position(e.End()).Line
-			if first > line || line > last || expr != "" && types.ExprString(ast.Unparen(e)) != expr {
+			text := types.ExprString(ast.Unparen(e))
+			if first > line || line > last || len(exprs) > 0 && !slices.Contains(exprs, text) {
 				return true
 			}
 			if v := static.Variable(f.Info(), e); v != nil {
-				if found != nil && p.Key(v) != p.Key(found) {
-					several = true
-				}
-				found = v
+				out[p.Key(v)] = namedVariable{v, text}
 			}
 			return true
 		})
-		if !several || expr != "" {
-			return found
-		}
 	}
-	return nil
+	return out
 }
 
 // uses returns the accesses to the variables of a target, by file and position.

@@ -11,6 +11,9 @@ import (
 
 // write turns a repair into edits.
 func (r *repair) write() (*edits, *refusal) {
+	if r.atomic {
+		return r.writeFlag()
+	}
 	e := &edits{texts: r.texts, files: map[string][]edit{}}
 	if !r.g.existing {
 		if why := r.declare(e); why != nil {
@@ -22,13 +25,17 @@ func (r *repair) write() (*edits, *refusal) {
 			return nil, why
 		}
 	}
+	for _, c := range r.upgrades {
+		name := ast.Unparen(c.Expr.Fun).(*ast.SelectorExpr).Sel
+		e.replace(name.Pos(), name.End(), strings.TrimPrefix(name.Name, "R"))
+	}
 	return e, nil
 }
 
 // declare declares the new mutex.
 func (r *repair) declare(e *edits) *refusal {
 	t := r.t
-	pkg, err := e.importSync(t.file)
+	pkg, err := e.importStd(t.file, "sync")
 	if err != nil {
 		return &refusal{t.first().ident.Pos(), err.Error()}
 	}
@@ -119,7 +126,40 @@ func (r *repair) section(e *edits, g *region) *refusal {
 		take, give = ".RLock()", ".RUnlock()"
 	}
 	comment := r.comment(g)
+	if why := r.operands(e, g); why != nil {
+		return why
+	}
+	for _, c := range g.moved {
+		stmt := r.p.Parent(c.Expr)
+		if stmt == ast.Node(g.list[g.first]) {
+			e.replace(stmt.Pos(), stmt.End(), "")
+		} else {
+			e.remove(stmt)
+		}
+	}
 	switch g.form {
+	case enclosed:
+		var lines []string
+		for _, d := range g.declared {
+			lines = append(lines, "var "+d.name+" "+d.typ)
+		}
+		for i, d := range g.declared {
+			if i == 0 || g.declared[i-1].at != d.at {
+				e.replace(d.at.TokPos, d.at.TokPos+2, "=")
+			}
+		}
+		e.before(g.start(), append(lines, comment, "func() {", g.lock+take, "defer "+g.lock+give)...)
+		e.after(g.start(), g.end(), "}()")
+	case withExits:
+		e.before(g.start(), comment, g.lock+take)
+		for _, exit := range g.exits {
+			if why := r.exit(e, g, exit, give); why != nil {
+				return why
+			}
+		}
+		if !ends(g.list[g.last]) {
+			e.after(g.start(), g.end(), g.lock+give)
+		}
 	case around:
 		e.before(g.start(), comment, g.lock+take)
 		e.after(g.start(), g.end(), g.lock+give)
@@ -158,6 +198,47 @@ func (r *repair) section(e *edits, g *region) *refusal {
 	return nil
 }
 
+// operands writes the operands that are evaluated ahead of a statement.
+func (r *repair) operands(e *edits, g *region) *refusal {
+	var lines []string
+	for _, operand := range g.early {
+		base := "received"
+		if call, ok := operand.(*ast.CallExpr); ok {
+			base = operandName(g.fn.Info(), call)
+		}
+		name := r.freeName(g, base, nil)
+		if name == "" {
+			return refuse(operand, "there is no name for the value of %s", e.texts.of(operand))
+		}
+		lines = append(lines, name+" := "+e.texts.of(operand))
+		e.replace(operand.Pos(), operand.End(), name)
+	}
+	if len(lines) > 0 {
+		e.before(g.start(), lines...)
+	}
+	return nil
+}
+
+// exit writes a return or branch statement that leaves a region: what it reads of the target is read first.
+func (r *repair) exit(e *edits, g *region, exit ast.Stmt, give string) *refusal {
+	var lines []string
+	if ret, ok := exit.(*ast.ReturnStmt); ok {
+		for _, result := range ret.Results {
+			if !r.hasUse(g, result) {
+				continue
+			}
+			name := r.freeName(g, "result", nil)
+			if name == "" {
+				return refuse(result, "there is no name for the value of %s", e.texts.of(result))
+			}
+			lines = append(lines, name+" := "+e.texts.of(result))
+			e.replace(result.Pos(), result.End(), name)
+		}
+	}
+	e.before(exit.Pos(), append(lines, g.lock+give)...)
+	return nil
+}
+
 // comment says what a critical section makes atomic.
 func (r *repair) comment(g *region) string {
 	reads, writes := false, false
@@ -165,7 +246,7 @@ func (r *repair) comment(g *region) string {
 	conditions := false
 	for _, u := range g.uses {
 		writes = writes || u.write
-		reads = reads || !u.write || r.updates(u)
+		reads = reads || !u.write || r.p.updates(u)
 		conditions = conditions || !u.write && g.form != ahead && r.inCondition(u)
 		if name := strings.Join(strings.Fields(r.texts.of(u.expr)), " "); !slices.Contains(names, name) {
 			names = append(names, name)
@@ -199,21 +280,6 @@ func pronoun(verb string) string {
 	return "it"
 }
 
-// updates reports whether a write also reads: n++, n += 1, m[k] = append(m[k], x).
-func (r *repair) updates(u *use) bool {
-	for n := r.p.Parent(u.expr); n != nil; n = r.p.Parent(n) {
-		switch n := n.(type) {
-		case *ast.IncDecStmt:
-			return true
-		case *ast.AssignStmt:
-			return n.Tok != token.ASSIGN && n.Tok != token.DEFINE
-		case ast.Stmt:
-			return false
-		}
-	}
-	return false
-}
-
 // inCondition reports whether a use stands in the condition of an if statement.
 func (r *repair) inCondition(u *use) bool {
 	for n := ast.Node(u.expr); n != nil; n = r.p.Parent(n) {
@@ -245,12 +311,18 @@ func (r *repair) newName(g *region, u *use, expr ast.Expr, others map[string]str
 	if base == "" {
 		return ""
 	}
+	return r.freeName(g, base, others)
+}
+
+// freeName returns a name that begins with a word and that the function does not use yet, or "".
+func (r *repair) freeName(g *region, base string, others map[string]string) string {
 	for _, name := range []string{base, base + "Now", "current" + raised(base), base + "2", base + "3", base + "4"} {
 		used := r.named(g.fn, name, nil) || types.Universe.Lookup(name) != nil || token.IsKeyword(name) ||
 			g.fn.Package.Types.Scope().Lookup(name) != nil
 		for _, other := range others {
 			used = used || other == name
 		}
+		used = used || slices.Contains(g.names, name) && others == nil
 		for _, other := range r.result {
 			used = used || other != g && other.fn == g.fn && slices.Contains(other.names, name)
 		}

@@ -23,7 +23,7 @@ type CallGraph struct {
 	callers [][]int
 
 	packages    map[string]bool // of the program, by path
-	callbacksBy map[types.Type][]int
+	callbacksBy map[given][]int
 }
 
 // A Call is a call expression of a function, and what it may call.
@@ -50,6 +50,9 @@ type Call struct {
 // anyValue is the name of the group of all functions that are used as values. Other groups have the name of a method.
 const anyValue = ""
 
+// anyMethod is the name of the group of all exported methods, which are called by reflection.
+const anyMethod = "*"
+
 // CallsBefore are the facts of a function that calls the functions which it is given before it returns, and not after that.
 const CallsBefore = StartsNothing | HandsOver
 
@@ -57,7 +60,7 @@ const CallsBefore = StartsNothing | HandsOver
 func NewCallGraph(p *Program) *CallGraph {
 	g := &CallGraph{
 		Program: p, calls: make([][]*Call, len(p.Functions)), byExpr: map[*ast.CallExpr]*Call{}, inPlace: map[*Function]*Call{},
-		values: map[*Function]bool{}, invoked: map[string]bool{}, groupOf: map[string]int{}, packages: map[string]bool{}, callbacksBy: map[types.Type][]int{},
+		values: map[*Function]bool{}, invoked: map[string]bool{}, groupOf: map[string]int{}, packages: map[string]bool{}, callbacksBy: map[given][]int{},
 	}
 	for _, pkg := range p.Packages {
 		g.packages[pkg.PkgPath] = true
@@ -318,8 +321,11 @@ func (g *CallGraph) group(name string) []int {
 		return []int{n}
 	}
 	all := g.Program.Methods(name)
-	if name == anyValue {
+	switch name {
+	case anyValue:
 		all = g.Values()
+	case anyMethod:
+		all = g.Program.exportedMethods()
 	}
 	var members []int
 	for _, fn := range all {

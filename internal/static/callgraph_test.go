@@ -51,7 +51,7 @@ func calls(s shape, f func(), v any, list []int, wg *sync.WaitGroup, once *sync.
 	f()                // value other compare literal literal
 	_ = len(list)
 	_ = any(s)
-	fmt.Println(circle{}) // circle.area circle.String
+	fmt.Println(circle{}) // circle.String
 	fmt.Println(v)        // circle.String
 	fmt.Println(1, "a")
 	sort.Slice(list, func(i, j int) bool { return less(i, j) }) // literal
@@ -144,6 +144,63 @@ func e()         { a(nil); a(func() { b() }) }
 	for name, fn := range byName {
 		if want := strings.Contains("a c d e", name) && name != "literal"; sets[fn.Number]["x"] != want {
 			t.Errorf("%s calls d: %v", name, !want)
+		}
+	}
+}
+
+// TestCallbacks: what code outside of the module may call because of what it is given: methods that it looks for in values of
+// any type and in errors, and with reflection any exported method.
+func TestCallbacks(t *testing.T) {
+	const source = `package p
+
+import (
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"reflect"
+)
+
+type failure struct{}
+
+func (failure) Error() string   { return "" }
+func (failure) Is(error) bool   { return true }
+func (failure) As(any) bool     { return true }
+func (failure) String() string  { return "" }
+func (failure) Unwrap() error   { return nil }
+
+type named struct{}
+
+func (named) Area() int         { return 1 }
+func (named) String() string    { return "" }
+
+func calls(err error, r io.Reader, v reflect.Value, t *template.Template, x any) {
+	errors.Is(err, io.EOF)  // failure.Error failure.Is failure.As failure.Unwrap
+	errors.As(err, x)       // failure.Error failure.Is failure.As failure.Unwrap failure.String named.String
+	fmt.Sprint(r)           // failure.Error failure.Is failure.As failure.Unwrap failure.String named.String
+	io.ReadAll(r)
+	fmt.Sprint(named{})     // named.String
+	v.Call(nil)             // failure.Error failure.Is failure.As failure.Unwrap failure.String named.String named.Area
+	t.Execute(nil, named{}) // failure.Error failure.Is failure.As failure.Unwrap failure.String named.String named.Area
+}
+`
+	p := load(t, source)
+	g := NewCallGraph(p)
+	lines := strings.Split(source, "\n")
+	for _, fn := range p.Functions {
+		for _, c := range g.Calls(fn) {
+			var got []string
+			for _, callee := range g.May(c.Targets) {
+				got = append(got, shortName(callee))
+			}
+			line := lines[p.Fset.Position(c.Expr.Pos()).Line-1]
+			_, comment, _ := strings.Cut(line, "// ")
+			want := strings.Fields(comment)
+			slices.Sort(got)
+			slices.Sort(want)
+			if got = slices.Compact(got); !slices.Equal(got, want) {
+				t.Errorf("%s\nmay call %q", strings.TrimSpace(line), got)
+			}
 		}
 	}
 }

@@ -219,10 +219,7 @@ func (l *Locks) call(c *Call, s lockState) lockState {
 		}
 		s.freed = without(s.freed, func(class Key) bool { return left[class] })
 	}
-	if ReleasesWhileWaiting(c.Outside) {
-		s.must = nil
-	}
-	return s
+	return s // (*sync.Cond).Wait, too, has acquired its lock again when it returns
 }
 
 // operate returns what is known after an operation on a lock.

@@ -130,6 +130,16 @@ func (p *Program) Declared(fn *types.Func) *Function { return p.declared[p.Key(f
 // another module.
 func (p *Program) Methods(name string) []*Function { return p.methods[name] }
 
+// exportedMethods returns the exported methods of all types.
+func (p *Program) exportedMethods() (out []*Function) {
+	for _, fn := range p.Functions {
+		if decl, ok := fn.Node.(*ast.FuncDecl); ok && decl.Recv != nil && decl.Name.IsExported() {
+			out = append(out, fn)
+		}
+	}
+	return out
+}
+
 // Values returns the functions that are used other than by calling them. A call of a function value calls one of them, or
 // one of another module.
 func (p *Program) Values() []*Function { return p.values }

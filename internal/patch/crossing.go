@@ -1,0 +1,199 @@
+package patch
+
+import (
+	"go/ast"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/heisen-go/heisen/internal/static"
+)
+
+// step is an access in a function, or a call there of functions that access the target.
+type step struct {
+	at     ast.Node
+	call   *static.Call // nil for an access
+	reads  bool
+	writes bool
+}
+
+// crossing returns the functions whose accesses must be protected by their callers: one call of them reads, and because of it another
+// one writes, or the caller itself. It does not look at tests, which check what they have done.
+func (m *maker) crossing(t *target, shared []*use, o *ordering) (lifted []*static.Function, why *refusal) {
+	byFunction := map[*static.Function][]*use{}
+	for _, u := range shared {
+		if u.fn != nil {
+			byFunction[u.fn] = append(byFunction[u.fn], u)
+		}
+	}
+	for _, fn := range m.p.Functions {
+		if strings.HasSuffix(fn.Path, "_test.go") {
+			continue
+		}
+		steps := m.steps(fn, byFunction)
+		for _, first := range steps {
+			if !first.reads {
+				continue
+			}
+			var influence *influence
+			for _, second := range steps {
+				if !second.writes || second.at == first.at || first.call == nil && second.call == nil {
+					continue
+				}
+				if influence == nil {
+					influence = m.p.influenceOf(fn, t, first.at)
+				}
+				if !influence.decides(second.at) || m.ordered(o, t, fn, byFunction, first, second) {
+					continue
+				}
+				for _, s := range []step{first, second} {
+					if s.call == nil {
+						continue
+					}
+					if s.call.Callee == nil {
+						return nil, refuse(s.call.Expr, "line %d checks %s and line %d changes it because of that, in calls of functions that are not known: a lock would have to be held over both",
+							m.line(first.at), t.names(), m.line(second.at))
+					}
+					for callee := range m.p.graph.Reach(s.call.Targets) {
+						if byFunction[callee] != nil && !slices.Contains(lifted, callee) {
+							lifted = append(lifted, callee)
+						}
+					}
+				}
+			}
+		}
+	}
+	slices.SortFunc(lifted, func(a, b *static.Function) int { return a.Number - b.Number })
+	return lifted, nil
+}
+
+func (m *maker) line(n ast.Node) int { return m.p.position(n.Pos()).Line }
+
+// ordered reports whether no other goroutine can come between two steps: the caller runs alone.
+func (m *maker) ordered(o *ordering, t *target, fn *static.Function, of map[*static.Function][]*use, steps ...step) bool {
+	for _, s := range steps {
+		if s.call == nil {
+			return false
+		}
+		if !o.alone(&use{fn: fn, expr: s.call.Expr}, t) {
+			return false
+		}
+	}
+	return true
+}
+
+// steps returns the steps of a function, with the literals in it that are called in place.
+func (m *maker) steps(fn *static.Function, of map[*static.Function][]*use) (out []step) {
+	for _, u := range of[fn] {
+		_, isCall := u.expr.(*ast.CallExpr)
+		out = append(out, step{at: u.expr, reads: isCall || m.p.reads(u), writes: u.write})
+	}
+	for _, c := range m.p.graph.Calls(fn) {
+		if c.Started || slices.ContainsFunc(of[fn], func(u *use) bool { return u.expr == c.Expr }) {
+			continue
+		}
+		s := step{at: c.Expr, call: c}
+		for callee := range m.p.graph.ReachFrom(m.p.mayCall(c)) {
+			for _, u := range of[callee] {
+				s.reads = s.reads || m.p.reads(u)
+				s.writes = s.writes || u.write
+			}
+		}
+		if s.reads || s.writes {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// mayCall returns the functions that a call may call: of function values, those of its type.
+func (p *program) mayCall(c *static.Call) (out []*static.Function) {
+	called := c.In.Info().TypeOf(c.Expr.Fun)
+	for _, fn := range p.graph.May(c.Targets) {
+		if c.Open && c.Outside == nil {
+			var t types.Type
+			switch node := fn.Node.(type) {
+			case *ast.FuncLit:
+				t = fn.Info().TypeOf(node)
+			case *ast.FuncDecl:
+				t = fn.Info().TypeOf(node.Name)
+			}
+			if !sameSignature(t, called) {
+				continue
+			}
+		}
+		out = append(out, fn)
+	}
+	return out
+}
+
+// sameSignature reports whether a function may be a value of a type: as itself, as a method of a value, or as one that gets its
+// receiver as a parameter. An instance of a generic function may be of any type. Packages that import each other have different types
+// for the same declaration, so their texts are compared.
+func sameSignature(fn, called types.Type) bool {
+	of, ok := fn.(*types.Signature)
+	as, function := called.Underlying().(*types.Signature)
+	if !ok || !function || of.TypeParams().Len()+of.RecvTypeParams().Len() > 0 {
+		return true
+	}
+	text := func(sig *types.Signature, first int) string {
+		var b strings.Builder
+		for i := first; i < sig.Params().Len(); i++ {
+			b.WriteString(types.TypeString(sig.Params().At(i).Type(), nil) + ",")
+		}
+		for v := range sig.Results().Variables() {
+			b.WriteString(";" + types.TypeString(v.Type(), nil))
+		}
+		return b.String()
+	}
+	return text(of, 0) == text(as, 0) || of.Recv() != nil && as.Params().Len() == of.Params().Len()+1 && text(of, 0) == text(as, 1)
+}
+
+// calleesOf returns the functions that a function calls.
+func (p *program) calleesOf(fn *static.Function) (out []*static.Function) {
+	for _, c := range p.graph.Calls(fn) {
+		if !c.Started {
+			out = append(out, p.graph.May(c.Targets)...)
+		}
+	}
+	return out
+}
+
+// lift replaces the accesses in functions by the calls of these functions, where what a function of the program checks by one
+// call it changes by another one, or by itself: then the lock must be held over both. It returns why that is not possible.
+func (m *maker) lift(t *target, shared []*use, o *ordering) ([]*use, *refusal) {
+	for range maxLift {
+		lifted, why := m.crossing(t, shared, o)
+		if why != nil || len(lifted) == 0 {
+			return shared, why
+		}
+		var out []*use
+		for _, u := range shared {
+			if !slices.Contains(lifted, u.fn) {
+				out = append(out, u)
+				continue
+			}
+			if !m.p.locks.CallersKnown(u.fn) || m.p.graph.ReachFrom(m.p.calleesOf(u.fn))[u.fn] {
+				return nil, refuse(u.expr, "%s is called to check and change %s in several steps, and callers that are not known call it, too: a lock would have to be held over all steps", u.fn.Name(), t.names())
+			}
+			for c := range m.p.calls {
+				if c.Callee != u.fn && !slices.Contains(m.p.graph.May(c.Targets), u.fn) {
+					continue
+				}
+				call, ok := m.p.callUse(c, u)
+				if !ok {
+					return nil, refuse(c.Expr, "%s is called to check and change %s in several steps, and the lock cannot be held over them", u.fn.Name(), t.names())
+				}
+				if i := slices.IndexFunc(out, func(o *use) bool { return o.expr == call.expr }); i >= 0 {
+					out[i].write = out[i].write || call.write
+					continue
+				}
+				if !o.alone(call, t) {
+					out = append(out, call)
+				}
+			}
+		}
+		shared = out
+	}
+	return nil, &refusal{t.first().ident.Pos(), "it is checked and changed in functions that call each other, and the lock cannot be held over all steps"}
+}
