@@ -213,7 +213,7 @@ func heisenLocking(lock unsafe.Pointer, mode uint64, tries bool, fp uintptr) {
 	}
 	heisenSynchronizesOn(lock)
 	if heisenHealing.on && !tries {
-		heisenHealAhead(uintptr(lock))
+		heisenHealAhead(lock)
 	}
 }
 

@@ -223,11 +223,11 @@ func heisenHealGuardOf(lock uintptr) uint32 {
 }
 
 // heisenHealAhead is called before the current goroutine acquires a lock of the program.
-func heisenHealAhead(lock uintptr) {
+func heisenHealAhead(lock unsafe.Pointer) {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	g := &heisenHealing.guards[heisenHealGuardOf(lock)]
-	if h == nil || g.lock.Load() != lock || gp.raceignore != 0 || !heisenStoppable(gp) {
+	g := &heisenHealing.guards[heisenHealGuardOf(uintptr(lock))]
+	if h == nil || g.lock.Load() != uintptr(lock) || gp.raceignore != 0 || !heisenStoppable(gp) {
 		return
 	}
 	for from := uint32(0); ; { // by number
@@ -247,7 +247,7 @@ func heisenHealAhead(lock uintptr) {
 		before := h.numHealed
 		h.heal(n, line, true)
 		if h.numHealed > before {
-			h.healed[before%heisenMaxHeals].ahead = lock
+			h.healed[before%heisenMaxHeals].ahead = uintptr(lock)
 		}
 		from = n + 1
 	}
