@@ -18,9 +18,8 @@ import (
 var healCommand = command{
 	name: "heal", args: "-patch|-profile f|-enforce f [flags] [test|run] [arguments]",
 	short: "repair races by a patch, or enforce what passing runs show",
-	intro: `$heisen heal -patch runs tests as $heisen test does, or a program after the word
-run, and prints a diff that puts locks around the accesses of data races and
-violated atomic sections. It changes no files.
+	intro: `$heisen heal -patch runs tests as $heisen test does, or a program after run, and prints
+a diff with locks for data races and violated atomic sections. It changes no files.
 
 $heisen heal -profile profiles passing runs, and -enforce writes an overlay with
 locks that keep all runs as atomic.
@@ -37,7 +36,6 @@ locks that keep all runs as atomic.
 		{"detect", "detectors, such as fasttrack and atomrace"},
 		{"sections", "check the atomic sections in a file"},
 		{"pkgs", "record only these packages; work: the main module"},
-		{"baseline", "do not repair the findings in a file"},
 	},
 	long: `$heisen heal -patch runs tests as $heisen test does, or a program after the word run,
 or takes the findings of -findings: a file that -report json has written, or a
