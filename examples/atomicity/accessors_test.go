@@ -16,8 +16,8 @@ import (
 )
 
 // TestAccessors infers the sections of twenty types whose methods call accessors, and runs their
-// tests. With noise, by prediction, and by directed schedules, heisen shows a violation in each. In
-// their correct twins it infers nothing, and the sections during which a lock is held are never
+// tests. With noise, by prediction, and by directed schedules, heisen shows a violation in each, but for one that
+// cannot be predicted. In their correct twins it infers nothing, and the sections during which a lock is held are never
 // violated.
 func TestAccessors(t *testing.T) {
 	if testing.Short() {
@@ -33,12 +33,15 @@ func TestAccessors(t *testing.T) {
 	modes := []struct {
 		name     string
 		args     []string
-		sections bool // a file of sections is needed
+		sections bool   // a file of sections is needed
+		chance   string // a test whose violation shows only in runs in which it happens
 	}{
-		{"inferred by itself", []string{"test", "-detect", "atomrace", "-noise", "random", "-noise-strength", "300", "-pkgs", "work", "-count", "30"}, false},
-		{"noise", []string{"test", "-detect", "atomrace", "-noise", "random", "-noise-strength", "300", "-pkgs", "work", "-count", "30"}, true},
-		{"predict", []string{"test", "-predict", "-pkgs", "work", "-schedules", t.TempDir()}, true},
-		{"fuzz", []string{"fuzz", "-time", "0s", "-schedules", t.TempDir()}, true},
+		{"inferred by itself", []string{"test", "-detect", "atomrace", "-noise", "random", "-noise-strength", "300", "-pkgs", "work", "-count", "30"}, false, ""},
+		{"noise", []string{"test", "-detect", "atomrace", "-noise", "random", "-noise-strength", "300", "-pkgs", "work", "-count", "30"}, true, ""},
+		// Where Load has found nothing, Store looks again. After a Store of another goroutine in between, it
+		// would read something else than in the run, and a prediction cannot say what it then does.
+		{"predict", []string{"test", "-predict", "-pkgs", "work", "-schedules", t.TempDir()}, true, "TestUsers"},
+		{"fuzz", []string{"fuzz", "-time", "0s", "-schedules", t.TempDir()}, true, ""},
 	}
 	for _, mode := range modes[:tier.Pick(0, 1, len(modes))] {
 		t.Run(mode.name, func(t *testing.T) {
@@ -49,8 +52,8 @@ func TestAccessors(t *testing.T) {
 				}
 				return violatedTests(t, append(args, "-run", "^("+strings.Join(tests, "|")+")$", pkg))
 			}
-			missing := all
-			for try := 0; len(missing) > 0 && try < 8; try++ {
+			missing := slices.DeleteFunc(slices.Clone(all), func(test string) bool { return test == mode.chance })
+			for try := 0; len(missing) > 0 && try < 4; try++ {
 				found := run(broken, "./testdata/accessors/broken", missing)
 				missing = slices.DeleteFunc(slices.Clone(missing), func(test string) bool { return slices.Contains(found, test) })
 			}
