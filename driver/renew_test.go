@@ -15,7 +15,7 @@ import (
 // TestRenewed has a module that needs a newer Go release than the one that has built the command: it has a generic
 // method. The command builds itself again, once.
 func TestRenewed(t *testing.T) {
-	tier.Need(t, tier.CI)
+	tier.Need(t, tier.Nightly)
 	const newest, older = "go1.27.4", "go1.26.0"
 	dir := t.TempDir()
 	heisen := filepath.Join(dir, "heisen")

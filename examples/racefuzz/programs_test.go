@@ -232,7 +232,7 @@ func TestDeadlock(t *testing.T) {
 // Which pairs it suspects depends on the order of a run, so several runs may be needed. In the
 // fixed programs it suspects none of the pairs that race.
 func TestHybrid(t *testing.T) {
-	tier.Need(t, tier.CI)
+	tier.Need(t, tier.Nightly)
 	for _, p := range Programs() {
 		t.Run(p.Name, func(t *testing.T) {
 			truth, err := p.Truth()
