@@ -18,6 +18,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
 // TestVerdicts runs the programs with a race and those without. The detector must report a race in
@@ -333,7 +334,7 @@ func TestEnds(t *testing.T) {
 // TestExitAmidEvents ends programs whose many threads are in the middle of events. Everything
 // before is recorded.
 func TestExitAmidEvents(t *testing.T) {
-	for i := range 5 {
+	for i := range tier.Pick(1, 1, 2, 5) {
 		rec := record(t, run{exe: program(t), args: []string{"exit-amid-events"}, env: []string{"GOMAXPROCS=8"}})
 		if rec.err != nil || !rec.finished || rec.status != 0 {
 			t.Errorf("run %d: error %v, finished %v, status %d: %s", i, rec.err, rec.finished, rec.status, rec.stderr)
@@ -410,9 +411,7 @@ func TestSchedulers(t *testing.T) {
 // TestOtherReleases does the same with the other supported releases of Go. It is skipped if their
 // toolchains are not available, except in continuous integration.
 func TestOtherReleases(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the standard library once more")
-	}
+	tier.Need(t, tier.Nightly)
 	for _, toolchain := range []string{"go1.26.0", "go1.27.4"} {
 		if releaseOf(toolchain) == releaseOf(installation(t).Version) {
 			continue
@@ -471,9 +470,7 @@ func needCompiler(t *testing.T) {
 // TestCrossBuild builds the program, which needs Linux, for the platforms on which it cannot run here. TestLinks has those
 // with other systems.
 func TestCrossBuild(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the standard library once more")
-	}
+	tier.Need(t, tier.Nightly)
 	for _, platform := range PortNames(Emulated) {
 		goos, goarch, _ := strings.Cut(platform, "/")
 		if here := installation(t); goos != "linux" || here.GOOS == goos && here.GOARCH == goarch {

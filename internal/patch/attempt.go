@@ -18,7 +18,7 @@ import (
 )
 
 // attempts returns the ways to repair a task, the plainest first: with a lock that the program uses for the variable already,
-// with a new mutex beside it, and for a field with a new mutex at package level.
+// as an atomic flag, with a new mutex beside the variable, and for a field with a new mutex at package level.
 func (m *maker) attempts(t *task, target *target) (out []func() (*repair, *refusal)) {
 	p := m.p
 	uses := p.uses(target)
@@ -36,8 +36,9 @@ func (m *maker) attempts(t *task, target *target) (out []func() (*repair, *refus
 	}
 	ordering := p.newOrdering(p.starts(), uses)
 	shared := slices.DeleteFunc(slices.Clone(uses), func(u *use) bool { return ordering.alone(u, target) })
+	var flag []func() (*repair, *refusal)
 	if r := m.flag(target, uses, shared); r != nil {
-		out = append(out, func() (*repair, *refusal) { return r, nil })
+		flag = append(flag, func() (*repair, *refusal) { return r, nil })
 	}
 	var why *refusal
 	if !accessors {
@@ -47,7 +48,7 @@ func (m *maker) attempts(t *task, target *target) (out []func() (*repair, *refus
 		why = m.unsupported(shared, target)
 	}
 	if why != nil {
-		return append(out, func() (*repair, *refusal) { return nil, why })
+		return append(flag, func() (*repair, *refusal) { return nil, why })
 	}
 	if accessors {
 		shared = m.calls(shared, spans)
@@ -60,6 +61,7 @@ func (m *maker) attempts(t *task, target *target) (out []func() (*repair, *refus
 	if len(t.parts) > 1 && len(out) > 0 {
 		return out // rather one lock for each than a new one for all
 	}
+	out = append(out, flag...)
 	abroad := slices.ContainsFunc(shared, func(u *use) bool { return u.fn != nil && u.fn.Package.Types.Path() != target.file.Package.Types.Path() })
 	news := []*guard{p.newVariable(target, abroad)}
 	if target.isField() {
