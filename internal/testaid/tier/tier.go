@@ -15,12 +15,12 @@ type Tier int
 const (
 	Short   Tier = iota // go test -short: what a programmer waits for
 	Default             // go test
-	CI                  // with HEISEN_TESTS=ci: what .ci/run adds
-	Nightly             // with HEISEN_TESTS=nightly: what .ci/nightly adds
+	CI                  // with TEST_TIER=ci: what .ci/run adds
+	Nightly             // with TEST_TIER=nightly: what .ci/nightly adds
 )
 
 // Variable is the name of the environment variable that asks for a tier after Default, by its name.
-const Variable = "HEISEN_TESTS"
+const Variable = "TEST_TIER"
 
 // String returns the command that runs the tests of the tier.
 func (t Tier) String() string {
