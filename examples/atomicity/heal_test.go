@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/driver"
+	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
 // noisy runs a program under atomrace with heavy noise and more arguments.
@@ -26,9 +27,7 @@ func noisy(t *testing.T, name string, args ...string) (status int, out, errs str
 
 // TestHeal: the bug is found and does harm under heavy noise, and neither once its variable is healed.
 func TestHeal(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds instrumented programs")
-	}
+	tier.Need(t, tier.CI)
 	for _, test := range []struct{ name, right string }{
 		{"counter", right["counter"]}, {"lazy", right["lazy"]}, {"registry", right["registry"]},
 	} {
@@ -64,9 +63,7 @@ var right = map[string]string{
 // TestBuiltHealed: in programs that heal wherever they run, nobody comes between, also where sections begin and end in
 // critical sections of the program.
 func TestBuiltHealed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds instrumented programs")
-	}
+	tier.Need(t, tier.CI)
 	for name, want := range right {
 		var stdout, stderr bytes.Buffer
 		app := filepath.Join(t.TempDir(), name+".exe")

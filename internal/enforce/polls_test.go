@@ -163,13 +163,7 @@ func TestPolling(t *testing.T) {
 		}
 	}
 	p := module(t, files)
-	for _, list := range pairs {
-		for i, pair := range list {
-			pair := pair.(jsonPair)
-			pair.First.File, pair.Second.File = filepath.Join(p.root, pair.First.File), filepath.Join(p.root, pair.Second.File)
-			list[i] = pair
-		}
-	}
+	placeIn(p.root, pairs)
 	pl := plan(t, p, decodeProfile(t, pairs))
 	for _, r := range pl.Refused {
 		if shape := names[r.Variable]; shape != "function value" { // what it calls might need the lock
@@ -184,4 +178,15 @@ func TestPolling(t *testing.T) {
 		}
 	}
 	goWith(t, pl, "test", "-timeout", "60s", "./...")
+}
+
+// placeIn puts the files of pairs into a folder.
+func placeIn(folder string, pairs map[string][]any) {
+	for _, list := range pairs {
+		for i, pair := range list {
+			pair := pair.(jsonPair)
+			pair.First.File, pair.Second.File = filepath.Join(folder, pair.First.File), filepath.Join(folder, pair.Second.File)
+			list[i] = pair
+		}
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -166,13 +165,7 @@ func TestRandomPrograms(t *testing.T) {
 		}
 	}
 	p := module(t, files)
-	for _, list := range pairs {
-		for i, pair := range list {
-			pair := pair.(jsonPair)
-			pair.First.File, pair.Second.File = filepath.Join(p.root, pair.First.File), filepath.Join(p.root, pair.Second.File)
-			list[i] = pair
-		}
-	}
+	placeIn(p.root, pairs)
 	pl := plan(t, p, decodeProfile(t, pairs))
 	exact := ","
 	for i := range *programs {

@@ -1,7 +1,7 @@
 // Package tier says how much a run of the tests takes upon itself.
 //
 // A test that takes seconds belongs to the tier Default, and needs nothing of this package. One that
-// takes longer calls Need, or chooses its counts with Pick. CONTRIBUTING.md has the commands and times of the tiers.
+// takes longer calls Need, or chooses its counts with Pick. CONTRIBUTING.md has the commands of the tiers.
 package tier
 
 import (
