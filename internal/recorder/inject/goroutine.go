@@ -45,10 +45,12 @@ type heisenG struct {
 	keyed uintptr
 	key   uint64
 
-	healed    [heisenMaxHeals]heisenHealed // the first of them are healing locks; see heal.go
-	numHealed uint32
-	mutexes   [heisenMaxHealMutexes]uintptr // the first of them are locks of the program that it holds; see heal.go
-	numMutex  uint32
+	healed       [heisenMaxHeals]heisenHealed // the first of them are healing locks; see heal.go
+	numHealed    uint32
+	awaited      atomic.Uint32                         // 1 more than the number of the healing lock that it waits for; 0 if it waits for none
+	mutexes      [heisenMaxHealMutexes]heisenHealMutex // the first of them are locks of the program that it holds; see heal.go
+	numMutex     uint32
+	acquisitions uint32 // of locks of the program
 
 	span     uint64 // of its accesses; see filter.go
 	released uint32

@@ -188,7 +188,8 @@ func (w *heisenOverlapState) end(h *heisenG) {
 func (b *heisenBuf) report(h *heisenG) {
 	if b.hits.NumOverlaps|b.hits.NumViolations != 0 && !heisenHealing.only {
 		if heisenHealing.learns { // others who know of the finding wait until its section is over
-			h.healNow(b.access.Addr >> heisenHealLine)
+			line := b.access.Addr >> heisenHealLine
+			h.healNow(heisenHealed{lock: heisenHealNumber(line), line: line})
 		}
 		systemstack(func() { heisenReportOverlaps(b, h) })
 	}
