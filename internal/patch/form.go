@@ -102,7 +102,7 @@ func (r *repair) deferrable(g *region) bool {
 	}
 	for _, s := range longer.list[longer.first : longer.last+1] {
 		_, isGo := s.(*ast.GoStmt)
-		if w := r.waitsIn(g.fn, s); w != nil && !isGo || r.spins(g.fn, s) != nil || hasLabels(s) {
+		if w := r.waitsIn(g.fn, s); w != nil && !isGo || hasLabels(s) {
 			return false
 		}
 		if !sameList(g.list, g.fn.Body.List) && branchesOut(s) {

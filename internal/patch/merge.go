@@ -61,7 +61,7 @@ func (r *repair) joins(a, b *region) bool {
 		return false
 	}
 	for _, s := range a.list[a.last+1 : b.first] {
-		if r.waitsIn(a.fn, s) != nil || leaves(s) != nil || r.spins(a.fn, s) != nil {
+		if r.waitsIn(a.fn, s) != nil || leaves(s) != nil {
 			return false
 		}
 	}
@@ -93,9 +93,6 @@ func (r *repair) join(regions *[]*region, s span) *refusal {
 		if w := r.waitsIn(s.fn, stmt); w != nil {
 			return refuse(w.At, "line %d decides what line %d does, and between them the lock would be held over %s",
 				r.p.position(s.first).Line, r.p.position(s.last).Line, w.What)
-		}
-		if at := r.spins(s.fn, stmt); at != nil {
-			return refuse(at, "the loop may wait for other goroutines, and the lock would be held over it")
 		}
 	}
 	for _, g := range inside {
@@ -164,7 +161,7 @@ func (r *repair) wholeFunction(fn *static.Function, uses []*use, regions []*regi
 		return nil
 	}
 	for _, s := range one.list[one.first:] {
-		if r.waitsIn(fn, s) != nil || r.spins(fn, s) != nil || hasLabels(s) {
+		if r.waitsIn(fn, s) != nil || hasLabels(s) {
 			return nil
 		}
 		if _, ok := s.(*ast.GoStmt); ok && !must {

@@ -57,8 +57,8 @@ func (r *repair) moved(fn *static.Function) (*region, *refusal) {
 		if w := r.waitsIn(fn, s); w != nil {
 			return nil, refuse(w.At, "line %d decides what is written, and the lock would be held over %s", r.p.position(one.uses[0].expr.Pos()).Line, w.What)
 		}
-		if at := r.spins(fn, s); at != nil || hasLabels(s) {
-			return nil, refuse(s, "the loop may wait for other goroutines, and the lock would be held over it")
+		if hasLabels(s) {
+			return nil, refuse(s, "the lock would be held over a statement with a label")
 		}
 	}
 	return one, nil

@@ -111,7 +111,24 @@ func g(p *int) { *p++ } // race: *p
 type box struct { n int }
 func (b *box) wait() { for b.n == 0 {} } // race: b.n
 func (b *box) end() { b.n = 1 }
-`, "the loop may wait for other goroutines"},
+`, "a loop that may wait for other goroutines"},
+		{"check and act around a call that polls", `
+import ("runtime"; "sync/atomic")
+type box struct { n int; ready atomic.Bool }
+func (b *box) await() { for !b.ready.Load() { runtime.Gosched() } }
+func (b *box) g() { if b.n > 0 { b.await(); b.n-- } } // race: b.n
+`, "the lock would be held over the call of b.await, which may wait at p.go:5"},
+		{"check and act around a loop that polls a lock", `
+import "sync"
+type box struct { n int; other sync.Mutex }
+func (b *box) g() { if b.n > 0 { for { if b.other.TryLock() { b.other.Unlock(); break } }; b.n-- } } // race: b.n
+`, "the lock would be held over a loop that may wait for other goroutines"},
+		{"check and act around recursion that polls", `
+import "sync/atomic"
+type box struct { n int; ready atomic.Bool }
+func (b *box) await() { if !b.ready.Load() { b.await() } }
+func (b *box) g() { if b.n > 0 { b.await(); b.n-- } } // race: b.n
+`, "the lock would be held over the call of b.await"},
 		{"check and act around a wait", `
 import "time"
 type box struct { n int }
@@ -144,6 +161,19 @@ import "sync"
 type box struct { mu sync.Mutex; n int; c chan int }
 func (b *box) f() { b.mu.Lock(); b.n++; <-b.c; b.mu.Unlock() } // race: b.n
 func (b *box) g() { b.n++; b.c <- 1 }
+`},
+		{"held while a flag is polled", `
+import ("runtime"; "sync"; "sync/atomic")
+type box struct { mu sync.Mutex; n int; done atomic.Bool }
+func (b *box) f() { b.mu.Lock(); b.n++; for !b.done.Load() { runtime.Gosched() }; b.mu.Unlock() } // race: b.n
+func (b *box) g() { b.n++; b.done.Store(true) }
+`},
+		{"held while a function polls", `
+import ("sync"; "time")
+type box struct { mu sync.Mutex; n int; done chan int }
+func (b *box) await() { for len(b.done) == 0 { time.Sleep(1) } }
+func (b *box) f() { b.mu.Lock(); b.n++; b.await(); b.mu.Unlock() } // race: b.n
+func (b *box) g() { b.n++; b.done <- 1 }
 `},
 		{"of the same type", `
 import "sync"

@@ -281,9 +281,6 @@ func (r *repair) compound(u *use, s ast.Stmt, w *static.Wait) *refusal {
 	if at := leaves(s); at != nil {
 		return refuse(at, "control leaves the statement that the lock would be held around")
 	}
-	if at := r.spins(u.fn, s); at != nil {
-		return refuse(at, "the loop may wait for other goroutines, and the lock would be held over it")
-	}
 	return nil
 }
 
@@ -342,54 +339,6 @@ func (r *repair) writesIn(part ast.Node, u *use) bool {
 	return slices.ContainsFunc(r.uses, func(other *use) bool { return other.write && other.fn == u.fn && within(part, other.expr) })
 }
 
-// spins returns a loop in a node that may wait for other goroutines: nothing in it changes what its condition depends
-// on.
-func (r *repair) spins(fn *static.Function, root ast.Node) (found ast.Node) {
-	info := fn.Info()
-	static.Own(root, func(n ast.Node) {
-		loop, ok := n.(*ast.ForStmt)
-		if !ok || found != nil {
-			return
-		}
-		changes := false
-		static.Own(loop, func(n ast.Node) {
-			var targets []ast.Expr
-			switch n := n.(type) {
-			case *ast.AssignStmt:
-				targets = n.Lhs
-			case *ast.IncDecStmt:
-				targets = []ast.Expr{n.X}
-			case *ast.CallExpr:
-				targets = n.Args
-			}
-			for _, target := range targets {
-				v := static.Variable(info, target)
-				if v != nil && loop.Cond != nil {
-					ast.Inspect(loop.Cond, func(n ast.Node) bool {
-						id, ok := n.(*ast.Ident)
-						changes = changes || ok && info.Uses[id] == v
-						return true
-					})
-				}
-			}
-		})
-		if !changes && (loop.Cond != nil || leaves(loop) == nil && !breaks(loop)) {
-			found = loop
-		}
-	})
-	return found
-}
-
-// breaks reports whether a loop has a break statement.
-func breaks(loop *ast.ForStmt) (found bool) {
-	ast.Inspect(loop.Body, func(n ast.Node) bool {
-		b, ok := n.(*ast.BranchStmt)
-		found = found || ok && b.Tok == token.BREAK
-		return true
-	})
-	return found
-}
-
 // waitsIn returns a place in a node at which a goroutine may wait with the lock, and would not wait with it in the program as it is.
 func (r *repair) waitsIn(fn *static.Function, n ast.Node) *static.Wait {
 	w := r.p.waits.In(fn, n)
@@ -399,7 +348,7 @@ func (r *repair) waitsIn(fn *static.Function, n ast.Node) *static.Wait {
 	var found *static.Wait
 	static.Own(n, func(inner ast.Node) {
 		call, isCall := inner.(*ast.CallExpr)
-		if found != nil || !isCall && r.p.waits.Operation(fn.Info(), inner) == "" {
+		if found != nil || !isCall && r.p.waits.Operation(fn.Info(), inner) == "" && !r.p.waits.Polls(inner) {
 			return
 		}
 		var at *static.Held

@@ -5,23 +5,27 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/heisen-go/heisen/internal/scc"
 )
 
-// findPolls returns the places of which Waits.Polls is true.
-func findPolls(g *CallGraph) map[ast.Node]bool {
-	f := &polls{g: g, found: map[ast.Node]bool{}, shared: sharedVariables(g.Program)}
+// findPolls returns the places of which Waits.Polls is true, and with which of them a goroutine does not go on unless another one
+// lets it.
+func findPolls(g *CallGraph) map[ast.Node]poll {
+	f := &polls{g: g, found: map[ast.Node]poll{}, shared: sharedVariables(g.Program)}
 	f.summarize()
 	for _, fn := range g.Program.Functions {
 		Own(fn.Body, func(n ast.Node) {
 			switch n := n.(type) {
 			case *ast.ForStmt:
-				f.found[n] = f.loops(fn, n)
+				f.found[n] = poll{f.loops(fn, n), !f.ends(fn, n) && f.lasts(fn, n)}
 			case *ast.RangeStmt:
-				f.found[n] = f.ranges(fn, n)
+				f.found[n] = poll{polls: f.ranges(fn, n)}
 			case *ast.BranchStmt:
-				f.found[n] = n.Tok == token.GOTO && f.looks(fn, fn.Body, fn.Body).any()
+				if n.Tok == token.GOTO {
+					f.found[n] = poll{f.looks(fn, fn.Body, fn.Body).any(), f.lasts(fn, fn.Body)}
+				}
 			}
 		})
 	}
@@ -29,10 +33,13 @@ func findPolls(g *CallGraph) map[ast.Node]bool {
 	return f.found
 }
 
+// A poll is what is known of a place.
+type poll struct{ polls, lasts bool }
+
 // polls finds places that poll.
 type polls struct {
 	g         *CallGraph
-	found     map[ast.Node]bool
+	found     map[ast.Node]poll
 	shared    map[*types.Var]bool // local variables that others may access
 	summaries []map[glance]bool   // by node of the call graph: what a function looks at, itself and in calls
 }
@@ -44,6 +51,8 @@ const (
 	memory glance = iota // plain reads
 	state                // locks, atomic variables, channels, the clock, the system
 	delay                // it lets time pass
+	flag                 // beside state: what only another goroutine changes
+	change               // it may change memory itself
 )
 
 // glances is what a loop looks at. Things that are others in each iteration are only in moving.
@@ -52,7 +61,7 @@ type glances struct{ fixed, moving map[glance]bool }
 func newGlances() glances { return glances{map[glance]bool{}, map[glance]bool{}} }
 
 func (g glances) add(how glance, moves bool) {
-	if moves {
+	if moves || how == change {
 		g.moving[how] = true
 	} else {
 		g.fixed[how] = true
@@ -212,10 +221,19 @@ func (f *polls) looks(fn *Function, loop, root ast.Node) glances {
 			for _, c := range n.Body.List {
 				if c.(*ast.CommClause).Comm == nil {
 					all.add(state, false)
+					all.add(flag, false)
 				}
 			}
 		case *ast.CallExpr:
 			f.call(info, n, moves(n), all)
+		case *ast.AssignStmt:
+			if n.Tok != token.DEFINE && slices.ContainsFunc(n.Lhs, func(e ast.Expr) bool { return !f.isLocal(info, e) }) {
+				all.add(change, false)
+			}
+		case *ast.IncDecStmt:
+			if !f.isLocal(info, n.X) {
+				all.add(change, false)
+			}
 		case *ast.Ident:
 			if v, ok := info.Uses[n].(*types.Var); ok && !v.IsField() && (IsGlobal(v) || f.shared[v]) && f.read(n) {
 				all.add(memory, moves(n))
@@ -266,12 +284,21 @@ func (f *polls) call(info *types.Info, expr *ast.CallExpr, moves bool, all glanc
 			if t := info.TypeOf(expr.Args[0]); t != nil {
 				if _, channel := t.Underlying().(*types.Chan); channel {
 					all.add(state, moves)
+					all.add(flag, moves)
 				}
 			}
 		}
 	}
 	c := f.g.Call(expr)
-	if c == nil || c.Started || c.Open {
+	if c == nil || c.Started {
+		return
+	}
+	if isFlag(info, expr) {
+		all.add(state, moves)
+		all.add(flag, moves)
+	}
+	if c.Open {
+		all.add(change, false)
 		return
 	}
 	for _, target := range c.Targets {
@@ -283,9 +310,15 @@ func (f *polls) call(info *types.Info, expr *ast.CallExpr, moves bool, all glanc
 	case c.Outside == nil:
 	case LockOpOf(c.Outside) != NoLockOp:
 		all.add(state, moves)
+		if LockOpOf(c.Outside).Tries() {
+			all.add(flag, moves)
+		}
 	default:
 		for _, how := range looksOutside(c.Outside) {
 			all.add(how, moves)
+		}
+		if !Known(c.Outside).Has(Prompt) && len(looksOutside(c.Outside)) == 0 || ReleasesWhileWaiting(c.Outside) {
+			all.add(change, false)
 		}
 		if !moves && !Known(c.Outside).Has(Prints) && slices.ContainsFunc(expr.Args, func(arg ast.Expr) bool { return leadsElsewhere(info.TypeOf(arg)) }) {
 			all.add(memory, false)
@@ -323,6 +356,60 @@ func looksOutside(fn *types.Func) []glance {
 		return []glance{state}
 	}
 	return nil
+}
+
+// isFlag reports whether a call of a function outside of the program looks at what only another goroutine changes: the value of an
+// atomic variable, or whether a context has ended. A compare-and-swap from what was read before is none: it fails only if
+// another goroutine has got on.
+func isFlag(info *types.Info, expr *ast.CallExpr) bool {
+	fn := Callee(info, expr)
+	if fn == nil || fn.Pkg() == nil {
+		return false
+	}
+	switch fn.Pkg().Path() {
+	case "context":
+		return fn.Name() == "Err"
+	case "sync":
+		return fn.FullName() == "(*sync.Map).Load"
+	case "sync/atomic":
+		return strings.HasPrefix(fn.Name(), "Load") || swapsFixed(info, expr, fn)
+	}
+	return false
+}
+
+// swapsFixed reports whether a call is a compare-and-swap that compares with a constant.
+func swapsFixed(info *types.Info, expr *ast.CallExpr, fn *types.Func) bool {
+	old := len(expr.Args) - 2
+	if !strings.HasPrefix(fn.Name(), "CompareAndSwap") || old < 0 {
+		return false
+	}
+	t := info.Types[expr.Args[old]]
+	return t.Value != nil || t.IsNil()
+}
+
+// lasts reports whether a loop, or the body of a function that is called again, does not end unless another goroutine changes
+// what it looks at. A loop that retries an atomic operation does, and so does one that changes memory and looks at memory only. A
+// wait that releases a lock is a place of its own.
+func (f *polls) lasts(fn *Function, loop ast.Node) bool {
+	all := f.looks(fn, loop, loop)
+	passes := false
+	Own(loop, func(n ast.Node) {
+		if expr, ok := n.(*ast.CallExpr); ok {
+			callee := Callee(fn.Info(), expr)
+			retries := callee != nil && strings.HasPrefix(callee.Name(), "CompareAndSwap") && !swapsFixed(fn.Info(), expr, callee)
+			passes = passes || retries || ReleasesWhileWaiting(callee)
+		}
+	})
+	return !passes && (all.fixed[flag] || all.fixed[memory] && !all.moving[change])
+}
+
+// isLocal reports whether an expression is a variable that no other goroutine may access.
+func (f *polls) isLocal(info *types.Info, e ast.Expr) bool {
+	if id, ok := ast.Unparen(e).(*ast.Ident); ok && id.Name == "_" {
+		return true
+	}
+	v, ok := rootOf(info, e)
+	return ok && !f.shared[v]
 }
 
 // movesIn returns a function that reports whether an expression may stand for something else in each iteration of a loop: it
@@ -548,7 +635,7 @@ func (f *polls) recursion() {
 			for _, c := range f.g.Calls(fn) {
 				if c.Callee != nil && in[c.Callee] && !c.Started {
 					facts := f.summaries[c.Callee.Number]
-					f.found[c.Expr] = facts[state] || facts[delay] || facts[memory] && f.unchanged(c)
+					f.found[c.Expr] = poll{facts[state] || facts[delay] || facts[memory] && f.unchanged(c), facts[flag]}
 				}
 			}
 		}

@@ -264,26 +264,158 @@ func fib(n int) int {
 `
 	p := load(t, source)
 	w := FindWaits(NewCallGraph(p))
-	lines := strings.Split(source, "\n")
+	if count := expectMarked(t, p, source, "// polls", func(_ *Function, n ast.Node) bool { return w.Polls(n) }); count < 30 {
+		t.Errorf("%d places poll", count)
+	}
+}
+
+// expectMarked reports an error for each line that has a node for which is is true and no mark at its end, or the other way
+// around. It returns how many lines are marked.
+func expectMarked(t *testing.T, p *Program, source, mark string, is func(*Function, ast.Node) bool) (count int) {
+	t.Helper()
 	got := map[int]bool{}
 	for _, fn := range p.Functions {
 		Own(fn.Body, func(n ast.Node) {
-			if w.Polls(n) {
+			if is(fn, n) {
 				got[p.Fset.Position(n.Pos()).Line] = true
 			}
 		})
 	}
-	count := 0
-	for i, line := range lines {
-		want := strings.HasSuffix(line, "// polls")
+	for i, line := range strings.Split(source, "\n") {
+		want := strings.HasSuffix(line, mark)
 		if want {
 			count++
 		}
 		if want != got[i+1] {
-			t.Errorf("line %d: %s: polls is %v", i+1, strings.TrimSpace(line), got[i+1])
+			t.Errorf("line %d: %s: got %v", i+1, strings.TrimSpace(line), got[i+1])
 		}
 	}
-	if count < 30 {
-		t.Errorf("%d places poll", count)
+	return count
+}
+
+// TestCertainly: a loop that polls waits for other goroutines for certain, and keeps what it holds meanwhile, if its line says so.
+func TestCertainly(t *testing.T) {
+	const source = `package p
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+type box struct {
+	ready  bool
+	n      int
+	all    []int
+	turn   atomic.Int32
+	locked atomic.Bool
+	mu     sync.Mutex
+	cond   *sync.Cond
+	c      chan int
+}
+
+func (b *box) isReady() bool { b.mu.Lock(); defer b.mu.Unlock(); return b.ready }
+
+func (b *box) pop() { b.all = b.all[1:] }
+
+func (b *box) empty() bool { return len(b.all) == 0 }
+
+func (b *box) take() bool { return b.locked.CompareAndSwap(false, true) }
+
+func (b *box) waiting(ctx context.Context) {
+	for !b.ready {                          // waits
+	}
+	for !b.ready {                          // waits
+		runtime.Gosched()
+	}
+	for !b.isReady() {                      // waits
+		time.Sleep(1)
+	}
+	for b.turn.Load() == 0 {                // waits
+		b.n++
+	}
+	for {                                   // waits
+		if b.turn.Load() > 0 {
+			break
+		}
+	}
+	for ctx.Err() == nil {                  // waits
+		time.Sleep(1)
+	}
+	for len(b.c) == 0 {                     // waits
+	}
+	for !b.mu.TryLock() {                   // waits
+	}
+	for !b.locked.CompareAndSwap(false, true) { // waits
+	}
+	for !b.take() {                         // waits
+	}
+	for {                                   // waits
+		select {
+		case <-b.c:
+			return
+		default:
+		}
+	}
+}
+
+func (b *box) spin() {
+again:
+	if b.turn.Load() == 0 {
+		goto again                      // waits
+	}
+}
+
+func (b *box) working(d time.Duration) {
+	for {
+		old := b.turn.Load()
+		if b.turn.CompareAndSwap(old, old+1) {
+			break
+		}
+	}
+	for len(b.all) > 0 {
+		b.all = b.all[1:]
+	}
+	for !b.empty() {
+		b.pop()
+	}
+	for i := 0; i < b.n; i++ {
+		if b.ready {
+			break
+		}
+	}
+	for i := range 3 {
+		if b.turn.Load() > int32(i) {
+			break
+		}
+		time.Sleep(1)
+	}
+	for start := time.Now(); time.Since(start) < d; {
+	}
+	for b.n > 0 {
+		b.n /= 2
+	}
+	for !b.ready {
+		b.cond.Wait()
+	}
+	for b.turn.Load() == 0 {
+		b.cond.Wait()
+	}
+	for !b.ready {
+		b.await()
+	}
+}
+
+func (b *box) await() { b.cond.Wait() }
+`
+	p := load(t, source)
+	w := FindWaits(NewCallGraph(p))
+	if count := expectMarked(t, p, source, "// waits", func(fn *Function, n ast.Node) bool {
+		_, call := n.(*ast.CallExpr)
+		return !call && w.Certainly(fn.Info(), n)
+	}); count < 12 {
+		t.Errorf("%d places wait", count)
 	}
 }

@@ -32,7 +32,7 @@ type Waits struct {
 	Definitions *Definitions
 	Redirects   bool // the program may read its own standard output
 	bubbles     bool // it uses testing/synctest, so that a sleep may wait for other goroutines
-	polls       map[ast.Node]bool
+	polls       map[ast.Node]poll
 }
 
 // FindWaits returns what is known of the waits of a program.
@@ -241,7 +241,7 @@ type Wait struct {
 }
 
 // In returns a place in a node of a function at which a goroutine waits for something other than a lock, or may do so; nil if
-// there is none. A place with SomeDelay counts. Calls are followed through the program.
+// there is none. A place that polls counts, and so does one with SomeDelay. Calls are followed through the program.
 func (w *Waits) In(fn *Function, root ast.Node) *Wait {
 	return w.in(fn, root, map[*Function]bool{})
 }
@@ -253,8 +253,10 @@ func (w *Waits) in(fn *Function, root ast.Node, seen map[*Function]bool) (found 
 		}
 		if what := w.Operation(fn.Info(), n); what != "" {
 			found = &Wait{n, what}
+		} else if w.polls[n].polls {
+			found = &Wait{n, "a loop that may wait for other goroutines"}
 		}
-		if expr, ok := n.(*ast.CallExpr); ok {
+		if expr, ok := n.(*ast.CallExpr); ok && found == nil {
 			found = w.inCall(fn, expr, seen)
 		}
 	})
@@ -289,10 +291,14 @@ func (w *Waits) inCall(fn *Function, expr *ast.CallExpr, seen map[*Function]bool
 // channel, the clock or the system. It is none if it comes to an end by itself: it counts, goes through the elements of
 // something, or follows pointers. An earlier end of such a loop counts only if each iteration looks at the same thing anew,
 // other than at plain memory, or lets time pass. An operation in a loop that waits by itself is a place of its own.
-func (w *Waits) Polls(n ast.Node) bool { return w.polls[n] }
+func (w *Waits) Polls(n ast.Node) bool { return w.polls[n].polls }
 
-// Certainly reports whether a goroutine waits for other ones at a node for certain, unless these are ahead of it.
+// Certainly reports whether a goroutine waits for other ones at a node for certain, unless these are ahead of it. A place that
+// polls is such a node if what it looks at is changed by others only.
 func (w *Waits) Certainly(info *types.Info, n ast.Node) bool {
+	if w.polls[n].lasts {
+		return true
+	}
 	if expr, ok := n.(*ast.CallExpr); ok {
 		c := w.g.Call(expr)
 		if c == nil || c.Outside == nil {
@@ -308,7 +314,7 @@ func (w *Waits) Certainly(info *types.Info, n ast.Node) bool {
 // Possibly reports whether a goroutine may wait at a node, other than for a lock, for another goroutine or for input or
 // output. What a call does in the program has nodes of its own.
 func (w *Waits) Possibly(info *types.Info, n ast.Node) bool {
-	if w.polls[n] {
+	if w.polls[n].polls {
 		return true
 	}
 	if expr, ok := n.(*ast.CallExpr); ok {
