@@ -43,10 +43,32 @@ func (f *influence) decides(w ast.Node) bool {
 		return false
 	}
 	stmt := f.simple(w)
-	if w.Pos() < f.from.Pos() {
+	switch end := f.afterBody(w); {
+	case end != token.NoPos:
+		return f.tainted(stmt) || f.controlledAt(end)
+	case w.Pos() < f.from.Pos() && !f.operand(w):
 		return f.carried(w, stmt)
 	}
-	return f.tainted(stmt) || f.controlled(w)
+	return f.tainted(stmt) || f.controlledAt(w.Pos())
+}
+
+// afterBody returns the end of the body of a loop with the read in it, after which a node is executed that stands ahead of it: the
+// third part of a for statement.
+func (f *influence) afterBody(w ast.Node) token.Pos {
+	for n := f.p.Parent(w); n != nil && n != f.fn.Node; n = f.p.Parent(n) {
+		if loop, ok := n.(*ast.ForStmt); ok && loop.Post != nil && within(loop.Post, w) && within(loop.Body, f.from) {
+			return loop.Body.End() - 1
+		}
+	}
+	return token.NoPos
+}
+
+// operand reports whether the read is an operand of what is written further to the left: an argument of a call that writes, or the
+// value that is assigned.
+func (f *influence) operand(w ast.Node) bool {
+	assign, ok := f.simple(w).(*ast.AssignStmt)
+	return within(w, f.from) || ok && slices.ContainsFunc(assign.Lhs, func(e ast.Expr) bool { return within(e, w) }) &&
+		slices.ContainsFunc(assign.Rhs, func(e ast.Expr) bool { return within(e, f.from) })
 }
 
 // carried reports whether a write ahead of the read depends on it in the next round of a loop.
@@ -55,11 +77,15 @@ func (f *influence) carried(w ast.Node, stmt ast.Node) bool {
 	if loop == nil {
 		return false
 	}
+	round := loop // what is declared here is another variable in each round
+	if loop, ok := loop.(*ast.ForStmt); ok {
+		round = loop.Body
+	}
 	found := false
 	ast.Inspect(stmt, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
 			v, ok := f.fn.Info().Uses[id].(*types.Var)
-			found = found || ok && f.vars[v] && !(loop.Pos() <= v.Pos() && v.Pos() < loop.End())
+			found = found || ok && f.vars[v] && !(round.Pos() <= v.Pos() && v.Pos() < round.End())
 		}
 		return !found
 	})
@@ -115,8 +141,10 @@ func (f *influence) tainted(root ast.Node) (found bool) {
 	return found
 }
 
-func (f *influence) controlled(n ast.Node) bool {
-	return slices.ContainsFunc(f.ranges, func(r [2]token.Pos) bool { return r[0] <= n.Pos() && n.Pos() < r[1] })
+func (f *influence) controlled(n ast.Node) bool { return f.controlledAt(n.Pos()) }
+
+func (f *influence) controlledAt(pos token.Pos) bool {
+	return slices.ContainsFunc(f.ranges, func(r [2]token.Pos) bool { return r[0] <= pos && pos < r[1] })
 }
 
 // taint notes that the value of what is assigned may depend on the read. The target itself is not noted: each read of it

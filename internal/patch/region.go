@@ -164,8 +164,10 @@ func (r *repair) spansIn(fn *static.Function) (out []span) {
 		switch {
 		case lacks(read) && lacks(write):
 			first, last := read.expr.Pos(), write.expr.Pos()
-			if last < first { // in the next round of a loop
-				loop := (&influence{p: r.p, fn: fn}).loopAround(write.expr, read.expr)
+			if f := (&influence{p: r.p, fn: fn, from: read.expr}); last < first && f.operand(write.expr) {
+				first, last = last, first
+			} else if last < first { // in the next round of a loop
+				loop := f.loopAround(write.expr, read.expr)
 				first, last = loop.Pos(), loop.End()-1
 			}
 			out = append(out, span{fn, first, last})
