@@ -213,6 +213,12 @@ func (r *repair) statement(u *use) (*region, ast.Stmt) {
 func statements(n ast.Node) []ast.Stmt {
 	switch n := n.(type) {
 	case *ast.BlockStmt:
+		if len(n.List) > 0 {
+			switch n.List[0].(type) {
+			case *ast.CaseClause, *ast.CommClause:
+				return nil // of a switch or select statement
+			}
+		}
 		return n.List
 	case *ast.CaseClause:
 		return n.Body

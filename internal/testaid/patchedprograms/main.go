@@ -67,11 +67,11 @@ type settings struct {
 // result is what was found.
 type result struct {
 	programs, patched, refused int
-	reasons                    map[string]int
+	reasons                    map[string][]string // to the programs
 	wrong                      []string
 }
 
-// String returns the numbers on one line, and how often each reason was given.
+// String returns the numbers on one line, and how often each reason was given, with the first program.
 func (r *result) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d programs: %d patched as a whole, %d with something refused, %d wrong", r.programs, r.patched, r.refused, len(r.wrong))
@@ -79,9 +79,9 @@ func (r *result) String() string {
 	for reason := range r.reasons {
 		reasons = append(reasons, reason)
 	}
-	slices.SortFunc(reasons, func(a, b string) int { return r.reasons[b] - r.reasons[a] })
+	slices.SortFunc(reasons, func(a, b string) int { return len(r.reasons[b]) - len(r.reasons[a]) })
 	for _, reason := range reasons {
-		fmt.Fprintf(&b, "\n%5d %s", r.reasons[reason], reason)
+		fmt.Fprintf(&b, "\n%5d %s (%s)", len(r.reasons[reason]), reason, slices.Min(r.reasons[reason]))
 	}
 	return b.String()
 }
@@ -96,7 +96,7 @@ func (s settings) run(ctx context.Context) (*result, error) {
 		}
 		defer os.RemoveAll(folder)
 	}
-	r := &result{programs: s.programs, reasons: map[string]int{}}
+	r := &result{programs: s.programs, reasons: map[string][]string{}}
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	var failed error
@@ -115,7 +115,8 @@ func (s settings) run(ctx context.Context) (*result, error) {
 				return
 			case len(refused) > 0:
 				r.refused++
-				r.reasons[kind(refused[0].Reason)]++
+				reason := kind(refused[0].Reason)
+				r.reasons[reason] = append(r.reasons[reason], p.Name)
 				return
 			}
 			r.patched++
@@ -192,7 +193,6 @@ func (s settings) explore(ctx context.Context, folder string, r *result) error {
 		"fuzz", "-C", folder, "-time", s.time.String(), "-j", fmt.Sprint(max(s.parallel, 1)), "-minimize", "0", "-report", "json:" + file,
 		"-schedules", filepath.Join(folder, "schedules"), "./...",
 	}
-	args[1], args[2], args[0] = "-C", folder, "fuzz"
 	var said strings.Builder
 	status := cli.Main(ctx, cli.Tool{}, args, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &said})
 	if status == cli.Clean {

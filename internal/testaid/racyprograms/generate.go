@@ -93,7 +93,7 @@ func formatted(source string) string {
 func (g *generator) source(name string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s\n\nimport (\n", name)
-	for _, path := range []string{"errors", "fmt", "runtime", "slices", "sort", "sync", "sync/atomic"} {
+	for _, path := range []string{"encoding/json", "errors", "fmt", "iter", "runtime", "slices", "sort", "strconv", "strings", "sync", "sync/atomic"} {
 		if name := path[strings.LastIndexByte(path, '/')+1:]; name == "sync" || name == "atomic" || strings.Contains(g.body.String(), name+".") {
 			fmt.Fprintf(&b, "\t%q\n", path)
 		}

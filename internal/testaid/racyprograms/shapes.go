@@ -70,6 +70,55 @@ func (g *generator) counter() {
 		func() {
 			g.operation("last := x.n\nfor range %d {\nlast++\nx.n = last\nlast = x.n\n}\ndone = %[1]d", k())
 		},
+		func() { g.operation("x.n, done = x.n+%d, %[1]d", k()) },
+		func() { g.operation("y, k := x, x.n\ny.n = k + %d\ndone = %[1]d", k()) },
+		func() { g.operation("if k := x.n; k >= 0 {\nx.n = k + %d\n}\ndone = %[1]d", k()) },
+		func() {
+			g.helper("addN", "func (x *object) addN(k int) int {\n\tx.n += k\n\treturn k\n}")
+			g.operation("add := x.addN\ndone = add(%d)", k())
+		},
+		func() {
+			g.helper("addN", "func (x *object) addN(k int) int {\n\tx.n += k\n\treturn k\n}")
+			g.helper("adder", "type adder interface{ addN(k int) int }")
+			g.operation("var a adder = x\ndone = a.addN(%d)", k())
+		},
+		func() {
+			g.helper("with", "func with[T any](v T, f func(T)) { f(v) }")
+			g.operation("with(x, func(x *object) { x.n += %d })\ndone = %[1]d", k())
+		},
+		func() {
+			g.helper("upTo", "func upTo(k int) iter.Seq[int] {\n\treturn func(yield func(int) bool) {\n\t\tfor i := range k {\n\t\t\tif !yield(i) {\n\t\t\t\treturn\n\t\t\t}\n\t\t}\n\t}\n}")
+			g.operation("for range upTo(%d) {\nx.n++\ndone++\n}", k())
+		},
+		func() { g.operation("for i := 0; i < %d && x.n >= 0; i++ {\nx.n++\ndone++\n}", k()) },
+		func() {
+			g.helper("getN", "func (x *object) getN() int { return x.n }")
+			g.helper("setN", "func (x *object) setN(n int) { x.n = n }")
+			g.operation("for i, v := 0, 0; i < %d; x.setN(v + 1) {\nv = x.getN()\ni++\ndone++\n}", k())
+		},
+		func() {
+			g.helper("getN", "func (x *object) getN() int { return x.n }")
+			g.operation("x.n = x.getN() + %d\ndone = %[1]d", k())
+		},
+		func() { g.operation("var once sync.Once\nonce.Do(func() { x.n += %d })\ndone = %[1]d", k()) },
+		func() { g.operation("i := 0\nagain:\nx.n++\ndone++\ni++\nif i < %d {\ngoto again\n}\nreturn done", k()) },
+		func() {
+			g.operation("select {\ncase <-x.tick:\nx.n += %d\ndone = %[1]d\ndefault:\nx.n++\ndone = 1\n}", k())
+		},
+		func() {
+			g.operation("var wg sync.WaitGroup\nwg.Go(func() { x.n += %d })\nwg.Wait()\ndone = %[1]d", k())
+		},
+		func() {
+			g.helper("MarshalJSON", "func (x *object) MarshalJSON() ([]byte, error) { return []byte(strconv.Itoa(x.n)), nil }")
+			g.operation("x.n += %d\n_, _ = json.Marshal(x)\ndone = %[1]d", k())
+		},
+		func() {
+			g.operation("defer func() {\nif recover() != nil {\ndone = 0\n}\n}()\nk := x.n\nx.n = k + %d\nreturn %[1]d", k())
+		},
+		func() { g.operation("strings.Map(func(r rune) rune { x.n++; done++; return r }, \"ab\")") },
+		func() {
+			g.operation("list := []func(int){func(k int) { x.n += k }}\nfor _, f := range list {\nf(%d)\n}\ndone = %[1]d", k())
+		},
 	)
 }
 
@@ -98,6 +147,31 @@ func (g *generator) stock() {
 		func() {
 			g.operation("if x.left > 0 {\ndefer func() { x.left-- }()\nreturn %d\n}", taken)
 		},
+		func() { g.operation("for x.left > 0 {\nx.left--\ndone += %d\n}", taken) },
+		func() { g.operation("if x.left == 0 || x.peer == nil {\nreturn 0\n}\nx.left--\nreturn %d", taken) },
+		func() {
+			g.helper("tryTake", "func (x *object) tryTake() bool {\n\tif x.left == 0 {\n\t\treturn false\n\t}\n\tx.left--\n\treturn true\n}")
+			g.operation("if x.tryTake() {\ndone = %d\n}", taken)
+		},
+		func() {
+			g.helper("reserve", "func (x *object) reserve() error {\n\tif x.left == 0 {\n\t\treturn errors.New(\"none\")\n\t}\n\treturn nil\n}")
+			g.helper("take", "func (x *object) take() { x.left-- }")
+			g.operation("if err := x.reserve(); err != nil {\nreturn 0\n}\nx.take()\nreturn %d", taken)
+		},
+		func() { g.operation("free := func() bool { return x.left > 0 }\nif free() {\nx.left--\nreturn %d\n}", taken) },
+		func() {
+			g.helper("any", "func (x *object) any() bool { return x.left > 0 }")
+			g.operation("ok := x.any()\nif ok {\nx.left--\n}\nif ok {\nreturn %d\n}", taken)
+		},
+		func() { g.operation("n := min(x.left, 1)\nx.left -= n\nreturn n * %d", taken) },
+		func() {
+			g.helper("price", "type price struct{ left int }")
+			g.operation("p := price{x.left}\nif p.left > 0 {\nx.left = p.left - 1\nreturn %d\n}", taken)
+		},
+		func() { g.operation("take := x.left > 0\ngo func() {}()\nif take {\nx.left--\nreturn %d\n}", taken) },
+		func() {
+			g.operation("for i := 0; ; i++ {\nif i == 2 || x.left == 0 {\nreturn done\n}\nif x.left > 0 {\nx.left--\ndone += %d\n}\n}\nreturn done", taken)
+		},
 	)
 }
 
@@ -114,6 +188,15 @@ func (g *generator) highest() {
 			g.operation("for _, v := range []int{2, 5, 1} {\nif v <= x.high {\ncontinue\n}\nx.high = v\n}\nreturn %d", seen)
 		},
 		func() { g.operation("x.high = max(x.high, x.peer.high)") },
+		func() { g.operation("if v := 5; v > x.high {\nx.high = v\n}\nreturn %d", seen) },
+		func() {
+			g.helper("raise", "func (x *object) raise(v int) {\n\tif x.high >= v {\n\t\treturn\n\t}\n\tx.high = v\n}")
+			g.operation("x.raise(5)\nreturn %d", seen)
+		},
+		func() {
+			g.helper("above", "func (x *object) above(v int) bool { return x.high >= v }")
+			g.operation("switch {\ncase x.above(4):\ndefault:\nx.high = 4\n}")
+		},
 	)
 	g.operation("if x.high < 5 {\nx.high = 5\n}\nreturn %d", seen)
 }
@@ -129,6 +212,18 @@ func (g *generator) started() {
 		func() {
 			g.helper("is", "func (x *object) is() bool { return x.running }")
 			g.operation("if x.is() {\nreturn 0\n}\nx.running = true\nreturn %d", one)
+		},
+		func() {
+			g.helper("begin", "func (x *object) begin() (first bool) {\n\tfirst = !x.running\n\tx.running = true\n\treturn first\n}")
+			g.operation("if x.begin() {\nreturn %d\n}", one)
+		},
+		func() {
+			g.operation("switch x.running {\ncase true:\nreturn 0\n}\nx.running = true\nreturn %d", one)
+		},
+		func() {
+			g.helper("is", "func (x *object) is() bool { return x.running }")
+			g.helper("mark", "func (x *object) mark() { x.running = true }")
+			g.operation("if !x.is() {\ndefer x.mark()\nreturn %d\n}", one)
 		},
 	)
 }
@@ -149,6 +244,17 @@ func (g *generator) numbers() {
 			g.operation("if x.ids[%s] == 0 {\nk := x.next + 1\n%s\nx.ids[%[1]s] = k\nx.next = k\n}", name(), g.between())
 		},
 		func() { g.operation("if _, ok := x.ids[%s]; ok {\ndelete(x.ids, %[1]s)\nx.next--\n}", name()) },
+		func() {
+			g.helper("number", "func (x *object) number(name string) int {\n\tif id, ok := x.ids[name]; ok {\n\t\treturn id\n\t}\n\tx.next++\n\tx.ids[name] = x.next\n\treturn x.next\n}")
+			g.operation("_ = x.number(%s)", name())
+		},
+		func() {
+			g.helper("has", "func (x *object) has(name string) bool {\n\t_, ok := x.ids[name]\n\treturn ok\n}")
+			g.operation("if !x.has(%s) {\nx.next++\nx.ids[%[1]s] = x.next\n}", name())
+		},
+		func() {
+			g.operation("for _, name := range []string{\"a\", \"b\"} {\nif x.ids[name] != 0 {\ncontinue\n}\nx.next++\nx.ids[name] = x.next\n}")
+		},
 	)
 }
 
