@@ -65,7 +65,7 @@ do not.
 $heisen heal -profile file runs tests, or a program after the word run, and finds
 pairs of accesses to a variable that no other goroutine came between although no
 lock keeps it out. It adds them to the file, so that several runs make one profile:
-what was least atomic counts. Runs that fail are not profiled. An access is recorded
+what was least atomic counts. Programs that fail are not profiled. An access is recorded
 shortly before it happens, so another one may seem to have come in between. With
 -seed this does not happen: goroutines take turns, which change at operations on
 locks, channels and atomic variables.

@@ -31,8 +31,8 @@ func (inv *invocation) loadModule() (*enforce.Program, error) {
 	return enforce.Load(ctx, root, inv.line.tags())
 }
 
-// profilePassing runs the tests or the program of the command line, and adds what the run shows to the profile in a
-// file. If seed is not 0, goroutines take turns by it.
+// profilePassing runs the tests or the program of the command line, and adds what the programs that pass show to the profile in a
+// file. If seed is not 0, goroutines take turns by it. The exit status is that of the run.
 func (inv *invocation) profilePassing(file string, seed uint64) (int, error) {
 	known, err := readProfile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -51,7 +51,7 @@ func (inv *invocation) profilePassing(file string, seed uint64) (int, error) {
 		return Failed, err
 	}
 	defer remove()
-	observed, err := inv.profileOf(program, cmd, seed)
+	observed, status, err := inv.profileOf(program, cmd, seed)
 	if err != nil {
 		return Failed, err
 	}
@@ -68,11 +68,14 @@ func (inv *invocation) profilePassing(file string, seed uint64) (int, error) {
 		pairs += len(v.Pairs)
 	}
 	fmt.Fprintf(inv.Err, "%s: %s: %s with %s that no lock keeps atomic\n", inv.tool.Name, file, plural.Of(len(atomic), "variable"), plural.Of(pairs, "pair"))
-	return Clean, nil
+	if status != Clean {
+		fmt.Fprintf(inv.Err, "%s: the run ended with exit status %d: what failed is not profiled\n", inv.tool.Name, status)
+	}
+	return status, nil
 }
 
-// profileOf runs a command and profiles the programs below it.
-func (inv *invocation) profileOf(program *enforce.Program, cmd *exec.Cmd, seed uint64) (*enforce.Profile, error) {
+// profileOf runs a command and profiles the programs below it that pass. It returns the exit status of the command.
+func (inv *invocation) profileOf(program *enforce.Program, cmd *exec.Cmd, seed uint64) (*enforce.Profile, int, error) {
 	var mu sync.Mutex
 	var all *enforce.Profile
 	s, err := newSession(inv, recorder.Everything, nil, func(_ int, _ *recorder.Program, stream *recorder.Stream) (int32, error) {
@@ -82,6 +85,9 @@ func (inv *invocation) profileOf(program *enforce.Program, cmd *exec.Cmd, seed u
 		}
 		if _, err := heisen.Run(inv.ctx, stream, r); err != nil {
 			return Failed, err
+		}
+		if !stream.Passed() {
+			return Clean, nil
 		}
 		observed, notes, err := r.Finish()
 		if err != nil {
@@ -100,7 +106,7 @@ func (inv *invocation) profileOf(program *enforce.Program, cmd *exec.Cmd, seed u
 		return Clean, nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, Failed, err
 	}
 	if seed != 0 {
 		s.schedule = &recorder.Schedule{Strategy: strategies.Config{Strategy: strategies.RandomWalk, Seed: seed}}
@@ -109,13 +115,13 @@ func (inv *invocation) profileOf(program *enforce.Program, cmd *exec.Cmd, seed u
 	status = s.status(status, 0)
 	switch {
 	case err != nil:
-		return nil, err
-	case status != Clean:
-		return nil, fmt.Errorf("the run ended with exit status %d: only passing runs are profiled", status)
+		return nil, Failed, err
+	case all == nil && status != Clean:
+		return nil, Failed, fmt.Errorf("the run ended with exit status %d: only programs that pass are profiled", status)
 	case all == nil:
-		return nil, errors.New("no instrumented program ran, so nothing was profiled")
+		return nil, Failed, errors.New("no instrumented program ran, so nothing was profiled")
 	}
-	return all, nil
+	return all, status, nil
 }
 
 // readProfile reads the profile in a file.

@@ -87,6 +87,7 @@ type Stream struct {
 	out      []heisen.Record // a batch, or somewhat more
 	done     int             // number of out that were delivered
 	bye      bool
+	failed   bool   // the program ends with another status than 0
 	replaced bool   // the program may have become another one
 	skipped  uint64 // accesses that the recorder left out
 	err      error  // what ends the stream once out is delivered
@@ -169,6 +170,9 @@ func (s *Stream) Skipped() uint64 { return s.skipped }
 // for its exit status. Of a program that was killed, or that ended without its Go runtime, the last
 // events may be missing.
 func (s *Stream) Finished() bool { return s.bye }
+
+// Passed reports whether the program has sent all that it recorded, and ends with status 0.
+func (s *Stream) Passed() bool { return s.bye && !s.failed }
 
 // FailingInputs returns the files in which a fuzz test has saved the inputs that make it fail.
 func (s *Stream) FailingInputs() []string { return s.failing }
@@ -323,7 +327,7 @@ func (s *Stream) read() error {
 		}
 		return nil
 	case wire.MsgBye:
-		s.bye = true
+		s.bye, s.failed = true, m.id != 0
 		var lost, stamps uint64
 		if len(m.words) == byeBytes/8 {
 			lost, stamps = m.words[0], m.words[1]

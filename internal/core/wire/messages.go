@@ -9,7 +9,7 @@ const (
 	MsgHello        = 1 // payload: version, text start, text size, pid, 1 if a recorded program has started this one; the receiver answers with what it wants
 	MsgWords        = 2 // payload: words of the buffer, in order
 	MsgBarrier      = 3 // everything recorded before was sent
-	MsgBye          = 4 // payload: events lost, number of stamps; the receiver answers with the exit status
+	MsgBye          = 4 // buffer: 1 if the program ends with another status than 0; payload: events lost, number of stamps; the receiver answers with the exit status
 	MsgPlaces       = 5 // payload: parent<<32 | pc of the next places, numbered from 1; the parent has 24 bits, above which is the kind of node
 	MsgTask         = 6 // buffer: its number; payload: its name, with zero bytes up to a whole word
 	MsgOverlapStats = 7 // before the last: statistics of WantOverlaps; buffer: number of ends; payload: five kinds of losses, whether a location was reached, a bit for each end that was seen

@@ -158,7 +158,7 @@ func heisenFinish() (status int32) {
 		if heisen.open {
 			heisenLock(&heisenReported.lock) // for good: nobody else waits for an answer
 		}
-		if heisenEndRecording() {
+		if heisenEndRecording(0) {
 			status = heisenAwaitVerdict()
 		}
 		if heisenAlone.on {
@@ -185,7 +185,7 @@ func heisenStop() {
 		if kept && heisen.open {
 			heisenLock(&heisenReported.lock) // for good
 		}
-		if heisenEndRecording() && kept {
+		if heisenEndRecording(1) && kept {
 			heisenAwaitVerdict()
 		}
 		if heisenAlone.on {
@@ -213,9 +213,9 @@ func heisenAwaitVerdict() (status int32) {
 	return status
 }
 
-// heisenEndRecording sends the rest and ends the recording. It reports whether it did: if several
-// threads end the program, one does, and the others wait for it.
-func heisenEndRecording() bool {
+// heisenEndRecording sends the rest and ends the recording. failed is 1 if the program ends with another status than 0. It
+// reports whether it did: if several threads end the program, one does, and the others wait for it.
+func heisenEndRecording(failed uint32) bool {
 	if !heisen.open || !atomic.Cas(&heisen.ending, 0, 1) {
 		for heisen.open {
 			usleep(100)
@@ -226,7 +226,7 @@ func heisenEndRecording() bool {
 	stamps, _ := heisenAwaitHooks(heisenEndPatience)
 	heisenFlushAll(heisenForever)
 	heisenSendFailing()
-	heisenSendBye(stamps)
+	heisenSendBye(stamps, failed)
 	if !heisenDrain() {
 		heisenLost()
 		return false
@@ -235,7 +235,7 @@ func heisenEndRecording() bool {
 }
 
 // heisenSendBye sends what is known at the end, and the last message.
-func heisenSendBye(stamps uint64) {
+func heisenSendBye(stamps uint64, failed uint32) {
 	if heisen.overlaps {
 		heisenSendOverlapStats()
 	}
@@ -244,7 +244,7 @@ func heisenSendBye(stamps uint64) {
 	}
 	heisenSendExecution()
 	bye := [2]uint64{heisen.lost, stamps}
-	heisenSend(heisenMsgBye, 0, 0, unsafe.Pointer(&bye), unsafe.Sizeof(bye))
+	heisenSend(heisenMsgBye, failed, 0, unsafe.Pointer(&bye), unsafe.Sizeof(bye))
 	heisen.open = false
 }
 
@@ -338,7 +338,7 @@ func heisenAbort() {
 		flushed := heisenFlushAll(heisenAbortPatience)
 		heisenSendFailing()
 		if flushed && all && atomic.Cas(&heisen.ending, 0, 1) {
-			heisenSendBye(stamps)
+			heisenSendBye(stamps, 1)
 		} else {
 			heisenSendExecution()
 		}
