@@ -7,7 +7,10 @@
 //
 // Programs with a finding that is refused are not explored: what is left is said, and may do what it did before.
 //
-//	go run ./internal/testaid/patchedprograms [-n programs] [-seed n] [-time d] [-j n]
+// With -enforce, it tries to break heisen heal -enforce instead: it profiles runs of the programs that pass, and explores the programs
+// with the overlay.
+//
+//	go run ./internal/testaid/patchedprograms [-enforce] [-n programs] [-seed n] [-time d] [-j n]
 package main
 
 import (
@@ -15,7 +18,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -39,6 +41,7 @@ func main() {
 	flag.DurationVar(&s.time, "time", 300*time.Millisecond, "time for the schedules of a program")
 	flag.IntVar(&s.parallel, "j", runtime.NumCPU(), "number of patches and executions at a time")
 	flag.StringVar(&s.keep, "keep", "", "keep the patched programs in a `folder`")
+	flag.BoolVar(&s.enforced, "enforce", false, "enforce what passing runs show instead of patching")
 	flag.Parse()
 	r, err := s.run(context.Background())
 	if err != nil {
@@ -62,6 +65,7 @@ type settings struct {
 	parallel int
 	keep     string
 	original bool // the programs are explored as they are, without patches
+	enforced bool // with locks for what passing runs show, instead of patches
 }
 
 // result is what was found.
@@ -95,6 +99,9 @@ func (s settings) run(ctx context.Context) (*result, error) {
 			return nil, err
 		}
 		defer os.RemoveAll(folder)
+	}
+	if s.enforced {
+		return s.enforce(ctx, folder)
 	}
 	r := &result{programs: s.programs, reasons: map[string][]string{}}
 	var mu sync.Mutex
@@ -130,11 +137,17 @@ func (s settings) run(ctx context.Context) (*result, error) {
 	if r.patched == 0 {
 		return r, nil
 	}
-	if err := write(folder, map[string]string{"go.mod": "module example.com/racy\n\ngo 1.25\n"}); err != nil {
+	if err := write(folder, map[string]string{"go.mod": goMod}); err != nil {
 		return nil, err
 	}
-	return r, s.explore(ctx, folder, r)
+	found, err := s.fuzz(ctx, folder)
+	for _, f := range found {
+		r.wrong = append(r.wrong, fmt.Sprintf("%s: %s", f.Package, f.String()))
+	}
+	return r, err
 }
+
+const goMod = "module example.com/racy\n\ngo 1.25\n"
 
 // kind leaves out of a reason what is different from program to program.
 func kind(reason string) string {
@@ -156,7 +169,7 @@ func (s settings) patch(ctx context.Context, p racyprograms.Program) (string, []
 		return "", nil, err
 	}
 	defer os.RemoveAll(dir)
-	if err := write(dir, map[string]string{"go.mod": "module example.com/racy\n\ngo 1.25\n", "c.go": p.Source, "c_test.go": p.Tests}); err != nil {
+	if err := write(dir, map[string]string{"go.mod": goMod, "c.go": p.Source, "c_test.go": p.Tests}); err != nil {
 		return "", nil, err
 	}
 	var found []report.Finding
@@ -186,30 +199,20 @@ func write(dir string, files map[string]string) error {
 	return nil
 }
 
-// explore runs heisen fuzz on all programs in a folder, and notes what it finds.
-func (s settings) explore(ctx context.Context, folder string, r *result) error {
+// fuzz runs heisen fuzz on all programs in a folder, and returns what it finds and is confirmed.
+func (s settings) fuzz(ctx context.Context, folder string, flags ...string) ([]report.Finding, error) {
 	file := filepath.Join(folder, "found.json")
-	args := []string{
+	args := append([]string{
 		"fuzz", "-C", folder, "-time", s.time.String(), "-j", fmt.Sprint(max(s.parallel, 1)), "-minimize", "0", "-report", "json:" + file,
-		"-schedules", filepath.Join(folder, "schedules"), "./...",
-	}
-	var said strings.Builder
-	status := cli.Main(ctx, cli.Tool{}, args, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &said})
-	if status == cli.Clean {
-		return nil
-	}
-	if status != cli.Findings {
-		return fmt.Errorf("heisen fuzz: exit status %d\n%s", status, said.String())
+		"-schedules", filepath.Join(folder, "schedules"),
+	}, append(flags, "./...")...)
+	switch status, said := command(ctx, args...); status {
+	case cli.Clean:
+		return nil, nil
+	case cli.Findings:
+	default:
+		return nil, fmt.Errorf("heisen fuzz: exit status %d\n%s", status, said)
 	}
 	found, err := findingsfile.Read(file)
-	if err != nil {
-		return err
-	}
-	for _, f := range found {
-		if f.Trials != nil && f.Trials.Confirmed == 0 {
-			continue
-		}
-		r.wrong = append(r.wrong, fmt.Sprintf("%s: %s", f.Package, f.String()))
-	}
-	return nil
+	return slices.DeleteFunc(found, func(f report.Finding) bool { return f.Trials != nil && f.Trials.Confirmed == 0 }), err
 }

@@ -27,6 +27,22 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
+// TestEnforced: with the locks of -enforce, no program deadlocks, and those of which nothing is named lose no update.
+func TestEnforced(t *testing.T) {
+	tier.Need(t, tier.CI)
+	r, err := settings{programs: 10, seed: 1000, time: 300 * time.Millisecond, parallel: 2, enforced: true}.run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range r.wrong {
+		t.Error(w)
+	}
+	t.Log(r)
+	if r.patched < r.programs/2 {
+		t.Error("these programs show little")
+	}
+}
+
 // TestOriginals: without patches most programs fail in some schedule, so what TestPrograms explores can show something.
 func TestOriginals(t *testing.T) {
 	tier.Need(t, tier.CI)

@@ -101,7 +101,9 @@ func (g *generator) counter() {
 			g.operation("x.n = x.getN() + %d\ndone = %[1]d", k())
 		},
 		func() { g.operation("var once sync.Once\nonce.Do(func() { x.n += %d })\ndone = %[1]d", k()) },
-		func() { g.operation("i := 0\nagain:\nx.n++\ndone++\ni++\nif i < %d {\ngoto again\n}\nreturn done", k()) },
+		func() {
+			g.operation("i := 0\nagain:\nx.n++\ndone++\ni++\nif i < %d {\ngoto again\n}\nreturn done", k())
+		},
 		func() {
 			g.operation("select {\ncase <-x.tick:\nx.n += %d\ndone = %[1]d\ndefault:\nx.n++\ndone = 1\n}", k())
 		},
@@ -158,7 +160,9 @@ func (g *generator) stock() {
 			g.helper("take", "func (x *object) take() { x.left-- }")
 			g.operation("if err := x.reserve(); err != nil {\nreturn 0\n}\nx.take()\nreturn %d", taken)
 		},
-		func() { g.operation("free := func() bool { return x.left > 0 }\nif free() {\nx.left--\nreturn %d\n}", taken) },
+		func() {
+			g.operation("free := func() bool { return x.left > 0 }\nif free() {\nx.left--\nreturn %d\n}", taken)
+		},
 		func() {
 			g.helper("any", "func (x *object) any() bool { return x.left > 0 }")
 			g.operation("ok := x.any()\nif ok {\nx.left--\n}\nif ok {\nreturn %d\n}", taken)
