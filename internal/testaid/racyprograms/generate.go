@@ -2,7 +2,7 @@
 // program is a package with a test. Its goroutines call methods of one object or two, which point to each other or to themselves.
 // The methods count, take what is left, remember the highest value, start once, hand out numbers, and collect, in many shapes:
 // with helpers, early returns, loops, closures, deferred calls, panics that are recovered, call-backs through the standard library,
-// channels, flags that are polled, and mutexes that some of them forget.
+// channels and flags that are polled, for which another goroutine lets them wait, and mutexes that some of them forget.
 //
 // The test knows what must be true at its end if no update is lost. It fails if that is not so. A program as it is generated loses
 // updates; one that is repaired must not, and must end in every schedule.
@@ -37,6 +37,7 @@ type generator struct {
 	body    strings.Builder
 	ops     []string // calls of the operations, with the variable that gets the result
 	checks  []string
+	never   []string // conditions with the fields that are never true
 	helpers map[string]bool
 	number  int
 	locked  bool // the object has a mutex
@@ -115,12 +116,19 @@ type object struct {
 }
 
 func newObject() *object {
-	x := &object{ids: map[string]int{}, tick: make(chan int, 100)}
-	x.ready.Store(true)
+	return &object{ids: map[string]int{}, tick: make(chan int, 100)}
+}
+
+// open lets those go on who wait.
+func (x *object) open() {
+`)
+	for _, never := range g.never {
+		fmt.Fprintf(&b, "\tif %s {\n\t\treturn\n\t}\n", never)
+	}
+	fmt.Fprint(&b, `	x.ready.Store(true)
 	for range 100 {
 		x.tick <- 1
 	}
-	return x
 }
 
 `)
@@ -137,6 +145,7 @@ func (g *generator) test(name, test string) string {
 	fmt.Fprint(&b, "\ta.left, b.left = 1, 1\n\tvar wg sync.WaitGroup\n")
 	goroutines := 2 + g.IntN(2)
 	fmt.Fprintf(&b, "\tvar out [%d][2]int\n", goroutines*3)
+	fmt.Fprint(&b, "\twg.Go(func() {\n\t\ta.open()\n\t\tb.open()\n\t})\n")
 	k := 0
 	for range goroutines {
 		fmt.Fprint(&b, "\twg.Go(func() {\n")

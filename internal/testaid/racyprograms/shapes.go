@@ -5,6 +5,7 @@ import "fmt"
 // counter writes methods that add to x.n. Each returns how much.
 func (g *generator) counter() {
 	g.checks = append(g.checks, fmt.Sprintf("x.n != sum[i]%%%d", weight))
+	g.never = append(g.never, "x.n < 0")
 	k := func() int { return 1 + g.IntN(3) }
 	g.shapes(
 		func() { g.operation("x.n += %d\ndone = %[1]d", k()) },
@@ -127,6 +128,7 @@ func (g *generator) counter() {
 // stock writes methods that take one of x.left if there is one.
 func (g *generator) stock() {
 	g.checks = append(g.checks, fmt.Sprintf("x.left < 0 || x.left+sum[i]/%d%%%[1]d != 1", weight))
+	g.never = append(g.never, "x.left < 0")
 	taken := weight
 	g.shapes(
 		func() { g.operation("if x.left > 0 {\nx.left--\nreturn %d\n}", taken) },
@@ -182,6 +184,7 @@ func (g *generator) stock() {
 // highest writes methods that remember the highest value.
 func (g *generator) highest() {
 	g.checks = append(g.checks, fmt.Sprintf("sum[i]/%d%%%d > 0 && x.high < 5", weight*weight, weight))
+	g.never = append(g.never, "x.high < 0")
 	seen := weight * weight
 	g.shapes(
 		func() { g.operation("if %d > x.high {\nx.high = %[1]d\n}", 1+g.IntN(4)) },
@@ -208,6 +211,7 @@ func (g *generator) highest() {
 // started writes methods that start something once.
 func (g *generator) started() {
 	g.checks = append(g.checks, fmt.Sprintf("sum[i]/%d%%%d > 1", weight*weight*weight, weight))
+	g.never = append(g.never, "x.running && x.peer == nil")
 	one := weight * weight * weight
 	g.shapes(
 		func() { g.operation("if x.running {\nreturn 0\n}\nx.running = true\nreturn %d", one) },
@@ -235,6 +239,7 @@ func (g *generator) started() {
 // numbers writes methods that hand out numbers for names.
 func (g *generator) numbers() {
 	g.checks = append(g.checks, "len(x.ids) != x.next")
+	g.never = append(g.never, "x.next < 0")
 	names := []string{`"a"`, `"b"`, `"c"`}
 	name := func() string { return names[g.IntN(len(names))] }
 	g.shapes(
@@ -264,6 +269,7 @@ func (g *generator) numbers() {
 
 // collected writes methods that collect values.
 func (g *generator) collected() {
+	g.never = append(g.never, "cap(x.items) < 0")
 	one := weight * weight * weight * weight
 	g.checks = append(g.checks, fmt.Sprintf("len(x.items) != sum[i]/%d", one))
 	g.shapes(
