@@ -4,6 +4,7 @@
 //	go run ./bench/healing -table3 [-runs n] [-procs n]
 //	go run ./bench/healing -table4 [-runs n] [-procs n] [program...]
 //	go run ./bench/healing -many [-runs n] [-procs n]
+//	go run ./bench/healing -modules [module...]
 //	go run ./bench/healing [-live] [-runs n] [-procs n]
 //
 // With -table3, it profiles passing runs of the programs of examples/atomicity, places locks for the atomic pairs, and
@@ -16,6 +17,9 @@
 //
 // With -many, it runs small programs with these bugs many times under noise: as they are, with such an overlay, and with
 // the patch of heisen heal -patch. All runs of a program are made by one process, so 10,000 take about a second.
+//
+// With -modules, it profiles the tests of ten public modules, and prints how many of the pairs that were atomic without a lock get
+// one, and why the others get none. Modules are named by a part of their paths.
 //
 // With -live, it builds the programs of examples/atomicity four times: with go build, with heisen build -heal (the live
 // healing of section 5 of the AtomRace paper), with an overlay, and with heisen build, which looks for races. It runs them
@@ -62,6 +66,7 @@ func main() {
 	runs := flag.Int("runs", 20, "runs of each program, in each way")
 	procs := flag.Int("procs", 4, "GOMAXPROCS of the programs")
 	table4 := flag.Bool("table4", false, "measure programs with placed locks, as table 4 of the paper; arguments select programs")
+	modules := flag.Bool("modules", false, "count which atomic pairs of public modules get a lock; arguments select modules")
 	tables := []struct {
 		chosen *bool
 		print  func(ctx context.Context, w io.Writer, dir string, runs, procs int) error
@@ -70,6 +75,9 @@ func main() {
 		{flag.Bool("table3", false, "print profiles and placed locks, as table 3 of the paper"), placement},
 		{table4, func(ctx context.Context, w io.Writer, dir string, runs, procs int) error {
 			return overheads(ctx, w, dir, runs, procs, flag.Args())
+		}},
+		{modules, func(ctx context.Context, w io.Writer, dir string, _, _ int) error {
+			return coverage(ctx, w, dir, flag.Args())
 		}},
 		{flag.Bool("many", false, "run the bugs of table 1 of the paper under noise, with placed locks and with a patch"), many},
 	}
@@ -80,7 +88,7 @@ func main() {
 			what, chosen = t.print, chosen+1
 		}
 	}
-	if flag.NArg() > 0 && !*table4 || chosen > 1 || *runs < 1 || *procs < 1 {
+	if flag.NArg() > 0 && !*table4 && !*modules || chosen > 1 || *runs < 1 || *procs < 1 {
 		flag.Usage()
 		os.Exit(2)
 	}

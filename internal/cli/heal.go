@@ -56,8 +56,9 @@ found is repaired, and 66 if a finding is left.
 Before a patch is printed, it is tried: the module is built with it, the tests or the
 program run again, and the tests that come to what is changed run under other
 schedules, as $heisen fuzz does. A repair that does not pass is not printed, and the
-reason is said. That takes at most twice the time of the tests, and 10 seconds for
-each repair. -try=false tries nothing.
+reason is said. That takes about twice the time of the tests, and up to 10 seconds for
+each repair; if something fails, each repair is tried by itself. -try=false tries
+nothing.
 
 All accesses in the module count. Those of other modules to its exported variables
 do not.
