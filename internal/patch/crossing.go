@@ -2,7 +2,6 @@ package patch
 
 import (
 	"go/ast"
-	"go/types"
 	"slices"
 	"strings"
 
@@ -93,7 +92,7 @@ func (m *maker) steps(fn *static.Function, of map[*static.Function][]*use) (out 
 			continue
 		}
 		s := step{at: c.Expr, call: c}
-		for callee := range m.p.graph.ReachFrom(m.p.mayCall(c)) {
+		for callee := range m.p.graph.Reach(c.Targets) {
 			for _, u := range of[callee] {
 				s.reads = s.reads || m.p.reads(u)
 				s.writes = s.writes || u.write
@@ -104,49 +103,6 @@ func (m *maker) steps(fn *static.Function, of map[*static.Function][]*use) (out 
 		}
 	}
 	return out
-}
-
-// mayCall returns the functions that a call may call: of function values, those of its type.
-func (p *program) mayCall(c *static.Call) (out []*static.Function) {
-	called := c.In.Info().TypeOf(c.Expr.Fun)
-	for _, fn := range p.graph.May(c.Targets) {
-		if c.Open && c.Outside == nil {
-			var t types.Type
-			switch node := fn.Node.(type) {
-			case *ast.FuncLit:
-				t = fn.Info().TypeOf(node)
-			case *ast.FuncDecl:
-				t = fn.Info().TypeOf(node.Name)
-			}
-			if !sameSignature(t, called) {
-				continue
-			}
-		}
-		out = append(out, fn)
-	}
-	return out
-}
-
-// sameSignature reports whether a function may be a value of a type: as itself, as a method of a value, or as one that gets its
-// receiver as a parameter. An instance of a generic function may be of any type. Packages that import each other have different types
-// for the same declaration, so their texts are compared.
-func sameSignature(fn, called types.Type) bool {
-	of, ok := fn.(*types.Signature)
-	as, function := called.Underlying().(*types.Signature)
-	if !ok || !function || of.TypeParams().Len()+of.RecvTypeParams().Len() > 0 {
-		return true
-	}
-	text := func(sig *types.Signature, first int) string {
-		var b strings.Builder
-		for i := first; i < sig.Params().Len(); i++ {
-			b.WriteString(types.TypeString(sig.Params().At(i).Type(), nil) + ",")
-		}
-		for v := range sig.Results().Variables() {
-			b.WriteString(";" + types.TypeString(v.Type(), nil))
-		}
-		return b.String()
-	}
-	return text(of, 0) == text(as, 0) || of.Recv() != nil && as.Params().Len() == of.Params().Len()+1 && text(of, 0) == text(as, 1)
 }
 
 // calleesOf returns the functions that a function calls.

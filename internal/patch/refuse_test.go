@@ -55,8 +55,14 @@ func (b *box) f() { if b.n == 0 { <-b.c; b.n = 1 } } // race: b.n
 import ("fmt"; "sync")
 type box struct { mu sync.Mutex; n int }
 func (b *box) String() string { b.mu.Lock(); defer b.mu.Unlock(); return fmt.Sprint(b.n) }
-func (b *box) g() { b.n += len(fmt.Sprint(b)) } // race: b.n
+func (b *box) g() { if b.n > 0 { b.n = 2; _ = fmt.Sprint(b) } } // race: b.n
 `, "fmt.Sprint takes the lock, too"},
+		{"read through the standard library", `
+import ("fmt"; "sync")
+type box struct { mu sync.Mutex; n int }
+func (b *box) String() string { b.mu.Lock(); defer b.mu.Unlock(); return fmt.Sprint(b.n) }
+func (b *box) g() { b.n += len(fmt.Sprint(b)) } // race: b.n
+`, "in calls of functions that are not known"},
 		{"held over a call that waits", `
 import "time"
 type box struct { n int }
@@ -70,7 +76,7 @@ func (b *box) g(f func(int) int) { b.n = f(b.n) } // race: b.n
 		{"taken twice", `
 type box struct { n int }
 func (b *box) get() int { return b.n } // race: b.n
-func (b *box) double() { b.n = 2 * b.get() }
+func (b *box) double() { if b.n > 0 { b.n = 2; b.get() } }
 `, "b.get takes the lock, too"},
 		{"callers hold the lock, and callees take it", `
 import "sync"

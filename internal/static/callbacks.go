@@ -61,8 +61,14 @@ func isFunction(t types.Type) bool {
 // no other methods than those in implicit.
 func (g *CallGraph) callbacksOf(info *types.Info, arg ast.Expr, onlyImplicit bool) (out []int) {
 	arg = ast.Unparen(arg)
-	if lit, ok := arg.(*ast.FuncLit); ok {
-		return []int{g.Program.Of(lit).Number}
+	if isFunction(info.TypeOf(arg)) {
+		if _, literal := arg.(*ast.FuncLit); !literal && namedFunc(info, arg) == nil {
+			return g.valueGroup(info.TypeOf(arg))
+		}
+		for _, fn := range g.Function(info, arg) {
+			out = append(out, fn.Number)
+		}
+		return out
 	}
 	at := given{info.TypeOf(arg), onlyImplicit}
 	out, known := g.callbacksBy[at]

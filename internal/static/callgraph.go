@@ -22,8 +22,9 @@ type CallGraph struct {
 	groupOf map[string]int
 	callers [][]int
 
-	packages    map[string]bool // of the program, by path
-	callbacksBy map[given][]int
+	packages     map[string]bool // of the program, by path
+	signaturesOf map[*Function][]string
+	callbacksBy  map[given][]int
 }
 
 // A Call is a call expression of a function, and what it may call.
@@ -47,8 +48,9 @@ type Call struct {
 	InPlace []*Function
 }
 
-// anyValue is the name of the group of all functions that are used as values. Other groups have the name of a method.
-const anyValue = ""
+// anyValue is the name of the group of all functions that are used as values, and begins the names of those of one type. Other groups
+// have the name of a method.
+const anyValue = "()"
 
 // anyMethod is the name of the group of all exported methods, which are called by reflection.
 const anyMethod = "*"
@@ -60,7 +62,7 @@ const CallsBefore = StartsNothing | HandsOver
 func NewCallGraph(p *Program) *CallGraph {
 	g := &CallGraph{
 		Program: p, calls: make([][]*Call, len(p.Functions)), byExpr: map[*ast.CallExpr]*Call{}, inPlace: map[*Function]*Call{},
-		values: map[*Function]bool{}, invoked: map[string]bool{}, groupOf: map[string]int{}, packages: map[string]bool{}, callbacksBy: map[given][]int{},
+		values: map[*Function]bool{}, invoked: map[string]bool{}, groupOf: map[string]int{}, packages: map[string]bool{}, signaturesOf: map[*Function][]string{}, callbacksBy: map[given][]int{},
 	}
 	for _, pkg := range p.Packages {
 		g.packages[pkg.PkgPath] = true
@@ -138,7 +140,7 @@ func (g *CallGraph) May(nodes []int) (out []*Function) {
 	return out
 }
 
-// Function returns the functions of the program that an expression may be: the one that it names, or any of Values. It
+// Function returns the functions of the program that an expression may be: the one that it names, or any of Values with its type. It
 // returns nil if its type is not that of a function.
 func (g *CallGraph) Function(info *types.Info, e ast.Expr) []*Function {
 	e = ast.Unparen(e)
@@ -150,7 +152,10 @@ func (g *CallGraph) Function(info *types.Info, e ast.Expr) []*Function {
 	}
 	named := namedFunc(info, e)
 	if named == nil {
-		return g.Values()
+		return g.valuesOf(info.TypeOf(e))
+	}
+	if throughInterface(named) {
+		return g.Program.Methods(named.Name())
 	}
 	if fn := g.Program.Declared(named); fn != nil {
 		return []*Function{fn}
@@ -305,7 +310,7 @@ func (g *CallGraph) targets(c *Call) []int {
 	case c.Callee != nil:
 		return []int{c.Callee.Number}
 	case c.Outside == nil && c.Open:
-		return g.group(anyValue)
+		return g.valueGroup(c.In.Info().TypeOf(c.Expr.Fun))
 	case c.Open:
 		return g.group(c.Outside.Name())
 	case c.Outside != nil:
@@ -317,18 +322,24 @@ func (g *CallGraph) targets(c *Call) []int {
 // group returns the targets of calls of function values, or of methods with a name: the number of the group. A group of one
 // is the function itself, and one of none is nothing.
 func (g *CallGraph) group(name string) []int {
+	return g.groupOfAll(name, func() []*Function {
+		switch name {
+		case anyValue:
+			return g.Values()
+		case anyMethod:
+			return g.Program.exportedMethods()
+		}
+		return g.Program.Methods(name)
+	})
+}
+
+// groupOfAll returns the targets of calls of what a function returns, which is called once for a name.
+func (g *CallGraph) groupOfAll(name string, all func() []*Function) []int {
 	if n, ok := g.groupOf[name]; ok {
 		return []int{n}
 	}
-	all := g.Program.Methods(name)
-	switch name {
-	case anyValue:
-		all = g.Values()
-	case anyMethod:
-		all = g.Program.exportedMethods()
-	}
 	var members []int
-	for _, fn := range all {
+	for _, fn := range all() {
 		members = append(members, fn.Number)
 	}
 	if len(members) > 1 {

@@ -48,15 +48,15 @@ func calls(s shape, f func(), v any, list []int, wg *sync.WaitGroup, once *sync.
 	s.area()           // square.area circle.area
 	square{}.area()    // square.area
 	square.area(square{}) // square.area
-	f()                // value other compare literal literal
+	f()                // value other literal literal
 	_ = len(list)
 	_ = any(s)
 	fmt.Println(circle{}) // circle.String
 	fmt.Println(v)        // circle.String
 	fmt.Println(1, "a")
 	sort.Slice(list, func(i, j int) bool { return less(i, j) }) // literal
-	slices.SortFunc(list, compare)                              // value other compare literal literal
-	once.Do(value)     // value other compare literal literal
+	slices.SortFunc(list, compare)                              // compare
+	once.Do(value)     // value
 	wg.Go(other)
 	time.AfterFunc(1, func() {})
 	os.Exit(1)
@@ -64,39 +64,100 @@ func calls(s shape, f func(), v any, list []int, wg *sync.WaitGroup, once *sync.
 
 var kept = func() {}
 `
-	p := load(t, source)
+	p, calls := expectCalls(t, source, "calls", 22)
+	for _, c := range calls {
+		line := lineOf(p, c, source)
+		if c.Started != strings.Contains(line, "go direct") || c.Deferred != strings.Contains(line, "defer") {
+			t.Errorf("%s: started %v, deferred %v", line, c.Started, c.Deferred)
+		}
+		if inPlace := strings.Contains(line, "sort.Slice"); inPlace != (len(c.InPlace) == 1) {
+			t.Errorf("%s: %d functions are called in place", line, len(c.InPlace))
+		}
+	}
+}
+
+// lineOf returns the line of a call.
+func lineOf(p *Program, c *Call, source string) string {
+	return strings.Split(source, "\n")[p.Fset.Position(c.Expr.Pos()).Line-1]
+}
+
+// expectCalls checks that each call of a function may call the functions that a comment at the end of its line names, and none if
+// there is no comment. It returns the program, and the calls, of which there must be n.
+func expectCalls(t *testing.T, source, function string, n int) (p *Program, out []*Call) {
+	t.Helper()
+	p = load(t, source)
 	g := NewCallGraph(p)
-	lines := strings.Split(source, "\n")
-	seen := 0
 	for _, fn := range p.Functions {
-		if fn.Name() != "calls" {
+		if fn.Name() != function {
 			continue
 		}
 		for _, c := range g.Calls(fn) {
-			seen++
+			out = append(out, c)
 			var got []string
 			for _, callee := range g.May(c.Targets) {
 				got = append(got, shortName(callee))
 			}
-			line := lines[p.Fset.Position(c.Expr.Pos()).Line-1]
-			_, comment, _ := strings.Cut(line, "// ")
+			_, comment, _ := strings.Cut(lineOf(p, c, source), "// ")
 			want := strings.Fields(comment)
 			slices.Sort(got)
 			slices.Sort(want)
 			if !slices.Equal(got, want) {
-				t.Errorf("%s\nmay call %q", strings.TrimSpace(line), got)
-			}
-			if c.Started != strings.Contains(line, "go direct") || c.Deferred != strings.Contains(line, "defer") {
-				t.Errorf("%s: started %v, deferred %v", line, c.Started, c.Deferred)
-			}
-			if inPlace := strings.Contains(line, "sort.Slice"); inPlace != (len(c.InPlace) == 1) {
-				t.Errorf("%s: %d functions are called in place", line, len(c.InPlace))
+				t.Errorf("%s\nmay call %q", strings.TrimSpace(lineOf(p, c, source)), got)
 			}
 		}
 	}
-	if seen != 22 {
-		t.Errorf("%d calls", seen)
+	if len(out) != n {
+		t.Errorf("%d calls", len(out))
 	}
+	return p, out
+}
+
+// TestFunctionValues: the call of a function value may call the functions that are used as values of its type.
+func TestFunctionValues(t *testing.T) {
+	const source = `package p
+
+type number = int
+type callback func(int)
+type adder interface{ add(int) }
+type sum struct{}
+type product struct{}
+type list[T any] []T
+
+func (*sum) add(int)    {}
+func (product) add(int) {}
+func (list[T]) add(T)   {}
+
+func plain(int)         {}
+func aliased(number)    {}
+func word(string)       {}
+func bytes(byte) uint8  { return 0 }
+func several(...int)    {}
+func sliced([]int)      {}
+func generic[T any](T)  {}
+func unused(int)        {}
+func takes(func(int))   {}
+
+var kept = []any{plain, aliased, word, bytes, several, sliced, generic[int], takes, (*sum).add, list[int].add, func(int) {}}
+
+func calls[T any](f func(int), c callback, s func(string), b func(uint8) byte, v func(...int), l func([]int), a adder,
+	m func(*sum, int), t func(T), g func(func(number))) {
+	f(1)               // plain aliased generic literal literal sum.add product.add list.add
+	c(1)               // plain aliased generic literal literal sum.add product.add list.add
+	s("")              // word generic list.add
+	b(1)               // bytes generic list.add
+	v(1)               // several generic list.add
+	l(nil)             // sliced generic list.add
+	m(nil, 1)          // sum.add generic list.add
+	g(f)               // takes generic list.add
+	_ = a.add
+	passed := func(int) {}
+	passed(1)          // plain aliased generic literal literal sum.add product.add list.add
+	f = passed
+	var zero T
+	t(zero)            // plain aliased word bytes several sliced generic takes literal literal sum.add product.add list.add
+}
+`
+	expectCalls(t, source, "calls", 10)
 }
 
 // shortName returns the name of a function with that of its receiver's type.
@@ -105,7 +166,14 @@ func shortName(fn *Function) string {
 	case fn.Decl == nil || fn.Node != ast.Node(fn.Decl):
 		return "literal"
 	case recv != nil:
-		return recv.List[0].Type.(*ast.Ident).Name + "." + fn.Name()
+		name := ""
+		ast.Inspect(recv.List[0].Type, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && name == "" {
+				name = id.Name
+			}
+			return true
+		})
+		return name + "." + fn.Name()
 	}
 	return fn.Name()
 }

@@ -208,7 +208,13 @@ func (p *Program) findValues() {
 					taken[p.byNode[n]] = true
 				}
 			case *ast.Ident:
-				if fn, ok := f.Info().Uses[n].(*types.Func); ok && !p.called(n) {
+				switch fn, ok := f.Info().Uses[n].(*types.Func); {
+				case !ok || p.called(n):
+				case throughInterface(fn):
+					for _, method := range p.Methods(fn.Name()) {
+						taken[method] = true
+					}
+				default:
 					taken[p.Declared(fn)] = true
 				}
 			}
