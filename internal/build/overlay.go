@@ -463,9 +463,8 @@ var patches = []struct {
 	{"internal/poll/fd_windows.go", []patch{
 		replaceCalls("FD.Read", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync), int(fd.Sysfd))", 1),
 	}},
-	// Other systems ask the runtime, see vgetrandom_linux.go.
-	{"crypto/internal/sysrand/rand_windows.go", []patch{addImport("internal/race"), atStart("read", "if race.Enabled && race.Draw(b) { return nil }")}},
-	{"crypto/internal/sysrand/rand_arc4random.go", []patch{addImport("internal/race"), atStart("read", "if race.Enabled && race.Draw(b) { return nil }")}},
+	// Package crypto/rand on all systems. Package golang.org/x/sys/unix asks the runtime instead, see vgetrandom_linux.go.
+	{"crypto/internal/sysrand/rand.go", []patch{addImport("internal/race"), atStart("Read", "if race.Enabled && race.Draw(b) { return }")}},
 	// It runs on the little stack that is left below assembly, and writes only to memory that
 	// belongs to its caller.
 	// What asks not to be checked is not expanded in packages where pointer arithmetic is checked.

@@ -24,7 +24,7 @@ func Text(s string) string {
 	return string(appendText(nil, s, false))
 }
 
-// Lines returns s with all characters replaced that are neither graphic nor tabs nor ends of lines.
+// Lines returns s with all characters replaced that are neither graphic nor tabs nor ends of lines, which are \n or \r\n.
 func Lines(s string) string {
 	if harmless(s, true) {
 		return s
@@ -33,7 +33,7 @@ func Lines(s string) string {
 }
 
 // NewWriter returns a writer that passes text to w as Lines returns it. A character must not be cut
-// in two writes.
+// in two writes, and neither must an end of a line.
 func NewWriter(w io.Writer) io.Writer { return writer{w} }
 
 type writer struct{ w io.Writer }
@@ -53,11 +53,16 @@ func graphic(r rune, lines bool) bool {
 	return lines && (r == '\t' || r == '\n') || r >= ' ' && r < 0x7f || r >= 0xa0 && unicode.IsGraphic(r)
 }
 
+// endsLine reports whether "\r\n" stands at an index.
+func endsLine[T string | []byte](s T, i int) bool {
+	return s[i] == '\r' && i+1 < len(s) && s[i+1] == '\n'
+}
+
 // harmless reports whether there is nothing to replace.
 func harmless[T string | []byte](s T, lines bool) bool {
 	for i := 0; i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
-			if !graphic(rune(c), lines) {
+			if !graphic(rune(c), lines) && !(lines && endsLine(s, i)) {
 				return false
 			}
 			i++
@@ -78,7 +83,7 @@ func appendText[T string | []byte](b []byte, s T, lines bool) []byte {
 		switch {
 		case r == utf8.RuneError && size <= 1:
 			b = append(b, '\\', 'x', digits[s[i]>>4], digits[s[i]&15])
-		case graphic(r, lines):
+		case graphic(r, lines), lines && endsLine(s, i):
 			b = append(b, s[i:i+size]...)
 		case !lines && (r == '\t' || r == '\n' || r == '\r'):
 			b = append(b, ' ')

@@ -14,7 +14,8 @@ func TestText(t *testing.T) {
 		"":                              "",
 		"a.b[i]\t<-ch \\ \"é 世 🙂\u00a0": "a.b[i]\t<-ch \\ \"é 世 🙂\u00a0",
 		"\x1b[2J\x1b]0;title\x07":       `\u001b[2J\u001b]0;title\u0007`,
-		"a\r\nb":                        "a\\u000d\nb",
+		"a\r\nb\r\r\n":                  "a\r\nb\\u000d\r\n", // ends of lines
+		"hidden\rshown\r":               `hidden\u000dshown\u000d`,
 		"\u009b31m \x9b31m":             `\u009b31m \x9b31m`,
 		"if x \u202e{ evil \u2066":      `if x \u202e{ evil \u2066`,
 		"\u2028\ufeff\u200b\x7f\x00":    `\u2028\ufeff\u200b\u007f\u0000`,
@@ -24,7 +25,7 @@ func TestText(t *testing.T) {
 		if got := Lines(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
-		if got, want := Text(text), strings.NewReplacer("\n", " ", "\t", " ", `\u000d`, " ").Replace(want); got != want {
+		if got, want := Text(text), strings.NewReplacer("\n", " ", "\r", " ", "\t", " ", `\u000d`, " ").Replace(want); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 		var b bytes.Buffer

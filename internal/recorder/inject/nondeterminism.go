@@ -151,12 +151,20 @@ func (s *heisenScheduler) outsideWaits() (calls, waits bool) {
 
 // heisenRetaking is the state of the monitor thread: what it knows of the P.
 type heisenRetaking struct {
-	tick  uint32 // of system calls
-	since int64
+	tick         uint32 // of system calls
+	looked, took int64  // when the thread has looked the last time, and how long the system call has taken
 }
 
 // heisenPatience is the time that a system call may take before others continue, in ns.
 const heisenPatience = 50 * 1000 * 1000
+
+// The monitor thread looks at least every 10 ms. If it comes later than heisenTimely, in ns, it has waited for a processor, and
+// so may the thread in the system call have done. Where nobody knows whether that thread sleeps, this time counts as little,
+// and as more than nothing, because a machine may always be as busy.
+const (
+	heisenTimely = 20 * 1000 * 1000
+	heisenLate   = 1000 * 1000
+)
 
 // heisenAsking is true as long as it is not known whether the run is deterministic.
 var heisenAsking = true
@@ -171,11 +179,17 @@ func heisenMayRetake() bool {
 	pp := allp[0]
 	now := nanotime1()
 	if tick := atomic.Load(&pp.syscalltick); !heisenInSyscall(pp) || tick != r.tick {
-		r.tick, r.since = tick, now
+		r.tick, r.looked, r.took = tick, now, 0
 		return false
 	}
 	// The thread may be waiting for a processor.
-	return now-r.since >= heisenPatience && heisenSleeps(pp)
+	passed := now - r.looked
+	if !heisenKnowsSleep && passed > heisenTimely {
+		passed = heisenLate
+	}
+	r.looked = now
+	r.took += passed
+	return r.took >= heisenPatience && heisenSleeps(pp)
 }
 
 // heisenSleeps reports whether the thread that is in a system call with a P sleeps there, according

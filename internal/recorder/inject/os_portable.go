@@ -168,4 +168,6 @@ func heisenChildRuns(int32) bool { return false }
 
 func heisenGroupRuns() bool { return false }
 
+const heisenKnowsSleep = false
+
 func heisenThreadSleeps(uint64) bool { return true }
