@@ -39,7 +39,8 @@ type Profiler struct {
 	instances uint64                         // of locks: their acquisitions
 	places    map[accessPlace][]heisen.Frame // outermost first
 	frontiers map[frontierKey]pairKey
-	ended     Profile // of instances that are no more
+	ended     Profile  // of instances that are no more
+	objects   *objects // nil if they are not followed; see WithObjects
 }
 
 // accessPlace is where in the program an access was made, with its calls.
@@ -263,6 +264,9 @@ func (p *Profiler) handle(r *heisen.Record) {
 		}
 	case heisen.Alloc, heisen.Free:
 		p.memory.Clear(r.Object, r.Value)
+		if p.objects != nil {
+			p.objects.alloc(r.Object, r.Value, r.Op == heisen.Free)
+		}
 	case heisen.End:
 		delete(p.threads, r.Thread)
 	default:
@@ -289,6 +293,9 @@ func (p *Profiler) access(r *heisen.Record) {
 	op := heisen.Read
 	if write {
 		op = heisen.Write
+	}
+	if p.objects != nil {
+		p.objects.access(r, place, op, held)
 	}
 	for c := p.memory.Range(r.Object, r.Size()); c.Next(); {
 		state := c.State()
@@ -449,5 +456,8 @@ func (p *Profiler) Profile() (*Profile, error) {
 	profile := &Profile{}
 	profile.Merge(&p.ended)
 	p.memory.Each(func(state **instance) { p.add(profile, *state) })
+	if p.objects != nil {
+		p.objects.observed(profile)
+	}
 	return profile, nil
 }

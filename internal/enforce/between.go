@@ -18,12 +18,14 @@ import (
 func (p *Program) join(r *request, u *unit) (refused []Refusal) {
 	accesses := map[int]bool{}
 	objects := map[int]*types.Var{} // by step, if all its accesses are to the same memory
+	members := map[int][]string{}   // of a group that are accessed, by step
 	for _, s := range u.flow.steps {
 		if slices.ContainsFunc(s.accesses, func(a access) bool { return a.variable == r.name && !a.made }) {
 			accesses[s.id] = true
 			if object, whole := s.objectOf(r.name); whole {
 				objects[s.id] = object
 			}
+			members[s.id] = s.membersOf(r.name)
 		}
 	}
 	for at := range r.whole[u.Number] {
@@ -33,7 +35,7 @@ func (p *Program) join(r *request, u *unit) (refused []Refusal) {
 		accesses[at] = true
 		delete(objects, at)
 	}
-	w := &ways{flow: u.flow, accesses: accesses, objects: objects, definitions: map[*types.Var]int{}}
+	w := &ways{flow: u.flow, accesses: accesses, objects: objects, members: members, definitions: map[*types.Var]int{}}
 	modes := map[[2]int]heal.Mode{}
 	for _, pair := range r.pairs[u.Number] {
 		key := [2]int{pair.First, pair.Second}
@@ -74,6 +76,7 @@ type ways struct {
 	flow        *flow
 	accesses    map[int]bool
 	objects     map[int]*types.Var // of accesses; nil if it is not known
+	members     map[int][]string   // of a group that accesses concern
 	definitions map[*types.Var]int // steps; -1 if there is none
 }
 
@@ -83,6 +86,11 @@ type point struct {
 	at    int
 	first bool // the name of the first access stands for the same object as there
 	last  bool // that of the last access stands for the same object as there
+}
+
+// common reports whether two steps access a variable of the group in common.
+func (w *ways) common(a, b int) bool {
+	return slices.ContainsFunc(w.members[a], func(m string) bool { return slices.Contains(w.members[b], m) })
 }
 
 func (w *ways) definition(v *types.Var) int {
@@ -116,7 +124,8 @@ func (w *ways) between(from, to int) (pairs [][2]int) {
 	// passes reports whether a way goes on past a point.
 	passes := func(q point) bool {
 		object := w.objects[q.at]
-		return !w.accesses[q.at] || object == nil || !(q.first && object == first || q.last && object == last)
+		same := func(known bool, end int, of *types.Var) bool { return known && object == of && w.common(q.at, end) }
+		return !w.accesses[q.at] || object == nil || !same(q.first, from, first) && !same(q.last, to, last)
 	}
 	var begin []point
 	for _, q := range []point{{from, first != nil, false}, {from, first != nil, true}} {

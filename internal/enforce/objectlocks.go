@@ -28,6 +28,9 @@ func (plan *Plan) objectLocks(requests []*request) map[string]bool {
 		return out // the function lock.Of has type parameters
 	}
 	for _, r := range requests {
+		if !plan.p.oneStruct(r.name) {
+			continue // addresses of its objects differ
+		}
 		if !slices.ContainsFunc(plan.p.units, func(u *unit) bool { return !plan.objectsIn(u, r) }) {
 			out[r.name] = true
 		}

@@ -38,6 +38,12 @@ type Program struct {
 	deferrers map[*unit][]*unit               // functions that defer calls of a function
 	captured  map[*types.Var]*static.Function // local variables that have names, and where they are declared
 
+	layouts map[string][]heal.Field // where variables are in objects, by their names
+	sizes   []uint64                // of these objects
+
+	groups  map[string][]string // variables of groups, by the names of these; see grouped
+	groupBy map[string]string   // names of groups, by variable
+
 	reach map[string][]reaching // by variable and target; made when it is wanted
 }
 
@@ -113,6 +119,7 @@ func Load(ctx context.Context, root string, tags []string) (*Program, error) {
 	}
 	p.findSites()
 	p.findDeferrers()
+	p.findLayouts()
 	return p, nil
 }
 

@@ -22,7 +22,7 @@ type Recorder struct {
 func (p *Program) NewRecorder(symbols *heisen.Symbols) (*Recorder, error) {
 	r := &Recorder{p: p, symbols: symbols, aliased: map[string]string{}}
 	var err error
-	r.Profiler, err = heal.NewProfiler(symbols, heal.WithUses(r.variable), heal.WithMaking(r.makes), heal.WithDeferred(p.joined))
+	r.Profiler, err = heal.NewProfiler(symbols, heal.WithUses(r.variable), heal.WithMaking(r.makes), heal.WithDeferred(p.joined), heal.WithObjects(r.objectsOf()))
 	return r, err
 }
 
@@ -66,19 +66,27 @@ func (r *Recorder) variable(uses []heal.Use) string {
 // names returns the variables that may be accessed at a place, and the place in the module, which is empty if the
 // access is one of other code.
 func (r *Recorder) names(use heal.Use) (names []string, at string) {
+	line, ok := r.inModule(use)
+	if !ok {
+		return nil, ""
+	}
+	if names = r.p.sites[line][use.Write]; names == nil {
+		names = []string{}
+	}
+	return names, fmt.Sprintf("%s:%d", r.p.relative(line.file), line.line)
+}
+
+// inModule returns the line of the module that makes an access, if it is not one of other code.
+func (r *Recorder) inModule(use heal.Use) (place, bool) {
 	for _, f := range r.symbols.Site(use.Site).Frames {
 		if r.p.src.File(f.File) != nil {
-			names := r.p.sites[place{f.File, f.Line}][use.Write]
-			if names == nil {
-				names = []string{}
-			}
-			return names, fmt.Sprintf("%s:%d", r.p.relative(f.File), f.Line)
+			return place{f.File, f.Line}, true
 		}
 		if !ofSyncMap(f.Func) && !strings.HasPrefix(f.Func, "sync/atomic.") && !strings.HasPrefix(f.Func, "runtime.") && !strings.HasPrefix(f.Func, "internal/runtime/") {
-			return nil, ""
+			return place{}, false
 		}
 	}
-	return nil, ""
+	return place{}, false
 }
 
 // ofSyncMap reports whether a function is part of sync.Map.

@@ -83,11 +83,7 @@ func (p *Program) stepsAt(u *unit, variable string, at heal.Location) (out []*st
 		return nil
 	}
 	for _, s := range u.flow.steps {
-		on := slices.ContainsFunc(s.parts, func(n ast.Node) bool {
-			first, last := p.lines(n)
-			return first <= at.Line && at.Line <= last
-		})
-		if !on {
+		if !p.isOn(s, at.Line) {
 			continue
 		}
 		switch at.Op {
@@ -104,6 +100,14 @@ func (p *Program) stepsAt(u *unit, variable string, at heal.Location) (out []*st
 		}
 	}
 	return out
+}
+
+// isOn reports whether a step is on a line.
+func (p *Program) isOn(s *step, line int) bool {
+	return slices.ContainsFunc(s.parts, func(n ast.Node) bool {
+		first, last := p.lines(n)
+		return first <= line && line <= last
+	})
 }
 
 // callsMap reports whether a step calls a method of a variable that is a sync.Map.
