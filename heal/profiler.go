@@ -70,6 +70,7 @@ type heldInstance struct {
 // instance is a range of bytes that is accessed as one.
 type instance struct {
 	name             string
+	variable         string // by its place in an object; empty if that does not tell
 	accesses, writes uint64
 	threads          map[heisen.Thread]*latestAccess
 	locks            lockSet // held at all accesses
@@ -294,8 +295,9 @@ func (p *Profiler) access(r *heisen.Record) {
 	if write {
 		op = heisen.Write
 	}
+	variable := ""
 	if p.objects != nil {
-		p.objects.access(r, place, op, held)
+		variable = p.objects.access(r, place, op, held)
 	}
 	for c := p.memory.Range(r.Object, r.Size()); c.Next(); {
 		state := c.State()
@@ -311,6 +313,9 @@ func (p *Profiler) access(r *heisen.Record) {
 		v := *state
 		if v.name == "" && p.name == nil {
 			continue
+		}
+		if variable != "" {
+			v.variable = variable
 		}
 		// A lock that is held for reading protects reads only.
 		protects := func(h heldInstance) bool { return !write || !h.shared }
@@ -414,7 +419,10 @@ func (p *Profiler) add(profile *Profile, v *instance) {
 	if v == nil || len(v.threads) < 2 {
 		return
 	}
-	if p.name != nil {
+	switch {
+	case v.variable != "":
+		v.name = p.objects.Name(v.variable, v.places)
+	case p.name != nil:
 		v.name = p.name(v.places)
 	}
 	if v.name == "" {
@@ -457,6 +465,7 @@ func (p *Profiler) Profile() (*Profile, error) {
 	profile.Merge(&p.ended)
 	p.memory.Each(func(state **instance) { p.add(profile, *state) })
 	if p.objects != nil {
+		profile.Merge(&p.objects.ended)
 		p.objects.observed(profile)
 	}
 	return profile, nil

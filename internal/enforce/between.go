@@ -18,14 +18,12 @@ import (
 func (p *Program) join(r *request, u *unit) (refused []Refusal) {
 	accesses := map[int]bool{}
 	objects := map[int]*types.Var{} // by step, if all its accesses are to the same memory
-	members := map[int][]string{}   // of a group that are accessed, by step
 	for _, s := range u.flow.steps {
 		if slices.ContainsFunc(s.accesses, func(a access) bool { return a.variable == r.name && !a.made }) {
 			accesses[s.id] = true
 			if object, whole := s.objectOf(r.name); whole {
 				objects[s.id] = object
 			}
-			members[s.id] = s.membersOf(r.name)
 		}
 	}
 	for at := range r.whole[u.Number] {
@@ -35,7 +33,7 @@ func (p *Program) join(r *request, u *unit) (refused []Refusal) {
 		accesses[at] = true
 		delete(objects, at)
 	}
-	w := &ways{flow: u.flow, accesses: accesses, objects: objects, members: members, definitions: map[*types.Var]int{}}
+	w := &ways{flow: u.flow, accesses: accesses, objects: objects, members: u.flow.membersOf(r.name), definitions: map[*types.Var]int{}}
 	modes := map[[2]int]heal.Mode{}
 	for _, pair := range r.pairs[u.Number] {
 		key := [2]int{pair.First, pair.Second}
@@ -76,7 +74,7 @@ type ways struct {
 	flow        *flow
 	accesses    map[int]bool
 	objects     map[int]*types.Var // of accesses; nil if it is not known
-	members     map[int][]string   // of a group that accesses concern
+	members     map[int][]string   // of a group that accesses concern; nil if the variable is none
 	definitions map[*types.Var]int // steps; -1 if there is none
 }
 
@@ -90,7 +88,7 @@ type point struct {
 
 // common reports whether two steps access a variable of the group in common.
 func (w *ways) common(a, b int) bool {
-	return slices.ContainsFunc(w.members[a], func(m string) bool { return slices.Contains(w.members[b], m) })
+	return w.members == nil || slices.ContainsFunc(w.members[a], func(m string) bool { return slices.Contains(w.members[b], m) })
 }
 
 func (w *ways) definition(v *types.Var) int {

@@ -93,7 +93,7 @@ func fixed(t types.Type) bool {
 
 // objectsOf tells a profiler which variables are parts of one object.
 func (r *Recorder) objectsOf() heal.Objects {
-	return heal.Objects{Sizes: r.p.sizes, Fields: r.fields, Section: r.p.section, Follows: r.p.follows}
+	return heal.Objects{Sizes: r.p.sizes, Fields: r.fields, Name: r.known, Section: r.p.section, Follows: r.p.follows}
 }
 
 // fields returns the variables that may be accessed at a place, where they may be in objects.
@@ -103,30 +103,37 @@ func (r *Recorder) fields(use heal.Use) (out []heal.Field) {
 		return nil
 	}
 	for _, name := range r.p.known[at][use.Write] {
-		out = append(out, r.p.layouts[name]...)
+		writes := slices.Contains(r.p.known[at][true], name)
+		for _, field := range r.p.layouts[name] {
+			field.Writes = field.Refers && writes
+			out = append(out, field)
+		}
 	}
 	return out
 }
 
 // section returns the frame of a stack in whose function accesses to an object belong together: the innermost one, or the
-// method that has called it on the way, through methods of the same type only.
-func (p *Program) section(stack []heisen.Frame) int {
-	found := len(stack) - 1
-	var inner *static.Function
+// method that has called it on the way, through methods of the same type only. The name stands for this function with its
+// literals; a function that only one other one defers is part of that, since its stack may lack it.
+func (p *Program) section(stack []heisen.Frame) (frame int, name string) {
+	var inner *unit
 	for i, f := range slices.Backward(stack) {
 		if p.src.File(f.File) == nil {
 			continue
 		}
 		u := p.innermost(f.File, f.Line)
-		switch {
-		case u == nil:
-			return found
-		case inner != nil && u.Decl != inner.Decl && (receiver(u.Decl) == "" || receiver(u.Decl) != receiver(inner.Decl)):
-			return found
+		if u == nil || inner != nil && u.Decl != inner.Decl && (receiver(u.Decl) == "" || receiver(u.Decl) != receiver(inner.Decl)) {
+			break
 		}
-		found, inner = i, u.Function
+		frame, inner = i, u
 	}
-	return found
+	if inner == nil {
+		return len(stack) - 1, stack[len(stack)-1].Func
+	}
+	for seen := 0; len(p.deferrers[inner]) == 1 && seen < len(p.units); seen++ {
+		inner = p.deferrers[inner][0]
+	}
+	return frame, p.name(inner)
 }
 
 // receiver returns the name of the type that a method has as its receiver, or "".
@@ -269,6 +276,21 @@ func (p *Program) groupedUnit(u *unit) *unit {
 		direct[name] = direct[name] || write
 	}
 	return &unit{Function: u.Function, flow: &f, outline: u.outline, direct: direct}
+}
+
+// membersOf returns the variables of a group that each step accesses; nil if the variable is none.
+func (f *flow) membersOf(variable string) (out map[int][]string) {
+	for _, s := range f.steps {
+		for _, a := range s.accesses {
+			if a.variable == variable && a.member != "" && !a.made {
+				if out == nil {
+					out = map[int][]string{}
+				}
+				out[s.id] = append(out[s.id], a.member)
+			}
+		}
+	}
+	return out
 }
 
 // groupOf returns the name of the group of a variable; its own if it is in none.

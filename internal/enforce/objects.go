@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"slices"
 )
 
 // object returns the variable of the source by which an access names the object that has a variable of the profile: the
@@ -132,16 +131,6 @@ func (s *step) objectOf(variable string) (object *types.Var, whole bool) {
 		whole = whole && !a.parts
 	}
 	return object, whole && object != nil
-}
-
-// membersOf returns the variables of a group that a step accesses; an empty name if the variable is none.
-func (s *step) membersOf(variable string) (out []string) {
-	for _, a := range s.accesses {
-		if a.variable == variable && !a.made && !slices.Contains(out, a.member) {
-			out = append(out, a.member)
-		}
-	}
-	return out
 }
 
 // definition returns the step that defines a variable of the source; -1 if it is defined elsewhere.

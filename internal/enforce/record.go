@@ -29,38 +29,43 @@ func (p *Program) NewRecorder(symbols *heisen.Symbols) (*Recorder, error) {
 // variable names the variable that is accessed at the given places, if there is exactly one.
 func (r *Recorder) variable(uses []heal.Use) string {
 	var common []string
-	other := ""
 	first := true
-	named := map[string]bool{} // other than where they are made
 	for _, use := range uses {
 		names, at := r.names(use)
-		if at == "" {
-			continue
-		}
-		if len(names) == 0 {
-			other = at
-			continue
-		}
-		for _, name := range names {
-			named[name] = named[name] || !r.makes(name, use)
-		}
-		if first {
+		switch {
+		case at == "" || len(names) == 0:
+		case first:
 			common, first = names, false
-		} else {
+		default:
 			common = slices.DeleteFunc(slices.Clone(common), func(n string) bool { return !slices.Contains(names, n) })
 		}
-	}
-	// What is only made by its name may be another part of the same object, such as a sync.WaitGroup in a struct.
-	if other != "" {
-		if len(common) == 1 && named[common[0]] {
-			r.aliased[common[0]] = other
-		}
-		return ""
 	}
 	if len(common) != 1 {
 		return ""
 	}
-	return common[0]
+	return r.known(common[0], uses)
+}
+
+// known returns the name of a variable that is accessed at the given places, unless one of them does not name it.
+func (r *Recorder) known(variable string, uses []heal.Use) string {
+	other, named := "", false // other than where it is made
+	for _, use := range uses {
+		switch names, at := r.names(use); {
+		case at == "":
+		case !slices.Contains(names, variable):
+			other = at
+		default:
+			named = named || !r.makes(variable, use)
+		}
+	}
+	// What is only made by its name may be another part of the same object, such as a sync.WaitGroup in a struct.
+	if other != "" {
+		if named {
+			r.aliased[variable] = other
+		}
+		return ""
+	}
+	return variable
 }
 
 // names returns the variables that may be accessed at a place, and the place in the module, which is empty if the
