@@ -62,7 +62,7 @@ func (inv *invocation) profilePassing(file string, seed uint64) (int, error) {
 	if err := private.Replace(file, observed.Encode); err != nil {
 		return Failed, err
 	}
-	atomic := observed.Pairs.Atomic()
+	atomic := program.Atomic(observed.Pairs)
 	pairs := 0
 	for _, v := range atomic {
 		pairs += len(v.Pairs)

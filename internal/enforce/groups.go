@@ -206,6 +206,12 @@ func (p *Program) groupsOf(profile *heal.Profile) (groups []group) {
 	return groups
 }
 
+// Atomic returns the variables and pairs of a profile for which locks must be inserted, as heal.Profile.Atomic does, with the
+// variables that belong together as one.
+func (p *Program) Atomic(profile *heal.Profile) []heal.ProfiledVariable {
+	return profile.Grouped(p.grouped(p.groupsOf(profile)).groupOf).Atomic()
+}
+
 // groupName returns the name of a group, such as m.T.{a,b}.
 func groupName(members []string) string {
 	prefix := members[0]
