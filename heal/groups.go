@@ -83,9 +83,9 @@ func (p *Profile) CrossPairs() []CrossPair {
 	return p.crosses
 }
 
-// Groups returns the variables that belong together, of those that may. Two do if functions that access both, and write
-// one, do so in most of their sections, and if most of the functions that write one of them do. A pair of accesses to
-// them must be atomic without a lock of the program that keeps it so; otherwise there is nothing to gain. Groups and
+// Groups returns the variables that belong together, of those that may. Two do if they are accessed together in most sections,
+// and most says that of each of them: of the functions that access it, more than half access the other one, too. There must
+// be an atomic pair of accesses to both that no lock of the program keeps so; otherwise there is nothing to gain. Groups and
 // their variables are sorted.
 func (p *Profile) Groups(may func(variable string) bool) (groups [][]string) {
 	group := map[string]string{} // by variable: the first one of its group, to be followed
@@ -166,20 +166,18 @@ func (p *Profile) Grouped(name func(variable string) string) *Profile {
 	return out
 }
 
-// correlated reports whether two variables are accessed together in most sections: see Groups.
-func (p *Profile) correlated(a, b string) bool {
-	return p.share(a, b) > most && p.share(b, a) > most
-}
-
-// most is the share of the functions that write one of two variables in which both must be accessed.
+// most is the share of the functions that access one of two variables in which both must be accessed.
 const most = 0.5
 
-// share returns the share of the functions that write a variable in which another one is accessed, too. A function counts
-// by the share of its sections in which it does so, and not by their number: one that is called often has no more say.
+// correlated reports whether two variables are accessed together in most sections: see Groups.
+func (p *Profile) correlated(a, b string) bool { return p.share(a, b) > most && p.share(b, a) > most }
+
+// share returns the share of the functions that access a variable in which another one is accessed, too. A function counts by
+// the share of its sections in which it does so, so that one that is called often has no more say.
 func (p *Profile) share(of, with string) float64 {
 	sections, both := map[string]uint64{}, map[string]uint64{}
 	for _, s := range p.Sections() {
-		if slices.Contains(s.Written, of) {
+		if slices.Contains(s.Accessed, of) {
 			sections[s.At.Func] += s.Count
 			if slices.Contains(s.Accessed, with) {
 				both[s.At.Func] += s.Count
