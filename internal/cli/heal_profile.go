@@ -166,7 +166,11 @@ func (inv *invocation) enforceProfile(file, folder string) (int, error) {
 		if v.Objects {
 			locks = ", with a lock for each object"
 		}
-		fmt.Fprintf(inv.Err, "%s: %s: %s atomic%s\n", inv.tool.Name, v.Name, plural.Of(v.Pairs, "pair"), locks)
+		what := "single accesses only"
+		if v.Pairs > 0 {
+			what = plural.Of(v.Pairs, "pair") + " atomic"
+		}
+		fmt.Fprintf(inv.Err, "%s: %s: %s%s\n", inv.tool.Name, v.Name, what, locks)
 	}
 	for _, r := range plan.Refused {
 		fmt.Fprintf(inv.Err, "%s: %v\n", inv.tool.Name, r)

@@ -64,7 +64,7 @@ func (plan *Plan) objectsIn(u *unit, r *request) bool {
 	for _, s := range u.flow.steps {
 		if plan.held[i][s.id][r.name] {
 			for _, c := range s.calls {
-				if slices.ContainsFunc(c.Targets, func(target int) bool { return plan.needs[target][r.name] }) {
+				if slices.ContainsFunc(c.mayCall(), func(target int) bool { return plan.needs[target][r.name] }) {
 					return false
 				}
 			}

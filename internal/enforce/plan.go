@@ -29,6 +29,7 @@ type Plan struct {
 	before    [][]map[reason]bool       // by function and step: for which locks may be held when control comes there
 	passed    []map[string]bool         // by function: locks that its callers may hold
 	needs     []map[string]bool         // by function: locks that it may acquire; waiting, if it may wait
+	alone     []map[string]bool         // needs, without those of the bodies of loops over the function
 	ends      map[endKey]bool
 	stalls    map[static.Key]bool // classes of locks of the program whose holders may wait
 	objects   map[string]bool     // variables with a lock for each object
@@ -196,11 +197,9 @@ func (plan *Plan) refuse(requests []*request, refused []Refusal) []*request {
 		if r.function >= 0 && len(q.pairs[r.function]) > 0 {
 			delete(q.pairs, r.function)
 			delete(q.calls, r.function)
-			if len(q.pairs)+len(q.whole) > 0 {
-				r.Function = plan.p.name(plan.p.units[r.function])
-				plan.Refused = append(plan.Refused, r)
-				continue
-			}
+			r.Function = plan.p.name(plan.p.units[r.function])
+			plan.Refused = append(plan.Refused, r)
+			continue // if no pairs are left, its single accesses are protected
 		}
 		plan.Refused = slices.DeleteFunc(plan.Refused, func(old Refusal) bool { return old.Variable == r.Variable })
 		plan.Refused = append(plan.Refused, r)
@@ -298,11 +297,18 @@ func (plan *Plan) check() (refused []Refusal) {
 					if c.Callee != nil {
 						continue
 					}
-					for _, target := range c.Targets {
-						if plan.needs[target][name] {
+					needs := plan.needs
+					if c.iterates {
+						needs = plan.alone // the body of the loop knows what is held
+					}
+					for _, target := range c.mayCall() {
+						if needs[target][name] {
 							refused = append(refused, *p.refusal(name, c.Expr.Pos(), "its lock would be held in a call that may acquire it, of a function that is not known here"))
 						}
 					}
+				}
+				if plan.acquiredAround(i, s, name) {
+					refused = append(refused, *p.refusal(name, at, "its lock would be held where the loop ends, over a function that may acquire it"))
 				}
 				if plan.waitsIn(s) && plan.uses(i, name, s.id) {
 					if _, ok := plan.operands(u, s); !ok {

@@ -35,6 +35,8 @@ type Program struct {
 	written   map[string]bool             // variables that are written other than where they are made
 
 	looping   map[*types.Var]bool             // see findLooping
+	iterating []int                           // functions with loops over functions
+	loopers   map[int][]int                   // those that loop over each function
 	deferrers map[*unit][]*unit               // functions that defer calls of a function
 	captured  map[*types.Var]*static.Function // local variables that have names, and where they are declared
 
@@ -106,6 +108,7 @@ func Load(ctx context.Context, root string, tags []string) (*Program, error) {
 	p.locks = static.NewLocks(p.graph)
 	p.waits = static.FindWaits(p.graph)
 	p.findLooping()
+	p.findIterating()
 	for _, u := range p.units {
 		u.flow = p.flowOf(u)
 		u.direct = map[string]bool{}

@@ -83,6 +83,9 @@ func (p *Program) stepsAt(u *unit, variable string, at heal.Location) (out []*st
 		return nil
 	}
 	for _, s := range u.flow.steps {
+		if at.Op == heisen.Call && p.isInLoop(s, at.Line) && slices.ContainsFunc(s.accesses, func(a access) bool { return a.variable == variable && !a.made }) {
+			out = append(out, s)
+		}
 		if !p.isOn(s, at.Line) {
 			continue
 		}
@@ -131,7 +134,7 @@ func (p *Program) reaches(c *call, variable string) (r reaching) {
 		all = p.reaching(variable)
 		p.reach[variable] = all
 	}
-	for _, target := range c.Targets {
+	for _, target := range c.mayCall() {
 		r = max(r, all[target])
 	}
 	return r
