@@ -341,7 +341,7 @@ func (b *flowBuilder) rangeStmt(s *ast.RangeStmt, at spot, label *ast.LabeledStm
 		head.waits, head.waitsAt = true, s.Pos()
 	case *types.Signature:
 		i := b.p.iterate(b.u, s)
-		head.waits, head.waitsAt = true, s.Pos()
+		head.waits, head.waitsAt = i.call.waits, s.Pos()
 		head.calls = append(head.calls, i.call)
 		b.around = append(b.around[:len(b.around):len(b.around)], i)
 		defer func() { b.around = b.around[:len(b.around)-1] }()

@@ -200,10 +200,47 @@ type group struct {
 
 // groupsOf returns the variables that belong together in a profile.
 func (p *Program) groupsOf(profile *heal.Profile) (groups []group) {
-	for _, members := range profile.Groups(func(v string) bool { _, escapes := p.addressed[v]; return escapes || p.written[v] }) {
+	polled := p.polled()
+	for _, members := range profile.Groups(func(v string) bool {
+		_, escapes := p.addressed[v]
+		return (escapes || p.written[v]) && !polled[v]
+	}) {
 		groups = append(groups, group{groupName(members), members})
 	}
 	return groups
+}
+
+// polled returns the variables at which loops look that wait for other goroutines: these must come in between.
+func (p *Program) polled() map[string]bool {
+	out := map[string]bool{}
+	for _, u := range p.units {
+		for _, s := range u.flow.steps {
+			if !s.polls.IsValid() {
+				continue
+			}
+			how := map[string]reaching{}
+			for _, in := range u.flow.steps {
+				if in != s && !(u.flow.leads([]int{s.id}, []int{in.id}) && u.flow.leads([]int{in.id}, []int{s.id})) {
+					continue
+				}
+				for _, a := range in.accesses {
+					how[a.variable] = max(how[a.variable], reads)
+					if a.write {
+						how[a.variable] = writes
+					}
+				}
+				for v := range p.layouts {
+					for _, c := range in.calls {
+						how[v] = max(how[v], p.reaches(c, v))
+					}
+				}
+			}
+			for v, by := range how {
+				out[v] = out[v] || by == reads
+			}
+		}
+	}
+	return out
 }
 
 // Atomic returns the variables and pairs of a profile for which locks must be inserted, as heal.Profile.Atomic does, with the

@@ -276,3 +276,19 @@ func main() {}
 		}
 	}
 }
+
+// TestPolledApart: what a loop looks at until another goroutine changes it belongs to no group.
+func TestPolledApart(t *testing.T) {
+	for name, loop := range map[string]string{
+		"a condition": "for !v.b.Load() {\n\t\truntime.Gosched()\n\t}",
+		"a break":     "for {\n\t\tif v.b.Load() {\n\t\t\tbreak\n\t\t}\n\t\truntime.Gosched()\n\t}",
+		"a call":      "for !v.is() {\n\t\truntime.Gosched()\n\t}",
+	} {
+		source := "package main\n\nimport (\n\t\"runtime\"\n\t\"sync/atomic\"\n)\n\ntype node struct {\n\ta int\n\tb atomic.Bool\n}\n\nfunc (v *node) is() bool { return v.b.Load() }\n\nfunc set(v *node) {\n\tv.a = 1 // a:\n\tv.b.Store(true) // b:\n}\n\nfunc wait(v *node) {\n\t" + loop + "\n\tv.a = 2\n}\n\nfunc main() {}\n"
+		p := module(t, map[string]string{"main.go": source})
+		profile := crossesOf(t, p, [2]string{"example.com/m.node.a", "example.com/m.node.b"}, [][3]string{{"aw", "bw", "exclusive"}})
+		if got := p.groupsOf(profile); len(got) > 0 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

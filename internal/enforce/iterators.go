@@ -24,7 +24,7 @@ type iteration struct {
 func (p *Program) iterate(u *unit, loop *ast.RangeStmt) *iteration {
 	expr := &ast.CallExpr{Fun: loop.X, Lparen: loop.X.End(), Rparen: loop.X.End()}
 	c := &static.Call{In: u.Function, Expr: expr, Open: true, Targets: p.iterated(u.Info(), loop.X, 0)}
-	return &iteration{loop, &call{Call: c, waits: true, iterates: true}}
+	return &iteration{loop, &call{Call: c, waits: !ofStandardLibrary(u.Info(), loop.X), iterates: true}}
 }
 
 // ofStandardLibrary reports whether an expression is the call of a function such as slices.Values, whose results call nothing
