@@ -9,11 +9,12 @@
 //
 // # Locks for programs
 //
-// Three steps work on abstract programs: streams of events, and control-flow graphs whose nodes access
+// These steps work on abstract programs: streams of events, and control-flow graphs whose nodes access
 // variables, operate on locks, and call functions. The package changes no program itself. The locks are in package
 // lock.
 //
 //   - A Profiler takes the events of correct executions and makes a Profile (section 6).
+//   - Profile.Groups finds variables that belong together, and Profile.Grouped makes one variable of each group (section 5).
 //   - Place takes the control flow of a function and the atomic pairs of a variable in it, and makes a Placement:
 //     where the lock of the variable is acquired, released, and degraded (section 7).
 //   - Resolve places the locks of a whole program so that they deadlock neither with each other nor with the locks

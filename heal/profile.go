@@ -12,6 +12,8 @@ import (
 // be merged. The zero Profile is empty and ready to use.
 type Profile struct {
 	variables []ProfiledVariable // by name
+	sections  []Section          // by place
+	crosses   []CrossPair        // by places
 }
 
 // ProfiledVariable is what a Profile says of a variable that several threads access.
@@ -97,6 +99,21 @@ func (p *Profile) Rewrite(change func(variable string, at Location) (Location, b
 		}
 		out.add(w)
 	}
+	for _, s := range p.Sections() {
+		at, ok := change("", s.At)
+		kept := func(variable string) bool { _, ok := change(variable, s.At); return ok }
+		s.Accessed, s.Written = keep(s.Accessed, kept), keep(s.Written, kept)
+		if s.At = at; ok && len(s.Accessed) > 0 {
+			out.addSection(s)
+		}
+	}
+	for _, c := range p.CrossPairs() {
+		first, ok1 := change(c.Variables[0], c.First)
+		second, ok2 := change(c.Variables[1], c.Second)
+		if c.First, c.Second = first, second; ok1 && ok2 {
+			out.addCross(c)
+		}
+	}
 	return out
 }
 
@@ -105,6 +122,12 @@ func (p *Profile) Rewrite(change func(variable string, at Location) (Location, b
 func (p *Profile) Merge(other *Profile) {
 	for _, v := range other.Variables() {
 		p.add(v)
+	}
+	for _, s := range other.Sections() {
+		p.addSection(s)
+	}
+	for _, c := range other.CrossPairs() {
+		p.addCross(c)
 	}
 }
 
@@ -135,5 +158,10 @@ func comparePlaces(a, b ProfiledPair) int {
 
 // intersect returns the strings of a that are in b.
 func intersect(a, b []string) []string {
-	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
+	return keep(a, func(s string) bool { return slices.Contains(b, s) })
+}
+
+// keep returns the strings for which in is true.
+func keep(all []string, in func(string) bool) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return !in(s) })
 }

@@ -1,6 +1,7 @@
 package heal
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +24,24 @@ type profileFile struct {
 	Format    string         `json:"format"`
 	Version   int            `json:"version"`
 	Variables []variableFile `json:"variables"`
+	Sections  []sectionFile  `json:"sections,omitempty"`
+	Crosses   []crossFile    `json:"cross,omitempty"`
+}
+
+type sectionFile struct {
+	At       locationFile `json:"at"`
+	Accessed []string     `json:"accessed"`
+	Written  []string     `json:"written,omitempty"`
+	Count    uint64       `json:"count"`
+}
+
+type crossFile struct {
+	Variables [2]string    `json:"variables"`
+	First     locationFile `json:"first"`
+	Second    locationFile `json:"second"`
+	Read      []string     `json:"read,omitempty"`    // by others in between
+	Written   []string     `json:"written,omitempty"` // by others in between
+	Locks     []string     `json:"locks,omitempty"`
 }
 
 type variableFile struct {
@@ -67,13 +86,19 @@ func (p *Profile) Encode(w io.Writer) error {
 	if w == nil {
 		return fmt.Errorf("Profile.Encode: %w: the writer is nil", heisen.ErrOption)
 	}
-	file := profileFile{profileFormat, profileVersion, []variableFile{}}
+	file := profileFile{Format: profileFormat, Version: profileVersion, Variables: []variableFile{}}
 	for _, v := range p.Variables() {
 		out := variableFile{v.Name, v.Locks, []pairFile{}}
 		for _, pair := range v.Pairs {
 			out.Pairs = append(out.Pairs, pairFile{pair.First.file(), pair.Second.file(), atomicWords[pair.Mode], pair.Locks})
 		}
 		file.Variables = append(file.Variables, out)
+	}
+	for _, s := range p.Sections() {
+		file.Sections = append(file.Sections, sectionFile{s.At.file(), s.Accessed, s.Written, s.Count})
+	}
+	for _, c := range p.CrossPairs() {
+		file.Crosses = append(file.Crosses, crossFile{c.Variables, c.First.file(), c.Second.file(), c.Read, c.Written, c.Locks})
 	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "\t")
@@ -110,6 +135,21 @@ func DecodeProfile(r io.Reader) (*Profile, error) {
 			return nil, fmt.Errorf("%w: variable %q: %w", ErrProfile, in.Name, err)
 		}
 		p.add(v)
+	}
+	for _, in := range file.Sections {
+		at, err := in.At.location()
+		if err != nil {
+			return nil, fmt.Errorf("%w: section: %w", ErrProfile, err)
+		}
+		p.addSection(Section{at, sorted(in.Accessed), sorted(in.Written), in.Count})
+	}
+	for _, in := range file.Crosses {
+		first, err := in.First.location()
+		second, also := in.Second.location()
+		if err := cmp.Or(err, also); err != nil {
+			return nil, fmt.Errorf("%w: pair of %v: %w", ErrProfile, in.Variables, err)
+		}
+		p.addCross(CrossPair{in.Variables, first, second, sorted(in.Read), sorted(in.Written), sorted(in.Locks)})
 	}
 	return p, nil
 }

@@ -39,7 +39,8 @@ type Profiler struct {
 	instances uint64                         // of locks: their acquisitions
 	places    map[accessPlace][]heisen.Frame // outermost first
 	frontiers map[frontierKey]pairKey
-	ended     Profile // of instances that are no more
+	ended     Profile  // of instances that are no more
+	objects   *objects // nil if they are not followed; see WithObjects
 }
 
 // accessPlace is where in the program an access was made, with its calls.
@@ -69,6 +70,7 @@ type heldInstance struct {
 // instance is a range of bytes that is accessed as one.
 type instance struct {
 	name             string
+	variable         string // by its place in an object; empty if that does not tell
 	accesses, writes uint64
 	threads          map[heisen.Thread]*latestAccess
 	locks            lockSet // held at all accesses
@@ -263,6 +265,9 @@ func (p *Profiler) handle(r *heisen.Record) {
 		}
 	case heisen.Alloc, heisen.Free:
 		p.memory.Clear(r.Object, r.Value)
+		if p.objects != nil {
+			p.objects.alloc(r.Object, r.Value, r.Op == heisen.Free)
+		}
 	case heisen.End:
 		delete(p.threads, r.Thread)
 	default:
@@ -290,6 +295,10 @@ func (p *Profiler) access(r *heisen.Record) {
 	if write {
 		op = heisen.Write
 	}
+	variable := ""
+	if p.objects != nil {
+		variable = p.objects.access(r, place, op, held)
+	}
 	for c := p.memory.Range(r.Object, r.Size()); c.Next(); {
 		state := c.State()
 		if *state == nil {
@@ -304,6 +313,9 @@ func (p *Profiler) access(r *heisen.Record) {
 		v := *state
 		if v.name == "" && p.name == nil {
 			continue
+		}
+		if variable != "" {
+			v.variable = variable
 		}
 		// A lock that is held for reading protects reads only.
 		protects := func(h heldInstance) bool { return !write || !h.shared }
@@ -407,7 +419,10 @@ func (p *Profiler) add(profile *Profile, v *instance) {
 	if v == nil || len(v.threads) < 2 {
 		return
 	}
-	if p.name != nil {
+	switch {
+	case v.variable != "":
+		v.name = p.objects.Name(v.variable, v.places)
+	case p.name != nil:
 		v.name = p.name(v.places)
 	}
 	if v.name == "" {
@@ -449,5 +464,9 @@ func (p *Profiler) Profile() (*Profile, error) {
 	profile := &Profile{}
 	profile.Merge(&p.ended)
 	p.memory.Each(func(state **instance) { p.add(profile, *state) })
+	if p.objects != nil {
+		profile.Merge(&p.objects.ended)
+		p.objects.observed(profile)
+	}
 	return profile, nil
 }

@@ -62,7 +62,7 @@ func (inv *invocation) profilePassing(file string, seed uint64) (int, error) {
 	if err := private.Replace(file, observed.Encode); err != nil {
 		return Failed, err
 	}
-	atomic := observed.Pairs.Atomic()
+	atomic := program.Atomic(observed.Pairs)
 	pairs := 0
 	for _, v := range atomic {
 		pairs += len(v.Pairs)
@@ -166,7 +166,11 @@ func (inv *invocation) enforceProfile(file, folder string) (int, error) {
 		if v.Objects {
 			locks = ", with a lock for each object"
 		}
-		fmt.Fprintf(inv.Err, "%s: %s: %s atomic%s\n", inv.tool.Name, v.Name, plural.Of(v.Pairs, "pair"), locks)
+		what := "single accesses only"
+		if v.Pairs > 0 {
+			what = plural.Of(v.Pairs, "pair") + " atomic"
+		}
+		fmt.Fprintf(inv.Err, "%s: %s: %s%s\n", inv.tool.Name, v.Name, what, locks)
 	}
 	for _, r := range plan.Refused {
 		fmt.Fprintf(inv.Err, "%s: %v\n", inv.tool.Name, r)

@@ -26,8 +26,13 @@ func (p *Program) outline(u *unit) (f heal.Function, err error) {
 			f.Locks = append(f.Locks, heal.LockOp{Node: s.id, Lock: op.name, Mode: mode, Release: op.Releases(), Try: op.Tries()})
 		}
 		for _, c := range s.calls {
-			if len(c.Targets) > 0 {
-				f.Calls = append(f.Calls, heal.FunctionCall{Node: s.id, Callees: c.Targets})
+			if targets := c.mayCall(); len(targets) > 0 {
+				f.Calls = append(f.Calls, heal.FunctionCall{Node: s.id, Callees: targets})
+			}
+		}
+		for _, i := range s.around { // when the step returns or panics
+			if len(i.call.Targets) > 0 {
+				f.Calls = append(f.Calls, heal.FunctionCall{Node: s.id, Callees: i.call.Targets})
 			}
 		}
 	}

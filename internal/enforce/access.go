@@ -18,8 +18,9 @@ type access struct {
 	made     bool // the variable is made here, so that nobody else can access it
 	// object is what has the variable, if the source shows it; see Program.object.
 	object *types.Var
-	parts  bool // the variable may be accessed in parts
-	method bool // it is a call of a method of sync.Map
+	parts  bool   // the variable may be accessed in parts
+	method bool   // it is a call of a method of sync.Map
+	member string // of a group: the variable that is accessed; see Program.grouped
 }
 
 // accessesIn returns the accesses in a node, without those of literals in it.
@@ -235,7 +236,7 @@ func (p *Program) use(info *types.Info, e ast.Expr, found func(read, write bool)
 			}
 			_, pointer := fn.Signature().Recv().Type().(*types.Pointer)
 			if _, already := info.TypeOf(inner.(ast.Expr)).Underlying().(*types.Pointer); pointer && !already {
-				p.escapes(name, e)
+				p.escapes(name, e.Pos())
 			}
 			found(true, false)
 			return
@@ -264,7 +265,7 @@ func (p *Program) use(info *types.Info, e ast.Expr, found func(read, write bool)
 					return
 				}
 			}
-			p.escapes(name, e)
+			p.escapes(name, e.Pos())
 			found(true, true)
 			return
 		case *ast.IncDecStmt:
@@ -314,9 +315,9 @@ func (p *Program) isPart(info *types.Info, e ast.Expr) bool {
 }
 
 // escapes notes that the address of a variable is taken.
-func (p *Program) escapes(name string, e ast.Expr) {
-	if at, ok := p.addressed[name]; !ok || e.Pos() < at {
-		p.addressed[name] = e.Pos()
+func (p *Program) escapes(name string, at token.Pos) {
+	if first, ok := p.addressed[name]; !ok || at < first {
+		p.addressed[name] = at
 	}
 }
 

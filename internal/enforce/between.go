@@ -33,7 +33,7 @@ func (p *Program) join(r *request, u *unit) (refused []Refusal) {
 		accesses[at] = true
 		delete(objects, at)
 	}
-	w := &ways{flow: u.flow, accesses: accesses, objects: objects, definitions: map[*types.Var]int{}}
+	w := &ways{flow: u.flow, accesses: accesses, objects: objects, members: u.flow.membersOf(r.name), definitions: map[*types.Var]int{}}
 	modes := map[[2]int]heal.Mode{}
 	for _, pair := range r.pairs[u.Number] {
 		key := [2]int{pair.First, pair.Second}
@@ -74,6 +74,7 @@ type ways struct {
 	flow        *flow
 	accesses    map[int]bool
 	objects     map[int]*types.Var // of accesses; nil if it is not known
+	members     map[int][]string   // of a group that accesses concern; nil if the variable is none
 	definitions map[*types.Var]int // steps; -1 if there is none
 }
 
@@ -83,6 +84,11 @@ type point struct {
 	at    int
 	first bool // the name of the first access stands for the same object as there
 	last  bool // that of the last access stands for the same object as there
+}
+
+// common reports whether two steps access a variable of the group in common.
+func (w *ways) common(a, b int) bool {
+	return w.members == nil || slices.ContainsFunc(w.members[a], func(m string) bool { return slices.Contains(w.members[b], m) })
 }
 
 func (w *ways) definition(v *types.Var) int {
@@ -116,7 +122,8 @@ func (w *ways) between(from, to int) (pairs [][2]int) {
 	// passes reports whether a way goes on past a point.
 	passes := func(q point) bool {
 		object := w.objects[q.at]
-		return !w.accesses[q.at] || object == nil || !(q.first && object == first || q.last && object == last)
+		same := func(known bool, end int, of *types.Var) bool { return known && object == of && w.common(q.at, end) }
+		return !w.accesses[q.at] || object == nil || !same(q.first, from, first) && !same(q.last, to, last)
 	}
 	var begin []point
 	for _, q := range []point{{from, first != nil, false}, {from, first != nil, true}} {

@@ -11,8 +11,14 @@ import (
 // call is a call in a step, in the same goroutine. If it has a Callee, that can be given what its caller holds.
 type call struct {
 	*static.Call
-	waits bool // it may wait in code that is not of the module
+	waits    bool  // it may wait in code that is not of the module
+	iterates bool  // it is the call of a function by a loop over it
+	yields   bool  // it may be the call of the body of a loop
+	bodies   []int // functions with loops whose bodies it may call
 }
+
+// mayCall returns the targets of a call, with those of which it calls the bodies of loops.
+func (c *call) mayCall() []int { return append(c.Targets[:len(c.Targets):len(c.Targets)], c.bodies...) }
 
 // operations adds to a step what its part does besides accesses: calls, operations on locks and channels.
 func (p *Program) operations(u *unit, s *step, part ast.Node) {
@@ -37,7 +43,10 @@ func (p *Program) operation(u *unit, s *step, expr *ast.CallExpr) {
 		s.further = append(s.further, op.Class)
 		return
 	}
-	c := &call{p.graph.Call(expr), false}
+	c := &call{Call: p.graph.Call(expr)}
+	if len(p.iterating) > 0 && c.Open && c.Outside == nil && isYield(u.Info().TypeOf(expr.Fun)) {
+		c.Call, c.yields, c.bodies = p.yield(c.Call), true, p.bodies(u, c.Call)
+	}
 	if p.waits.Polls(expr) {
 		s.polls = expr.Pos()
 	}

@@ -16,6 +16,9 @@
 // A variable is a package-level variable or a field of a struct type of the module; a field of all objects of a type
 // is one variable, with one lock or a lock for each object. The elements of a map, slice or array belong to the variable that has them.
 //
+// Variables of one object that passing runs access together are a group, which is one variable with one lock; see
+// heal.Profile.Groups.
+//
 // # Nodes
 //
 // A node of an abstract graph is a simple statement, a condition, or the head of a loop, switch or select. Its

@@ -33,6 +33,7 @@ type step struct {
 	further  []static.Key // the classes of the locks of further operations
 	calls    []*call
 	deferred *ast.DeferStmt // whose call it is; nil for other steps
+	around   []*iteration   // the loops over functions that it is in
 }
 
 // lockOp is an operation on a lock of the program.
@@ -72,6 +73,7 @@ type flowBuilder struct {
 	loops    []*loop
 	label    *ast.LabeledStmt // of the next statement
 	exits    []int            // steps that return
+	around   []*iteration     // the loops over functions that the next statement is in
 }
 
 // loop is a statement that break and continue can name.
@@ -99,7 +101,7 @@ func (p *Program) flowOf(u *unit) *flow {
 
 // step adds a step.
 func (b *flowBuilder) step(before spot, parts ...ast.Node) *step {
-	s := &step{id: len(b.f.steps), before: before}
+	s := &step{id: len(b.f.steps), before: before, around: b.around}
 	b.f.steps = append(b.f.steps, s)
 	for _, from := range b.dangling {
 		b.edge(from, s.id)
@@ -338,7 +340,11 @@ func (b *flowBuilder) rangeStmt(s *ast.RangeStmt, at spot, label *ast.LabeledStm
 	case *types.Chan:
 		head.waits, head.waitsAt = true, s.Pos()
 	case *types.Signature:
-		b.refuse(s.Pos(), "a loop over a function")
+		i := b.p.iterate(b.u, s)
+		head.waits, head.waitsAt = i.call.waits, s.Pos()
+		head.calls = append(head.calls, i.call)
+		b.around = append(b.around[:len(b.around):len(b.around)], i)
+		defer func() { b.around = b.around[:len(b.around)-1] }()
 	case *types.Map, *types.Slice, *types.Array, *types.Pointer: // its elements are read
 		for _, name := range b.p.named(b.u.Info(), ast.Unparen(s.X)) {
 			head.accesses = append(head.accesses, access{

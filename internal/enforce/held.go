@@ -11,6 +11,9 @@ import (
 // waiting is what a function needs that may wait.
 const waiting = ""
 
+// deferring is what a function needs that defers calls, itself or in what it calls.
+const deferring = "defer"
+
 // endKey names an access after which the lock is not held any more for an earlier one.
 type endKey struct {
 	function int
@@ -127,13 +130,26 @@ func (plan *Plan) findNeeds() {
 		if i >= len(plan.p.units) {
 			continue
 		}
+		if len(plan.p.units[i].flow.defers) > 0 {
+			plan.needs[i][deferring] = true
+		}
 		for _, s := range plan.p.units[i].flow.steps {
 			if s.waits || s.polls.IsValid() || plan.stallsAt(s) || slices.ContainsFunc(s.calls, func(c *call) bool { return c.waits }) {
 				plan.needs[i][waiting] = true
 			}
 		}
 	}
-	static.Upwards(plan.p.graph, plan.needs)
+	if len(plan.p.iterating) == 0 {
+		static.Upwards(plan.p.graph, plan.needs)
+		plan.alone = plan.needs
+		return
+	}
+	plan.spread(plan.needs, func(c *call) []int { return c.Targets })
+	plan.alone = make([]map[string]bool, len(plan.needs))
+	for i, set := range plan.needs {
+		plan.alone[i] = maps.Clone(set)
+	}
+	plan.spread(plan.needs, (*call).mayCall)
 }
 
 // findPassed finds the locks that callers may hold, through calls that pass on what they hold.

@@ -62,7 +62,7 @@ func (plan *Plan) waitOf(u *unit, s *step) (at, inside token.Pos) {
 		return at, token.NoPos
 	}
 	for _, c := range s.calls {
-		for _, target := range c.Targets {
+		for _, target := range c.mayCall() {
 			if plan.needs[target][waiting] {
 				return c.Expr.Pos(), plan.deepest(target)
 			}
@@ -113,7 +113,7 @@ func (plan *Plan) deepest(target int) token.Pos {
 		}
 		for _, s := range steps {
 			for _, c := range s.calls {
-				add(c.Targets)
+				add(c.mayCall())
 			}
 		}
 	}

@@ -28,6 +28,9 @@ func (plan *Plan) objectLocks(requests []*request) map[string]bool {
 		return out // the function lock.Of has type parameters
 	}
 	for _, r := range requests {
+		if !plan.p.oneStruct(r.name) {
+			continue // addresses of its objects differ
+		}
 		if !slices.ContainsFunc(plan.p.units, func(u *unit) bool { return !plan.objectsIn(u, r) }) {
 			out[r.name] = true
 		}
@@ -61,7 +64,7 @@ func (plan *Plan) objectsIn(u *unit, r *request) bool {
 	for _, s := range u.flow.steps {
 		if plan.held[i][s.id][r.name] {
 			for _, c := range s.calls {
-				if slices.ContainsFunc(c.Targets, func(target int) bool { return plan.needs[target][r.name] }) {
+				if slices.ContainsFunc(c.mayCall(), func(target int) bool { return plan.needs[target][r.name] }) {
 					return false
 				}
 			}

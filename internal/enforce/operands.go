@@ -78,5 +78,5 @@ func isUntyped(t types.Type) bool {
 
 // waitsCall reports whether a call may wait, unless it is told what is held.
 func (plan *Plan) waitsCall(c *call) bool {
-	return c.Callee == nil && (c.waits || slices.ContainsFunc(c.Targets, func(t int) bool { return plan.needs[t][waiting] }))
+	return c.Callee == nil && (c.waits || slices.ContainsFunc(c.mayCall(), func(t int) bool { return plan.needs[t][waiting] }))
 }

@@ -29,6 +29,7 @@ type Plan struct {
 	before    [][]map[reason]bool       // by function and step: for which locks may be held when control comes there
 	passed    []map[string]bool         // by function: locks that its callers may hold
 	needs     []map[string]bool         // by function: locks that it may acquire; waiting, if it may wait
+	alone     []map[string]bool         // needs, without those of the bodies of loops over the function
 	ends      map[endKey]bool
 	stalls    map[static.Key]bool // classes of locks of the program whose holders may wait
 	objects   map[string]bool     // variables with a lock for each object
@@ -38,6 +39,8 @@ type Plan struct {
 type PlannedVariable struct {
 	Name  string
 	Pairs int // that the lock keeps atomic
+	// Members has the variables of a group; it is empty for a single variable.
+	Members []string
 	// Objects is set if each object has a lock, and not all together.
 	Objects bool
 	// Before and After have the number of acquisitions, before locks were brought into one order and after.
@@ -54,6 +57,8 @@ type Refusal struct {
 	Function string
 	// Tests is set if the variable gets a lock, and only its pairs in files of tests are left out.
 	Tests bool
+	// Apart is set if Variable is a group, whose variables are protected each for itself.
+	Apart bool
 
 	some     bool // only some pairs
 	orders   bool // locks could be acquired in two orders
@@ -70,6 +75,9 @@ func (r Refusal) String() string {
 		}
 		what = fmt.Sprintf("%s: %s pairs in %s are left out", r.Variable, some, r.Function)
 	}
+	if r.Apart {
+		what = fmt.Sprintf("%s: pairs of two of these variables are left out, and each is protected for itself", r.Variable)
+	}
 	if r.Tests {
 		what = fmt.Sprintf("%s: its pairs in tests are left out", r.Variable)
 	}
@@ -79,8 +87,42 @@ func (r Refusal) String() string {
 	return fmt.Sprintf("%s:%d: %s: %s", r.File, r.Line, what, r.Reason)
 }
 
-// Plan places locks for the pairs of a profile that are atomic and that no lock of the program keeps so.
+// Plan places locks for the pairs of a profile that are atomic and that no lock of the program keeps so. Variables that
+// belong together get one lock, unless that would cost one of them a pair; the plan then says so.
 func (p *Program) Plan(ctx context.Context, profile *heal.Profile) (*Plan, error) {
+	groups := p.groupsOf(profile)
+	var alone *Plan
+	var apart []Refusal
+	for {
+		q := p.grouped(groups)
+		plan, err := q.place(ctx, profile.Grouped(q.groupOf))
+		if err != nil {
+			return nil, err
+		}
+		if alone == nil && slices.ContainsFunc(groups, func(g group) bool { return len(plan.refusedOf(g.name)) > 0 }) {
+			if alone, err = p.place(ctx, profile); err != nil {
+				return nil, err
+			}
+		}
+		var kept []group
+		for _, g := range groups {
+			if lost := plan.lostBy(g, alone); len(lost) > 0 {
+				apart = append(apart, lost...)
+			} else {
+				kept = append(kept, g)
+			}
+		}
+		if len(kept) == len(groups) {
+			plan.Refused = append(plan.Refused, apart...)
+			slices.SortStableFunc(plan.Refused, func(a, b Refusal) int { return strings.Compare(a.Variable, b.Variable) })
+			return plan, nil
+		}
+		groups = kept
+	}
+}
+
+// place places the locks of all variables.
+func (p *Program) place(ctx context.Context, profile *heal.Profile) (*Plan, error) {
 	plan := &Plan{p: p, stalls: p.stalling()}
 	var requests []*request
 	for _, v := range profile.Atomic() {
@@ -155,11 +197,9 @@ func (plan *Plan) refuse(requests []*request, refused []Refusal) []*request {
 		if r.function >= 0 && len(q.pairs[r.function]) > 0 {
 			delete(q.pairs, r.function)
 			delete(q.calls, r.function)
-			if len(q.pairs)+len(q.whole) > 0 {
-				r.Function = plan.p.name(plan.p.units[r.function])
-				plan.Refused = append(plan.Refused, r)
-				continue
-			}
+			r.Function = plan.p.name(plan.p.units[r.function])
+			plan.Refused = append(plan.Refused, r)
+			continue // if no pairs are left, its single accesses are protected
 		}
 		plan.Refused = slices.DeleteFunc(plan.Refused, func(old Refusal) bool { return old.Variable == r.Variable })
 		plan.Refused = append(plan.Refused, r)
@@ -257,11 +297,18 @@ func (plan *Plan) check() (refused []Refusal) {
 					if c.Callee != nil {
 						continue
 					}
-					for _, target := range c.Targets {
-						if plan.needs[target][name] {
+					needs := plan.needs
+					if c.iterates {
+						needs = plan.alone // the body of the loop knows what is held
+					}
+					for _, target := range c.mayCall() {
+						if needs[target][name] {
 							refused = append(refused, *p.refusal(name, c.Expr.Pos(), "its lock would be held in a call that may acquire it, of a function that is not known here"))
 						}
 					}
+				}
+				if plan.acquiredAround(i, s, name) {
+					refused = append(refused, *p.refusal(name, at, "its lock would be held where the loop ends, over a function that may acquire it"))
 				}
 				if plan.waitsIn(s) && plan.uses(i, name, s.id) {
 					if _, ok := plan.operands(u, s); !ok {
@@ -317,7 +364,7 @@ func (plan *Plan) posOf(u *unit, s *step) token.Pos {
 // count counts what was placed.
 func (plan *Plan) count(requests []*request) error {
 	for _, r := range requests {
-		v := PlannedVariable{Name: r.name, Objects: plan.objects[r.name]}
+		v := PlannedVariable{Name: r.name, Objects: plan.objects[r.name], Members: plan.p.groups[r.name]}
 		for _, pairs := range r.pairs {
 			v.Pairs += len(pairs)
 		}

@@ -197,20 +197,26 @@ func (profile *Profile) broken(lines map[string]int) map[string]string {
 			out[name] = fmt.Sprintf("it has file %q, line %d and hash %q", f.File, f.Line, f.Hash)
 		}
 	}
+	check := func(at heal.Location, of string) {
+		f, known := profile.Functions[at.Func]
+		n, there := lines[at.Func]
+		switch {
+		case out[at.Func] != "":
+		case !known:
+			out[at.Func] = "it has pairs, but not what the function was"
+		case at.File != f.File || at.Line < 1 || there && at.Line > n:
+			out[at.Func] = fmt.Sprintf("%v of a pair of %s is not in the function", at, of)
+		}
+	}
 	for _, v := range profile.Pairs.Variables() {
 		for _, pair := range v.Pairs {
-			for _, at := range []heal.Location{pair.First, pair.Second} {
-				f, known := profile.Functions[at.Func]
-				n, there := lines[at.Func]
-				switch {
-				case out[at.Func] != "":
-				case !known:
-					out[at.Func] = "it has pairs, but not what the function was"
-				case at.File != f.File || at.Line < 1 || there && at.Line > n:
-					out[at.Func] = fmt.Sprintf("%v of a pair of %s is not in the function", at, v.Name)
-				}
-			}
+			check(pair.First, v.Name)
+			check(pair.Second, v.Name)
 		}
+	}
+	for _, pair := range profile.Pairs.CrossPairs() {
+		check(pair.First, pair.Variables[0])
+		check(pair.Second, pair.Variables[1])
 	}
 	return out
 }

@@ -35,8 +35,16 @@ type Program struct {
 	written   map[string]bool             // variables that are written other than where they are made
 
 	looping   map[*types.Var]bool             // see findLooping
+	iterating []int                           // functions with loops over functions
+	loopers   map[int][]int                   // those that loop over each function
 	deferrers map[*unit][]*unit               // functions that defer calls of a function
 	captured  map[*types.Var]*static.Function // local variables that have names, and where they are declared
+
+	layouts map[string][]heal.Field // where variables are in objects, by their names
+	sizes   []uint64                // of these objects
+
+	groups  map[string][]string // variables of groups, by the names of these; see grouped
+	groupBy map[string]string   // names of groups, by variable
 
 	reach map[string][]reaching // by variable and target; made when it is wanted
 }
@@ -100,6 +108,7 @@ func Load(ctx context.Context, root string, tags []string) (*Program, error) {
 	p.locks = static.NewLocks(p.graph)
 	p.waits = static.FindWaits(p.graph)
 	p.findLooping()
+	p.findIterating()
 	for _, u := range p.units {
 		u.flow = p.flowOf(u)
 		u.direct = map[string]bool{}
@@ -113,6 +122,7 @@ func Load(ctx context.Context, root string, tags []string) (*Program, error) {
 	}
 	p.findSites()
 	p.findDeferrers()
+	p.findLayouts()
 	return p, nil
 }
 

@@ -22,63 +22,76 @@ type Recorder struct {
 func (p *Program) NewRecorder(symbols *heisen.Symbols) (*Recorder, error) {
 	r := &Recorder{p: p, symbols: symbols, aliased: map[string]string{}}
 	var err error
-	r.Profiler, err = heal.NewProfiler(symbols, heal.WithUses(r.variable), heal.WithMaking(r.makes), heal.WithDeferred(p.joined))
+	r.Profiler, err = heal.NewProfiler(symbols, heal.WithUses(r.variable), heal.WithMaking(r.makes), heal.WithDeferred(p.joined), heal.WithObjects(r.objectsOf()))
 	return r, err
 }
 
 // variable names the variable that is accessed at the given places, if there is exactly one.
 func (r *Recorder) variable(uses []heal.Use) string {
 	var common []string
-	other := ""
 	first := true
-	named := map[string]bool{} // other than where they are made
 	for _, use := range uses {
 		names, at := r.names(use)
-		if at == "" {
-			continue
-		}
-		if len(names) == 0 {
-			other = at
-			continue
-		}
-		for _, name := range names {
-			named[name] = named[name] || !r.makes(name, use)
-		}
-		if first {
+		switch {
+		case at == "" || len(names) == 0:
+		case first:
 			common, first = names, false
-		} else {
+		default:
 			common = slices.DeleteFunc(slices.Clone(common), func(n string) bool { return !slices.Contains(names, n) })
 		}
-	}
-	// What is only made by its name may be another part of the same object, such as a sync.WaitGroup in a struct.
-	if other != "" {
-		if len(common) == 1 && named[common[0]] {
-			r.aliased[common[0]] = other
-		}
-		return ""
 	}
 	if len(common) != 1 {
 		return ""
 	}
-	return common[0]
+	return r.known(common[0], uses)
+}
+
+// known returns the name of a variable that is accessed at the given places, unless one of them does not name it.
+func (r *Recorder) known(variable string, uses []heal.Use) string {
+	other, named := "", false // other than where it is made
+	for _, use := range uses {
+		switch names, at := r.names(use); {
+		case at == "":
+		case !slices.Contains(names, variable):
+			other = at
+		default:
+			named = named || !r.makes(variable, use)
+		}
+	}
+	// What is only made by its name may be another part of the same object, such as a sync.WaitGroup in a struct.
+	if other != "" {
+		if named {
+			r.aliased[variable] = other
+		}
+		return ""
+	}
+	return variable
 }
 
 // names returns the variables that may be accessed at a place, and the place in the module, which is empty if the
 // access is one of other code.
 func (r *Recorder) names(use heal.Use) (names []string, at string) {
+	line, ok := r.inModule(use)
+	if !ok {
+		return nil, ""
+	}
+	if names = r.p.sites[line][use.Write]; names == nil {
+		names = []string{}
+	}
+	return names, fmt.Sprintf("%s:%d", r.p.relative(line.file), line.line)
+}
+
+// inModule returns the line of the module that makes an access, if it is not one of other code.
+func (r *Recorder) inModule(use heal.Use) (place, bool) {
 	for _, f := range r.symbols.Site(use.Site).Frames {
 		if r.p.src.File(f.File) != nil {
-			names := r.p.sites[place{f.File, f.Line}][use.Write]
-			if names == nil {
-				names = []string{}
-			}
-			return names, fmt.Sprintf("%s:%d", r.p.relative(f.File), f.Line)
+			return place{f.File, f.Line}, true
 		}
 		if !ofSyncMap(f.Func) && !strings.HasPrefix(f.Func, "sync/atomic.") && !strings.HasPrefix(f.Func, "runtime.") && !strings.HasPrefix(f.Func, "internal/runtime/") {
-			return nil, ""
+			return place{}, false
 		}
 	}
-	return nil, ""
+	return place{}, false
 }
 
 // ofSyncMap reports whether a function is part of sync.Map.

@@ -83,11 +83,10 @@ func (p *Program) stepsAt(u *unit, variable string, at heal.Location) (out []*st
 		return nil
 	}
 	for _, s := range u.flow.steps {
-		on := slices.ContainsFunc(s.parts, func(n ast.Node) bool {
-			first, last := p.lines(n)
-			return first <= at.Line && at.Line <= last
-		})
-		if !on {
+		if at.Op == heisen.Call && p.isInLoop(s, at.Line) && slices.ContainsFunc(s.accesses, func(a access) bool { return a.variable == variable && !a.made }) {
+			out = append(out, s)
+		}
+		if !p.isOn(s, at.Line) {
 			continue
 		}
 		switch at.Op {
@@ -104,6 +103,14 @@ func (p *Program) stepsAt(u *unit, variable string, at heal.Location) (out []*st
 		}
 	}
 	return out
+}
+
+// isOn reports whether a step is on a line.
+func (p *Program) isOn(s *step, line int) bool {
+	return slices.ContainsFunc(s.parts, func(n ast.Node) bool {
+		first, last := p.lines(n)
+		return first <= line && line <= last
+	})
 }
 
 // callsMap reports whether a step calls a method of a variable that is a sync.Map.
@@ -127,7 +134,7 @@ func (p *Program) reaches(c *call, variable string) (r reaching) {
 		all = p.reaching(variable)
 		p.reach[variable] = all
 	}
-	for _, target := range c.Targets {
+	for _, target := range c.mayCall() {
 		r = max(r, all[target])
 	}
 	return r

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -28,19 +29,34 @@ type claims map[claim]heal.Mode
 
 var ops = map[heisen.Op]string{heisen.Read: "read", heisen.Write: "write", heisen.Call: "call"}
 
-// claimsOf returns what a plan promises of the pairs of a profile in a file. What it says to be left out, or to be
-// interrupted, is not promised.
+// groupsOf returns the names of the groups of a plan, by the variables in them.
+func groupsOf(plan *enforce.Plan) map[string]string {
+	out := map[string]string{}
+	for _, v := range plan.Variables {
+		for _, m := range v.Members {
+			out[m] = v.Name
+		}
+	}
+	return out
+}
+
+// claimsOf returns what a plan promises of the pairs of a profile in a file: of pairs of accesses to one variable, and to any
+// of a group. What it says to be left out, or to be interrupted, is not promised.
 func claimsOf(file string, profile *heal.Profile, plan *enforce.Plan) claims {
 	out := claims{}
-	for _, v := range profile.Atomic() {
-		if !slices.ContainsFunc(plan.Variables, func(p enforce.PlannedVariable) bool { return p.Name == v.Name }) {
+	groups := groupsOf(plan)
+	groupOf := func(variable string) string { return cmp.Or(groups[variable], variable) }
+	for _, v := range slices.Concat(profile.Atomic(), profile.Grouped(groupOf).Atomic()) {
+		if !slices.ContainsFunc(plan.Variables, func(p enforce.PlannedVariable) bool { return p.Name == groupOf(v.Name) }) {
 			continue
 		}
 		for _, pair := range v.Pairs {
 			left := slices.ContainsFunc(plan.Refused, func(r enforce.Refusal) bool {
-				return r.Variable == v.Name && (r.Tests || r.Function == pair.First.Func)
+				return r.Variable == groupOf(v.Name) && (r.Tests || r.Function == pair.First.Func)
 			}) ||
-				slices.ContainsFunc(plan.Interruptions, func(i enforce.Interruption) bool { return i.Variable == v.Name && i.Function == pair.First.Func })
+				slices.ContainsFunc(plan.Interruptions, func(i enforce.Interruption) bool {
+					return i.Variable == groupOf(v.Name) && i.Function == pair.First.Func
+				})
 			if left || pair.First.File != file || pair.Second.File != file {
 				continue
 			}
@@ -87,8 +103,23 @@ func eventsIn(output string) (all []event, err error) {
 }
 
 // violations returns the claims that an execution contradicts, each once, and how many pairs it has of which something is
-// claimed. It knows only what the program has noted.
-func (c claims) violations(places []place, all []event) (wrong []claim, pairs int) {
+// claimed. It knows only what the program has noted. Groups has the groups of variables.
+func (c claims) violations(places []place, groups map[string]string, all []event) (wrong []claim, pairs int) {
+	wrong, pairs = c.violationsOf(places, all)
+	if len(groups) == 0 {
+		return wrong, pairs
+	}
+	places = slices.Clone(places)
+	for i := range places {
+		places[i].variable = groups[places[i].variable]
+	}
+	all = slices.DeleteFunc(slices.Clone(all), func(e event) bool { return places[e.place].variable == "" })
+	more, also := c.violationsOf(places, all)
+	return append(wrong, more...), pairs + also
+}
+
+// violationsOf does so for pairs of accesses to what places name.
+func (c claims) violationsOf(places []place, all []event) (wrong []claim, pairs int) {
 	for i, first := range all {
 		variable := places[first.place].variable
 		same := func(e event) bool { return e.object == first.object && places[e.place].variable == variable }

@@ -67,6 +67,7 @@ type result struct {
 	programs int
 	locks    int // variables that got one
 	objects  int // those of which each object got one
+	grouped  int // variables in groups, which have one
 	promised int // pairs that the plans promise to keep atomic
 	held     int // acquisitions that keep locks in order
 	refused  int // variables that got no lock, and functions whose pairs are left out
@@ -82,10 +83,10 @@ type result struct {
 }
 
 func (r *result) String() string {
-	return fmt.Sprintf("%d programs, %d variables with locks, %d of them with one for each object, %d pairs, %d acquisitions for the order of locks, %d refusals\n"+
+	return fmt.Sprintf("%d programs, %d variables with locks, %d of them with one for each object, %d in groups, %d pairs, %d acquisitions for the order of locks, %d refusals\n"+
 		"without locks and with them: all executions of %v programs tried, %v executions, %v pairs in them, %v programs violate a pair, %v have a deadlock, %v outcomes\n"+
 		"%d programs compared with all outcomes of their models, %d wrong",
-		r.programs, r.locks, r.objects, r.promised, r.held, r.refused, r.whole, r.made, r.pairs, r.violated, r.stuck, r.outcomes, r.compared, len(r.wrong))
+		r.programs, r.locks, r.objects, r.grouped, r.promised, r.held, r.refused, r.whole, r.made, r.pairs, r.violated, r.stuck, r.outcomes, r.compared, len(r.wrong))
 }
 
 // The two variants of a program.
@@ -140,6 +141,7 @@ type programs struct {
 	of      map[string]*program  // by test
 	claims  map[string]claims    // by test
 	planned map[string]bool      // variables with locks
+	groups  map[string]string    // names of groups, by variable
 	seen    [2]map[string]*shown // by test
 	profile *heal.Profile        // of the originals
 	words   *report.Resolver
@@ -319,8 +321,12 @@ func (b *programs) place(ctx context.Context, folders [2]string) (overlay string
 	b.result.locks += len(plan.Variables)
 	b.result.refused += len(plan.Refused)
 	b.result.held += statistics.Held[1]
+	b.groups = groupsOf(plan)
+	b.result.grouped += len(b.groups)
 	for _, v := range plan.Variables {
-		b.planned[v.Name] = true
+		for _, name := range append(v.Members, v.Name) {
+			b.planned[name] = true
+		}
 		if v.Objects {
 			b.result.objects++
 		}
@@ -402,7 +408,7 @@ func (b *programs) judge(way int, test string, s *shown, e *controlled.Execution
 	if err != nil {
 		return err
 	}
-	wrong, pairs := b.claims[test].violations(b.of[test].places, events)
+	wrong, pairs := b.claims[test].violations(b.of[test].places, b.groups, events)
 	b.result.pairs[way] += pairs
 	if way == enforced && !s.violated {
 		for _, pair := range wrong {

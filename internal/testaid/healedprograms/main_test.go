@@ -75,7 +75,7 @@ func TestViolations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wrong, _ := claims{inF: test.mode, around: test.mode}.violations(places, events)
+		wrong, _ := claims{inF: test.mode, around: test.mode}.violations(places, nil, events)
 		if !slices.Equal(wrong, test.wrong) {
 			t.Errorf("%s: %v, want %v", test.what, wrong, test.wrong)
 		}

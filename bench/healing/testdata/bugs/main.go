@@ -45,6 +45,7 @@ type bug struct {
 var bugs = []bug{
 	{"aget", aget}, {"pbzip2", pbzip2}, {"nszip", nszip}, {"apache-25520", apache25520}, {"spidermonkey", spidermonkey},
 	{"mysql-791", mysql791}, {"mysql-12848", mysql12848}, {"mysql-14747", mysql14747}, {"mysql-35714", mysql35714},
+	{"mysql-16333", mysql16333}, {"mysql-20850", mysql20850}, {"apache-44402", apache44402},
 	{"closer", closer},
 }
 

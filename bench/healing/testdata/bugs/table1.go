@@ -1,6 +1,9 @@
 package main
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // download is the file of aget: all but one function update the number of bytes under a lock.
 type download struct {
@@ -182,4 +185,116 @@ func (t *thread) detach() bool {
 func mysql35714() bool {
 	t := &thread{system: new(bool)}
 	return together(t.awake, t.detach)
+}
+
+// safeMutex is what MySQL notes of a mutex when it is locked: whether and by whom it is held. Assertions look at both.
+type safeMutex struct {
+	global sync.Mutex
+	count  int
+	owner  int
+}
+
+func (m *safeMutex) locked(who int) bool {
+	m.global.Lock()
+	defer m.global.Unlock()
+	m.count++
+	pause()
+	m.owner = who
+	return true
+}
+
+func (m *safeMutex) notHeldBy(who int) bool {
+	count := m.count
+	return count == 0 || m.owner != who
+}
+
+func mysql16333() bool {
+	m := &safeMutex{owner: 1}
+	notHeld := func() bool { return m.notHeldBy(1) }
+	return together(notHeld, func() bool { return m.locked(2) }, notHeld)
+}
+
+// replica is a MySQL server that follows another one. At its end it forgets that one, while threads still work with it.
+type replica struct{ master *master }
+
+type master struct {
+	running bool
+	read    int
+}
+
+func (r *replica) handle() bool {
+	if r.master == nil {
+		return true
+	}
+	r.master.running = true
+	pause()
+	r.master.read++
+	pause()
+	r.master.running = false
+	return true
+}
+
+func (r *replica) end() bool {
+	r.master = nil
+	return true
+}
+
+func mysql20850() bool {
+	r := &replica{master: new(master)}
+	return together(r.handle, r.end)
+}
+
+// pools is the list of memory pools in Apache that workers give back, without a lock. Only the listener takes from it.
+type pools struct{ recycled atomic.Pointer[pool] }
+
+type pool struct{ next *pool }
+
+func (p *pools) swap(old, new *pool) *pool {
+	if p.recycled.CompareAndSwap(old, new) {
+		pause()
+		return old
+	}
+	return p.recycled.Load()
+}
+
+func (p *pools) setIdle(n *pool) bool {
+	for {
+		n.next = p.recycled.Load()
+		if p.swap(n.next, n) == n.next {
+			return true
+		}
+	}
+}
+
+func (p *pools) take() *pool {
+	for {
+		first := p.recycled.Load()
+		if first == nil || p.recycled.CompareAndSwap(first, first.next) {
+			return first
+		}
+	}
+}
+
+// reuse takes all pools and gives them back.
+func (p *pools) reuse() bool {
+	var taken []*pool
+	for n := p.take(); n != nil; n = p.take() {
+		taken = append(taken, n)
+	}
+	for _, n := range taken {
+		p.setIdle(n)
+	}
+	return true
+}
+
+func apache44402() bool {
+	p := new(pools)
+	p.setIdle(new(pool))
+	n := new(pool)
+	together(func() bool { return p.setIdle(n) }, p.reuse)
+	count := 0
+	for at := p.recycled.Load(); at != nil && count < 3; at = at.next {
+		count++
+	}
+	return count == 2
 }
