@@ -219,8 +219,10 @@ func (g *generator) between() string {
 		return "_ = fmt.Sprint(k)"
 	case 1:
 		return "if k > 99 {\nreturn 0\n}"
-	case 2:
-		return "<-x.tick" // to be refused
+	case 2: // to be refused, or the lock is given up
+		return "<-x.tick"
+	case 3:
+		return "for !x.ready.Load() {\nruntime.Gosched()\n}"
 	}
 	return ""
 }
