@@ -54,6 +54,7 @@ func coverage(ctx context.Context, w io.Writer, dir string, selected []string) e
 	table := markdown.NewTable("module", "pairs", "of what nothing writes", "in tests", "others", "with a lock", "share", "of these, with a wait")
 	reasons := map[string]int{}
 	left := 0
+	var skipped []string
 	for i, path := range publicModules {
 		name, _, _ := strings.Cut(path, "@")
 		if len(selected) > 0 && !slices.ContainsFunc(selected, func(s string) bool { return strings.Contains(path, s) }) {
@@ -65,8 +66,13 @@ func coverage(ctx context.Context, w io.Writer, dir string, selected []string) e
 		}
 		fmt.Fprintf(os.Stderr, "%s: profiling its tests\n", name)
 		s, err := shareOf(ctx, command, module)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			why, _, _ := strings.Cut(err.Error(), "\n")
+			skipped = append(skipped, fmt.Sprintf("%s is left out: %s", name, why))
+			continue
 		}
 		others := s.pairs - s.unwritten - s.tests
 		text := "–"
@@ -81,6 +87,9 @@ func coverage(ctx context.Context, w io.Writer, dir string, selected []string) e
 	}
 	if err := table.Print(w); err != nil {
 		return err
+	}
+	for _, line := range skipped {
+		fmt.Fprintln(w, line)
 	}
 	fmt.Fprintln(w)
 	why := markdown.NewTable("why a pair gets no lock", "pairs", "share")
