@@ -37,7 +37,7 @@ var publicModules = []string{
 }
 
 // profileTime bounds the tests of a module under the profiler.
-const profileTime = 10 * time.Minute
+const profileTime = 5 * time.Minute
 
 // share is what becomes of the atomic pairs of a module that no lock of it keeps so.
 type share struct {
