@@ -21,8 +21,8 @@ import (
 	"github.com/heisen-go/heisen/internal/enforce"
 )
 
-// publicModules are the small modules of bench/modules whose tests take part in a profile in a few minutes, without those that have
-// no goroutines of their own.
+// publicModules are small modules of bench/modules, without those that start no goroutines. Tests that take longer than profileTime
+// under the profiler leave a module out, which the table says.
 var publicModules = []string{
 	"github.com/alitto/pond/v2@v2.5.0",
 	"github.com/gorilla/websocket@v1.5.3",
