@@ -219,21 +219,41 @@ func (m *maker) lacks(after *program, r *repair) *refusal {
 		ordering := after.newOrdering(after.starts(), uses)
 		name := r.g.label(r)
 		for _, u := range uses {
-			if u.fn == nil || ordering.alone(u, now) {
-				continue
-			}
-			h := after.locks.At(u.expr)
-			if h == nil {
-				continue
-			}
-			held := false
-			for l, exclusive := range h.Must {
-				held = held || after.lockName(l.Class) == name && (exclusive || !u.write)
-			}
-			if !held {
+			if u.fn != nil && !after.protected(u, now, ordering, name, 0) {
 				return &refusal{v.ident.Pos(), "the access at " + after.place(u.expr) + " would still lack the lock"}
 			}
 		}
 	}
 	return nil
+}
+
+// protected reports whether no other goroutine that holds the lock of a name can come to a use: its goroutine holds the lock there, or
+// is alone. Each of the calls that lead to it may have a reason of its own: a test reads alone what other callers read under the lock.
+func (p *program) protected(u *use, t *target, o *ordering, name string, depth int) bool {
+	h := p.locks.At(u.expr)
+	if h == nil || o.alone(u, t) {
+		return true
+	}
+	for l, exclusive := range h.Must {
+		if p.lockName(l.Class) == name && (exclusive || !u.write) {
+			return true
+		}
+	}
+	if depth == maxLift || !p.locks.CallersKnown(u.fn) {
+		return false
+	}
+	for class := range p.locks.Releases(u.fn) {
+		if p.lockName(class) == name {
+			return false
+		}
+	}
+	for c := range p.calls {
+		if c.Callee != u.fn && !slices.Contains(p.graph.May(c.Targets), u.fn) {
+			continue
+		}
+		if call, ok := p.callUse(c, u); !ok || !p.protected(call, t, o, name, depth+1) {
+			return false
+		}
+	}
+	return true
 }

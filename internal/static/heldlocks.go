@@ -131,6 +131,9 @@ func (l *Locks) Entry(fn *Function) *Held { return l.entries[fn.Number] }
 // Acquires returns the classes of locks that a function may acquire, itself or in calls.
 func (l *Locks) Acquires(fn *Function) map[Key]bool { return l.acquires[fn.Number] }
 
+// Releases returns the classes of locks that a function may release, itself or in calls.
+func (l *Locks) Releases(fn *Function) map[Key]bool { return l.releases[fn.Number] }
+
 // LeftByGroups returns the classes of locks that may be held after a call of a function value or of a method of an interface,
 // and were not before it.
 func (l *Locks) LeftByGroups() map[Key]bool {
