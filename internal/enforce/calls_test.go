@@ -48,3 +48,43 @@ func main() { unknown(value); known(); constants(nil) }
 		t.Errorf("not seen: %v", want)
 	}
 }
+
+// TestCallsApart: a call is no access if the pair that it is an end of lies in two calls of its function. Nothing is held over it then,
+// so that what it calls may acquire the lock.
+func TestCallsApart(t *testing.T) {
+	for name, test := range map[string]struct {
+		body   string
+		refuse bool
+	}{
+		"once":      {"f() // c:", false},
+		"in a loop": {"for range 2 {\n\t\tf() // c:\n\t}", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := module(t, map[string]string{"main.go": `package main
+
+type node struct{ n int }
+
+func (v *node) add() {
+	if v.n < 3 { // a:
+		v.n++ // b:
+	}
+}
+
+func each(f func()) {
+	` + test.body + `
+}
+
+func main() {
+	v := &node{}
+	go each(v.add)
+	each(func() { v.add() })
+}
+`})
+			pl := plan(t, p, pairsOf(t, p, "main.go", "example.com/m.node.n", [][3]string{{"ar", "bw", "exclusive"}, {"cc", "cc", "exclusive"}}))
+			if len(pl.Variables) != 1 || len(pl.Refused) > 0 != test.refuse {
+				t.Errorf("variables %+v, refused %q", pl.Variables, pl.Refused)
+			}
+			goWith(t, pl, "run", ".")
+		})
+	}
+}

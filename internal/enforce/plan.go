@@ -61,7 +61,6 @@ type Refusal struct {
 	Apart bool
 
 	some     bool // only some pairs
-	orders   bool // locks could be acquired in two orders
 	function int  // in which the reason is; -1 if it is in none
 }
 
@@ -169,65 +168,86 @@ func variableOf(profile *heal.Profile, name string) heal.ProfiledVariable {
 	return all[slices.IndexFunc(all, func(v heal.ProfiledVariable) bool { return v.Name == name })]
 }
 
-// refuse notes refusals, one for each variable, and returns the requests that are left. If the function of a refusal has
-// pairs, these are left out, and the variable only if that does not help; if orders of locks are the reason, so are the
-// pairs in tests.
+// refuse notes refusals and returns the requests that are left. What is left out is the first of these that there is: the pairs in
+// the function of a refusal; the pairs in tests of a refused variable; those of all variables; the variables.
+//
+// Pairs in tests come first because a test calls one function after the other, and nobody else is there. So they hold locks across
+// calls of much of the module, and other locks are held longer to keep an order with them.
 func (plan *Plan) refuse(requests []*request, refused []Refusal) []*request {
-	done := map[string]bool{}
-	of := func(r Refusal) *request {
-		return requests[slices.IndexFunc(requests, func(q *request) bool { return q.name == r.Variable })]
+	p := plan.p
+	of := map[string]*request{}
+	for _, q := range requests {
+		of[q.name] = q
 	}
-	// Other locks may be in the way only because they come before one that is held for such pairs.
-	held := func(r Refusal) bool { return r.function >= 0 && len(of(r).pairs[r.function]) > 0 }
-	if slices.ContainsFunc(refused, held) {
-		refused = slices.DeleteFunc(refused, func(r Refusal) bool { return !held(r) })
+	refused = slices.CompactFunc(refused, func(a, b Refusal) bool { return a.Variable == b.Variable && a.function == b.function })
+	once := func(which func(Refusal) bool) (out []Refusal) {
+		for _, r := range refused {
+			if which(r) && !slices.ContainsFunc(out, func(o Refusal) bool { return o.Variable == r.Variable }) {
+				out = append(out, r)
+			}
+		}
+		return out
 	}
-	for _, r := range refused {
-		if done[r.Variable] {
-			continue
-		}
-		done[r.Variable] = true
-		i := slices.IndexFunc(requests, func(q *request) bool { return q.name == r.Variable })
-		q := requests[i]
-		if r.orders && plan.p.withoutTests(q) {
-			r.Tests = true
+	if own := once(func(r Refusal) bool { return of[r.Variable].in(r.function) }); len(own) > 0 {
+		for _, r := range own { // if no pairs are left, the single accesses are protected
+			r.Function = p.name(p.units[r.function])
 			plan.Refused = append(plan.Refused, r)
-			continue
+			of[r.Variable].without(r.function)
 		}
-		if r.function >= 0 && len(q.pairs[r.function]) > 0 {
-			delete(q.pairs, r.function)
-			delete(q.calls, r.function)
-			r.Function = plan.p.name(plan.p.units[r.function])
-			plan.Refused = append(plan.Refused, r)
-			continue // if no pairs are left, its single accesses are protected
+		return requests
+	}
+	tested := once(func(r Refusal) bool { return p.tested(of[r.Variable]) })
+	if len(tested) == 0 {
+		for _, q := range requests {
+			if p.tested(q) {
+				r := refused[0]
+				r.Variable = q.name
+				tested = append(tested, r)
+			}
 		}
+	}
+	for _, r := range tested {
+		r.Tests = true
+		plan.Refused = append(plan.Refused, r)
+		for _, number := range p.inTests(of[r.Variable]) {
+			of[r.Variable].without(number)
+		}
+	}
+	if len(tested) > 0 {
+		return requests
+	}
+	for _, r := range once(func(Refusal) bool { return true }) {
 		plan.Refused = slices.DeleteFunc(plan.Refused, func(old Refusal) bool { return old.Variable == r.Variable })
 		plan.Refused = append(plan.Refused, r)
-		requests = slices.Delete(requests, i, i+1)
+		requests = slices.DeleteFunc(requests, func(q *request) bool { return q.name == r.Variable })
 	}
 	return requests
 }
 
-// withoutTests removes the pairs of a variable in files of tests, if there are others. These hold locks across calls of
-// much of the module, one after the other, and other code that does so in another order is mostly in tests, too.
-func (p *Program) withoutTests(r *request) bool {
-	var tests []int
-	others := len(r.whole) > 0
-	for number := range r.pairs {
-		if strings.HasSuffix(p.units[number].Path, "_test.go") {
-			tests = append(tests, number)
-		} else {
-			others = true
+// in reports whether a variable has pairs in a function.
+func (r *request) in(function int) bool { return len(r.pairs[function])+len(r.whole[function]) > 0 }
+
+// without removes the pairs in a function.
+func (r *request) without(function int) {
+	delete(r.pairs, function)
+	delete(r.whole, function)
+	delete(r.calls, function)
+}
+
+// tested reports whether a variable has pairs in tests, and others.
+func (p *Program) tested(r *request) bool {
+	tests := p.inTests(r)
+	return len(tests) > 0 && slices.ContainsFunc(p.units, func(u *unit) bool { return r.in(u.Number) && !slices.Contains(tests, u.Number) })
+}
+
+// inTests returns the functions in files of tests in which a variable has pairs.
+func (p *Program) inTests(r *request) (out []int) {
+	for _, u := range p.units {
+		if r.in(u.Number) && strings.HasSuffix(u.Path, "_test.go") {
+			out = append(out, u.Number)
 		}
 	}
-	if len(tests) == 0 || !others {
-		return false
-	}
-	for _, number := range tests {
-		delete(r.pairs, number)
-		delete(r.calls, number)
-	}
-	return true
+	return out
 }
 
 func (p *Program) refusal(variable string, at token.Pos, format string, args ...any) *Refusal {
@@ -268,9 +288,7 @@ func (plan *Plan) try(ctx context.Context, requests []*request) (refused []Refus
 		return nil, err
 	}
 	for _, name := range plan.result.Dropped {
-		r := p.refusal(name, token.NoPos, "locks could be acquired in two orders, and no order can be reversed")
-		r.orders = true
-		refused = append(refused, *r)
+		refused = append(refused, *p.refusal(name, token.NoPos, "locks could be acquired in two orders, and no order can be reversed"))
 	}
 	if len(refused) > 0 {
 		return refused, nil

@@ -7,8 +7,8 @@ import (
 	"github.com/heisen-go/heisen/heal"
 )
 
-// TestRefuseTests: if locks could be acquired in two orders, the pairs in tests are left out first, and the variable only if
-// that does not help.
+// TestRefuseTests: the pairs of a refused variable in tests are left out first, then those of other variables, and the variable only if
+// that does not help. If the function of the refusal has pairs, only these are left out.
 func TestRefuseTests(t *testing.T) {
 	p := module(t, map[string]string{
 		"main.go":      "package main\n\nvar x int\n\nfunc f() {\n\tx++\n\tx++\n}\n\nfunc main() {}\n",
@@ -29,7 +29,7 @@ func TestRefuseTests(t *testing.T) {
 		pairs: map[int][]heal.Pair{f: {{First: 1, Second: 2, Mode: heal.Exclusive}}, test: {{First: 1, Second: 2, Mode: heal.Exclusive}}},
 		calls: map[int]map[int]bool{test: {1: true, 2: true}},
 	}
-	orders := Refusal{Variable: r.name, Reason: "two orders", orders: true, function: -1}
+	orders := Refusal{Variable: r.name, Reason: "two orders", function: -1}
 	pl := &Plan{p: p}
 	left := pl.refuse([]*request{r}, []Refusal{orders})
 	if len(left) != 1 || len(r.pairs[f]) != 1 || len(r.pairs[test])+len(r.calls[test]) > 0 {
@@ -41,5 +41,23 @@ func TestRefuseTests(t *testing.T) {
 	left = pl.refuse(left, []Refusal{orders})
 	if len(left) != 0 || len(pl.Refused) != 1 || !strings.Contains(pl.Refused[0].String(), "gets no lock") {
 		t.Errorf("left %d, refused %v", len(left), pl.Refused)
+	}
+
+	pair := []heal.Pair{{First: 1, Second: 2, Mode: heal.Exclusive}}
+	x := &request{name: "example.com/m.x", pairs: map[int][]heal.Pair{f: pair}}
+	y := &request{name: "example.com/m.y", pairs: map[int][]heal.Pair{f: pair, test: pair}}
+	pl = &Plan{p: p}
+	left = pl.refuse([]*request{x, y}, []Refusal{orders})
+	if len(left) != 2 || len(x.pairs) != 1 || len(y.pairs[test]) != 0 || len(y.pairs[f]) != 1 {
+		t.Errorf("left %d, pairs of x %v, of y %v", len(left), x.pairs, y.pairs)
+	}
+	if left = pl.refuse(left, []Refusal{orders}); len(left) != 1 || left[0] != y {
+		t.Errorf("left %d", len(left))
+	}
+	y.pairs[test] = pair
+	pl = &Plan{p: p}
+	left = pl.refuse([]*request{y}, []Refusal{{Variable: y.name, Reason: "held", function: f}, {Variable: y.name, Reason: "held", function: -1}})
+	if len(left) != 1 || len(y.pairs[test]) != 1 || len(y.pairs[f]) != 0 || len(pl.Refused) != 1 || pl.Refused[0].Function != "example.com/m.f" {
+		t.Errorf("left %d, pairs %v, refused %v", len(left), y.pairs, pl.Refused)
 	}
 }

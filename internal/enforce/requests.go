@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"go/ast"
 	"go/token"
+	"maps"
 	"slices"
 
 	"github.com/heisen-go/heisen"
@@ -186,6 +187,15 @@ func (p *Program) reachable(r *request) (lies bool, err error) {
 		r.pairs[number] = slices.CompactFunc(r.pairs[number], func(a, b heal.Pair) bool { return a.First == b.First && a.Second == b.Second })
 		if len(r.pairs[number]) == 0 {
 			delete(r.pairs, number)
+		}
+	}
+	for number, calls := range r.calls { // a call is an access only as one of a pair
+		maps.DeleteFunc(calls, func(node int, _ bool) bool {
+			_, whole := r.whole[number][node]
+			return !whole && !slices.ContainsFunc(r.pairs[number], func(pair heal.Pair) bool { return pair.First == node || pair.Second == node })
+		})
+		if len(calls) == 0 {
+			delete(r.calls, number)
 		}
 	}
 	return len(r.pairs)+len(r.whole) > 0, nil

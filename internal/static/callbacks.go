@@ -62,7 +62,8 @@ func isFunction(t types.Type) bool {
 func (g *CallGraph) callbacksOf(info *types.Info, arg ast.Expr, onlyImplicit bool) (out []int) {
 	arg = ast.Unparen(arg)
 	if isFunction(info.TypeOf(arg)) {
-		if _, literal := arg.(*ast.FuncLit); !literal && namedFunc(info, arg) == nil {
+		_, literal := arg.(*ast.FuncLit)
+		if fn, outside := g.bound(info, arg); !literal && fn == nil && outside == nil && namedFunc(info, arg) == nil {
 			return g.valueGroup(info.TypeOf(arg))
 		}
 		for _, fn := range g.Function(info, arg) {

@@ -22,6 +22,7 @@ type CallGraph struct {
 	groupOf map[string]int
 	callers [][]int
 
+	bindings     bindings
 	packages     map[string]bool // of the program, by path
 	signaturesOf map[*Function][]string
 	callbacksBy  map[given][]int
@@ -38,8 +39,8 @@ type Call struct {
 	Callee *Function
 	// Outside is the function of another module or the method of an interface that it names, or nil.
 	Outside *types.Func
-	// Open is set if it may call functions that the source does not show: it is the call of a function value, or of a
-	// method of an interface.
+	// Open is set if it may call functions that the source does not show: it is the call of a method of an interface, or of a
+	// function value, unless that is a variable with one value.
 	Open bool
 	// Targets has the nodes that it may call, in the goroutine that comes to it, in ascending order. Those that it starts
 	// in other goroutines by way of Outside are not among them.
@@ -61,7 +62,7 @@ const CallsBefore = StartsNothing | HandsOver
 // NewCallGraph returns the call graph of a program.
 func NewCallGraph(p *Program) *CallGraph {
 	g := &CallGraph{
-		Program: p, calls: make([][]*Call, len(p.Functions)), byExpr: map[*ast.CallExpr]*Call{}, inPlace: map[*Function]*Call{},
+		Program: p, bindings: bindingsOf(p), calls: make([][]*Call, len(p.Functions)), byExpr: map[*ast.CallExpr]*Call{}, inPlace: map[*Function]*Call{},
 		values: map[*Function]bool{}, invoked: map[string]bool{}, groupOf: map[string]int{}, packages: map[string]bool{}, signaturesOf: map[*Function][]string{}, callbacksBy: map[given][]int{},
 	}
 	for _, pkg := range p.Packages {
@@ -149,6 +150,11 @@ func (g *CallGraph) Function(info *types.Info, e ast.Expr) []*Function {
 	}
 	if lit, ok := e.(*ast.FuncLit); ok {
 		return []*Function{g.Program.Of(lit)}
+	}
+	if fn, outside := g.bound(info, e); fn != nil {
+		return []*Function{fn}
+	} else if outside != nil {
+		return nil
 	}
 	named := namedFunc(info, e)
 	if named == nil {
@@ -282,6 +288,13 @@ func (g *CallGraph) add(fn *Function, expr *ast.CallExpr) {
 		return
 	}
 	named := Callee(info, expr)
+	if named == nil {
+		var fn *Function
+		if fn, named = g.bound(info, expr.Fun); fn != nil {
+			c.Targets = []int{fn.Number}
+			return
+		}
+	}
 	switch {
 	case named == nil: // unless it is a conversion or a builtin function, the call of a function value
 		c.Open = info.Types[expr.Fun].IsValue()
@@ -316,7 +329,7 @@ func (g *CallGraph) targets(c *Call) []int {
 	case c.Outside != nil:
 		return g.callbacks(c)
 	}
-	return nil
+	return c.Targets
 }
 
 // group returns the targets of calls of function values, or of methods with a name: the number of the group. A group of one

@@ -151,7 +151,7 @@ func calls[T any](f func(int), c callback, s func(string), b func(uint8) byte, v
 	g(f)               // takes generic list.add
 	_ = a.add
 	passed := func(int) {}
-	passed(1)          // plain aliased generic literal literal sum.add product.add list.add
+	passed(1)          // literal
 	f = passed
 	var zero T
 	t(zero)            // plain aliased word bytes several sliced generic takes literal literal sum.add product.add list.add

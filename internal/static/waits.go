@@ -147,7 +147,13 @@ func (w *Waits) unknownFunction(info *types.Info, e ast.Expr) bool {
 	if _, literal := e.(*ast.FuncLit); literal || !isFunction(info.TypeOf(e)) || info.Types[e].IsType() {
 		return false
 	}
-	fn := namedFunc(info, e)
+	bound, fn := w.g.bound(info, e)
+	if bound != nil {
+		return false
+	}
+	if fn == nil {
+		fn = namedFunc(info, e)
+	}
 	return fn == nil || w.g.Program.Declared(fn) == nil && !Known(fn).Has(Prompt)
 }
 
