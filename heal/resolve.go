@@ -46,6 +46,9 @@ type Resolution struct {
 	Hoists []Hoist
 	// Dropped has the variables that cannot be protected without a deadlock. They have no placement.
 	Dropped []string
+	// Cycles has the variables in the cycle for which each variable of Dropped was dropped, in order, itself among them. Leaving out
+	// the pairs of another one may keep it.
+	Cycles map[string][]string
 }
 
 // Hoist is a hold that Resolve has added: the lock of Variable is acquired before the lock Before.
@@ -96,9 +99,9 @@ type resolver struct {
 	placers    []map[string]*placer
 	placements []map[string]*Placement
 	hoists     []Hoist
-	dropped    map[string]bool
-	decided    map[lockPair]bool // orders that have been reversed, and are not reversed back
-	known      map[string]placed // placements since begin, see placeIn
+	dropped    map[string][]string // with the variables in the cycle
+	decided    map[lockPair]bool   // orders that have been reversed, and are not reversed back
+	known      map[string]placed   // placements since begin, see placeIn
 	variables  int
 	numbers    map[string]int // of the variables
 
@@ -106,7 +109,7 @@ type resolver struct {
 }
 
 func newResolver(functions []Function) *resolver {
-	r := &resolver{given: functions, dropped: map[string]bool{}}
+	r := &resolver{given: functions, dropped: map[string][]string{}}
 	all := map[string]bool{}
 	for _, f := range functions {
 		for name := range f.Variables {
@@ -166,7 +169,7 @@ func (r *resolver) check() error {
 
 // names returns the variables of a function that are not dropped, in order.
 func (r *resolver) names(function int) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(r.functions[function].Variables)), func(name string) bool { return r.dropped[name] })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(r.functions[function].Variables)), func(name string) bool { return r.dropped[name] != nil })
 }
 
 // place places all locks. What functions do with a lock in calls depends on the placements, and the placements
@@ -347,18 +350,20 @@ func (r *resolver) cost(h Hoist) (nodes int) {
 // drop leaves out a variable of a cycle that cannot be broken. Locks of other variables may have been hoisted
 // because of it, so everything begins anew.
 func (r *resolver) drop(cycle []dependency) {
-	name := ""
+	var names []string
 	for _, d := range cycle {
 		for _, l := range []heldLock{d.held, d.wanted} {
-			if l.inserted && (name == "" || l.name < name) {
-				name = l.name
+			if l.inserted {
+				names = append(names, l.name)
 			}
 		}
 	}
-	r.dropped[name] = true
+	slices.Sort(names)
+	names = slices.Compact(names)
+	r.dropped[names[0]] = names
 	r.begin()
 }
 
 func (r *resolver) result() *Resolution {
-	return &Resolution{r.placements, r.hoists, slices.Sorted(maps.Keys(r.dropped))}
+	return &Resolution{r.placements, r.hoists, slices.Sorted(maps.Keys(r.dropped)), r.dropped}
 }

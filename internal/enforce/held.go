@@ -33,76 +33,23 @@ func (plan *Plan) findHeld() {
 	plan.held = make([]map[int]map[string]bool, len(plan.functions))
 	plan.before = make([][]map[reason]bool, len(plan.functions))
 	plan.ends = map[endKey]bool{}
-	type access struct {
-		variable string
-		node     int
-	}
 	for i, u := range plan.p.units {
-		flow := u.flow
-		if len(plan.result.Placements[i]) == 0 {
+		placements := plan.result.Placements[i]
+		if len(placements) == 0 {
 			continue
 		}
-		acquired := map[int][]reason{}
-		released := map[[2]int]map[reason]bool{}
-		acquires := map[access]bool{} // that acquire
-		for name, pl := range plan.result.Placements[i] {
-			for _, a := range pl.Acquisitions {
-				r := reason{name, a.Node, -1}
-				if a.Hold >= 0 {
-					r = reason{name, -1, a.Hold}
-				} else {
-					acquires[access{name, a.Node}] = true
-				}
-				acquired[a.Node] = append(acquired[a.Node], r)
-			}
-			for _, rel := range pl.Releases {
-				if rel.Left > heal.Free {
-					continue
-				}
-				key := [2]int{rel.From, rel.To}
-				if released[key] == nil {
-					released[key] = map[reason]bool{}
-				}
-				released[key][reason{name, rel.Access, rel.Hold}] = true
-			}
-		}
-		for name, pl := range plan.result.Placements[i] {
+		for name, pl := range placements {
 			for _, rel := range pl.Releases {
 				// An access that acquires nothing ends the reason of an earlier one.
-				if rel.Access >= 0 && rel.Access != rel.From && !acquires[access{name, rel.From}] && plan.accesses(i, name, rel.From) {
+				acquires := slices.ContainsFunc(pl.Acquisitions, func(a heal.Acquisition) bool { return a.Hold < 0 && a.Node == rel.From })
+				if rel.Access >= 0 && rel.Access != rel.From && !acquires && plan.accesses(i, name, rel.From) {
 					plan.ends[endKey{i, name, rel.From}] = true
 				}
 			}
 		}
-		before := make([]map[reason]bool, len(flow.steps))
-		for n := range before {
-			before[n] = map[reason]bool{}
-		}
-		inside := func(n int) map[reason]bool {
-			at := maps.Clone(before[n])
-			for _, r := range acquired[n] {
-				if r.hold < 0 {
-					maps.DeleteFunc(at, func(o reason, _ bool) bool { return o.variable == r.variable && o.hold < 0 })
-				}
-				at[r] = true
-			}
-			return at
-		}
-		for changed := true; changed; {
-			changed = false
-			for n := range flow.steps {
-				at := inside(n)
-				for _, next := range flow.succs[n] {
-					for r := range at {
-						if !released[[2]int{n, next}][r] && !before[next][r] {
-							before[next][r], changed = true, true
-						}
-					}
-				}
-			}
-		}
+		before, inside := u.flow.heldWith(placements)
 		plan.held[i], plan.before[i] = map[int]map[string]bool{}, before
-		for n := range flow.steps {
+		for n := range u.flow.steps {
 			names := map[string]bool{}
 			for r := range inside(n) {
 				names[r.variable] = true
@@ -110,6 +57,76 @@ func (plan *Plan) findHeld() {
 			plan.held[i][n] = names
 		}
 	}
+}
+
+// heldWith returns the reasons for which locks may be held before each step of a function, and within a step, if the locks are placed
+// in a way.
+func (f *flow) heldWith(placements map[string]*heal.Placement) (before []map[reason]bool, inside func(step int) map[reason]bool) {
+	acquired := map[int][]reason{}
+	released := map[[2]int]map[reason]bool{}
+	for name, pl := range placements {
+		for _, a := range pl.Acquisitions {
+			r := reason{name, a.Node, -1}
+			if a.Hold >= 0 {
+				r = reason{name, -1, a.Hold}
+			}
+			acquired[a.Node] = append(acquired[a.Node], r)
+		}
+		for _, rel := range pl.Releases {
+			if rel.Left > heal.Free {
+				continue
+			}
+			key := [2]int{rel.From, rel.To}
+			if released[key] == nil {
+				released[key] = map[reason]bool{}
+			}
+			released[key][reason{name, rel.Access, rel.Hold}] = true
+		}
+	}
+	before = make([]map[reason]bool, len(f.steps))
+	for n := range before {
+		before[n] = map[reason]bool{}
+	}
+	inside = func(n int) map[reason]bool {
+		at := maps.Clone(before[n])
+		for _, r := range acquired[n] {
+			if r.hold < 0 {
+				maps.DeleteFunc(at, func(o reason, _ bool) bool { return o.variable == r.variable && o.hold < 0 })
+			}
+			at[r] = true
+		}
+		return at
+	}
+	for changed := true; changed; {
+		changed = false
+		for n := range f.steps {
+			at := inside(n)
+			for _, next := range f.succs[n] {
+				for r := range at {
+					if !released[[2]int{n, next}][r] && !before[next][r] {
+						before[next][r], changed = true, true
+					}
+				}
+			}
+		}
+	}
+	return before, inside
+}
+
+// crosses reports whether the pairs of a variable in a function hold its lock in a step with a call or an operation on a lock.
+func (p *Program) crosses(r *request, u *unit) (bool, error) {
+	f, _, err := p.function(u, []*request{r})
+	if err != nil {
+		return false, err
+	}
+	placed, err := heal.Place(f.Graph, f.Variables[r.name])
+	if err != nil {
+		return false, err
+	}
+	_, inside := u.flow.heldWith(map[string]*heal.Placement{r.name: placed})
+	return slices.ContainsFunc(u.flow.steps, func(s *step) bool {
+		return len(inside(s.id)) > 0 && (len(s.calls) > 0 || s.lock != nil || s.waits)
+	}), nil
 }
 
 // accesses reports whether a node is an access to a variable.

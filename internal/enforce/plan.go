@@ -154,7 +154,9 @@ func (p *Program) place(ctx context.Context, profile *heal.Profile) (*Plan, erro
 		if len(refused) == 0 {
 			break
 		}
-		requests = plan.refuse(requests, refused)
+		if requests, err = plan.refuse(requests, refused); err != nil {
+			return nil, err
+		}
 	}
 	plan.objects = plan.objectLocks(requests)
 	slices.SortStableFunc(plan.Refused, func(a, b Refusal) int { return strings.Compare(a.Variable, b.Variable) })
@@ -168,60 +170,125 @@ func variableOf(profile *heal.Profile, name string) heal.ProfiledVariable {
 	return all[slices.IndexFunc(all, func(v heal.ProfiledVariable) bool { return v.Name == name })]
 }
 
-// refuse notes refusals and returns the requests that are left. What is left out is the first of these that there is: the pairs in
-// the function of a refusal; the pairs in tests of a refused variable; those of all variables; the variables.
+// refuse notes refusals and returns the requests that are left. If functions of refusals have pairs, these are left out. Otherwise
+// pairs in tests are, of the fewest variables that there are to blame, and only then the refused variables.
 //
-// Pairs in tests come first because a test calls one function after the other, and nobody else is there. So they hold locks across
-// calls of much of the module, and other locks are held longer to keep an order with them.
-func (plan *Plan) refuse(requests []*request, refused []Refusal) []*request {
+// A test calls one function after the other, and nobody else is there. So its pairs hold locks across calls of much of the module,
+// and other locks are held longer to keep an order with them.
+func (plan *Plan) refuse(requests []*request, refused []Refusal) ([]*request, error) {
 	p := plan.p
 	of := map[string]*request{}
 	for _, q := range requests {
 		of[q.name] = q
 	}
-	refused = slices.CompactFunc(refused, func(a, b Refusal) bool { return a.Variable == b.Variable && a.function == b.function })
-	once := func(which func(Refusal) bool) (out []Refusal) {
-		for _, r := range refused {
-			if which(r) && !slices.ContainsFunc(out, func(o Refusal) bool { return o.Variable == r.Variable }) {
-				out = append(out, r)
-			}
-		}
-		return out
-	}
-	if own := once(func(r Refusal) bool { return of[r.Variable].in(r.function) }); len(own) > 0 {
+	if own := firstOfEach(refused, func(r Refusal) bool { return of[r.Variable].in(r.function) }); len(own) > 0 {
 		for _, r := range own { // if no pairs are left, the single accesses are protected
 			r.Function = p.name(p.units[r.function])
 			plan.Refused = append(plan.Refused, r)
 			of[r.Variable].without(r.function)
 		}
-		return requests
+		return requests, nil
 	}
-	tested := once(func(r Refusal) bool { return p.tested(of[r.Variable]) })
-	if len(tested) == 0 {
-		for _, q := range requests {
-			if p.tested(q) {
-				r := refused[0]
-				r.Variable = q.name
-				tested = append(tested, r)
+	all := firstOfEach(refused, func(Refusal) bool { return true })
+	var blamed []Refusal
+	for _, r := range all {
+		blamed = append(append(blamed, r), r.of(plan.opponents(r.Variable))...)
+	}
+	if tested := firstOfEach(blamed, func(r Refusal) bool { return p.testing(of[r.Variable]) == partly }); len(tested) > 0 {
+		for _, r := range tested {
+			r.Tests = true
+			plan.Refused = append(plan.Refused, r)
+			of[r.Variable].withoutTests(p)
+		}
+		return requests, nil
+	}
+	// Nothing in the module lacks the lock of a variable of which only tests have pairs.
+	only := firstOfEach(blamed, func(r Refusal) bool { return p.testing(of[r.Variable]) == wholly && !p.ofTests(r.Variable) })
+	if len(only) > 0 && slices.ContainsFunc(all, func(r Refusal) bool { return p.testing(of[r.Variable]) != wholly }) {
+		return plan.drop(requests, only), nil
+	}
+	if kept, err := plan.keepShort(of, all); kept || err != nil {
+		return requests, err
+	}
+	return plan.drop(requests, all), nil
+}
+
+// opponents returns the variables with locks that come into two orders with the lock of a variable, as far as the last try shows.
+func (plan *Plan) opponents(variable string) (out []string) {
+	if plan.result == nil {
+		return nil
+	}
+	out = slices.Clone(plan.result.Cycles[variable])
+	for _, h := range plan.result.Hoists {
+		if h.Variable == variable && slices.Contains(plan.names, h.Before) {
+			out = append(out, h.Before)
+		}
+	}
+	return out
+}
+
+// keepShort leaves out the pairs of refused variables that hold a lock over calls or operations on other locks, and reports whether
+// there were some beside others: the order of locks is about the former only.
+func (plan *Plan) keepShort(of map[string]*request, refused []Refusal) (kept bool, err error) {
+	p := plan.p
+	for _, r := range refused {
+		q := of[r.Variable]
+		var long []*unit
+		short := false
+		for _, u := range p.units {
+			if !q.in(u.Number) {
+				continue
+			}
+			crosses, err := p.crosses(q, u)
+			if err != nil {
+				return false, err
+			}
+			if crosses {
+				long = append(long, u)
+			} else {
+				short = true
 			}
 		}
-	}
-	for _, r := range tested {
-		r.Tests = true
-		plan.Refused = append(plan.Refused, r)
-		for _, number := range p.inTests(of[r.Variable]) {
-			of[r.Variable].without(number)
+		if !short {
+			continue
+		}
+		for _, u := range long {
+			kept = true
+			r.Function = p.name(u)
+			plan.Refused = append(plan.Refused, r)
+			q.without(u.Number)
 		}
 	}
-	if len(tested) > 0 {
-		return requests
-	}
-	for _, r := range once(func(Refusal) bool { return true }) {
+	return kept, nil
+}
+
+// drop notes refusals of whole variables, and returns the requests that are left.
+func (plan *Plan) drop(requests []*request, refused []Refusal) []*request {
+	for _, r := range refused {
 		plan.Refused = slices.DeleteFunc(plan.Refused, func(old Refusal) bool { return old.Variable == r.Variable })
 		plan.Refused = append(plan.Refused, r)
 		requests = slices.DeleteFunc(requests, func(q *request) bool { return q.name == r.Variable })
 	}
 	return requests
+}
+
+// firstOfEach returns the first refusal of each variable, of those for which something is so.
+func firstOfEach(refused []Refusal, is func(Refusal) bool) (out []Refusal) {
+	for _, r := range refused {
+		if is(r) && !slices.ContainsFunc(out, func(o Refusal) bool { return o.Variable == r.Variable }) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// of returns the refusal with other variables.
+func (r Refusal) of(variables []string) (out []Refusal) {
+	for _, name := range variables {
+		r.Variable, r.function = name, -1
+		out = append(out, r)
+	}
+	return out
 }
 
 // in reports whether a variable has pairs in a function.
@@ -234,21 +301,55 @@ func (r *request) without(function int) {
 	delete(r.calls, function)
 }
 
-// tested reports whether a variable has pairs in tests, and others.
-func (p *Program) tested(r *request) bool {
-	tests := p.inTests(r)
-	return len(tests) > 0 && slices.ContainsFunc(p.units, func(u *unit) bool { return r.in(u.Number) && !slices.Contains(tests, u.Number) })
-}
-
-// inTests returns the functions in files of tests in which a variable has pairs.
-func (p *Program) inTests(r *request) (out []int) {
+// withoutTests removes the pairs in files of tests.
+func (r *request) withoutTests(p *Program) {
 	for _, u := range p.units {
-		if r.in(u.Number) && strings.HasSuffix(u.Path, "_test.go") {
-			out = append(out, u.Number)
+		if u.inTest() {
+			r.without(u.Number)
 		}
 	}
-	return out
 }
+
+// share is a part of something.
+type share int
+
+const (
+	none share = iota
+	partly
+	wholly
+)
+
+// testing says which of the pairs of a variable are in files of tests.
+func (p *Program) testing(r *request) share {
+	tests, others := 0, 0
+	for _, u := range p.units {
+		switch {
+		case !r.in(u.Number):
+		case u.inTest():
+			tests++
+		default:
+			others++
+		}
+	}
+	switch {
+	case tests == 0:
+		return none
+	case others == 0:
+		return wholly
+	}
+	return partly
+}
+
+// ofTests reports whether no function outside of tests accesses a variable.
+func (p *Program) ofTests(variable string) bool {
+	return !slices.ContainsFunc(p.units, func(u *unit) bool {
+		_, accesses := u.direct[variable]
+		return accesses && !u.inTest()
+	})
+}
+
+// inTest reports whether a function is in a file of tests.
+func (u *unit) inTest() bool { return strings.HasSuffix(u.Path, "_test.go") }
 
 func (p *Program) refusal(variable string, at token.Pos, format string, args ...any) *Refusal {
 	r := &Refusal{Variable: variable, Reason: fmt.Sprintf(format, args...), function: -1}
@@ -262,8 +363,7 @@ func (p *Program) refusal(variable string, at token.Pos, format string, args ...
 // try places the locks of variables, and returns those that cannot get one.
 func (plan *Plan) try(ctx context.Context, requests []*request) (refused []Refusal, err error) {
 	p := plan.p
-	plan.functions = nil
-	plan.names = nil
+	plan.functions, plan.names, plan.result = nil, nil, nil
 	for _, r := range requests {
 		plan.names = append(plan.names, r.name)
 	}
