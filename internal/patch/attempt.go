@@ -198,7 +198,7 @@ func (m *maker) lacking(r *repair, u *use, depth int) ([]*use, *refusal) {
 
 // callUse returns the use that a call is, because a function that it calls has one.
 func (p *program) callUse(c *static.Call, u *use) (*use, bool) {
-	if c.Started || c.Deferred || c.Callee == nil && !slices.Contains(c.InPlace, u.fn) {
+	if c.Started || c.Deferred || c.Only() == nil && !slices.Contains(c.InPlace, u.fn) {
 		return nil, false
 	}
 	out := &use{fn: c.In, expr: c.Expr, write: u.write}
@@ -211,7 +211,35 @@ func (p *program) callUse(c *static.Call, u *use) (*use, bool) {
 			return out, out.path.Valid()
 		}
 	}
+	if out.base, out.path = u.base, u.path; p.meansThere(c, u) {
+		return out, true
+	}
 	return nil, false
+}
+
+// meansThere reports whether the struct of a use in a literal, by variables that are declared around the literal, is the same one
+// at a call of it.
+func (p *program) meansThere(c *static.Call, u *use) bool {
+	if u.fn.Parent == nil || !u.path.Valid() {
+		return false
+	}
+	same := true
+	scope := c.In.Package.Types.Scope().Innermost(c.Expr.Pos())
+	ast.Inspect(u.base, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		if v, ok := u.fn.Info().Uses[id].(*types.Var); ok && !v.IsField() {
+			if scope == nil {
+				same = false
+			} else if _, there := scope.LookupParent(id.Name, c.Expr.Pos()); there != v {
+				same = false
+			}
+		}
+		return true
+	})
+	return same
 }
 
 // calls returns the calls of functions that access the variable, from functions that do not, and from those of spans. Of
@@ -234,7 +262,7 @@ func (m *maker) calls(uses []*use, spans []span) (out []*use) {
 	}
 	for c := range p.calls {
 		for _, u := range uses {
-			if accessors[c.In] || c.Callee == nil || !accessors[u.fn] || c.Callee != u.fn {
+			if accessors[c.In] || !accessors[u.fn] || c.Only() != u.fn {
 				continue
 			}
 			i := slices.IndexFunc(out, func(o *use) bool { return o.expr == c.Expr })

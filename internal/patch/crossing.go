@@ -49,7 +49,7 @@ func (m *maker) crossing(t *target, shared []*use, o *ordering) (lifted []*stati
 					if s.call == nil {
 						continue
 					}
-					if s.call.Callee == nil {
+					if s.call.Only() == nil {
 						return nil, refuse(s.call.Expr, "line %d checks %s and line %d changes it because of that, in calls of functions that are not known: a lock would have to be held over both",
 							m.line(first.at), t.names(), m.line(second.at))
 					}
@@ -133,7 +133,7 @@ func (m *maker) lift(t *target, shared []*use, o *ordering) ([]*use, *refusal) {
 				return nil, refuse(u.expr, "%s is called to check and change %s in several steps, and callers that are not known call it, too: a lock would have to be held over all steps", u.fn.Name(), t.names())
 			}
 			for c := range m.p.calls {
-				if c.Callee != u.fn && !slices.Contains(m.p.graph.May(c.Targets), u.fn) {
+				if c.Only() != u.fn && !slices.Contains(m.p.graph.May(c.Targets), u.fn) {
 					continue
 				}
 				call, ok := m.p.callUse(c, u)

@@ -304,7 +304,7 @@ func (f *influence) call(c *ast.CallExpr) {
 		return
 	}
 	call := f.p.graph.Call(c)
-	if call == nil || call.Callee == nil {
+	if call == nil || call.Only() == nil {
 		if sel, ok := ast.Unparen(c.Fun).(*ast.SelectorExpr); ok && info.Selections[sel] != nil {
 			f.taint(sel.X)
 		}
@@ -317,6 +317,9 @@ func (f *influence) call(c *ast.CallExpr) {
 		}
 	}
 	if call != nil {
+		if lit := call.Only(); lit != nil && lit.Parent != nil {
+			f.control(lit.Node.Pos(), lit.Node.End())
+		}
 		for _, callee := range f.p.graph.May(call.Targets) {
 			for v := range f.wrote(callee) {
 				f.taintVariable(v)

@@ -167,7 +167,7 @@ func (p *program) heldForSome(u *use) map[static.LockName]bool {
 		return out
 	}
 	for c := range p.calls {
-		if c.Started || c.Callee != u.fn && !slices.Contains(c.InPlace, u.fn) {
+		if c.Started || c.Only() != u.fn && !slices.Contains(c.InPlace, u.fn) {
 			continue
 		}
 		there := p.locks.At(c.Expr)
