@@ -1,9 +1,11 @@
 package patch
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/types"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -355,9 +357,10 @@ func (p *program) fileNamed(name string) *static.File {
 	return nil
 }
 
-// targetOf returns the variable that all accesses of a finding are about, or why it is not known, with the access that does not
-// show it. An access may name several expressions, one of which it is; then the others tell which.
-func (p *program) targetOf(accesses []report.Access) (*target, *report.Access, string) {
+// targetsOf returns the variable that all accesses of a finding are about, or why it is not known, with the access that does not
+// show it. An access may name several expressions, one of which it is; then the others tell which. If they do not, it returns all
+// variables that it may be.
+func (p *program) targetsOf(accesses []report.Access) ([]*target, *report.Access, string) {
 	var common map[static.Key]namedVariable
 	var unclear *report.Access
 	for i := range accesses {
@@ -384,32 +387,84 @@ func (p *program) targetOf(accesses []report.Access) (*target, *report.Access, s
 			}
 		}
 		if len(common) == 0 {
-			if common = p.within(before, found); len(common) == 1 {
+			if common = p.within(before, found); len(common) > 0 {
 				continue
 			}
 			return nil, a, fmt.Sprintf("the accesses name different variables, %s and %s, that share memory", oneName(before), oneName(found))
 		}
 	}
-	if len(common) != 1 {
+	if unclear != nil && len(common) != 1 || len(common) == 0 {
 		if unclear == nil {
 			unclear = &accesses[0]
 		}
 		return nil, unclear, "it is not known which variable is accessed there"
 	}
-	for _, v := range common {
+	var out []*target
+	for _, key := range slices.SortedFunc(maps.Keys(common), compareKeys) {
+		v := common[key]
 		t := p.declare(v.v)
-		if t == nil {
+		switch {
+		case t == nil:
 			return nil, &accesses[0], "the variable is declared outside of the module"
-		}
-		if t.fn == nil || t.isField() {
-			return t, nil, ""
-		}
-		if isPointer(v.v.Type()) && v.expr != v.v.Name() || t.parameter(p) {
+		case t.fn == nil || t.isField():
+		case len(common) > 1 && !hasReferences(v.v.Type()) && !p.shares(t):
+			continue
+		case isPointer(v.v.Type()) && v.expr != v.v.Name() || t.parameter(p):
 			return nil, &accesses[0], "the variable is reached through " + v.v.Name() + ", and it is not known what else leads to it"
 		}
-		return t, nil, ""
+		out = append(out, t)
 	}
-	return nil, nil, ""
+	if len(out) > 1 {
+		out = slices.DeleteFunc(out, func(t *target) bool { return !p.writtenAt(t, accesses) })
+	}
+	if len(out) == 0 {
+		return nil, &accesses[0], "it is not known which variable is accessed there"
+	}
+	return out, nil, ""
+}
+
+func compareKeys(a, b static.Key) int {
+	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+}
+
+// writtenAt reports whether a variable may be written on a line of one of the accesses that write.
+func (p *program) writtenAt(t *target, accesses []report.Access) bool {
+	return slices.ContainsFunc(p.uses(t), func(u *use) bool {
+		first, last := p.position(u.expr.Pos()), p.position(u.expr.End())
+		return (u.write || u.alias || u.addr) && slices.ContainsFunc(accesses, func(a report.Access) bool {
+			at := a.Stack[0]
+			return a.Op != "read" && first.Line <= at.Line && at.Line <= last.Line && p.position(p.fileNamed(at.File).Syntax.Package).Filename == first.Filename
+		})
+	})
+}
+
+// shares reports whether other goroutines may access a local variable: a literal names it that may run in one of them, or its
+// address is taken.
+func (p *program) shares(t *target) (found bool) {
+	for _, u := range p.uses(t) {
+		if u.addr {
+			return true
+		}
+		for fn := p.Around(u.expr); fn != nil && fn != t.fn; fn = fn.Parent {
+			if !p.runsInPlace(fn) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// runsInPlace reports whether a literal only runs in the goroutine and in the activation of the function that it stands in.
+func (p *program) runsInPlace(lit *static.Function) bool {
+	if !p.locks.CallersKnown(lit) {
+		return false
+	}
+	for c := range p.calls {
+		if c.Only() == lit && (c.Started || c.In != lit.Parent && c.In != lit) {
+			return false
+		}
+	}
+	return true
 }
 
 // oneName returns the first of the names of some variables.
