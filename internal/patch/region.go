@@ -24,6 +24,7 @@ type region struct {
 	early       []ast.Expr     // operands that are evaluated ahead of the statement, without the lock
 	declared    []declaration  // variables that are declared ahead
 	exits       []ast.Stmt     // by which control leaves it
+	then        *region        // reads ahead of the next statement, which it has at its end
 	moved       []*static.Call // operations on the lock that it replaces
 }
 
@@ -120,6 +121,7 @@ func (r *repair) inFunction(fn *static.Function, uses []*use) ([]*region, *refus
 		regions, failed = r.merge(fn, regions, spans)
 	}
 	if failed == nil {
+		regions = r.apart(regions)
 		for _, g := range regions {
 			if why := r.finish(g); why != nil {
 				failed = cmp.Or(failed, why)
@@ -231,16 +233,16 @@ func statements(n ast.Node) []ast.Stmt {
 // around returns the plainest region for a use by itself.
 func (r *repair) around(u *use) (*region, *refusal) {
 	region, stmt := r.statement(u)
-	w := r.waitsIn(u.fn, stmt)
-	if (w != nil || r.takesLock(u.fn, stmt) != nil) && r.readAhead(u, stmt) == nil {
+	w, takes := r.waitsIn(u.fn, stmt), r.takesLock(u.fn, stmt)
+	if (w != nil || takes != nil) && r.readAhead(u, stmt) == nil {
 		if region.early = r.evaluatedAhead(u, stmt); region.early != nil {
-			w = nil
+			w, takes = nil, nil
 		}
 	}
 	switch s := stmt.(type) {
 	case *ast.ReturnStmt:
 		region.form = deferred
-		if w == nil {
+		if w == nil && takes == nil {
 			return region, nil
 		}
 	case *ast.IfStmt:
@@ -257,7 +259,7 @@ func (r *repair) around(u *use) (*region, *refusal) {
 			return region, why
 		}
 	default:
-		if w == nil && !r.terminates(u.fn, s) {
+		if w == nil && !r.terminates(u.fn, s) && (takes == nil || r.readAhead(u, stmt) == nil) {
 			return region, nil
 		}
 	}
@@ -267,6 +269,9 @@ func (r *repair) around(u *use) (*region, *refusal) {
 	}
 	if w != nil {
 		return region, refuse(w.At, "the lock would be held over %s", w.What)
+	}
+	if takes != nil {
+		return region, takes
 	}
 	return region, refuse(u.expr, "%s is not read by a statement that the lock can be held around", r.texts.of(u.expr))
 }
