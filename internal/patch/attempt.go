@@ -200,10 +200,10 @@ func (m *maker) lacking(r *repair, u *use, depth int) ([]*use, *refusal) {
 
 // callUse returns the use that a call is, because a function that it calls has one.
 func (p *program) callUse(c *static.Call, u *use) (*use, bool) {
-	if c.Started || c.Deferred || c.Only() == nil && !slices.Contains(c.InPlace, u.fn) {
+	if c.Started || c.Only() == nil && !slices.Contains(c.InPlace, u.fn) {
 		return nil, false
 	}
-	out := &use{fn: c.In, expr: c.Expr, write: u.write}
+	out := &use{fn: c.In, expr: c.Expr, write: u.write, late: c.Deferred}
 	if u.base == nil {
 		return out, true
 	}

@@ -44,6 +44,8 @@ func (f *influence) decides(w ast.Node) bool {
 	}
 	stmt := f.simple(w)
 	switch end := f.afterBody(w); {
+	case f.deferred(stmt):
+		return f.tainted(stmt) || f.controlledAt(w.Pos())
 	case end != token.NoPos:
 		return f.tainted(stmt) || f.controlledAt(end)
 	case w.Pos() < f.from.Pos() && !f.operand(w):
@@ -61,6 +63,12 @@ func (f *influence) afterBody(w ast.Node) token.Pos {
 		}
 	}
 	return token.NoPos
+}
+
+// deferred reports whether a statement defers a call, which is made after all that the function reads.
+func (f *influence) deferred(stmt ast.Node) bool {
+	_, ok := stmt.(*ast.DeferStmt)
+	return ok
 }
 
 // operand reports whether the read is an operand of what is written further to the left: an argument of a call that writes, or the

@@ -162,7 +162,8 @@ func (p *program) heldForSome(u *use) map[static.LockName]bool {
 	if h == nil {
 		return nil
 	}
-	out := maps.Clone(h.Must)
+	out := map[static.LockName]bool{}
+	maps.Copy(out, h.Must)
 	if !p.locks.CallersKnown(u.fn) {
 		return out
 	}

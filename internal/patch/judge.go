@@ -239,7 +239,7 @@ func (p *program) protected(u *use, t *target, o *ordering, name string, depth i
 			return true
 		}
 	}
-	if depth == maxLift || !p.locks.CallersKnown(u.fn) {
+	if depth == maxLift || !p.callersKnown(u.fn) {
 		return false
 	}
 	for class := range p.locks.Releases(u.fn) {

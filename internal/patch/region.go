@@ -169,8 +169,11 @@ func (r *repair) spansIn(fn *static.Function) (out []span) {
 			if f := (&influence{p: r.p, fn: fn, from: read.expr}); last < first && f.operand(write.expr) {
 				first, last = last, first
 			} else if last < first { // in the next round of a loop
-				loop := f.loopAround(write.expr, read.expr)
-				first, last = loop.Pos(), loop.End()-1
+				if loop := f.loopAround(write.expr, read.expr); loop != nil {
+					first, last = loop.Pos(), loop.End()-1
+				} else { // a deferred call
+					first, last = last, first
+				}
 			}
 			out = append(out, span{fn, first, last})
 		case lacks(read) != lacks(write) && !r.callersHold(fn):
@@ -233,6 +236,9 @@ func statements(n ast.Node) []ast.Stmt {
 // around returns the plainest region for a use by itself.
 func (r *repair) around(u *use) (*region, *refusal) {
 	region, stmt := r.statement(u)
+	if u.late {
+		return r.toEnd(region)
+	}
 	w, takes := r.waitsIn(u.fn, stmt), r.takesLock(u.fn, stmt)
 	if (w != nil || takes != nil) && r.readAhead(u, stmt) == nil {
 		if region.early = r.evaluatedAhead(u, stmt); region.early != nil {
@@ -274,6 +280,25 @@ func (r *repair) around(u *use) (*region, *refusal) {
 		return region, takes
 	}
 	return region, refuse(u.expr, "%s is not read by a statement that the lock can be held around", r.texts.of(u.expr))
+}
+
+// toEnd returns the region of a deferred call, which reaches to the end of the function.
+func (r *repair) toEnd(g *region) (*region, *refusal) {
+	if !sameList(g.list, g.fn.Body.List) {
+		return g, refuse(g.list[g.first], "the lock would be held from a deferred call to the end of the function, and there is no place for it")
+	}
+	g.last, g.form = len(g.list)-1, deferred
+	for _, s := range g.list[g.first:] {
+		if w := r.waitsIn(g.fn, s); w != nil {
+			return g, refuse(w.At, "the lock would be held over %s", w.What)
+		}
+	}
+	return g, nil
+}
+
+// late reports whether a region has a deferred call that needs the lock.
+func (g *region) late() bool {
+	return slices.ContainsFunc(g.uses, func(u *use) bool { return u.late })
 }
 
 // terminates reports whether a statement is a call that does not return.

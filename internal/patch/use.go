@@ -20,6 +20,7 @@ type use struct {
 	part  bool // it is about an element of a slice
 	alias bool // the value leaves the statement and still leads to the elements of a map or slice
 	addr  bool // its address is taken
+	late  bool // it is a deferred call, which is made at the end of the function
 }
 
 // namedVariable is a variable with the expression that names it.
