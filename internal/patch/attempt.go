@@ -93,6 +93,8 @@ func (m *maker) unsupported(uses []*use, t *target) *refusal {
 		switch {
 		case u.fn != nil && u.fn.Cgo():
 			return refuse(u.expr, "the file uses cgo")
+		case u.addr && m.atomically(u):
+			return refuse(u.expr, "%s is accessed by a function of sync/atomic: access it so everywhere, or give it a type such as atomic.Int64", text)
 		case u.addr:
 			return refuse(u.expr, "the address of %s is taken, so it may be accessed elsewhere", text)
 		case u.alias && isMap(u.fn.Info().TypeOf(u.expr)):
@@ -102,9 +104,36 @@ func (m *maker) unsupported(uses []*use, t *target) *refusal {
 		}
 	}
 	if at := m.p.copied(t); at != nil {
+		if sel, ok := at.(*ast.SelectorExpr); ok && m.p.isMethod(sel) {
+			return refuse(at, "the method %s gets a copy of the whole struct, which is made without a lock: give it a pointer as its receiver", sel.Sel.Name)
+		}
 		return refuse(at, "the whole struct is read or written, and no lock is placed around that")
 	}
 	return nil
+}
+
+// isMethod reports whether a selector names a method.
+func (p *program) isMethod(sel *ast.SelectorExpr) bool {
+	fn := p.Around(sel)
+	if fn == nil {
+		return false
+	}
+	selection := fn.Info().Selections[sel]
+	return selection != nil && selection.Kind() == types.MethodVal
+}
+
+// atomically reports whether the address of a variable is taken for a function of package sync/atomic.
+func (m *maker) atomically(u *use) bool {
+	addr, ok := m.p.Parent(u.expr).(*ast.UnaryExpr)
+	if !ok || u.fn == nil {
+		return false
+	}
+	call, ok := m.p.Parent(addr).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	fn := static.Callee(u.fn.Info(), call)
+	return fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "sync/atomic"
 }
 
 func isMap(t types.Type) bool {

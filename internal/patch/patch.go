@@ -217,7 +217,12 @@ func (m *maker) take(f *report.Finding) {
 			return
 		}
 		if at := a.Stack[0]; m.p.fileNamed(at.File) == nil {
-			m.refuse(f, at.File, at.Line, "the access stands outside of the module")
+			why := "the access stands outside of the module"
+			if i := slices.IndexFunc(a.Stack, func(frame report.Frame) bool { return m.p.fileNamed(frame.File) != nil }); i > 0 {
+				why = fmt.Sprintf("%s accesses it, which is called here and is not of the module: a lock has to be held around such calls", a.Stack[i-1].Func)
+				at = a.Stack[i]
+			}
+			m.refuse(f, at.File, at.Line, why)
 			return
 		}
 	}
