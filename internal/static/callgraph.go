@@ -16,8 +16,7 @@ type CallGraph struct {
 	calls   [][]*Call // by function
 	byExpr  map[*ast.CallExpr]*Call
 	inPlace map[*Function]*Call
-	locals  map[*types.Var]*Function // literals that local variables have, see findLocals
-	named   map[*Function]bool       // those of them that are only called, by the names of their variables
+	named   map[*Function]bool // see onlyNamed
 	values  map[*Function]bool
 	invoked map[string]bool // names of methods that are called through interfaces
 	groups  [][]int         // members, by number of the group
@@ -39,8 +38,9 @@ type Call struct {
 
 	// Callee is the function of the program that it names, or nil. If there is one, nothing else is called.
 	Callee *Function
-	// Local is the literal that the local variable has which it names, or nil. If there is one, nothing else is called.
-	Local *Function
+	// Bound is the function of the program that a variable has as its only value, by whose name it is called, or nil. If there is
+	// one, nothing else is called.
+	Bound *Function
 	// Outside is the function of another module or the method of an interface that it names, or nil.
 	Outside *types.Func
 	// Open is set if it may call functions that the source does not show: it is the call of a method of an interface, or of a
@@ -53,12 +53,12 @@ type Call struct {
 	InPlace []*Function
 }
 
-// Only returns the function that the call calls, and no other one: Callee or Local. It returns nil if that is not known.
+// Only returns the function that the call calls, and no other one: Callee or Bound. It returns nil if that is not known.
 func (c *Call) Only() *Function {
 	if c.Callee != nil {
 		return c.Callee
 	}
-	return c.Local
+	return c.Bound
 }
 
 // anyValue is the name of the group of all functions that are used as values, and begins the names of those of one type. Other groups
@@ -81,7 +81,7 @@ func NewCallGraph(p *Program) *CallGraph {
 		g.packages[pkg.PkgPath] = true
 		g.packages[pkg.Types.Path()] = true
 	}
-	g.locals, g.named = findLocals(p)
+	g.named = onlyNamed(p, g.bindings)
 	for _, fn := range p.Functions {
 		Own(fn.Body, func(n ast.Node) {
 			if expr, ok := n.(*ast.CallExpr); ok {
@@ -304,15 +304,13 @@ func (g *CallGraph) add(fn *Function, expr *ast.CallExpr) {
 	if named == nil {
 		var fn *Function
 		if fn, named = g.bound(info, expr.Fun); fn != nil {
-			c.Targets = []int{fn.Number}
+			c.Bound = fn
 			return
 		}
 	}
 	switch {
 	case named == nil: // unless it is a conversion or a builtin function, the call of a function value
-		if c.Local = g.local(info, expr.Fun); c.Local == nil {
-			c.Open = info.Types[expr.Fun].IsValue()
-		}
+		c.Open = info.Types[expr.Fun].IsValue()
 	case throughInterface(named):
 		c.Outside, c.Open = named, true
 		g.invoked[named.Name()] = true
@@ -344,7 +342,7 @@ func (g *CallGraph) targets(c *Call) []int {
 	case c.Outside != nil:
 		return g.callbacks(c)
 	}
-	return c.Targets
+	return nil
 }
 
 // group returns the targets of calls of function values, or of methods with a name: the number of the group. A group of one

@@ -22,8 +22,8 @@ func f(uParameter func(), all []func()) func() {
 	_ = &uAddress
 	uOther := uParameter
 	uFirst, uSecond := two()
-	uNil := func() {}
-	uNil = nil
+	oUsed := func() {}
+	_ = oUsed
 	var uNever func()
 	oPlain()
 	oVar()
@@ -34,7 +34,7 @@ func f(uParameter func(), all []func()) func() {
 	uOther()
 	uFirst()
 	uSecond()
-	uNil()
+	oUsed()
 	uNever()
 	uParameter()
 	for _, uElement := range all {
@@ -55,10 +55,10 @@ func two() (func(), func()) { return nil, nil }
 				continue
 			}
 			calls++
-			if known := c.Local != nil; known != (id.Name[0] == 'o') || known == c.Open || known && (c.Only() != c.Local || c.Callee != nil || len(c.Targets) != 1) {
-				t.Errorf("%s: literal %v, open %v, targets %v", id.Name, c.Local, c.Open, c.Targets)
+			if known := c.Bound != nil; known != (id.Name[0] == 'o') || known == c.Open || known && (c.Only() != c.Bound || c.Callee != nil || len(c.Targets) != 1) {
+				t.Errorf("%s: literal %v, open %v, targets %v", id.Name, c.Bound, c.Open, c.Targets)
 			}
-			if known := c.Local; known != nil && g.IsValue(known) != (id.Name == "oPassed") {
+			if known := c.Bound; known != nil && g.IsValue(known) != (id.Name == "oPassed" || id.Name == "oUsed") {
 				t.Errorf("%s: used as a value: %v", id.Name, g.IsValue(known))
 			}
 		}
