@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -202,7 +204,7 @@ func (inv *invocation) printPatch(found []report.Finding, try, given bool, took 
 	done := inv.progress("repairing", time.Second)
 	ctx, stop := inv.interruptible()
 	defer stop()
-	root, err := moduleRoot(ctx)
+	root, err := patchedModule(ctx)
 	var result *patch.Result
 	if overlay, given := inv.line.value("overlay"); given && overlay != "" {
 		return Misused, misuse("-overlay: a patch is for the files of the module")
@@ -264,6 +266,19 @@ func (inv *invocation) tried(ctx context.Context, root string, found []report.Fi
 		t.took = time.Since(began)
 	}
 	return t.repair(ctx)
+}
+
+// patchedModule returns the folder of the module that a patch is for: in a workspace, the one that the working directory is in.
+func patchedModule(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the module: %w", err)
+	}
+	file := strings.TrimSpace(string(out))
+	if file == "" || file == os.DevNull || filepath.Base(file) != "go.mod" {
+		return moduleRoot(ctx)
+	}
+	return absolute(filepath.Dir(file))
 }
 
 // moduleRoot returns the folder of the main module.

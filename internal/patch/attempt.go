@@ -1,9 +1,11 @@
 package patch
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/types"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -91,6 +93,8 @@ func (m *maker) unsupported(uses []*use, t *target) *refusal {
 		switch {
 		case u.fn != nil && u.fn.Cgo():
 			return refuse(u.expr, "the file uses cgo")
+		case u.addr && m.atomically(u):
+			return refuse(u.expr, "%s is accessed by a function of sync/atomic: access it so everywhere, or give it a type such as atomic.Int64", text)
 		case u.addr:
 			return refuse(u.expr, "the address of %s is taken, so it may be accessed elsewhere", text)
 		case u.alias && isMap(u.fn.Info().TypeOf(u.expr)):
@@ -100,9 +104,36 @@ func (m *maker) unsupported(uses []*use, t *target) *refusal {
 		}
 	}
 	if at := m.p.copied(t); at != nil {
+		if sel, ok := at.(*ast.SelectorExpr); ok && m.p.isMethod(sel) {
+			return refuse(at, "the method %s gets a copy of the whole struct, which is made without a lock: give it a pointer as its receiver", sel.Sel.Name)
+		}
 		return refuse(at, "the whole struct is read or written, and no lock is placed around that")
 	}
 	return nil
+}
+
+// isMethod reports whether a selector names a method.
+func (p *program) isMethod(sel *ast.SelectorExpr) bool {
+	fn := p.Around(sel)
+	if fn == nil {
+		return false
+	}
+	selection := fn.Info().Selections[sel]
+	return selection != nil && selection.Kind() == types.MethodVal
+}
+
+// atomically reports whether the address of a variable is taken for a function of package sync/atomic.
+func (m *maker) atomically(u *use) bool {
+	addr, ok := m.p.Parent(u.expr).(*ast.UnaryExpr)
+	if !ok || u.fn == nil {
+		return false
+	}
+	call, ok := m.p.Parent(addr).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	fn := static.Callee(u.fn.Info(), call)
+	return fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "sync/atomic"
 }
 
 func isMap(t types.Type) bool {
@@ -198,10 +229,10 @@ func (m *maker) lacking(r *repair, u *use, depth int) ([]*use, *refusal) {
 
 // callUse returns the use that a call is, because a function that it calls has one.
 func (p *program) callUse(c *static.Call, u *use) (*use, bool) {
-	if c.Started || c.Deferred || c.Callee == nil && !slices.Contains(c.InPlace, u.fn) {
+	if c.Started || c.Only() == nil && !slices.Contains(c.InPlace, u.fn) {
 		return nil, false
 	}
-	out := &use{fn: c.In, expr: c.Expr, write: u.write}
+	out := &use{fn: c.In, expr: c.Expr, write: u.write, late: c.Deferred}
 	if u.base == nil {
 		return out, true
 	}
@@ -211,7 +242,35 @@ func (p *program) callUse(c *static.Call, u *use) (*use, bool) {
 			return out, out.path.Valid()
 		}
 	}
+	if out.base, out.path = u.base, u.path; p.meansThere(c, u) {
+		return out, true
+	}
 	return nil, false
+}
+
+// meansThere reports whether the struct of a use in a literal, by variables that are declared around the literal, is the same one
+// at a call of it.
+func (p *program) meansThere(c *static.Call, u *use) bool {
+	if u.fn.Parent == nil || !u.path.Valid() {
+		return false
+	}
+	same := true
+	scope := c.In.Package.Types.Scope().Innermost(c.Expr.Pos())
+	ast.Inspect(u.base, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		if v, ok := u.fn.Info().Uses[id].(*types.Var); ok && !v.IsField() {
+			if scope == nil {
+				same = false
+			} else if _, there := scope.LookupParent(id.Name, c.Expr.Pos()); there != v {
+				same = false
+			}
+		}
+		return true
+	})
+	return same
 }
 
 // calls returns the calls of functions that access the variable, from functions that do not, and from those of spans. Of
@@ -234,7 +293,7 @@ func (m *maker) calls(uses []*use, spans []span) (out []*use) {
 	}
 	for c := range p.calls {
 		for _, u := range uses {
-			if accessors[c.In] || c.Callee == nil || !accessors[u.fn] || c.Callee != u.fn {
+			if accessors[c.In] || !accessors[u.fn] || c.Only() != u.fn {
 				continue
 			}
 			i := slices.IndexFunc(out, func(o *use) bool { return o.expr == c.Expr })
@@ -327,9 +386,10 @@ func (p *program) fileNamed(name string) *static.File {
 	return nil
 }
 
-// targetOf returns the variable that all accesses of a finding are about, or why it is not known, with the access that does not
-// show it. An access may name several expressions, one of which it is; then the others tell which.
-func (p *program) targetOf(accesses []report.Access) (*target, *report.Access, string) {
+// targetsOf returns the variable that all accesses of a finding are about, or why it is not known, with the access that does not
+// show it. An access may name several expressions, one of which it is; then the others tell which. If they do not, it returns all
+// variables that it may be.
+func (p *program) targetsOf(accesses []report.Access) ([]*target, *report.Access, string) {
 	var common map[static.Key]namedVariable
 	var unclear *report.Access
 	for i := range accesses {
@@ -356,32 +416,84 @@ func (p *program) targetOf(accesses []report.Access) (*target, *report.Access, s
 			}
 		}
 		if len(common) == 0 {
-			if common = p.within(before, found); len(common) == 1 {
+			if common = p.within(before, found); len(common) > 0 {
 				continue
 			}
 			return nil, a, fmt.Sprintf("the accesses name different variables, %s and %s, that share memory", oneName(before), oneName(found))
 		}
 	}
-	if len(common) != 1 {
+	if unclear != nil && len(common) != 1 || len(common) == 0 {
 		if unclear == nil {
 			unclear = &accesses[0]
 		}
 		return nil, unclear, "it is not known which variable is accessed there"
 	}
-	for _, v := range common {
+	var out []*target
+	for _, key := range slices.SortedFunc(maps.Keys(common), compareKeys) {
+		v := common[key]
 		t := p.declare(v.v)
-		if t == nil {
+		switch {
+		case t == nil:
 			return nil, &accesses[0], "the variable is declared outside of the module"
-		}
-		if t.fn == nil || t.isField() {
-			return t, nil, ""
-		}
-		if isPointer(v.v.Type()) && v.expr != v.v.Name() || t.parameter(p) {
+		case t.fn == nil || t.isField():
+		case len(common) > 1 && !hasReferences(v.v.Type()) && !p.shares(t):
+			continue
+		case isPointer(v.v.Type()) && v.expr != v.v.Name() || t.parameter(p):
 			return nil, &accesses[0], "the variable is reached through " + v.v.Name() + ", and it is not known what else leads to it"
 		}
-		return t, nil, ""
+		out = append(out, t)
 	}
-	return nil, nil, ""
+	if len(out) > 1 {
+		out = slices.DeleteFunc(out, func(t *target) bool { return !p.writtenAt(t, accesses) })
+	}
+	if len(out) == 0 {
+		return nil, &accesses[0], "it is not known which variable is accessed there"
+	}
+	return out, nil, ""
+}
+
+func compareKeys(a, b static.Key) int {
+	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+}
+
+// writtenAt reports whether a variable may be written on a line of one of the accesses that write.
+func (p *program) writtenAt(t *target, accesses []report.Access) bool {
+	return slices.ContainsFunc(p.uses(t), func(u *use) bool {
+		first, last := p.position(u.expr.Pos()), p.position(u.expr.End())
+		return (u.write || u.alias || u.addr) && slices.ContainsFunc(accesses, func(a report.Access) bool {
+			at := a.Stack[0]
+			return a.Op != "read" && first.Line <= at.Line && at.Line <= last.Line && p.position(p.fileNamed(at.File).Syntax.Package).Filename == first.Filename
+		})
+	})
+}
+
+// shares reports whether other goroutines may access a local variable: a literal names it that may run in one of them, or its
+// address is taken.
+func (p *program) shares(t *target) (found bool) {
+	for _, u := range p.uses(t) {
+		if u.addr {
+			return true
+		}
+		for fn := p.Around(u.expr); fn != nil && fn != t.fn; fn = fn.Parent {
+			if !p.runsInPlace(fn) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// runsInPlace reports whether a literal only runs in the goroutine and in the activation of the function that it stands in.
+func (p *program) runsInPlace(lit *static.Function) bool {
+	if !p.locks.CallersKnown(lit) {
+		return false
+	}
+	for c := range p.calls {
+		if c.Only() == lit && (c.Started || c.In != lit.Parent && c.In != lit) {
+			return false
+		}
+	}
+	return true
 }
 
 // oneName returns the first of the names of some variables.

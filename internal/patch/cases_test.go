@@ -48,7 +48,8 @@ func casesIn(t *testing.T, pattern string) (out []patchCase) {
 	return out
 }
 
-// marked returns a race for each pair of accesses to one variable. Comments of the form "// race: c.n" mark them.
+// marked returns a race for each pair of accesses to one variable. Comments of the form "// race: c.n" mark them, or "// race: c.n|c.m"
+// if it may be either.
 func marked(dir string, files map[string]string) (out []report.Finding) {
 	byName := map[string][]report.Access{}
 	var names []string
@@ -59,9 +60,11 @@ func marked(dir string, files map[string]string) (out []report.Finding) {
 				if byName[field] == nil {
 					names = append(names, field)
 				}
-				byName[field] = append(byName[field], report.Access{
-					Op: "write", Variable: expr, Stack: []report.Frame{{Func: "c.f", File: filepath.Join(dir, file), Line: i + 1}},
-				})
+				a := report.Access{Op: "write", Variable: expr, Stack: []report.Frame{{Func: "c.f", File: filepath.Join(dir, file), Line: i + 1}}}
+				if names := strings.Split(expr, "|"); len(names) > 1 {
+					a.Variable, a.Alternatives = "", names
+				}
+				byName[field] = append(byName[field], a)
 			}
 		}
 	}

@@ -49,7 +49,7 @@ func (m *maker) crossing(t *target, shared []*use, o *ordering) (lifted []*stati
 					if s.call == nil {
 						continue
 					}
-					if s.call.Callee == nil {
+					if s.call.Only() == nil {
 						return nil, refuse(s.call.Expr, "line %d checks %s and line %d changes it because of that, in calls of functions that are not known: a lock would have to be held over both",
 							m.line(first.at), t.names(), m.line(second.at))
 					}
@@ -115,6 +115,19 @@ func (p *program) calleesOf(fn *static.Function) (out []*static.Function) {
 	return out
 }
 
+// callersKnown reports whether all calls of a function are in the program, and name it.
+func (p *program) callersKnown(fn *static.Function) bool {
+	if p.locks.CallersKnown(fn) {
+		return true
+	}
+	call, called := p.Parent(fn.Node).(*ast.CallExpr)
+	if !called || call.Fun != fn.Node {
+		return false
+	}
+	_, deferred := p.Parent(call).(*ast.DeferStmt)
+	return deferred
+}
+
 // lift replaces the accesses in functions by the calls of these functions, where what a function of the program checks by one
 // call it changes by another one, or by itself: then the lock must be held over both. It returns why that is not possible.
 func (m *maker) lift(t *target, shared []*use, o *ordering) ([]*use, *refusal) {
@@ -129,11 +142,11 @@ func (m *maker) lift(t *target, shared []*use, o *ordering) ([]*use, *refusal) {
 				out = append(out, u)
 				continue
 			}
-			if !m.p.locks.CallersKnown(u.fn) || m.p.graph.ReachFrom(m.p.calleesOf(u.fn))[u.fn] {
+			if !m.p.callersKnown(u.fn) || m.p.graph.ReachFrom(m.p.calleesOf(u.fn))[u.fn] {
 				return nil, refuse(u.expr, "%s is called to check and change %s in several steps, and callers that are not known call it, too: a lock would have to be held over all steps", u.fn.Name(), t.names())
 			}
 			for c := range m.p.calls {
-				if c.Callee != u.fn && !slices.Contains(m.p.graph.May(c.Targets), u.fn) {
+				if c.Only() != u.fn && !slices.Contains(m.p.graph.May(c.Targets), u.fn) {
 					continue
 				}
 				call, ok := m.p.callUse(c, u)

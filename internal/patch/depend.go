@@ -44,6 +44,8 @@ func (f *influence) decides(w ast.Node) bool {
 	}
 	stmt := f.simple(w)
 	switch end := f.afterBody(w); {
+	case f.deferred(stmt):
+		return f.tainted(stmt) || f.controlledAt(w.Pos())
 	case end != token.NoPos:
 		return f.tainted(stmt) || f.controlledAt(end)
 	case w.Pos() < f.from.Pos() && !f.operand(w):
@@ -61,6 +63,12 @@ func (f *influence) afterBody(w ast.Node) token.Pos {
 		}
 	}
 	return token.NoPos
+}
+
+// deferred reports whether a statement defers a call, which is made after all that the function reads.
+func (f *influence) deferred(stmt ast.Node) bool {
+	_, ok := stmt.(*ast.DeferStmt)
+	return ok
 }
 
 // operand reports whether the read is an operand of what is written further to the left: an argument of a call that writes, or the
@@ -304,7 +312,7 @@ func (f *influence) call(c *ast.CallExpr) {
 		return
 	}
 	call := f.p.graph.Call(c)
-	if call == nil || call.Callee == nil {
+	if call == nil || call.Only() == nil {
 		if sel, ok := ast.Unparen(c.Fun).(*ast.SelectorExpr); ok && info.Selections[sel] != nil {
 			f.taint(sel.X)
 		}
@@ -317,6 +325,9 @@ func (f *influence) call(c *ast.CallExpr) {
 		}
 	}
 	if call != nil {
+		if lit := call.Only(); lit != nil && lit.Parent != nil {
+			f.control(lit.Node.Pos(), lit.Node.End())
+		}
 		for _, callee := range f.p.graph.May(call.Targets) {
 			for v := range f.wrote(callee) {
 				f.taintVariable(v)

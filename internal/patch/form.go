@@ -28,7 +28,7 @@ func (r *repair) finish(g *region) *refusal {
 		return r.finishAhead(g)
 	}
 	at, exits := r.panics(g), g.leaves()
-	if at == nil && exits == nil {
+	if at == nil && exits == nil && !g.late() {
 		g.form = around
 		return nil
 	}
@@ -36,6 +36,11 @@ func (r *repair) finish(g *region) *refusal {
 		return nil
 	}
 	switch {
+	case g.late():
+		if _, why := r.toEnd(g); why != nil {
+			return why
+		}
+		return refuse(g.list[g.first], "the lock would be held to the end of the function, and that is not possible")
 	case exits == nil:
 		return r.encloses(g)
 	case at == nil:

@@ -162,12 +162,13 @@ func (p *program) heldForSome(u *use) map[static.LockName]bool {
 	if h == nil {
 		return nil
 	}
-	out := maps.Clone(h.Must)
+	out := map[static.LockName]bool{}
+	maps.Copy(out, h.Must)
 	if !p.locks.CallersKnown(u.fn) {
 		return out
 	}
 	for c := range p.calls {
-		if c.Started || c.Callee != u.fn && !slices.Contains(c.InPlace, u.fn) {
+		if c.Started || c.Only() != u.fn && !slices.Contains(c.InPlace, u.fn) {
 			continue
 		}
 		there := p.locks.At(c.Expr)

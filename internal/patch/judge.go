@@ -239,7 +239,7 @@ func (p *program) protected(u *use, t *target, o *ordering, name string, depth i
 			return true
 		}
 	}
-	if depth == maxLift || !p.locks.CallersKnown(u.fn) {
+	if depth == maxLift || !p.callersKnown(u.fn) {
 		return false
 	}
 	for class := range p.locks.Releases(u.fn) {
@@ -248,7 +248,7 @@ func (p *program) protected(u *use, t *target, o *ordering, name string, depth i
 		}
 	}
 	for c := range p.calls {
-		if c.Callee != u.fn && !slices.Contains(p.graph.May(c.Targets), u.fn) {
+		if c.Only() != u.fn && !slices.Contains(p.graph.May(c.Targets), u.fn) {
 			continue
 		}
 		if call, ok := p.callUse(c, u); !ok || !p.protected(call, t, o, name, depth+1) {

@@ -43,7 +43,19 @@ func (r *repair) merge(fn *static.Function, regions []*region, spans []span) ([]
 		last.uses = append(last.uses, next.uses...)
 		last.exclusive = last.exclusive || next.exclusive
 	}
-	return out, nil
+	return r.readBack(out), nil
+}
+
+// readBack makes regions that read back what others ahead of them write the ends of these.
+func (r *repair) readBack(regions []*region) (out []*region) {
+	for _, next := range regions {
+		if n := len(out); n > 0 && r.readsBack(out[n-1], next) {
+			out[n-1].last, out[n-1].then = next.first-1, next
+		} else {
+			out = append(out, next)
+		}
+	}
+	return out
 }
 
 func (g *region) start() token.Pos { return g.list[g.first].Pos() }
@@ -60,12 +72,36 @@ func (r *repair) joins(a, b *region) bool {
 	if b.first-a.last-1 > maxGap || !slices.ContainsFunc(b.uses, func(u *use) bool { return u.write }) {
 		return false
 	}
-	for _, s := range a.list[a.last+1 : b.first] {
-		if r.waitsIn(a.fn, s) != nil || leaves(s) != nil {
-			return false
+	return r.passes(a, b)
+}
+
+// passes reports whether control goes from a region to another one in its list for certain, and without waiting.
+func (r *repair) passes(a, b *region) bool {
+	return !slices.ContainsFunc(a.list[a.last+1:b.first], func(s ast.Stmt) bool { return r.waitsIn(a.fn, s) != nil || leaves(s) != nil })
+}
+
+// readsBack reports whether a region that reads ahead of a statement is to become the end of another one, which writes the same: what is
+// read there is what has been written.
+func (r *repair) readsBack(a, b *region) bool {
+	if a.form != around || a.then != nil || b.form != ahead || b.init != nil || len(a.early)+len(b.early) > 0 ||
+		a.lock != b.lock || !sameList(a.list, b.list) || b.first <= a.last || b.first-a.last-1 > maxGap {
+		return false
+	}
+	return r.passes(a, b) && slices.ContainsFunc(a.uses, func(w *use) bool {
+		return w.write && slices.ContainsFunc(b.uses, func(u *use) bool { return r.texts.of(u.expr) == r.texts.of(w.expr) })
+	})
+}
+
+// apart separates the reads at the ends of regions that cannot be written so: something in them may panic, or control leaves them.
+func (r *repair) apart(regions []*region) (out []*region) {
+	for _, g := range regions {
+		out = append(out, g)
+		if g.then != nil && (r.panics(g) != nil || g.leaves() != nil || r.finishAhead(g.then) != nil || r.check(g) != nil) {
+			out = append(out, g.then)
+			g.then = nil
 		}
 	}
-	return true
+	return out
 }
 
 // join makes one region of those that a span touches. It has all their statements.

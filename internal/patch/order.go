@@ -31,8 +31,8 @@ func (p *program) starts() (out []*start) {
 		switch {
 		case c.Started:
 			s := &start{in: c.In, at: c.Expr, begins: p.graph.May(c.Targets)}
-			if c.Callee != nil && c.Callee.Parent != nil {
-				s.literal = c.Callee
+			if c.Only() != nil && c.Only().Parent != nil {
+				s.literal = c.Only()
 				s.group = p.doneBy(s.literal)
 			}
 			out = append(out, s)
@@ -310,13 +310,13 @@ func (p *program) makes(info *types.Info, e ast.Expr) bool {
 		return false
 	}
 	c := p.graph.Call(call)
-	if c == nil || c.Callee == nil || c.Callee.Type.Results.NumFields() != 1 {
+	if c == nil || c.Only() == nil || c.Only().Type.Results.NumFields() != 1 {
 		return false
 	}
 	all := true
-	static.Own(c.Callee.Body, func(n ast.Node) {
+	static.Own(c.Only().Body, func(n ast.Node) {
 		if ret, ok := n.(*ast.ReturnStmt); ok {
-			all = all && len(ret.Results) == 1 && makes(c.Callee.Info(), ret.Results[0])
+			all = all && len(ret.Results) == 1 && makes(c.Only().Info(), ret.Results[0])
 		}
 	})
 	return all

@@ -219,23 +219,24 @@ func (f *panics) call(fn *static.Function, call *ast.CallExpr) bool {
 	if c == nil || c.Started {
 		return c == nil
 	}
-	if c.Callee == nil {
+	callee := c.Only()
+	if callee == nil {
 		return c.Outside == nil || c.Open || !calm(c.Outside) || slices.ContainsFunc(call.Args, func(e ast.Expr) bool {
 			_, function := info.TypeOf(e).Underlying().(*types.Signature)
 			return function
 		})
 	}
-	if f.seen[c.Callee] {
+	if f.seen[callee] {
 		return false
 	}
-	f.seen[c.Callee] = true
+	f.seen[callee] = true
 	inner := &panics{p: f.p, seen: f.seen}
 	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && (!isPointer(info.TypeOf(sel.X)) || f.notNil(fn, sel.X)) {
-		if recv := c.Callee.Recv(); recv != nil && len(recv.List[0].Names) > 0 {
+		if recv := callee.Recv(); recv != nil && len(recv.List[0].Names) > 0 {
 			inner.lock = recv.List[0].Names[0].Name
 		}
 	}
-	return inner.in(c.Callee, c.Callee.Body) != nil
+	return inner.in(callee, callee.Body) != nil
 }
 
 func isString(t types.Type) bool {

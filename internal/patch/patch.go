@@ -217,15 +217,30 @@ func (m *maker) take(f *report.Finding) {
 			return
 		}
 		if at := a.Stack[0]; m.p.fileNamed(at.File) == nil {
-			m.refuse(f, at.File, at.Line, "the access stands outside of the module")
+			why := "the access stands outside of the module"
+			if i := slices.IndexFunc(a.Stack, func(frame report.Frame) bool { return m.p.fileNamed(frame.File) != nil }); i > 0 {
+				why = fmt.Sprintf("%s accesses it, which is called here and is not of the module: a lock has to be held around such calls", a.Stack[i-1].Func)
+				at = a.Stack[i]
+			}
+			m.refuse(f, at.File, at.Line, why)
 			return
 		}
 	}
-	found, at, why := m.p.targetOf(f.Accesses)
+	targets, at, why := m.p.targetsOf(f.Accesses)
+	if why == "" && len(targets) > 1 && f.Kind == heisen.Atomicity {
+		at, why = &f.Accesses[0], "it is not known which variable is accessed there"
+	}
 	if why != "" {
 		m.refuse(f, at.Stack[0].File, at.Stack[0].Line, why)
 		return
 	}
+	for _, found := range targets {
+		m.assign(f, found)
+	}
+}
+
+// assign adds a finding to the task of its variable.
+func (m *maker) assign(f *report.Finding, found *target) {
 	key := found.first().key
 	i := slices.IndexFunc(m.tasks, func(t *task) bool { return t.keys[0] == key })
 	if i < 0 {
@@ -277,7 +292,11 @@ func sequence(f *report.Finding) (place, string) {
 	return place{at.File, at.Line, at.Line, false}, ""
 }
 
+// refuse adds a finding that is left, once.
 func (m *maker) refuse(f *report.Finding, file string, line int, reason string) {
+	if slices.ContainsFunc(m.result.Refused, func(r Refusal) bool { return r.Fingerprint == f.Fingerprint }) {
+		return
+	}
 	m.result.Refused = append(m.result.Refused, Refusal{f.Fingerprint, file, line, reason})
 }
 
@@ -361,7 +380,9 @@ func (m *maker) repair(t *task) error {
 // repaired notes a repair of the findings of a task.
 func (m *maker) repaired(r Repair, t *task) {
 	for _, f := range t.findings {
-		r.Findings = append(r.Findings, f.Fingerprint)
+		if !slices.Contains(r.Findings, f.Fingerprint) {
+			r.Findings = append(r.Findings, f.Fingerprint)
+		}
 	}
 	m.result.Repaired = append(m.result.Repaired, r.Summary)
 	m.result.Repairs = append(m.result.Repairs, r)

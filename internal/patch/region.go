@@ -24,6 +24,7 @@ type region struct {
 	early       []ast.Expr     // operands that are evaluated ahead of the statement, without the lock
 	declared    []declaration  // variables that are declared ahead
 	exits       []ast.Stmt     // by which control leaves it
+	then        *region        // reads ahead of the next statement, which it has at its end
 	moved       []*static.Call // operations on the lock that it replaces
 }
 
@@ -120,6 +121,7 @@ func (r *repair) inFunction(fn *static.Function, uses []*use) ([]*region, *refus
 		regions, failed = r.merge(fn, regions, spans)
 	}
 	if failed == nil {
+		regions = r.apart(regions)
 		for _, g := range regions {
 			if why := r.finish(g); why != nil {
 				failed = cmp.Or(failed, why)
@@ -167,8 +169,11 @@ func (r *repair) spansIn(fn *static.Function) (out []span) {
 			if f := (&influence{p: r.p, fn: fn, from: read.expr}); last < first && f.operand(write.expr) {
 				first, last = last, first
 			} else if last < first { // in the next round of a loop
-				loop := f.loopAround(write.expr, read.expr)
-				first, last = loop.Pos(), loop.End()-1
+				if loop := f.loopAround(write.expr, read.expr); loop != nil {
+					first, last = loop.Pos(), loop.End()-1
+				} else { // a deferred call
+					first, last = last, first
+				}
 			}
 			out = append(out, span{fn, first, last})
 		case lacks(read) != lacks(write) && !r.callersHold(fn):
@@ -231,16 +236,19 @@ func statements(n ast.Node) []ast.Stmt {
 // around returns the plainest region for a use by itself.
 func (r *repair) around(u *use) (*region, *refusal) {
 	region, stmt := r.statement(u)
-	w := r.waitsIn(u.fn, stmt)
-	if (w != nil || r.takesLock(u.fn, stmt) != nil) && r.readAhead(u, stmt) == nil {
+	if u.late {
+		return r.toEnd(region)
+	}
+	w, takes := r.waitsIn(u.fn, stmt), r.takesLock(u.fn, stmt)
+	if (w != nil || takes != nil) && r.readAhead(u, stmt) == nil {
 		if region.early = r.evaluatedAhead(u, stmt); region.early != nil {
-			w = nil
+			w, takes = nil, nil
 		}
 	}
 	switch s := stmt.(type) {
 	case *ast.ReturnStmt:
 		region.form = deferred
-		if w == nil {
+		if w == nil && takes == nil {
 			return region, nil
 		}
 	case *ast.IfStmt:
@@ -257,7 +265,7 @@ func (r *repair) around(u *use) (*region, *refusal) {
 			return region, why
 		}
 	default:
-		if w == nil && !r.terminates(u.fn, s) {
+		if w == nil && !r.terminates(u.fn, s) && (takes == nil || r.readAhead(u, stmt) == nil) {
 			return region, nil
 		}
 	}
@@ -268,7 +276,29 @@ func (r *repair) around(u *use) (*region, *refusal) {
 	if w != nil {
 		return region, refuse(w.At, "the lock would be held over %s", w.What)
 	}
+	if takes != nil {
+		return region, takes
+	}
 	return region, refuse(u.expr, "%s is not read by a statement that the lock can be held around", r.texts.of(u.expr))
+}
+
+// toEnd returns the region of a deferred call, which reaches to the end of the function.
+func (r *repair) toEnd(g *region) (*region, *refusal) {
+	if !sameList(g.list, g.fn.Body.List) {
+		return g, refuse(g.list[g.first], "the lock would be held from a deferred call to the end of the function, and there is no place for it")
+	}
+	g.last, g.form = len(g.list)-1, deferred
+	for _, s := range g.list[g.first:] {
+		if w := r.waitsIn(g.fn, s); w != nil {
+			return g, refuse(w.At, "the lock would be held over %s", w.What)
+		}
+	}
+	return g, nil
+}
+
+// late reports whether a region has a deferred call that needs the lock.
+func (g *region) late() bool {
+	return slices.ContainsFunc(g.uses, func(u *use) bool { return u.late })
 }
 
 // terminates reports whether a statement is a call that does not return.

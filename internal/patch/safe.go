@@ -27,6 +27,11 @@ func (r *repair) check(g *region) *refusal {
 			return why
 		}
 	}
+	if g.then != nil {
+		if why := r.declared(g.then); why != nil {
+			return why
+		}
+	}
 	return r.declared(g)
 }
 

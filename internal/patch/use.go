@@ -20,6 +20,7 @@ type use struct {
 	part  bool // it is about an element of a slice
 	alias bool // the value leaves the statement and still leads to the elements of a map or slice
 	addr  bool // its address is taken
+	late  bool // it is a deferred call, which is made at the end of the function
 }
 
 // namedVariable is a variable with the expression that names it.
@@ -231,6 +232,10 @@ func (p *program) copied(t *target) (found ast.Expr) {
 			if !ok || found != nil || !info.Types[e].IsValue() {
 				return true
 			}
+			if p.copiesReceiver(info, e, owner) {
+				found = e
+				return true
+			}
 			named, ok := types.Unalias(info.TypeOf(e)).(*types.Named)
 			if !ok || p.Key(named.Obj()) != owner {
 				return true
@@ -251,6 +256,34 @@ func (p *program) copied(t *target) (found ast.Expr) {
 		})
 	}
 	return found
+}
+
+// copiesReceiver reports whether an expression names a method that gets a copy of a struct, which a pointer leads to.
+func (p *program) copiesReceiver(info *types.Info, e ast.Expr, owner static.Key) bool {
+	sel, ok := e.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	selection := info.Selections[sel]
+	if selection == nil || selection.Kind() != types.MethodVal {
+		return false
+	}
+	method := selection.Obj().(*types.Func)
+	recv := types.Unalias(method.Signature().Recv().Type())
+	if named, ok := recv.(*types.Named); ok && !types.IsInterface(named) {
+		return p.Key(named.Obj()) == owner && (selection.Indirect() || isPointer(info.TypeOf(sel.X)))
+	}
+	if !types.IsInterface(recv) {
+		return false
+	}
+	for _, fn := range p.Methods(method.Name()) { // a pointer may be in the interface
+		if obj, ok := fn.Info().Defs[fn.Decl.Name].(*types.Func); ok {
+			if named, ok := types.Unalias(obj.Signature().Recv().Type()).(*types.Named); ok && p.Key(named.Obj()) == owner {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // selects reports whether the struct that an expression names is used only for a field or method, or for its address.

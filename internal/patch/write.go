@@ -162,7 +162,15 @@ func (r *repair) section(e *edits, g *region) *refusal {
 		}
 	case around:
 		e.before(g.start(), comment, g.lock+take)
-		e.after(g.start(), g.end(), g.lock+give)
+		if g.then == nil {
+			e.after(g.start(), g.end(), g.lock+give)
+			break
+		}
+		lines, why := r.values(e, g, g.then)
+		if why != nil {
+			return why
+		}
+		e.before(g.then.start(), append(lines, g.lock+give)...)
 	case deferred:
 		e.before(g.start(), comment, g.lock+take, "defer "+g.lock+give, "")
 	case ahead:
@@ -172,30 +180,43 @@ func (r *repair) section(e *edits, g *region) *refusal {
 			lines = append(lines, e.texts.of(g.init))
 			e.replace(stmt.Init.Pos(), stmt.Cond.Pos(), "")
 		}
-		names := map[string]string{} // by expression
-		for _, u := range g.uses {
-			if g.init != nil && within(g.init, u.expr) {
-				continue
-			}
-			expr := r.readAhead(u, g.list[g.first])
-			if expr == nil {
-				return refuse(u.expr, "%s is not read by a statement that the lock can be held around", e.texts.of(u.expr))
-			}
-			text := e.texts.of(expr)
-			if names[text] == "" {
-				name := r.newName(g, u, expr, names)
-				if name == "" {
-					return refuse(u.expr, "there is no name for the value of %s", text)
-				}
-				names[text] = name
-				lines = append(lines, name+" := "+text)
-			}
-			e.replace(expr.Pos(), expr.End(), names[text])
+		values, why := r.values(e, g, g)
+		if why != nil {
+			return why
 		}
-		lines = append(lines, g.lock+give)
-		e.before(g.start(), lines...)
+		e.before(g.start(), append(append(lines, values...), g.lock+give)...)
 	}
 	return nil
+}
+
+// values writes the values that a region reads ahead of its statement, and returns the lines that read them. Their names are those of
+// another region, or of the same one.
+func (r *repair) values(e *edits, of, g *region) (lines []string, why *refusal) {
+	names := map[string]string{} // by expression
+	replaced := map[ast.Expr]bool{}
+	for _, u := range g.uses {
+		if g.init != nil && within(g.init, u.expr) {
+			continue
+		}
+		expr := r.readAhead(u, g.list[g.first])
+		if expr == nil {
+			return nil, refuse(u.expr, "%s is not read by a statement that the lock can be held around", e.texts.of(u.expr))
+		}
+		text := e.texts.of(expr)
+		if names[text] == "" {
+			name := r.newName(of, expr, names)
+			if name == "" {
+				return nil, refuse(u.expr, "there is no name for the value of %s", text)
+			}
+			names[text] = name
+			lines = append(lines, name+" := "+text)
+		}
+		if !replaced[expr] {
+			replaced[expr] = true
+			e.replace(expr.Pos(), expr.End(), names[text])
+		}
+	}
+	return lines, nil
 }
 
 // operands writes the operands that are evaluated ahead of a statement.
@@ -244,7 +265,11 @@ func (r *repair) comment(g *region) string {
 	reads, writes := false, false
 	var names []string
 	conditions := false
-	for _, u := range g.uses {
+	uses := g.uses
+	if g.then != nil {
+		uses = slices.Concat(uses, g.then.uses)
+	}
+	for _, u := range uses {
 		writes = writes || u.write
 		reads = reads || !u.write || r.p.updates(u)
 		conditions = conditions || !u.write && g.form != ahead && r.inCondition(u)
@@ -296,7 +321,7 @@ func (r *repair) inCondition(u *use) bool {
 }
 
 // newName returns a name for the value of an expression that the function does not use yet, or "".
-func (r *repair) newName(g *region, u *use, expr ast.Expr, others map[string]string) string {
+func (r *repair) newName(g *region, expr ast.Expr, others map[string]string) string {
 	base := ""
 	switch e := ast.Unparen(expr).(type) {
 	case *ast.CallExpr:
@@ -307,6 +332,8 @@ func (r *repair) newName(g *region, u *use, expr ast.Expr, others map[string]str
 		base = "value"
 	case *ast.Ident:
 		base = "current"
+	case *ast.BinaryExpr:
+		base = "ok"
 	}
 	if base == "" {
 		return ""

@@ -44,13 +44,13 @@ func calls(param func(), list []func(), channel chan func(), x T, v any) (result
 	go fixed() // direct
 	join(nil)
 	upper("")
-	setTwice()     // direct other another T.method literal
-	addressed()    // direct other another T.method literal
-	Exported()     // direct other another T.method literal
-	first()        // direct other another T.method literal
-	declaredOnly() // direct other another T.method literal
-	field.fixed()  // direct other another T.method literal
-	param()        // direct other another T.method literal
+	setTwice()     // direct other another T.method
+	addressed()    // direct other another T.method
+	Exported()     // direct other another T.method
+	first()        // direct other another T.method
+	declaredOnly() // direct other another T.method
+	field.fixed()  // direct other another T.method
+	param()        // direct other another T.method
 
 	local := func() {}
 	local() // literal
@@ -63,28 +63,28 @@ func calls(param func(), list []func(), channel chan func(), x T, v any) (result
 	walk = func(n int) { walk(n - 1) }
 	walk(1) // literal
 	again := direct
-	again() // direct other another T.method literal
+	again() // direct other another T.method
 	again = other
 	method := x.method
-	method()      // direct other another T.method literal
+	method()      // direct other another T.method
 	copied := fixed
 	copied() // direct
 	for _, each := range list {
-		each() // direct other another T.method literal
+		each() // direct other another T.method
 	}
 	received, ok := <-channel
-	received() // direct other another T.method literal
+	received() // direct other another T.method
 	if asserted, ok := v.(func()); ok {
-		asserted() // direct other another T.method literal
+		asserted() // direct other another T.method
 	}
 	switch f := v.(type) {
 	case func():
-		f() // direct other another T.method literal
+		f() // direct other another T.method
 	}
 	result = direct
-	result() // direct other another T.method literal
+	result() // direct other another T.method
 	param = direct
-	param() // direct other another T.method literal
+	param() // direct other another T.method
 	slices.SortFunc([]int{}, compare) // literal
 	_ = ok
 	return result

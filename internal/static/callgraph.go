@@ -16,6 +16,7 @@ type CallGraph struct {
 	calls   [][]*Call // by function
 	byExpr  map[*ast.CallExpr]*Call
 	inPlace map[*Function]*Call
+	named   map[*Function]bool // see onlyNamed
 	values  map[*Function]bool
 	invoked map[string]bool // names of methods that are called through interfaces
 	groups  [][]int         // members, by number of the group
@@ -37,6 +38,9 @@ type Call struct {
 
 	// Callee is the function of the program that it names, or nil. If there is one, nothing else is called.
 	Callee *Function
+	// Bound is the function of the program that a variable has as its only value, by whose name it is called, or nil. If there is
+	// one, nothing else is called.
+	Bound *Function
 	// Outside is the function of another module or the method of an interface that it names, or nil.
 	Outside *types.Func
 	// Open is set if it may call functions that the source does not show: it is the call of a method of an interface, or of a
@@ -47,6 +51,14 @@ type Call struct {
 	Targets []int
 	// InPlace has the literals among the arguments that Outside calls before it returns, and at no other time.
 	InPlace []*Function
+}
+
+// Only returns the function that the call calls, and no other one: Callee or Bound. It returns nil if that is not known.
+func (c *Call) Only() *Function {
+	if c.Callee != nil {
+		return c.Callee
+	}
+	return c.Bound
 }
 
 // anyValue is the name of the group of all functions that are used as values, and begins the names of those of one type. Other groups
@@ -69,6 +81,7 @@ func NewCallGraph(p *Program) *CallGraph {
 		g.packages[pkg.PkgPath] = true
 		g.packages[pkg.Types.Path()] = true
 	}
+	g.named = onlyNamed(p, g.bindings)
 	for _, fn := range p.Functions {
 		Own(fn.Body, func(n ast.Node) {
 			if expr, ok := n.(*ast.CallExpr); ok {
@@ -77,7 +90,7 @@ func NewCallGraph(p *Program) *CallGraph {
 		})
 	}
 	for _, fn := range p.Values() {
-		if g.inPlace[fn] == nil {
+		if g.inPlace[fn] == nil && !g.named[fn] {
 			g.values[fn] = true
 		}
 	}
@@ -101,7 +114,7 @@ func (g *CallGraph) Call(expr *ast.CallExpr) *Call { return g.byExpr[expr] }
 func (g *CallGraph) InPlace(fn *Function) *Call { return g.inPlace[fn] }
 
 // Values returns the functions that a call of a function value may call: those that are used other than by calling them, and
-// are not called in place.
+// are not called in place, or by the name of a local variable only.
 func (g *CallGraph) Values() (out []*Function) {
 	for _, fn := range g.Program.Values() {
 		if g.values[fn] {
@@ -291,7 +304,7 @@ func (g *CallGraph) add(fn *Function, expr *ast.CallExpr) {
 	if named == nil {
 		var fn *Function
 		if fn, named = g.bound(info, expr.Fun); fn != nil {
-			c.Targets = []int{fn.Number}
+			c.Bound = fn
 			return
 		}
 	}
@@ -320,8 +333,8 @@ func (g *CallGraph) add(fn *Function, expr *ast.CallExpr) {
 // targets returns what a call may call.
 func (g *CallGraph) targets(c *Call) []int {
 	switch {
-	case c.Callee != nil:
-		return []int{c.Callee.Number}
+	case c.Only() != nil:
+		return []int{c.Only().Number}
 	case c.Outside == nil && c.Open:
 		return g.valueGroup(c.In.Info().TypeOf(c.Expr.Fun))
 	case c.Open:
@@ -329,7 +342,7 @@ func (g *CallGraph) targets(c *Call) []int {
 	case c.Outside != nil:
 		return g.callbacks(c)
 	}
-	return c.Targets
+	return nil
 }
 
 // group returns the targets of calls of function values, or of methods with a name: the number of the group. A group of one

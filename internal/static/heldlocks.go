@@ -149,7 +149,7 @@ func (l *Locks) CallersKnown(fn *Function) bool {
 	p := l.g.Program
 	decl, ok := fn.Node.(*ast.FuncDecl)
 	if !ok {
-		if l.g.InPlace(fn) != nil {
+		if l.g.InPlace(fn) != nil || l.g.named[fn] {
 			return true
 		}
 		call, called := p.Parent(fn.Node).(*ast.CallExpr)
@@ -373,7 +373,7 @@ func (l *Locks) pass(c *Call, s lockState) {
 
 // surely reports whether a call calls a target, rather than may do so.
 func (l *Locks) surely(c *Call, target int) bool {
-	if c.Callee != nil {
+	if c.Only() != nil {
 		return true
 	}
 	for _, lit := range c.InPlace {

@@ -204,7 +204,7 @@ func (l *Locks) call(c *Call, s lockState) lockState {
 	}
 	for _, target := range c.Targets {
 		s.must = without(s.must, func(at LockName) bool { return l.drops[target][at.Class] })
-		if c.Callee != nil {
+		if c.Only() != nil {
 			freed := l.frees[target]
 			s.own = without(s.own, func(class Key) bool { return freed[class] })
 			for class := range freed {

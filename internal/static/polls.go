@@ -633,8 +633,8 @@ func (f *polls) recursion() {
 		}
 		for _, fn := range component {
 			for _, c := range f.g.Calls(fn) {
-				if c.Callee != nil && in[c.Callee] && !c.Started {
-					facts := f.summaries[c.Callee.Number]
+				if to := c.Only(); to != nil && in[to] && !c.Started {
+					facts := f.summaries[to.Number]
 					f.found[c.Expr] = poll{facts[state] || facts[delay] || facts[memory] && f.unchanged(c), facts[flag]}
 				}
 			}
@@ -660,8 +660,8 @@ func (f *polls) unchanged(c *Call) bool {
 func (f *polls) components() (out [][]*Function) {
 	next := func(n int) (to []int) {
 		for _, c := range f.g.calls[n] {
-			if c.Callee != nil && !c.Started {
-				to = append(to, c.Callee.Number)
+			if c.Only() != nil && !c.Started {
+				to = append(to, c.Only().Number)
 			}
 		}
 		return to
