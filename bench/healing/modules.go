@@ -41,7 +41,7 @@ const profileTime = 5 * time.Minute
 
 // share is what becomes of the atomic pairs of a module that no lock of it keeps so.
 type share struct {
-	pairs, unwritten, tests, protected, interrupted int
+	pairs, unwritten, tests, apart, protected, interrupted int
 	reasons                                         map[string]int
 }
 
@@ -51,7 +51,7 @@ func coverage(ctx context.Context, w io.Writer, dir string, selected []string) e
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", command, "./cmd/heisen").CombinedOutput(); err != nil {
 		return fmt.Errorf("building heisen: %w\n%s", err, out)
 	}
-	table := markdown.NewTable("module", "pairs", "of what nothing writes", "in tests", "others", "with a lock", "share", "of these, with a wait")
+	table := markdown.NewTable("module", "pairs", "of what nothing writes", "in tests", "in two calls", "others", "with a lock", "share", "of these, with a wait")
 	reasons := map[string]int{}
 	left := 0
 	var skipped []string
@@ -74,12 +74,12 @@ func coverage(ctx context.Context, w io.Writer, dir string, selected []string) e
 			skipped = append(skipped, fmt.Sprintf("%s is left out: %s", name, why))
 			continue
 		}
-		others := s.pairs - s.unwritten - s.tests
+		others := s.pairs - s.unwritten - s.tests - s.apart
 		text := "–"
 		if others > 0 {
 			text = fmt.Sprintf("%d %%", 100*s.protected/others)
 		}
-		table.Add(name, s.pairs, s.unwritten, s.tests, others, s.protected, text, s.interrupted)
+		table.Add(name, s.pairs, s.unwritten, s.tests, s.apart, others, s.protected, text, s.interrupted)
 		for reason, n := range s.reasons {
 			reasons[reason] += n
 			left += n
@@ -137,28 +137,32 @@ func shareOf(ctx context.Context, command, module string) (*share, error) {
 // variable.
 func sharesOf(profile *heal.Profile, plan *enforce.Plan) *share {
 	s := &share{reasons: map[string]int{}, interrupted: len(plan.Interruptions)}
-	planned := map[string]int{}
+	members := map[string]string{} // names of groups, by variable
 	for _, v := range plan.Variables {
-		planned[v.Name] = v.Pairs
+		for _, m := range v.Members {
+			members[m] = v.Name
+		}
 	}
 	refused := map[string][]enforce.Refusal{}
 	for _, r := range plan.Refused {
 		refused[r.Variable] = append(refused[r.Variable], r)
 	}
+	inTest := func(l heal.Location) bool { return strings.HasSuffix(l.File, "_test.go") }
 	for _, v := range profile.Atomic() {
-		s.pairs += len(v.Pairs)
-		if planned[v.Name] == 0 && len(refused[v.Name]) == 0 {
-			s.unwritten += len(v.Pairs)
-			continue
-		}
-		code := slices.DeleteFunc(slices.Clone(v.Pairs), func(p heal.ProfiledPair) bool {
-			return strings.HasSuffix(p.First.File, "_test.go") || strings.HasSuffix(p.Second.File, "_test.go")
-		})
-		s.tests += len(v.Pairs) - len(code)
-		protected := min(planned[v.Name], len(code))
-		s.protected += protected
-		for _, pair := range code[:len(code)-protected] {
-			s.reasons[reasonFor(pair, refused[v.Name])]++
+		for _, pair := range v.Pairs {
+			s.pairs++
+			switch fate := plan.Fate(v.Name, pair); {
+			case fate == enforce.Unwritten:
+				s.unwritten++
+			case inTest(pair.First) || inTest(pair.Second):
+				s.tests++
+			case fate == enforce.Apart:
+				s.apart++
+			case fate == enforce.Kept:
+				s.protected++
+			default:
+				s.reasons[reasonFor(pair, refused[cmp.Or(members[v.Name], v.Name)])]++
+			}
 		}
 	}
 	return s

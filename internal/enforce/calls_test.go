@@ -1,6 +1,10 @@
 package enforce
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/heisen-go/heisen"
+)
 
 // TestCalls: which calls of a function can call functions of the module, and which may wait.
 func TestCalls(t *testing.T) {
@@ -55,9 +59,10 @@ func TestCallsApart(t *testing.T) {
 	for name, test := range map[string]struct {
 		body   string
 		refuse bool
+		call   Fate // of the pair of calls
 	}{
-		"once":      {"f() // c:", false},
-		"in a loop": {"for range 2 {\n\t\tf() // c:\n\t}", true},
+		"once":      {"f() // c:", false, Apart},
+		"in a loop": {"for range 2 {\n\t\tf() // c:\n\t}", true, LeftOut},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := module(t, map[string]string{"main.go": `package main
@@ -80,7 +85,17 @@ func main() {
 	each(func() { v.add() })
 }
 `})
-			pl := plan(t, p, pairsOf(t, p, "main.go", "example.com/m.node.n", [][3]string{{"ar", "bw", "exclusive"}, {"cc", "cc", "exclusive"}}))
+			profile := pairsOf(t, p, "main.go", "example.com/m.node.n", [][3]string{{"ar", "bw", "exclusive"}, {"cc", "cc", "exclusive"}})
+			pl := plan(t, p, profile)
+			for _, pair := range profile.Atomic()[0].Pairs {
+				want := Kept
+				if pair.First.Op == heisen.Call {
+					want = test.call
+				}
+				if got := pl.Fate("example.com/m.node.n", pair); got != want {
+					t.Errorf("fate of %+v %d, want %d", pair, got, want)
+				}
+			}
 			if len(pl.Variables) != 1 || len(pl.Refused) > 0 != test.refuse {
 				t.Errorf("variables %+v, refused %q", pl.Variables, pl.Refused)
 			}

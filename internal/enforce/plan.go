@@ -22,6 +22,8 @@ type Plan struct {
 	Interruptions []Interruption
 
 	p         *Program
+	lying     map[string]map[ends]bool // by variable: pairs whose second access can follow the first one in one call of a function
+	kept      map[string]*request
 	names     []string // of the variables
 	functions []heal.Function
 	result    *heal.Resolution
@@ -122,7 +124,7 @@ func (p *Program) Plan(ctx context.Context, profile *heal.Profile) (*Plan, error
 
 // place places the locks of all variables.
 func (p *Program) place(ctx context.Context, profile *heal.Profile) (*Plan, error) {
-	plan := &Plan{p: p, stalls: p.stalling()}
+	plan := &Plan{p: p, stalls: p.stalling(), lying: map[string]map[ends]bool{}, kept: map[string]*request{}}
 	var requests []*request
 	for _, v := range profile.Atomic() {
 		if _, escapes := p.addressed[v.Name]; !escapes && !p.written[v.Name] {
@@ -137,10 +139,15 @@ func (p *Program) place(ctx context.Context, profile *heal.Profile) (*Plan, erro
 		for _, number := range slices.Sorted(maps.Keys(r.pairs)) {
 			plan.Refused = append(plan.Refused, p.join(r, p.units[number])...)
 		}
-		switch lies, err := p.reachable(r); {
-		case err != nil:
+		lies, err := p.reachable(r)
+		if err != nil {
 			return nil, err
-		case !lies:
+		}
+		plan.lying[r.name] = map[ends]bool{}
+		for at := range r.at {
+			plan.lying[r.name][at] = r.keeps(at)
+		}
+		if !lies {
 			plan.Refused = append(plan.Refused, *p.refusal(v.Name, token.NoPos, "none of its atomic pairs lies within one call of a function"))
 			continue
 		}
@@ -158,10 +165,40 @@ func (p *Program) place(ctx context.Context, profile *heal.Profile) (*Plan, erro
 			return nil, err
 		}
 	}
+	for _, r := range requests {
+		plan.kept[r.name] = r
+	}
 	plan.objects = plan.objectLocks(requests)
 	slices.SortStableFunc(plan.Refused, func(a, b Refusal) int { return strings.Compare(a.Variable, b.Variable) })
 	plan.Interruptions = plan.interruptions()
 	return plan, plan.count(requests)
+}
+
+// Fate is what becomes of an atomic pair of a profile that no lock of the program keeps so.
+type Fate int
+
+// The fates of a pair.
+const (
+	LeftOut   Fate = iota // Plan.Refused says why
+	Kept                  // a lock keeps it atomic
+	Unwritten             // nothing writes the variable, so it needs no lock
+	Apart                 // its second access cannot follow the first one in one call of a function
+)
+
+// Fate returns what becomes of a pair of a variable.
+func (plan *Plan) Fate(variable string, pair heal.ProfiledPair) Fate {
+	name, at := plan.p.groupOf(variable), ends{pair.First, pair.Second}
+	_, escapes := plan.p.addressed[name]
+	lies, known := plan.lying[name][at]
+	switch q := plan.kept[name]; {
+	case !escapes && !plan.p.written[name]:
+		return Unwritten
+	case q != nil && q.keeps(at):
+		return Kept
+	case known && !lies:
+		return Apart
+	}
+	return LeftOut
 }
 
 // variableOf returns what a profile has of a variable.

@@ -18,7 +18,14 @@ type request struct {
 	whole map[int]map[int]bool    // nodes with a pair within; whether it is exclusive
 	calls map[int]map[int]bool    // nodes with calls that count as accesses; whether they write
 	free  map[int]map[[2]int]bool // pairs of nodes that others came between
+	at    map[ends][]nodePair     // where the pairs of the profile are in the source
 }
+
+// ends has the two accesses of a pair of a profile.
+type ends [2]heal.Location
+
+// nodePair is a pair of nodes of a function.
+type nodePair struct{ function, first, second int }
 
 // request finds the pairs of a variable in the source. all has its other pairs, too.
 // lost has those that the source has not.
@@ -26,7 +33,7 @@ func (p *Program) request(v, all heal.ProfiledVariable) (r *request, lost []Refu
 	if at, ok := p.addressed[v.Name]; ok {
 		return nil, nil, p.refusal(v.Name, at, "its address is taken")
 	}
-	r = &request{name: v.Name, pairs: map[int][]heal.Pair{}, whole: map[int]map[int]bool{}, calls: map[int]map[int]bool{}, free: map[int]map[[2]int]bool{}}
+	r = &request{name: v.Name, pairs: map[int][]heal.Pair{}, whole: map[int]map[int]bool{}, calls: map[int]map[int]bool{}, free: map[int]map[[2]int]bool{}, at: map[ends][]nodePair{}}
 	found := false
 	each := func(pair heal.ProfiledPair, do func(u *unit, a, b *step)) {
 		firstIn, secondIn := p.innermost(pair.First.File, pair.First.Line), p.innermost(pair.Second.File, pair.Second.Line)
@@ -46,6 +53,8 @@ func (p *Program) request(v, all heal.ProfiledVariable) (r *request, lost []Refu
 		there := false
 		each(pair, func(u *unit, a, b *step) {
 			p.addPair(r, u, a, b, pair)
+			at := ends{pair.First, pair.Second}
+			r.at[at] = append(r.at[at], nodePair{u.Number, a.id, b.id})
 			there = true
 		})
 		if found = found || there; !there {
@@ -68,6 +77,16 @@ func (p *Program) request(v, all heal.ProfiledVariable) (r *request, lost []Refu
 		return nil, nil, why
 	}
 	return r, lost, nil
+}
+
+// keeps reports whether a lock is requested for a pair of the profile.
+func (r *request) keeps(at ends) bool {
+	return slices.ContainsFunc(r.at[at], func(n nodePair) bool {
+		if _, whole := r.whole[n.function][n.first]; whole && n.first == n.second {
+			return true
+		}
+		return slices.ContainsFunc(r.pairs[n.function], func(pair heal.Pair) bool { return pair.First == n.first && pair.Second == n.second })
+	})
 }
 
 // lost says that a pair is not one of accesses or calls that the source shows in one function.
