@@ -218,7 +218,7 @@ func (plan *Plan) refuse(requests []*request, refused []Refusal) ([]*request, er
 	for _, q := range requests {
 		of[q.name] = q
 	}
-	if own := firstOfEach(refused, func(r Refusal) bool { return of[r.Variable].in(r.function) }); len(own) > 0 {
+	if own := firstOfEach(refused, func(r Refusal) bool { return of[r.Variable].holds(r.function) }); len(own) > 0 {
 		for _, r := range own { // if no pairs are left, the single accesses are protected
 			r.Function = p.name(p.units[r.function])
 			plan.Refused = append(plan.Refused, r)
@@ -280,7 +280,7 @@ func (plan *Plan) keepShort(of map[string]*request, refused []Refusal) (kept boo
 			if err != nil {
 				return false, err
 			}
-			if crosses {
+			if crosses && q.holds(u.Number) {
 				long = append(long, u)
 			} else {
 				short = true
@@ -331,10 +331,28 @@ func (r Refusal) of(variables []string) (out []Refusal) {
 // in reports whether a variable has pairs in a function.
 func (r *request) in(function int) bool { return len(r.pairs[function])+len(r.whole[function]) > 0 }
 
-// without removes the pairs in a function.
+// holds reports whether a variable has pairs in a function that are not within one access.
+func (r *request) holds(function int) bool {
+	if len(r.pairs[function]) > 0 {
+		return true
+	}
+	for node := range r.calls[function] {
+		if _, whole := r.whole[function][node]; whole {
+			return true
+		}
+	}
+	return false
+}
+
+// without removes the pairs in a function, but for those within one access: the lock of a single access keeps these.
 func (r *request) without(function int) {
+	for node := range r.calls[function] {
+		delete(r.whole[function], node)
+	}
+	if len(r.whole[function]) == 0 {
+		delete(r.whole, function)
+	}
 	delete(r.pairs, function)
-	delete(r.whole, function)
 	delete(r.calls, function)
 }
 
@@ -361,10 +379,9 @@ func (p *Program) testing(r *request) share {
 	tests, others := 0, 0
 	for _, u := range p.units {
 		switch {
-		case !r.in(u.Number):
-		case u.inTest():
+		case u.inTest() && r.holds(u.Number):
 			tests++
-		default:
+		case !u.inTest() && r.in(u.Number):
 			others++
 		}
 	}
