@@ -42,7 +42,7 @@ const profileTime = 5 * time.Minute
 // share is what becomes of the atomic pairs of a module that no lock of it keeps so.
 type share struct {
 	pairs, unwritten, tests, apart, protected, interrupted int
-	reasons                                         map[string]int
+	reasons                                                map[string]int
 }
 
 // coverage prints how many atomic pairs of public modules get a lock, and why others get none.
