@@ -59,8 +59,7 @@ func (plan *Plan) findHeld() {
 	}
 }
 
-// heldWith returns the reasons for which locks may be held before each step of a function, and within a step, if the locks are placed
-// in a way.
+// heldWith returns the reasons for which locks that are placed so may be held before each step of a function, and within a step.
 func (f *flow) heldWith(placements map[string]*heal.Placement) (before []map[reason]bool, inside func(step int) map[reason]bool) {
 	acquired := map[int][]reason{}
 	released := map[[2]int]map[reason]bool{}

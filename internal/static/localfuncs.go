@@ -3,6 +3,7 @@ package static
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 )
 
 // onlyNamed returns the literals that are called by the name of a local variable, and are used in no other way.
@@ -41,13 +42,5 @@ func onlyNamed(p *Program, b bindings) map[*Function]bool {
 // assigned reports whether a name stands on the left of an assignment.
 func (p *Program) assigned(id *ast.Ident) bool {
 	assign, ok := p.Parent(id).(*ast.AssignStmt)
-	if !ok {
-		return false
-	}
-	for _, left := range assign.Lhs {
-		if left == id {
-			return true
-		}
-	}
-	return false
+	return ok && slices.Contains(assign.Lhs, ast.Expr(id))
 }
