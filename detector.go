@@ -12,7 +12,8 @@ type Detector interface {
 
 	// Flush ends the stream, whether it is complete or damaged. It is called once. The detector
 	// reports what it has not reported yet and releases its resources. An error says that the
-	// findings are incomplete.
+	// findings are incomplete. The detectors of this module ignore events that are not Valid, and
+	// those after Flush, and say so by ErrOp and ErrFlushed at the next Flush.
 	Flush() error
 }
 

@@ -46,6 +46,7 @@
 //   - internal/contain: keeps a detector that panics from ending the process.
 //   - internal/textdiff: changes of a text, as a patch.
 //   - internal/shadow: shadow memory, which holds a detector's state for each variable.
+//   - internal/intake: refuses the events that a detector cannot take.
 //   - internal/locksets: interned sets of locks, and the locks that each thread holds.
 //   - internal/races: findings of data races, in the words that all detectors use.
 //   - internal/filename: compares names of source files, also those of other systems.
@@ -68,6 +69,7 @@
 //   - tree: a filter that keeps redundant events from detectors.
 //   - section: atomic sections: what they are, their check, their file format, and a tracker.
 //   - report: findings as text and as JSON, baselines and suppressions.
+//   - corpus: traces with planted races and programs with bugs, and what is true of them.
 //   - internal/allocsite: where memory was allocated, for reports.
 //   - internal/repository: names of source files relative to the root of their repository.
 //   - internal/wording: what findings are called, and which of them to look at first.
@@ -86,6 +88,8 @@
 //     noise.
 //   - atomicity: detectors of transactions that are not atomic.
 //   - mcm: bugs predicted from the maximal causal model of an execution, each with a schedule.
+//   - syncp: races and deadlocks predicted from a whole execution, in orders that keep the critical
+//     sections of each lock, each with a schedule.
 //   - mcm/order: a solver for strict orders, on which mcm rests.
 //   - mcm/internal/window: a window of events, in which mcm looks for bugs.
 //   - mcm/internal/replay: checks a predicted schedule against the window.
@@ -118,6 +122,7 @@
 //     events.
 //   - internal/static: what the analyses of source know of the standard library and of locks
 //   - internal/ssaload: loads Go packages and builds their SSA form.
+//   - internal/readuse: which lines of source only write what they read
 //   - internal/infer: proposes atomic sections from Go source.
 //   - vet: analyzers for go vet, of critical sections that should be one.
 //   - vet/golangci: these analyzers as a plugin of golangci-lint.
@@ -126,6 +131,8 @@
 //   - internal/unhook: removes hooks from linked programs, where a focus.Plan says that accesses are safe.
 //   - internal/enforce: keeps the atomicity of passing runs, by locks that it places in Go source.
 //   - internal/patch: repairs races and atomicity violations in Go source by locks, as a patch.
+//   - internal/onepage: the page with which heisen check ends.
+//   - internal/kept: keeps what was reported, for heisen show.
 //   - internal/private: makes folders and files that other users cannot change.
 //   - internal/processes: ends commands with everything that they have started.
 //   - internal/resident: makes a process small while it waits for another one.
@@ -140,6 +147,7 @@
 //   - internal/cli: subcommands, flags, exit statuses and what the command prints.
 //   - internal/cli/scripts: tests of the command by scripts.
 //   - driver: the command as a package, for tools with detectors of their own.
+//   - heisentest: explores a test, and looks for its leaks, under plain go test.
 //   - cmd/heisen: package main of the command.
 //
 // Benchmarks, examples, documents and test aids:
@@ -152,9 +160,11 @@
 //   - docs: the documents; its tests run their commands and compile their code.
 //   - internal/testaid/must: shortens tests that call constructors.
 //   - internal/testaid/tier: how much a run of the tests takes upon itself.
-//   - internal/testaid/heisentest: runs the command on programs, for tests.
+//   - internal/testaid/diagramtest: checks that diagrams show what their findings say.
+//   - internal/testaid/heisencmd: runs the command on programs, for tests.
 //   - internal/testaid/adversary: random programs, correct or with a planted bug, under all modes.
-//   - internal/testaid/bugcorpus: programs with concurrency bugs by class, and what is expected of heisen fuzz.
+//   - internal/testaid/bugcounts: tests that a bug is one finding, whatever has found it.
+//   - internal/testaid/bugfuzz: runs heisen fuzz on the programs of package corpus.
 //   - internal/testaid/bugtests: tries heisen fuzz on these, and compares it with plain runs.
 //   - internal/testaid/goleaktests: runs heisen fuzz on the test data of Go's profile of leaked goroutines.
 //   - internal/testaid/goracetests: runs the test data of Go's race detector.
@@ -163,8 +173,9 @@
 //   - internal/testaid/racyprograms: generates random programs with races, for what repairs programs.
 //   - internal/testaid/patchedprograms: patches these and explores the result, which must neither deadlock nor lose an update.
 //   - internal/testaid/healedprograms: random programs with locks of heisen heal -enforce, which must keep what they promise.
+//   - internal/testaid/hiddenprograms: random programs with hidden packages, which must lead to no false alarm
 //   - internal/testaid/sdktools: tries a debugger and other tools with what heisen sdk makes.
-//   - internal/testaid/verdicts: runs test data for Go releases and ports, and writes the table of verdicts in docs/limits.md.
+//   - internal/testaid/verdicts: runs test data for Go releases and ports, and writes the table of verdicts in docs/design/platforms.md.
 //   - internal/testaid/wine: runs programs for Windows, among them the go command, in tests under wine.
 //   - internal/testaid/randomtrials: runs random trials of tests on all processors.
 package heisen

@@ -54,6 +54,10 @@ const (
 	// none, as when sync.Pool returns any of its elements. It orders like any other Receive, but a
 	// detector that predicts other executions should not rely on it.
 	Chance
+	// Decides says that more than plain writes of the thread may depend on the value that the record
+	// reads: which way it goes, an address, a message, or what it gives to code that is not traced.
+	// It is for detectors that predict other executions. See Branch, which depends on all reads.
+	Decides
 )
 
 // Record is the fixed-size form of an event (32 bytes), for streams and hot loops. Event turns a

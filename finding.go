@@ -96,6 +96,8 @@ type Finding struct {
 	Witness  []Record // a schedule that shows the bug, if the detector has one
 	Last     int      // number of records at the end of Witness that are next at the same time; in a deadlock they wait
 	Before   uint64   // number of events of the stream that precede the Witness, in the order of the stream
+
+	Positions []uint64 // of the records of Witness in the stream, from 1; nil if the detector does not know them
 }
 
 // Sink receives findings. A detector calls it as soon as it finds something, on the goroutine that

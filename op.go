@@ -110,6 +110,12 @@ const (
 	// trace, if each of them belongs to a pair, is a synchronization event (see IsSync), or is a
 	// Begin or End. Plain accesses outside of pairs synchronize nothing.
 	//
+	// If the set is Synchronized, the synchronization of the hidden code is in the trace, as events of
+	// the pair, and what the code accesses is not. The pair then orders nothing by itself. But the
+	// hidden code may depend on whatever happened before, and what happens after may depend on it.
+	// So a detector that predicts other executions keeps the events of the pair in their
+	// happens-before order with all other events. That is sound if the hidden accesses have no races.
+	//
 	// These rules are part of happens-before only for detectors that declare that they support
 	// BarrierPairs. To all others a Hide and a Reveal order nothing.
 	Hide

@@ -12,6 +12,11 @@ import (
 // objects, which is the safe answer of a source that knows nothing about the code.
 type Reach uint32
 
+// Synchronized is the Reach of a call of hidden code whose synchronization is in the trace. It is
+// the set of no objects: what the hidden code does is ordered as its synchronization says, see
+// [Hide].
+const Synchronized Reach = math.MaxUint32
+
 // Span is a range of Len objects from Start on. In recordings of real programs it is a range of
 // bytes. A span contains both the variables and the synchronization objects with these numbers.
 type Span struct {
@@ -168,8 +173,11 @@ func (s *Symbols) AddReach(objects Objects) Reach {
 }
 
 // Reach returns the set with the given number, which is not to be changed. It returns the set of
-// all objects for 0 and for a number that is not known.
+// all objects for 0 and for a number that is not known, and none for Synchronized.
 func (s *Symbols) Reach(r Reach) Objects {
+	if r == Synchronized {
+		return nil
+	}
 	if s != nil && r != 0 {
 		s.mu.RLock()
 		defer s.mu.RUnlock()

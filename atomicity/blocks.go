@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/intake"
 	"github.com/heisen-go/heisen/internal/locksets"
 	"github.com/heisen-go/heisen/internal/shadow"
 	"github.com/heisen-go/heisen/lockset"
@@ -95,6 +96,7 @@ var ErrDropped = errors.New("parts of transactions were dropped")
 // vclock.Order keeps a slot for each thread that has ended.
 type Blocks struct {
 	sink     heisen.Sink
+	intake   intake.Check
 	events   uint64
 	verified func(heisen.Event) bool // whether a transaction is known to be atomic; nil: none is
 	same     operations
@@ -195,7 +197,7 @@ func (d *Blocks) Skip(events uint64) {
 
 // Flush implements heisen.Detector. It compares the transactions that have not ended. It returns an
 // error that wraps ErrDropped, lockset.ErrLimit, vclock.ErrEndedThread, vclock.ErrTooManyThreads or
-// vclock.ErrForgotten if violations may be missing.
+// vclock.ErrForgotten if violations may be missing, and those that heisen.Detector names.
 func (d *Blocks) Flush() error {
 	d.ensureInit()
 	d.threads.Each(func(p **blockThread) {
@@ -203,7 +205,7 @@ func (d *Blocks) Flush() error {
 			d.end(t)
 		}
 	})
-	err := errors.Join(d.order.Err(), d.lockOrder.Flush())
+	err := errors.Join(d.order.Err(), d.lockOrder.Flush(), d.intake.Flush())
 	if d.blocks.dropped > 0 {
 		err = errors.Join(err, fmt.Errorf("%w: %d; violations may be missing", ErrDropped, d.blocks.dropped))
 	}
@@ -240,6 +242,9 @@ func deadlockOf(detector string, f heisen.Finding, skipped bool) heisen.Finding 
 
 func (d *Blocks) handle(r *heisen.Record) {
 	d.events++
+	if !d.intake.Take(r, d.events) {
+		return
+	}
 	d.lockOrder.Handle(r.Event())
 	if r.Op.IsAccess() {
 		d.access(r)

@@ -1,6 +1,8 @@
 package atomicity_test
 
 import (
+	"errors"
+	"slices"
 	"testing"
 
 	"github.com/heisen-go/heisen"
@@ -85,6 +87,15 @@ func FuzzDetectors(f *testing.F) {
 	f.Add([]byte{byte(heisen.Fork), 8, 0, enter, 1, 0, byte(heisen.Send), 1, 0, byte(heisen.Receive), 2, 0, byte(heisen.Join), 17, 0})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		trace := recordsOf(data)
+		serial := must.Make(atomicity.NewSerial())
+		for i := range trace {
+			serial.Handle(trace[i].Event())
+		}
+		wild := func(r heisen.Record) bool { return !r.Op.Valid() }
+		if err := serial.Flush(); errors.Is(err, heisen.ErrOp) != slices.ContainsFunc(trace, wild) {
+			t.Errorf("error %v", err)
+		}
+		trace = slices.DeleteFunc(trace, wild)
 		serialFindings(trace)
 		blocks := must.Make(atomicity.NewBlocks(atomicity.WithBoundaries(atomicity.Boundaries(1 + len(data)%7))))
 		for i := range trace {

@@ -99,11 +99,11 @@ func TestBlocksOfManyThreads(t *testing.T) {
 			do(heisen.Join, 0, heisen.Object(t), 6)
 		}
 	}
-	if err := d.Flush(); err != nil || pairs != 0 {
-		t.Errorf("%d findings, error %v", pairs, err)
+	if pairs != 0 {
+		t.Errorf("%d findings", pairs)
 	}
 	do(heisen.Write, 0, 0x100, 7) // the last thread is not joined
-	if pairs == 0 {
-		t.Error("a write without the lock is not reported")
+	if err := d.Flush(); err != nil || pairs == 0 {
+		t.Errorf("a write without the lock is not reported; error %v", err)
 	}
 }

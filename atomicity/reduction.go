@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/intake"
 	"github.com/heisen-go/heisen/internal/shadow"
 	"github.com/heisen-go/heisen/lockset"
 )
@@ -66,6 +67,7 @@ import (
 // later are not considered. In steady state nothing is allocated.
 type Reduction struct {
 	sink   heisen.Sink
+	intake intake.Check
 	events uint64
 
 	bounds    transactions
@@ -197,7 +199,8 @@ func (d *Reduction) Skip(events uint64) {
 
 // Flush implements heisen.Detector. It checks the transactions that have not ended. It returns an error
 // that wraps ErrDropped, lockset.ErrEvicted, lockset.ErrLimit, vclock.ErrEndedThread,
-// vclock.ErrTooManyThreads or vclock.ErrForgotten if violations may be missing.
+// vclock.ErrTooManyThreads or vclock.ErrForgotten if violations may be missing, and those that
+// heisen.Detector names.
 func (d *Reduction) Flush() error {
 	d.ensureInit()
 	d.threads.Each(func(p **reductionThread) {
@@ -205,7 +208,7 @@ func (d *Reduction) Flush() error {
 			d.end(t)
 		}
 	})
-	err := errors.Join(d.hybrid.Flush(), d.lockOrder.Flush())
+	err := errors.Join(d.hybrid.Flush(), d.lockOrder.Flush(), d.intake.Flush())
 	if d.dropped > 0 {
 		err = errors.Join(err, fmt.Errorf("%w: %d transactions; violations may be missing", ErrDropped, d.dropped))
 	}
@@ -240,6 +243,9 @@ func plain(op heisen.Op) heisen.Op {
 
 func (d *Reduction) handle(r *heisen.Record) {
 	d.events++
+	if !d.intake.Take(r, d.events) {
+		return
+	}
 	d.lockOrder.Handle(r.Event())
 	d.asPlain = *r
 	d.asPlain.Op = plain(r.Op)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/intake"
 	"github.com/heisen-go/heisen/internal/shadow"
 )
 
@@ -84,6 +85,7 @@ import (
 // steady state nothing is allocated.
 type Serial struct {
 	sink   heisen.Sink
+	intake intake.Check
 	events uint64
 
 	bounds  transactions
@@ -196,14 +198,15 @@ func (d *Serial) Skip(events uint64) {
 	d.events += events
 }
 
-// Flush implements heisen.Detector. It reports the transactions that have not ended.
+// Flush implements heisen.Detector. It reports the transactions that have not ended. Its errors are those
+// that heisen.Detector names.
 func (d *Serial) Flush() error {
 	for _, t := range d.graph.open {
 		if t != nil {
 			d.report(t)
 		}
 	}
-	return nil
+	return d.intake.Flush()
 }
 
 // Violations returns how many edges closed a cycle.
@@ -213,6 +216,9 @@ func (d *Serial) Violations() uint64 {
 
 func (d *Serial) handle(r *heisen.Record) {
 	d.events++
+	if !d.intake.Take(r, d.events) {
+		return
+	}
 	if d.config.dataOnly && r.Op.IsAtomic() {
 		d.atomic(r)
 	}

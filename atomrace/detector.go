@@ -7,6 +7,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/core/atomrace"
+	"github.com/heisen-go/heisen/internal/intake"
 	"github.com/heisen-go/heisen/internal/option"
 	"github.com/heisen-go/heisen/internal/shadow"
 )
@@ -43,6 +44,7 @@ type Detector struct {
 	streamed *shadow.Memory[*thread] // the threads of the stream; nil before the first
 	active   []*thread               // those with a pending access or in sections
 	free     []*thread               // states of threads that have ended, for others
+	intake   intake.Check
 	events   uint64
 	places   places
 

@@ -1,6 +1,7 @@
 package atomrace
 
 import (
+	"errors"
 	"math"
 
 	"github.com/heisen-go/heisen"
@@ -31,21 +32,26 @@ func (d *Detector) Skip(events uint64) {
 }
 
 // Flush ends the stream. It returns an error that wraps section.ErrInvalid if there were more places
-// and variables than the detector has room for; some violations may then be missing.
+// and variables than the detector has room for; some violations may then be missing. It also returns those that heisen.Detector names.
 func (d *Detector) Flush() error {
 	for len(d.active) > 0 {
 		th := d.active[len(d.active)-1]
 		d.endThread(th, &th.latest)
 		d.updateActive(th)
 	}
+	err := d.intake.Flush()
 	if d.sections != nil {
-		return d.sections.failed
+		err = errors.Join(d.sections.failed, err)
 	}
-	return nil
+	return err
 }
 
 func (d *Detector) handle(r *heisen.Record) {
 	d.events++
+	if !d.intake.Take(r, d.events) {
+		d.endLatest(r.Thread) // whatever it is, the thread has gone on
+		return
+	}
 	if op := r.Access(); op != heisen.Invalid {
 		d.access(r, op)
 		return

@@ -3,6 +3,7 @@ package atomrace_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -406,8 +407,9 @@ func FuzzStream(f *testing.F) {
 				t.Errorf("%+v", f)
 			}
 		}, atomrace.WithSections(sections, at), atomrace.WithDedup(len(data)%3))
-		if _, err := heisen.Run(context.Background(), heisen.Slice(trace), d); err != nil {
-			t.Error(err)
+		wild := slices.ContainsFunc(trace, func(r heisen.Record) bool { return !r.Op.Valid() })
+		if _, err := heisen.Run(context.Background(), heisen.Slice(trace), d); errors.Is(err, heisen.ErrOp) != wild || err != nil && !wild {
+			t.Errorf("ops that are not valid: %t, error %v", wild, err)
 		}
 	})
 }

@@ -5,9 +5,11 @@
 // The benchmarks of a package are in that package. The names of benchmarks have the form key=value,
 // so that benchstat can make tables of them.
 //
-// The subpackages are commands and what they share:
+// The subpackages are commands and what they share. With -format csv or -format json, the commands that
+// measure print their tables for other programs:
 //
 //   - book: makes bench/RESULTS.md, the results of most of the others
+//   - detectors: the verdicts of all detectors on planted races, and their time by threads and events
 //   - tree: the filter of package tree, on programs and on generated traces
 //   - overhead: the cost of whole programs under heisen and under Go's race detector
 //   - soak: whether memory stays bounded in long runs
@@ -22,6 +24,6 @@
 //   - rdit: the effect of BarrierPairs on incomplete recordings
 //   - solvers: the order solver against SMT solvers, and package mcm as a whole
 //   - jobs: a program with many queries for mcm
-//   - workload, measure, markdown: the workloads, the units and the tables of all benchmarks
+//   - workload, measure, results: the workloads, the units and the tables of all benchmarks
 //   - maximal, models: formulas for solvers, and the programs of papers for package racefuzz
 package bench

@@ -4,7 +4,6 @@ import (
 	"runtime"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomrace"
@@ -34,7 +33,7 @@ func TestEndless(t *testing.T) {
 		filter []tree.FilterOption // besides a bound of memory; nil if there is no filter for the detector
 	}{
 		{"fasttrack", 1, func() (heisen.Detector, error) { return vclock.NewFastTrack() },
-			[]tree.FilterOption{tree.WithDetectorCost(14 * time.Nanosecond)}},
+			[]tree.FilterOption{}},
 		{"eraser", 1, func() (heisen.Detector, error) { return lockset.NewEraser() },
 			[]tree.FilterOption{tree.WithMessageOrder()}},
 		{"eraser with hand-over", 1, func() (heisen.Detector, error) { return lockset.NewEraser(lockset.WithHandOver()) }, nil},
@@ -42,7 +41,7 @@ func TestEndless(t *testing.T) {
 			return lockset.NewEraser(lockset.WithHandOver(), lockset.WithObjectGranularity())
 		}, nil},
 		{"hybrid", 2, func() (heisen.Detector, error) { return lockset.NewHybrid() },
-			[]tree.FilterOption{tree.WithMessageOrder(), tree.WithDetectorCost(18 * time.Nanosecond)}},
+			[]tree.FilterOption{tree.WithMessageOrder()}},
 		{"lockorder", 2, func() (heisen.Detector, error) { return lockset.NewLockOrder() },
 			[]tree.FilterOption{tree.WithoutBypass()}},
 		{"atomrace", 1, func() (heisen.Detector, error) { return atomrace.NewDetector() }, nil},

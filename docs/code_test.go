@@ -5,19 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
+	"testing"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/heisentest"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/report"
-	"github.com/heisen-go/heisen/section"
 	"github.com/heisen-go/heisen/trace"
 	"github.com/heisen-go/heisen/tree"
 	"github.com/heisen-go/heisen/vclock"
 )
 
 // The functions of this file are the Go code of the guides. TestCode compares the two.
+
+func TestTransfer(t *testing.T) {
+	heisentest.NoLeaks(t)
+	heisentest.Explore(t, transfer)
+}
+
+func transfer(*testing.T) {}
 
 // analyze reads a recorded trace and prints findings as text.
 func analyze(file string) error {
@@ -45,52 +51,6 @@ func analyze(file string) error {
 	return err
 }
 
-// live tells a detector of the accesses of four goroutines while they happen. It makes no accesses
-// itself, so that it can run under Go's race detector.
-func live(sink heisen.Sink) error {
-	const balance = heisen.Object(0x1000) // any multiple of 8 that stands for the variable
-	symbols := heisen.NewSymbols()
-	symbols.SetName(balance, "balance")
-	load := symbols.AddSite(heisen.SiteInfo{Text: "bank.go:31"}) // once for each place
-	store := symbols.AddSite(heisen.SiteInfo{Text: "bank.go:33"})
-
-	deposit := section.Section{ // others may only read the balance in between
-		Entry: section.Location{File: "bank.go", Line: 31, Mode: section.Reads},
-		Ends: []section.End{{
-			At:    section.Location{File: "bank.go", Line: 33, Mode: section.Writes},
-			Allow: section.Reads,
-		}},
-	}
-	noise, err := atomrace.NewRandomNoise(atomrace.WithStrength(atomrace.MaxStrength))
-	if err != nil {
-		return err
-	}
-	detector, err := atomrace.NewDetector(
-		atomrace.WithSink(sink),
-		atomrace.WithNoise(noise),
-		atomrace.WithSections([]section.Section{deposit}, section.LocateIn(symbols, "")),
-	)
-	if err != nil {
-		return err
-	}
-	var goroutines sync.WaitGroup
-	for t := range heisen.Thread(4) {
-		goroutines.Go(func() {
-			defer detector.EndThread(t)
-			for range 100 {
-				detector.BeforeAccess(t, balance, load, heisen.Read)
-				// ... read the balance ...
-				detector.AfterAccess(t)
-				detector.BeforeAccess(t, balance, store, heisen.Write)
-				// ... write the balance ...
-				detector.AfterAccess(t)
-			}
-		})
-	}
-	goroutines.Wait()
-	return detector.Flush()
-}
-
 // A counter is a detector that counts the writes to each variable.
 type counter map[heisen.Object]int
 
@@ -112,16 +72,6 @@ func filtered(source heisen.Source, detector heisen.Detector) error {
 	}
 	_, err = heisen.Run(context.Background(), source, filter)
 	return err
-}
-
-// Example_live has four goroutines that all write a variable in the same atomic section.
-func Example_live() {
-	kinds := map[heisen.Kind]bool{}
-	if err := live(func(f heisen.Finding) { kinds[f.Kind] = true }); err != nil {
-		fmt.Println(err)
-	}
-	fmt.Println(kinds)
-	// Output: map[atomicity:true race:true]
 }
 
 func Example_analyze() {

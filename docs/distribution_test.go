@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -16,7 +17,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/heisen-go/heisen/driver"
-	"github.com/heisen-go/heisen/internal/testaid/heisentest"
 	"github.com/heisen-go/heisen/internal/testaid/tier"
 	_ "github.com/heisen-go/heisen/vet/golangci"
 )
@@ -34,6 +34,8 @@ type action struct {
 
 type actionStep struct {
 	Name, ID, Shell, Run string
+	Uses, If             string
+	With                 map[string]string
 	WorkingDirectory     string `yaml:"working-directory"`
 	Env                  map[string]string
 }
@@ -62,82 +64,213 @@ func readAction(t *testing.T) (a action) {
 
 var expression = regexp.MustCompile(`\$\{\{\s*([^}]*?)\s*\}\}`)
 
-// run runs the steps of the action as a runner does, in the folder of a module. It returns what the
-// steps printed, the outputs of the action, and the exit status of the last step.
-func (a *action) run(t *testing.T, module string, inputs map[string]string) (printed string, outputs map[string]string, status int) {
+// A runner runs steps of an action as GitHub does.
+type runner struct {
+	env    map[string]string // of the workflow
+	caches []cached          // what earlier runs have kept, in this order
+
+	temp    string // a folder for the steps
+	module  string
+	values  map[string]string // of expressions, by name
+	used    map[string]bool   // expressions
+	status  int               // of the step that failed
+	printed bytes.Buffer
+}
+
+// A cached folder is what actions/cache/save has kept.
+type cached struct{ key, folder string }
+
+// action runs all steps in the folder of a module. It returns what the steps printed, the summary of the
+// job, and the outputs of the action. The exit status is that of the step that failed.
+func (r *runner) action(t *testing.T, a *action, module string, inputs map[string]string) (printed, summary string, outputs map[string]string) {
 	t.Helper()
-	temp := t.TempDir()
 	repository, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	values := map[string]string{"github.action_path": repository}
+	r.temp, r.module, r.used, r.status = t.TempDir(), module, map[string]bool{}, 0
+	r.printed.Reset()
+	r.values = map[string]string{"github.action_path": repository}
 	for name, input := range a.Inputs {
-		values["inputs."+name] = input.Default
+		r.values["inputs."+name] = input.Default
 	}
 	for name, value := range inputs {
-		if _, ok := values["inputs."+name]; !ok {
+		if _, ok := a.Inputs[name]; !ok {
 			t.Fatalf("the action has no input %s", name)
 		}
-		values["inputs."+name] = value
+		r.values["inputs."+name] = value
 	}
-	used := map[string]bool{}
-	expand := func(text string) string {
-		return expression.ReplaceAllStringFunc(text, func(match string) string {
-			name := expression.FindStringSubmatch(match)[1]
-			value, ok := values[name]
-			if !ok {
-				t.Fatalf("%s has no value", name)
-			}
-			used[name] = true
-			return value
-		})
-	}
-	var all bytes.Buffer
+	r.shareBuilds(t)
 	for _, step := range a.Runs.Steps {
-		if step.Shell != "bash" {
-			t.Fatalf("step %q: shell %q", step.Name, step.Shell)
-		}
-		if expression.MatchString(step.Run) {
-			t.Errorf("step %q: an expression in a script can inject commands", step.Name)
-		}
-		file := filepath.Join(temp, "output")
-		cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step.Run)
-		cmd.Dir = module
-		if dir := expand(step.WorkingDirectory); filepath.IsAbs(dir) {
-			cmd.Dir = dir
-		} else {
-			cmd.Dir = filepath.Join(module, dir)
-		}
-		cmd.Env = append(cmd.Environ(), "RUNNER_TEMP="+temp, "GITHUB_OUTPUT="+file)
-		for _, name := range slices.Sorted(maps.Keys(step.Env)) {
-			cmd.Env = append(cmd.Env, name+"="+expand(step.Env[name]))
-		}
-		cmd.Stdout, cmd.Stderr = &all, &all
-		failed := cmd.Run()
-		if cmd.ProcessState == nil {
-			t.Fatal(failed)
-		}
-		written, _ := os.ReadFile(file) // a step without outputs writes none
-		for line := range strings.Lines(string(written)) {
-			if name, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "="); ok && step.ID != "" {
-				values["steps."+step.ID+".outputs."+name] = value
-			}
-		}
-		if status = cmd.ProcessState.ExitCode(); status != 0 {
-			break
+		if r.wanted(t, step.If) {
+			r.step(t, step)
 		}
 	}
 	outputs = map[string]string{}
 	for name, output := range a.Outputs {
-		outputs[name] = expand(output.Value)
+		outputs[name] = r.expand(t, output.Value)
 	}
 	for name := range a.Inputs {
-		if !used["inputs."+name] {
+		if !r.used["inputs."+name] {
 			t.Errorf("the input %s is not used", name)
 		}
 	}
-	return all.String(), outputs, status
+	text, err := os.ReadFile(filepath.Join(r.temp, "summary"))
+	if err != nil {
+		t.Error(err)
+	}
+	return r.printed.String(), string(text), outputs
+}
+
+// shareBuilds puts the build cache of this machine in the place of the one that the action keeps.
+func (r *runner) shareBuilds(t *testing.T) {
+	t.Helper()
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err == nil {
+		err = os.Mkdir(filepath.Join(r.temp, "heisen"), 0o777)
+	}
+	if err == nil {
+		err = os.Symlink(strings.TrimSpace(string(cache)), filepath.Join(r.temp, "heisen", "compiled"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// expand replaces expressions.
+func (r *runner) expand(t *testing.T, text string) string {
+	t.Helper()
+	return expression.ReplaceAllStringFunc(text, func(match string) string {
+		name := expression.FindStringSubmatch(match)[1]
+		value, ok := r.values[name]
+		if !ok {
+			t.Fatalf("%s has no value", name)
+		}
+		r.used[name] = true
+		return value
+	})
+}
+
+// comparison matches a condition on an output, which is empty if its step did not set it.
+var comparison = regexp.MustCompile(`^(steps\.\w+\.outputs\.[\w-]+) (==|!=) '(\w*)'$`)
+
+// wanted reports whether a step runs. Without always(), it does not after a step that failed.
+func (r *runner) wanted(t *testing.T, condition string) bool {
+	t.Helper()
+	wanted, always := true, false
+	for part := range strings.SplitSeq(condition, " && ") {
+		m := comparison.FindStringSubmatch(part)
+		switch {
+		case part == "":
+		case part == "always()":
+			always = true
+		case m == nil:
+			t.Fatalf("unknown condition %q", part)
+		case (r.values[m[1]] == m[3]) != (m[2] == "=="):
+			wanted = false
+		}
+	}
+	return wanted && (always || r.status == 0)
+}
+
+// step runs a step.
+func (r *runner) step(t *testing.T, step actionStep) {
+	t.Helper()
+	switch step.Uses {
+	case "":
+		r.script(t, step)
+	case "actions/cache/restore@v4":
+		r.restore(t, step)
+	case "actions/cache/save@v4":
+		path, key := r.expand(t, step.With["path"]), r.expand(t, step.With["key"])
+		kept := filepath.Join(t.TempDir(), "kept")
+		if filepath.Base(path) != "compiled" {
+			if err := os.CopyFS(kept, os.DirFS(path)); err != nil {
+				t.Fatalf("step %q: %v", step.Name, err)
+			}
+		}
+		if slices.ContainsFunc(r.caches, func(c cached) bool { return c.key == key }) {
+			t.Errorf("step %q: %s is kept already, and would not be kept again", step.Name, key)
+		}
+		r.caches = append(r.caches, cached{key, kept})
+	default:
+		t.Fatalf("step %q uses %q", step.Name, step.Uses)
+	}
+}
+
+// restore copies what was kept last under the key, or under one that begins with a further key.
+func (r *runner) restore(t *testing.T, step actionStep) {
+	t.Helper()
+	key := r.expand(t, step.With["key"])
+	if strings.ContainsAny(key, ",\n") || len(key) > 512 {
+		t.Errorf("step %q: the key %q is not allowed", step.Name, key)
+	}
+	prefixes := strings.Fields(r.expand(t, step.With["restore-keys"]))
+	for _, prefix := range append([]string{key}, prefixes...) {
+		for _, c := range slices.Backward(r.caches) {
+			if c.key != key && (prefix == key || !strings.HasPrefix(c.key, prefix)) {
+				continue
+			}
+			if path := r.expand(t, step.With["path"]); filepath.Base(path) != "compiled" {
+				if err := os.CopyFS(path, os.DirFS(c.folder)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if step.ID != "" {
+				r.values["steps."+step.ID+".outputs.cache-hit"] = fmt.Sprint(c.key == key)
+			}
+			return
+		}
+	}
+}
+
+// script runs a script.
+func (r *runner) script(t *testing.T, step actionStep) {
+	t.Helper()
+	if step.Shell != "bash" {
+		t.Fatalf("step %q: shell %q", step.Name, step.Shell)
+	}
+	if expression.MatchString(step.Run) {
+		t.Errorf("step %q: an expression in a script can inject commands", step.Name)
+	}
+	file := filepath.Join(r.temp, "output")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step.Run)
+	if cmd.Dir = r.expand(t, step.WorkingDirectory); !filepath.IsAbs(cmd.Dir) {
+		cmd.Dir = filepath.Join(r.module, cmd.Dir)
+	}
+	cmd.Env = append(cmd.Environ(), "RUNNER_TEMP="+r.temp, "RUNNER_OS=Linux", "RUNNER_ARCH=X64", "GITHUB_OUTPUT="+file,
+		"GITHUB_STEP_SUMMARY="+filepath.Join(r.temp, "summary"))
+	for name, value := range r.env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	for _, name := range slices.Sorted(maps.Keys(step.Env)) {
+		cmd.Env = append(cmd.Env, name+"="+r.expand(t, step.Env[name]))
+	}
+	cmd.Stdout, cmd.Stderr = &r.printed, &r.printed
+	failed := cmd.Run()
+	if cmd.ProcessState == nil {
+		t.Fatal(failed)
+	}
+	written, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(written)) {
+		if name, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "="); ok && step.ID != "" {
+			r.values["steps."+step.ID+".outputs."+name] = value
+		}
+	}
+	if status := cmd.ProcessState.ExitCode(); status != 0 {
+		r.status = status
+	}
+}
+
+// on returns the environment of an event.
+func on(event, branch, base, id string) map[string]string {
+	return map[string]string{"GITHUB_EVENT_NAME": event, "GITHUB_REF_NAME": branch, "GITHUB_BASE_REF": base, "GITHUB_RUN_ID": id, "GITHUB_RUN_ATTEMPT": "1"}
 }
 
 // TestAction runs the GitHub Action on the module of the tutorial, whose bug heisen test does not see
@@ -145,25 +278,28 @@ func (a *action) run(t *testing.T, module string, inputs map[string]string) (pri
 func TestAction(t *testing.T) {
 	tier.Need(t, tier.CI)
 	a := readAction(t)
+	r := &runner{env: on("push", "main", "", "1")}
 	module := filepath.Join(root, "docs", "testdata", "tutorial")
 
-	printed, outputs, status := a.run(t, module, nil)
-	if status != driver.Clean {
-		t.Errorf("test: exit status %d\n%s", status, printed)
+	printed, summary, outputs := r.action(t, &a, module, nil)
+	if r.status != driver.Clean || summary != "### heisen test: nothing found\n\n" {
+		t.Errorf("test: exit status %d, summary %q\n%s", r.status, summary, printed)
 	}
 	for name, file := range outputs {
 		if _, err := os.Stat(file); err != nil {
 			t.Errorf("test: output %s: %v", name, err)
 		}
 	}
+	if len(r.caches) != 2 || !strings.HasPrefix(r.caches[0].key, "heisen-Linux-X64-go1.") {
+		t.Fatalf("test: kept are %v", r.caches)
+	}
 
-	schedules := filepath.Join(t.TempDir(), "schedules")
-	printed, outputs, status = a.run(t, filepath.Dir(module), map[string]string{
-		"command": "fuzz", "working-directory": "tutorial",
-		"arguments": "-time 2s\n -schedules " + schedules + " ./...",
-	})
-	if status != driver.Findings {
-		t.Errorf("fuzz: exit status %d\n%s", status, printed)
+	fuzz := map[string]string{"command": "fuzz", "working-directory": "tutorial",
+		"arguments": "-time 2s\n -schedules " + filepath.Join(t.TempDir(), "schedules") + " ./..."}
+	r.env = on("push", "main", "", "2")
+	printed, summary, outputs = r.action(t, &a, filepath.Dir(module), fuzz)
+	if r.status != driver.Findings || !strings.HasPrefix(summary, "### heisen fuzz: findings\n\n    ") || !strings.Contains(summary, "\n    WARNING: DATA RACE\n") {
+		t.Errorf("fuzz: exit status %d, summary\n%s\n%s", r.status, summary, printed)
 	}
 	for _, want := range []string{"WARNING: DATA RACE", "::error file=", "quotes.go"} {
 		if !strings.Contains(printed, want) {
@@ -173,6 +309,26 @@ func TestAction(t *testing.T) {
 	for name, want := range map[string]string{"sarif": `"version": "2.1.0"`, "page": "<!DOCTYPE html>"} {
 		if text, err := os.ReadFile(outputs[name]); err != nil || !strings.Contains(strings.ToLower(string(text)), strings.ToLower(want)) {
 			t.Errorf("fuzz: output %s: %v, or %s is not in it", name, err, want)
+		}
+	}
+	if len(r.caches) != 3 { // what was compiled is there
+		t.Errorf("fuzz: kept are %v", r.caches)
+	}
+
+	// Pull requests.
+	for _, test := range []struct {
+		base, newOnly, want string
+		status              int
+	}{
+		{"main", "true", "### heisen fuzz: nothing found\n\nFindings that main has are left out.\n", driver.Clean},
+		{"main", "false", "### heisen fuzz: findings\n\n    ", driver.Findings},
+		{"next", "true", "### heisen fuzz: findings\n\nThere are no findings of next yet to compare with: ", driver.Findings},
+	} {
+		r.env = on("pull_request", "7/merge", test.base, "3")
+		fuzz["new-only"] = test.newOnly
+		printed, summary, _ = r.action(t, &a, filepath.Dir(module), fuzz)
+		if r.status != test.status || !strings.HasPrefix(summary, test.want) || len(r.caches) != 3 {
+			t.Errorf("%+v: exit status %d, summary\n%s\n%s", test, r.status, summary, printed)
 		}
 	}
 }
@@ -186,17 +342,48 @@ type hook struct {
 	Stages                                 []string
 }
 
-// TestHooks runs the commands of the hooks for pre-commit. pre-commit installs the commands of the
-// module with go install ./..., and passes the arguments after the entry.
+// clone copies the files of the repository, as git would clone them.
+func clone(t *testing.T) string {
+	t.Helper()
+	list := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	list.Dir = root
+	names, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := t.TempDir()
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(names), "\x00"), "\x00") {
+		from := filepath.Join(root, name)
+		info, err := os.Lstat(from)
+		if err != nil || !info.Mode().IsRegular() { // deleted, or a link
+			continue
+		}
+		text, err := os.ReadFile(from)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(filepath.Join(to, name)), 0o777)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(to, name), text, info.Mode().Perm())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return to
+}
+
+// TestHooks runs the hooks for pre-commit as it does: the entry is a script in a clone of the repository,
+// and the arguments follow it. They build one command, once.
 func TestHooks(t *testing.T) {
 	tier.Need(t, tier.CI)
 	var hooks []hook
 	decode(t, read(t, ".pre-commit-hooks.yaml"), &hooks)
-	bin := heisentest.Install(t)
+	repository := clone(t)
 	module := filepath.Join(t.TempDir(), "tutorial")
 	if err := os.CopyFS(module, os.DirFS(filepath.Join(root, "docs", "testdata", "tutorial"))); err != nil {
 		t.Fatal(err)
 	}
+	var built os.FileInfo
 	want := map[string]int{"heisen-test": driver.Clean, "heisen-fuzz": driver.Findings}
 	for _, h := range hooks {
 		status, ok := want[h.ID]
@@ -205,15 +392,14 @@ func TestHooks(t *testing.T) {
 			continue
 		}
 		delete(want, h.ID)
-		words := strings.Fields(h.Entry)
-		if h.Name == "" || h.Language != "golang" || h.PassFilenames == nil || *h.PassFilenames {
+		if h.Name == "" || h.Language != "script" || h.PassFilenames == nil || *h.PassFilenames {
 			t.Errorf("%s: %+v", h.ID, h)
 		}
-		if _, err := os.Stat(filepath.Join(root, "cmd", words[0])); err != nil {
-			t.Errorf("%s: go install does not install %s: %v", h.ID, words[0], err)
-		}
-		cmd := exec.Command(filepath.Join(bin, words[0]), append(words[1:], h.Args...)...)
+		words := strings.Fields(h.Entry)
+		cmd := exec.Command(filepath.Join(repository, words[0]), append(words[1:], h.Args...)...)
 		cmd.Dir = module
+		// What git sets for a hook, and what a user may have set for other modules.
+		cmd.Env = append(cmd.Environ(), "GIT_DIR="+filepath.Join(module, ".git"), "GIT_INDEX_FILE=index", "GOFLAGS=-mod=mod")
 		out, err := cmd.CombinedOutput()
 		if cmd.ProcessState == nil {
 			t.Fatal(err)
@@ -221,6 +407,11 @@ func TestHooks(t *testing.T) {
 		if got := cmd.ProcessState.ExitCode(); got != status {
 			t.Errorf("%s: exit status %d, want %d\n%s", h.ID, got, status, out)
 		}
+		info, err := os.Stat(filepath.Join(repository, "heisen"))
+		if err != nil || built != nil && !os.SameFile(built, info) {
+			t.Errorf("%s: the command was built again, or not at all: %v", h.ID, err)
+		}
+		built = info
 	}
 	for id := range want {
 		t.Errorf("there is no hook %s", id)

@@ -147,6 +147,8 @@ func Example() {
 	//
 	// Write by T0 at balance:
 	//   2
+	//
+	// In full: heisen show 9edc9f1db97c107c
 	// ==================
 	// Found 1 last-write finding(s)
 	// exit status 66 <nil>

@@ -1,9 +1,11 @@
 package focus
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/intake"
 	"github.com/heisen-go/heisen/internal/locksets"
 	"github.com/heisen-go/heisen/internal/option"
 	"github.com/heisen-go/heisen/internal/shadow"
@@ -25,6 +27,7 @@ type Discoverer struct {
 	name    func(*heisen.Record) (Variable, bool)
 	samples int // objects per variable
 
+	intake   intake.Check
 	table    *locksets.Table
 	locks    *locksets.Tracker
 	lockName []Variable // by locksets.Lock; zero if not known
@@ -141,6 +144,9 @@ func (d *Discoverer) HandleRecords(batch []heisen.Record) {
 func (*Discoverer) LockUse() heisen.LockUse { return heisen.LocksAsSets }
 
 func (d *Discoverer) handle(r *heisen.Record) {
+	if !d.intake.Take(r, 0) {
+		return
+	}
 	switch r.Op {
 	case heisen.Read, heisen.Write, heisen.AtomicRead, heisen.AtomicUpdate:
 		d.access(r)
@@ -295,7 +301,7 @@ func (d *Discoverer) compactOrder() {
 
 // Flush implements heisen.Detector. It returns an error that wraps vclock.ErrEndedThread,
 // vclock.ErrTooManyThreads or vclock.ErrForgotten if it does not know all messages; a variable that is
-// handed over may then have been taken for one that is not.
+// handed over may then have been taken for one that is not. It also returns those that heisen.Detector names.
 func (d *Discoverer) Flush() error {
 	if d.name == nil {
 		return heisen.ErrZero
@@ -307,7 +313,7 @@ func (d *Discoverer) Flush() error {
 		d.evidence[i].sampled = 0
 	}
 	d.observed, d.memory = d.observed[:1], shadow.New[uint32](nil, nil)
-	return d.order.Err()
+	return errors.Join(d.order.Err(), d.intake.Flush())
 }
 
 // collect adds what was observed of an object to the evidence.

@@ -11,13 +11,13 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/focus"
-	"github.com/heisen-go/heisen/internal/testaid/heisentest"
+	"github.com/heisen-go/heisen/internal/testaid/heisencmd"
 	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/trace"
 )
 
-func TestMain(m *testing.M) { heisentest.Main(m) }
+func TestMain(m *testing.M) { heisencmd.Main(m) }
 
 // TestFigure1AsProgram records the program of Figure 1. The names of functions in its contexts are those of a
 // plan, and the unlocked call is reported.
@@ -25,9 +25,9 @@ func TestFigure1AsProgram(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds an instrumented program")
 	}
-	heisentest.NeedInstrumentation(t)
+	heisencmd.NeedInstrumentation(t)
 	file := filepath.Join(t.TempDir(), "figure1.heisen")
-	if r := heisentest.Run(t, "record", "-o", file, "-pkgs", "work", "run", "./testdata/figure1"); r.Status != 0 {
+	if r := heisencmd.Run(t, "record", "-o", file, "-pkgs", "work", "run", "./testdata/figure1"); r.Status != 0 {
 		t.Fatalf("status %d\n%s%s", r.Status, r.Out, r.Err)
 	}
 	input, err := os.Open(file)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/intake"
 	"github.com/heisen-go/heisen/internal/option"
 	"github.com/heisen-go/heisen/internal/shadow"
 )
@@ -35,6 +36,7 @@ type Profiler struct {
 	joined  func(first, second heisen.Frame) bool // may be nil; see WithDeferred
 
 	memory    *shadow.Memory[*instance]
+	intake    intake.Check
 	threads   map[heisen.Thread]*profiledThread
 	instances uint64                         // of locks: their acquisitions
 	places    map[accessPlace][]heisen.Frame // outermost first
@@ -242,14 +244,18 @@ func (p *Profiler) HandleRecords(records []heisen.Record) {
 }
 
 // Flush implements heisen.Detector. Its error wraps heisen.ErrZero if p was not made by NewProfiler.
+// The others are those that heisen.Detector names.
 func (p *Profiler) Flush() error {
 	if p.memory == nil {
 		return fmt.Errorf("Profiler.Flush: %w", heisen.ErrZero)
 	}
-	return nil
+	return p.intake.Flush()
 }
 
 func (p *Profiler) handle(r *heisen.Record) {
+	if !p.intake.Take(r, 0) {
+		return
+	}
 	switch r.Op {
 	case heisen.Acquire, heisen.AcquireShared:
 		t := p.thread(r.Thread)

@@ -1,9 +1,11 @@
 package lockset
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/intake"
 	"github.com/heisen-go/heisen/internal/locksets"
 	"github.com/heisen-go/heisen/internal/shadow"
 	"github.com/heisen-go/heisen/vclock"
@@ -75,6 +77,7 @@ type Eraser struct {
 	objects       *objects  // nil without WithObjectGranularity
 	handOver      *handOver // nil without WithHandOver
 	sink          heisen.Sink
+	intake        intake.Check
 	events        uint64
 	lastViolation violation
 	reports       uint64
@@ -102,6 +105,9 @@ func (d *Eraser) init(c eraserConfig) {
 	if c.handOver {
 		d.handOver = newHandOver()
 	}
+	if c.whole {
+		d.intake.CheckReleases()
+	}
 }
 
 // ensureInit makes a zero Eraser usable.
@@ -127,6 +133,7 @@ func (d *Eraser) HandleRecords(batch []heisen.Record) {
 
 // Skip implements heisen.Skipper.
 func (d *Eraser) Skip(events uint64) {
+	d.intake.Skipped(events)
 	d.events += events
 }
 
@@ -135,12 +142,13 @@ func (*Eraser) LockUse() heisen.LockUse { return heisen.LocksAsSets }
 
 // Flush implements heisen.Detector. With WithHandOver, it returns an error that wraps
 // vclock.ErrEndedThread, vclock.ErrTooManyThreads or vclock.ErrForgotten if violations may be missing
-// because it does not know all messages.
+// because it does not know all messages. It always returns those that heisen.Detector names.
 func (d *Eraser) Flush() error {
+	err := d.intake.Flush()
 	if d.handOver != nil {
-		return d.handOver.order.Err()
+		err = errors.Join(d.handOver.order.Err(), err)
 	}
-	return nil
+	return err
 }
 
 // Violations returns the number of findings.
@@ -150,6 +158,9 @@ func (d *Eraser) Violations() uint64 {
 
 func (d *Eraser) handle(r *heisen.Record) {
 	d.events++
+	if !d.intake.Take(r, d.events) {
+		return
+	}
 	switch r.Op {
 	case heisen.Read, heisen.Write, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
 		d.access(r, r.Op)

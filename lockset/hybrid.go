@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/intake"
 	"github.com/heisen-go/heisen/internal/locksets"
 	"github.com/heisen-go/heisen/internal/shadow"
 	"github.com/heisen-go/heisen/vclock"
@@ -107,6 +108,7 @@ type Hybrid struct {
 	before      func(vclock.Epoch) bool       // whether an access happens before now
 	living      func(locksets.ID) locksets.ID // the locks of a set that have not ended
 	messagesEnd heisen.Record                 // a Free, for an object whose messages end
+	intake      intake.Check
 	events      uint64
 	evicted     uint64
 }
@@ -147,6 +149,9 @@ func (d *Hybrid) init(c hybridConfig) {
 	d.living = d.table.Living
 	d.before = func(e vclock.Epoch) bool { return d.order.Before(e, d.now.thread) }
 	d.memory = shadow.New(d.groups.clone, d.groups.forget)
+	if c.whole {
+		d.intake.CheckReleases()
+	}
 }
 
 // ensureInit makes a zero Hybrid usable.
@@ -172,6 +177,7 @@ func (d *Hybrid) HandleRecords(batch []heisen.Record) {
 
 // Skip implements heisen.Skipper.
 func (d *Hybrid) Skip(events uint64) {
+	d.intake.Skipped(events)
 	d.events += events
 }
 
@@ -179,14 +185,15 @@ func (d *Hybrid) Skip(events uint64) {
 func (*Hybrid) LockUse() heisen.LockUse { return heisen.LocksAsSets }
 
 // Flush implements heisen.Detector. It returns an error that wraps ErrEvicted,
-// vclock.ErrEndedThread, vclock.ErrTooManyThreads or vclock.ErrForgotten if pairs may be missing.
+// vclock.ErrEndedThread, vclock.ErrTooManyThreads or vclock.ErrForgotten if pairs may be missing, and those
+// that heisen.Detector names.
 func (d *Hybrid) Flush() error {
 	d.ensureInit()
 	var err error
 	if d.evicted > 0 {
 		err = fmt.Errorf("%w: %d, of variables with too many accesses; pairs may be missing", ErrEvicted, d.evicted)
 	}
-	return errors.Join(d.order.Err(), err)
+	return errors.Join(d.order.Err(), err, d.intake.Flush())
 }
 
 // Pairs returns the number of findings.
@@ -201,6 +208,9 @@ func (d *Hybrid) Evicted() uint64 {
 
 func (d *Hybrid) handle(r *heisen.Record) {
 	d.events++
+	if !d.intake.Take(r, d.events) {
+		return
+	}
 	switch r.Op {
 	case heisen.Read, heisen.Write:
 		d.handleAccess(r, r.Op)

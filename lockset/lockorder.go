@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/intake"
 	"github.com/heisen-go/heisen/internal/shadow"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -88,6 +89,7 @@ type LockOrder struct {
 	sink  heisen.Sink
 	limit int
 
+	intake       intake.Check
 	events       uint64
 	acquisitions uint64
 
@@ -138,6 +140,9 @@ func (d *LockOrder) init(c lockOrderConfig) {
 	d.paths = map[pathKey]*path{}
 	d.graph.init()
 	d.search.init(d)
+	if c.whole {
+		d.intake.CheckReleases()
+	}
 }
 
 // ensureInit makes a zero LockOrder usable.
@@ -147,12 +152,18 @@ func (d *LockOrder) ensureInit() {
 	}
 }
 
+// Skip implements heisen.Skipper.
+func (d *LockOrder) Skip(events uint64) {
+	d.intake.Skipped(events)
+	d.events += events
+}
+
 // Flush implements heisen.Detector. It returns an error that wraps ErrLimit,
 // vclock.ErrEndedThread, vclock.ErrTooManyThreads or vclock.ErrForgotten if potential deadlocks may
-// be missing.
+// be missing, and those that heisen.Detector names.
 func (d *LockOrder) Flush() error {
 	d.ensureInit()
-	err := d.order.Err()
+	err := errors.Join(d.order.Err(), d.intake.Flush())
 	if d.dropped > 0 {
 		err = errors.Join(err, fmt.Errorf("%w: %d dependencies were not stored, because there are more than %d, or too many locks are released out of order", ErrLimit, d.dropped, d.limit))
 	}
@@ -170,6 +181,9 @@ func (d *LockOrder) Handle(e heisen.Event) {
 
 func (d *LockOrder) handle(r *heisen.Record) {
 	d.events++
+	if !d.intake.Take(r, d.events) {
+		return
+	}
 	switch r.Op {
 	case heisen.Acquire:
 		d.acquire(r, writing)

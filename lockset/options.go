@@ -27,18 +27,21 @@ type Option interface {
 
 type eraserConfig struct {
 	sink     heisen.Sink
+	whole    bool
 	byObject bool
 	handOver bool
 }
 
 type hybridConfig struct {
 	sink         heisen.Sink
+	whole        bool
 	orderAtomics bool
 	maxAccesses  uint32 // 0 is unlimited
 }
 
 type lockOrderConfig struct {
 	sink  heisen.Sink
+	whole bool
 	limit int
 }
 
@@ -84,6 +87,19 @@ func WithSink(sink heisen.Sink) Option {
 	return sinkOption{sink}
 }
 
+type wholeOption struct{}
+
+func (wholeOption) applyEraser(c *eraserConfig) error       { c.whole = true; return nil }
+func (wholeOption) applyHybrid(c *hybridConfig) error       { c.whole = true; return nil }
+func (wholeOption) applyLockOrder(c *lockOrderConfig) error { c.whole = true; return nil }
+
+// WithWholeStream says that the stream is the whole of an execution from its beginning, with all operations
+// of its locks. The release of a lock that nobody holds is then a mistake of the source, and Flush returns
+// an error that wraps heisen.ErrReleaseUnheld. Only who makes the stream can know that: not of a trace
+// that was cut, or left packages out (trace.Gaps), nor behind a filter, which ends the check. A program
+// that copies a lock while it is held has such releases, too.
+func WithWholeStream() Option { return wholeOption{} }
+
 // WithObjectGranularity makes an Eraser store one state per allocated object instead of one per
 // variable, as the implementation in the paper does: one candidate set protects all fields. It is
 // coarser and takes less memory. An object is the range of an Alloc event. Accesses outside of
@@ -97,7 +113,7 @@ func WithObjectGranularity() EraserOption {
 
 // WithHandOver lets a message hand over an exclusive variable of an Eraser to another thread, which
 // then initializes it further without a lock; see Eraser. It costs a few nanoseconds per access to an
-// exclusive variable. A tree.Filter in front of the Eraser may then change what it finds.
+// exclusive variable.
 func WithHandOver() EraserOption {
 	return eraserOption(func(c *eraserConfig) error {
 		c.handOver = true

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/internal/cascade"
 )
 
 // countdown is a context that ends when its error has been asked for so many times.
@@ -114,5 +116,47 @@ func TestWorkerPanics(t *testing.T) {
 			d.HandleRecords(records)
 			_ = d.Flush()
 		}()
+	}
+}
+
+// TestAsFound: the findings of a window are reported before it is solved, or at the latest before the next one
+// is, in the same order whether or not windows are solved in parallel.
+func TestAsFound(t *testing.T) {
+	records := racing(1500)
+	var want []string
+	for _, parallel := range []int{1, 3, 16} {
+		var d *Detector
+		var found []string
+		windows := map[int]bool{}
+		d, err := NewDetector(WithWindows(40, 20), WithParallel(parallel), WithSink(func(f heisen.Finding) {
+			if from, next := uint64(20*d.Stats().Windows), uint64(20*(d.Stats().Windows+1)); f.Before < from || f.Before >= next {
+				t.Fatalf("a finding in the window after event %d is reported when %d windows are", f.Before, d.Stats().Windows)
+			}
+			windows[d.Stats().Windows] = true
+			found = append(found, f.String())
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.HandleRecords(records)
+		if err := d.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if want == nil {
+			want = found
+		}
+		if !slices.Equal(found, want) || len(windows) < 30 {
+			t.Errorf("%d at a time: %d findings in %d windows, want the %d of one at a time", parallel, len(found), len(windows), len(want))
+		}
+	}
+}
+
+// TestLargeWindow: the work on a window is bounded, however many events it has.
+func TestLargeWindow(t *testing.T) {
+	small, large := cascade.Budget{States: 1000, Total: 20_000}, cascade.Budget{States: 1000, Total: 20_000}
+	small.Fit(2000)
+	large.Fit(20_000)
+	if small.States != 1000 || small.Total != 20_000 || large.States != 10 || large.Total != 200 {
+		t.Errorf("budgets %v and %v", small, large)
 	}
 }

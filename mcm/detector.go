@@ -3,12 +3,14 @@ package mcm
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/intake"
 	"github.com/heisen-go/heisen/internal/option"
 	"github.com/heisen-go/heisen/mcm/internal/candidate"
 	"github.com/heisen-go/heisen/mcm/internal/model"
@@ -41,26 +43,32 @@ import (
 // # Cost
 //
 // Windows are solved in groups, several at the same time with WithParallel, while Handle waits. The
-// findings and their order do not depend on that. Memory is proportional to the records of a group,
+// findings of a window are reported as they are found, once all windows before it are solved. The findings and their
+// order do not depend on WithParallel. Memory is proportional to the records of a group,
 // and, for each window that is being solved, to its events times its threads.
 type Detector struct {
 	config config
 
-	records []heisen.Record // from the start of the next window
-	index   []uint64
-	held    *window.Locks // at the start of the next window
-	hidden  map[heisen.Thread][]heisen.Record
-	fresh   int // the number of records that have not been in a window
+	records   []heisen.Record // from the start of the next window
+	index     []uint64
+	relevance relevance     // of the records
+	relevant  int           // about how many of them matter
+	held      *window.Locks // at the start of the next window
+	hidden    map[heisen.Thread][]heisen.Record
+	fresh     int // the number of records, from the last one back, that have not been in a window
 
 	tracker    *section.Tracker    // nil without sections
 	executions []section.Execution // those that end in the next window or later, ordered by their ends
 
+	intake intake.Check
 	events uint64
-	known  map[finding]bool
-	stats  DetectorStats
-	err    error
-	failed int // windows that could not be solved
-	cut    int // windows that the end of the context has kept from being solved, or from being solved completely
+	known  map[finding]bool // reported before the present group of windows
+
+	fromGroup map[finding]bool // reported since then
+	stats     DetectorStats
+	err       error
+	failed    int // windows that could not be solved
+	cut       int // windows that the end of the context has kept from being solved, or from being solved completely
 }
 
 // maxErrors bounds the number of windows whose errors Flush returns.
@@ -88,6 +96,7 @@ const group = 16
 func NewDetector(opts ...DetectorOption) (*Detector, error) {
 	d := &Detector{
 		config: defaults(), held: window.NewLocks(), hidden: map[heisen.Thread][]heisen.Record{}, known: map[finding]bool{},
+		fromGroup: map[finding]bool{}, relevance: newRelevance(),
 	}
 	if err := applyOptions("mcm.NewDetector", &d.config, opts); err != nil {
 		return nil, err
@@ -128,6 +137,9 @@ func (d *Detector) handle(r *heisen.Record) {
 		return
 	}
 	d.events++
+	if !d.intake.Take(r, d.events) {
+		return
+	}
 	if d.tracker != nil {
 		d.tracker.Next(r, d.events)
 	}
@@ -137,20 +149,20 @@ func (d *Detector) handle(r *heisen.Record) {
 	d.records = append(d.records, *r)
 	d.index = append(d.index, d.events)
 	d.fresh++
-	if len(d.records) == d.config.window+(group-1)*d.config.step() {
-		d.solve(group)
+	d.relevant += d.relevance.add(r)
+	if d.relevant >= d.config.window+(group-1)*d.config.step() || len(d.records) >= d.config.most() {
+		d.solve(false)
 	}
 }
 
 // Flush implements heisen.Detector. It solves the remaining windows. It returns the errors of the first
-// windows that could not be solved, and the number of the others; their predictions are missing.
+// windows that could not be solved, and the number of the others; their predictions are missing. It also returns those that heisen.Detector names.
 func (d *Detector) Flush() error {
 	if d.zero() {
 		return heisen.ErrZero
 	}
 	if d.fresh > 0 {
-		step := d.config.step()
-		d.solve(1 + (max(0, len(d.records)-d.config.window)+step-1)/step)
+		d.solve(true)
 	}
 	d.records, d.index, d.executions = nil, nil, nil
 	if more := d.failed - maxErrors; more > 0 {
@@ -161,7 +173,7 @@ func (d *Detector) Flush() error {
 		d.err = errors.Join(d.err, fmt.Errorf("%d of %d windows were not solved completely: %w", d.cut, d.stats.Windows, d.config.ctx.Err()))
 		d.cut = 0
 	}
-	return d.err
+	return errors.Join(d.err, d.intake.Flush())
 }
 
 // Stats returns the counts so far. After Flush they are final.
@@ -174,60 +186,130 @@ func (d *Detector) Stats() DetectorStats {
 	return s
 }
 
-// solve solves the next windows. Only the last one may reach the end of the records.
-func (d *Detector) solve(windows int) {
-	jobs := make([]job, windows)
-	start := 0
-	for k := range jobs {
-		end := min(start+d.config.window, len(d.records))
-		jobs[k].window = window.Window{
-			Records: d.records[start:end], Index: d.index[start:end],
-			Held: d.held.List(), Hidden: d.open(),
+// solve solves the next windows of the records that matter: as many as are complete, all if the stream ends, and
+// at least one if there are too many records.
+func (d *Detector) solve(ends bool) {
+	var w window.Window // all records that matter
+	var at []int        // their indices
+	for i := range d.records {
+		if d.relevance.matters(&d.records[i]) {
+			w.Records, w.Index, at = append(w.Records, d.records[i]), append(w.Index, d.index[i]), append(at, i)
 		}
-		jobs[k].window.Executions = d.executionsIn(d.index[start:end])
-		for next := min(start+d.config.step(), len(d.records)); start < next; start++ {
-			d.pass(&d.records[start])
+	}
+	d.relevant = len(at)
+	step, full := d.config.step(), len(d.records) >= d.config.most()
+	windows := 0
+	switch {
+	case ends:
+		windows = 1 + (max(0, len(at)-d.config.window)+step-1)/step
+	case len(at) >= d.config.window:
+		windows = 1 + (len(at)-d.config.window)/step
+	case full:
+		windows = 1
+	}
+	if windows == 0 {
+		return
+	}
+	jobs := make([]job, windows)
+	start, passed := 0, 0
+	for k := range jobs {
+		end := min(start+d.config.window, len(at))
+		j := &jobs[k].window
+		j.Records, j.Index, j.Held, j.Hidden = w.Records[start:end], w.Index[start:end], d.held.List(), d.open()
+		j.Executions = d.executionsIn(j.Index)
+		d.fresh = len(d.records)
+		if end > 0 {
+			d.fresh -= at[end-1] + 1
+		}
+		if end == len(at) {
+			d.fresh = 0
+		}
+		next := len(d.records)
+		if start = min(start+step, len(at)); start < len(at) {
+			next = at[start]
+		}
+		if k == len(jobs)-1 && !ends && full { // what does not matter so far may come to matter
+			next = max(passed, len(d.records)/2)
+		}
+		for ; passed < next; passed++ {
+			d.pass(&d.records[passed])
 		}
 	}
 	d.solveAll(jobs)
-	for k := range jobs {
-		d.report(&jobs[k])
+	d.records = append(d.records[:0], d.records[passed:]...)
+	d.index = append(d.index[:0], d.index[passed:]...)
+	d.relevance, d.relevant = newRelevance(), 0
+	for i := range d.records {
+		d.relevant += d.relevance.add(&d.records[i])
 	}
-	d.records = append(d.records[:0], d.records[start:]...)
-	d.index = append(d.index[:0], d.index[start:]...)
-	d.fresh = 0
 }
 
-// solveAll solves windows, as many at the same time as WithParallel allows. A panic of another goroutine
-// becomes one of this goroutine, so that the caller can recover from it.
+// solveAll solves windows, as many at the same time as WithParallel allows. It reports the predictions of
+// each as they are found, once all windows before it are solved. A panic of another goroutine becomes one of
+// this goroutine, so that the caller can recover from it.
 func (d *Detector) solveAll(jobs []job) {
-	var at atomic.Int64
-	work := func() {
-		for {
-			k := int(at.Add(1)) - 1
-			if k >= len(jobs) {
-				return
-			}
-			jobs[k].solve(d)
+	defer d.remember()
+	if d.config.parallel == 1 || len(jobs) == 1 {
+		for k := range jobs {
+			jobs[k].solve(d, func(f prediction) { d.report(&jobs[k].window, f) })
+			d.count(&jobs[k])
 		}
+		return
+	}
+	d.solveParallel(jobs)
+}
+
+// solveParallel is solveAll for several windows at the same time.
+func (d *Detector) solveParallel(jobs []job) {
+	var at atomic.Int64
+	var panicked atomic.Pointer[any]
+	solveNext := func() (more bool) {
+		k := int(at.Add(1)) - 1
+		if k >= len(jobs) {
+			return false
+		}
+		j := &jobs[k]
+		defer close(j.found)
+		defer func() {
+			if v := recover(); v != nil {
+				panicked.Store(&v)
+			}
+		}()
+		if panicked.Load() == nil {
+			j.solve(d, func(f prediction) { j.found <- f })
+		}
+		return true
 	}
 	var workers sync.WaitGroup
-	var panicked atomic.Pointer[any]
-	for range min(d.config.parallel, len(jobs)) - 1 {
+	for k := range jobs {
+		jobs[k].found = make(chan prediction, d.config.queries)
+	}
+	for range min(d.config.parallel, len(jobs)) {
 		workers.Go(func() {
-			defer func() {
-				if v := recover(); v != nil {
-					panicked.Store(&v)
-				}
-			}()
-			work()
+			for solveNext() {
+			}
 		})
 	}
-	work()
+	for k := range jobs {
+		for f := range jobs[k].found {
+			d.report(&jobs[k].window, f)
+		}
+		if panicked.Load() != nil {
+			break
+		}
+		d.count(&jobs[k])
+	}
 	workers.Wait()
 	if v := panicked.Load(); v != nil {
 		panic(*v)
 	}
+}
+
+// remember excludes the findings of a group of windows from the queries of the next ones. Within the group
+// they are not excluded, so that what is queried does not depend on which window is solved first.
+func (d *Detector) remember() {
+	maps.Copy(d.known, d.fromGroup)
+	clear(d.fromGroup)
 }
 
 // executionsIn returns the executions of sections in the window whose records have the given positions.
@@ -241,8 +323,11 @@ func (d *Detector) executionsIn(index []uint64) (list []window.Execution) {
 		if x.Entry.Index < index[0] || x.End.Index > index[len(index)-1] {
 			continue
 		}
-		entry, _ := slices.BinarySearch(index, x.Entry.Index)
-		end, _ := slices.BinarySearch(index, x.End.Index)
+		entry, has := slices.BinarySearch(index, x.Entry.Index)
+		end, hasEnd := slices.BinarySearch(index, x.End.Index)
+		if !has || !hasEnd { // no other thread accesses the variable
+			continue
+		}
 		list = append(list, window.Execution{Section: x.Section, Entry: entry, End: end, Allow: x.Allow})
 	}
 	return list
@@ -276,8 +361,25 @@ func (d *Detector) open() (list []heisen.Record) {
 	return list
 }
 
-// report reports the predictions of a window.
-func (d *Detector) report(j *job) {
+// report reports a prediction, unless an equal one was reported.
+func (d *Detector) report(w *window.Window, f prediction) {
+	if d.known[f.finding] || d.fromGroup[f.finding] {
+		return
+	}
+	d.fromGroup[f.finding] = true
+	switch f.kind {
+	case heisen.Race:
+		d.stats.Races++
+	case heisen.Deadlock:
+		d.stats.Deadlocks++
+	default:
+		d.stats.Violations++
+	}
+	d.config.sink(f.describe(w))
+}
+
+// count counts a window that was solved.
+func (d *Detector) count(j *job) {
 	d.stats.Windows++
 	d.stats.Add(j.stats)
 	if j.cut {
@@ -289,27 +391,12 @@ func (d *Detector) report(j *job) {
 	if j.err != nil && d.failed <= maxErrors {
 		d.err = errors.Join(d.err, fmt.Errorf("window from event %d: %w", j.window.Position(0), j.err))
 	}
-	for _, f := range j.found {
-		if d.known[f.finding] {
-			continue
-		}
-		d.known[f.finding] = true
-		switch f.kind {
-		case heisen.Race:
-			d.stats.Races++
-		case heisen.Deadlock:
-			d.stats.Deadlocks++
-		default:
-			d.stats.Violations++
-		}
-		d.config.sink(f.describe(&j.window))
-	}
 }
 
 // job is a window to solve.
 type job struct {
 	window window.Window
-	found  []prediction
+	found  chan prediction // has room for all; closed when the window is solved; nil if windows are solved one after the other
 	stats  Stats
 	err    error
 	cut    bool // the context has ended before all was queried
@@ -323,7 +410,7 @@ type prediction struct {
 }
 
 // solve asks the model of a window about all candidates.
-func (j *job) solve(d *Detector) {
+func (j *job) solve(d *Detector, found func(prediction)) {
 	ctx := d.config.ctx
 	if j.cut = ctx.Err() != nil; j.cut {
 		return
@@ -351,7 +438,7 @@ func (j *job) solve(d *Detector) {
 			j.err = errors.Join(j.err, err)
 			if verdict == Possible {
 				tried[f] = math.MaxInt
-				j.found = append(j.found, prediction{f, c.Records, w})
+				found(prediction{f, c.Records, w})
 			}
 		})
 	}
@@ -362,7 +449,6 @@ func (j *job) solve(d *Detector) {
 	consider(heisen.Deadlock, in(candidate.Deadlocks))
 	consider(heisen.Atomicity, in(candidate.Violations))
 	consider(heisen.Atomicity, in(candidate.SectionViolations))
-	slices.SortStableFunc(j.found, func(a, b prediction) int { return candidate.ByPosition(a.at, b.at) })
 	j.stats, j.cut = m.Stats(), ctx.Err() != nil
 }
 
@@ -372,6 +458,9 @@ func (p *prediction) describe(w *window.Window) heisen.Finding {
 		Detector: "mcm", Kind: p.kind,
 		Witness: (*window.Witness)(p.witness).Records(w.Records), Last: p.witness.Last,
 		Before: w.Position(0) - 1,
+	}
+	for _, i := range p.witness.Order {
+		f.Positions = append(f.Positions, w.Position(i))
 	}
 	for _, i := range p.at {
 		r := &w.Records[i]

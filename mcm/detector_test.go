@@ -21,7 +21,7 @@ import (
 // TestParallel checks that the findings and their order do not depend on the number of windows that are
 // solved at the same time, nor on how the stream is delivered.
 func TestParallel(t *testing.T) {
-	records := workload.Mixed(workload.Params{Threads: 5, Events: 12000, Seed: 3})
+	records := workload.Mixed(workload.Params{Threads: 5, Events: 14000, Seed: 3})
 	var want []heisen.Finding
 	for i, n := range []int{1, 2, 7, 1} {
 		var found []heisen.Finding

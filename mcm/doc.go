@@ -36,8 +36,10 @@
 //   - An object that is used in two ways, for instance as a lock and as a message, keeps the order
 //     of all its events.
 //
-// [WithControlFlow] relaxes the rule for reads, as the paper does: only reads on which a later Branch
-// of the same thread depends must see the same value.
+// [WithControlFlow] relaxes the rule for reads, as the paper does: only reads on which a decision
+// depends must see the same value. A Branch depends on all earlier reads of its thread, as in the paper.
+// If it is known which reads decide (heisen.Decides), a decision depends on one read only, and through
+// memory on what the thread that wrote the value had read before.
 //
 // A query asks for a feasible reordering that reaches an instant R, the goal of the query. For a race, both accesses are the next events
 // of their threads at R. For a deadlock, so are the acquisitions of the cycle. Events after R do not

@@ -108,10 +108,10 @@ func TestExact(t *testing.T) {
 // must be more races than without ControlFlow, and more than if reads had to see the observed writes.
 func TestControlFlowExact(t *testing.T) {
 	more := map[string]int{}
-	for seed := range windowtest.Count(t, 600) {
+	for seed := range windowtest.Count(t, 1500) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 9))
-		s := windowtest.Shape{Threads: 2 + rng.IntN(2), Events: 6 + rng.IntN(8), Vars: 1 + rng.IntN(2), Locks: 1, Values: true, Branches: true,
-			Atomics: rng.IntN(3) == 0, Ranges: rng.IntN(4) == 0, Messages: rng.IntN(4) == 0}
+		s := windowtest.Shape{Threads: 2 + rng.IntN(2), Events: 6 + rng.IntN(8), Vars: 1 + rng.IntN(2+seed%2), Locks: 1, Values: true, Branches: true,
+			Atomics: rng.IntN(3) == 0, Ranges: rng.IntN(4) == 0, Messages: rng.IntN(4) == 0, Decides: seed%2 == 1, Allocations: rng.IntN(6) == 0}
 		w, _ := windowtest.RandomWindow(rng, s)
 		unvalued := *w
 		unvalued.Records = slices.Clone(w.Records)

@@ -84,6 +84,9 @@ func defaults() config {
 // step is how many events one window starts after the one before.
 func (c *config) step() int { return c.window - c.overlap }
 
+// most is the number of records that a detector collects at most, if few of them matter.
+func (c *config) most() int { return max(1<<17, 8*(c.window+(group-1)*c.step())) }
+
 // applyOptions applies the options of a constructor.
 func applyOptions[O DetectorOption](constructor string, c *config, opts []O) error {
 	list := make([]func(*config) error, len(opts))
@@ -96,10 +99,11 @@ func applyOptions[O DetectorOption](constructor string, c *config, opts []O) err
 }
 
 // WithControlFlow lets reads see other values if no decision depends on them. A read must see its
-// value only if a Branch event of the same thread follows it before the query's instant, or if
-// such a read depends on it through memory. More orders are feasible then. The option is sound
-// only for streams that have a Branch event for every decision, including the choice of an address
-// from a value. Atomic reads and updates count as decisions.
+// value only if it has the flag heisen.Decides, if a Branch event of the same thread follows it before
+// the query's instant, or if such a read depends on it through memory. More orders are feasible then.
+// The option is sound only for streams that have a flag or a Branch event for every decision,
+// including the choice of an address from a value. Atomic reads and updates without the flag count as
+// Branch events.
 func WithControlFlow() Option {
 	return replayOption(func(c *config) error {
 		c.rules.ControlFlow = true
@@ -155,7 +159,9 @@ func WithContext(ctx context.Context) DetectorOption {
 
 // WithWindows sets how many events the windows have, and how many of these are in the next window
 // as well. Windows have from 1 to 1048576 events, and the overlap is from 0 to events-1. The defaults
-// are 2000 and 1000. Events that do not constrain orders, such as calls, do not count.
+// are 2000 and 1000. Only events count that can matter: accesses to memory that several threads access and one
+// of them writes, and synchronization through an object that several threads use. A window extends over at most
+// some 100,000 events, or eight times those of 16 windows.
 func WithWindows(events, overlap int) DetectorOption {
 	return detectorOption(func(c *config) error {
 		if events < 1 || events > 1<<20 || overlap < 0 || overlap >= events {

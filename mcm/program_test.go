@@ -50,7 +50,7 @@ func randomProgram(rng *rand.Rand, operations []string, small bool) program {
 			steps = append(steps, s)
 		}
 		access := func() {
-			s := statement{do: []string{"read", "write", "write"}[rng.IntN(3)], which: rng.IntN(2), value: 1 + rng.IntN(2)}
+			s := statement{do: []string{"read", "write", "write", "update", "copy"}[rng.IntN(5)], which: rng.IntN(2), value: 1 + rng.IntN(2)}
 			s.if1 = len(steps) > 0 && rng.IntN(4) == 0
 			add(s)
 		}
@@ -116,6 +116,10 @@ func (p program) main(main *racefuzz.G) {
 					read = vars[s.which].Read(g)
 				case "write":
 					vars[s.which].Write(g, s.value)
+				case "update":
+					vars[s.which].Write(g, vars[s.which].Read(g)+s.value)
+				case "copy":
+					vars[1-s.which].Write(g, vars[s.which].Read(g))
 				case "load":
 					read = flags[s.which].Load(g)
 				case "store":
@@ -164,6 +168,31 @@ func (p program) main(main *racefuzz.G) {
 			}
 		})
 	}
+}
+
+// assigns reports whether a statement sets what conditional statements look at.
+func (s *statement) assigns() bool {
+	switch s.do {
+	case "read", "load", "increase", "swap", "receive", "try", "any":
+		return true
+	}
+	return false
+}
+
+// decides reports whether a conditional statement may look at what a statement has read.
+func (p program) decides(goroutine, at int) bool {
+	if !p[goroutine][at].assigns() {
+		return false
+	}
+	for _, s := range p[goroutine][at+1:] {
+		switch {
+		case s.if1:
+			return true
+		case s.assigns():
+			return false
+		}
+	}
+	return false
 }
 
 // String lists the statements of each goroutine.

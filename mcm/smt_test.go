@@ -61,6 +61,8 @@ func TestSMTSmall(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 2))
 		s := windowtest.RandomShape(rng, 14)
 		s.Foreign = seed%4 == 3
+		s.Decides = seed%3 == 1
+		s.Branches = s.Branches || s.Decides
 		w, symbols := windowtest.RandomWindow(rng, s)
 		options := []DetectorOption{WithSymbols(symbols)}
 		if s.Branches {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/heisen-go/heisen"
@@ -10,7 +11,7 @@ import (
 
 // Collector collects the findings of one stream. Its method Add is a heisen.Sink for any number of
 // detectors. It counts repeated findings, and it combines a race that is seen in both orders into one
-// Finding with a Reverse. Findings of different detectors stay separate. Those that the baseline
+// Finding with a Reverse, and the races on one variable into one with Pairs. Findings of different detectors stay separate. Those that the baseline
 // contains or that a suppression matches are counted as hidden and otherwise ignored.
 //
 // Several goroutines may call the methods of a Collector. NewCollector makes one. The methods of a
@@ -21,8 +22,8 @@ type Collector struct {
 	config   collectorConfig
 	resolver *Resolver // closed with the Collector; nil if it belongs to somebody else
 
-	order  []*collected // in the order of first sight, hidden ones too
-	byName map[findingKey]*collected
+	order  []*collected              // in the order of first sight, hidden ones too
+	byName map[findingKey]*collected // by their own fingerprints and those of their pairs
 }
 
 type findingKey struct{ detector, fingerprint string }
@@ -129,13 +130,21 @@ func (c *Collector) see(item fold.Item) {
 	key := findingKey{item.Finding.Detector, item.Fingerprint}
 	resolved := c.config.resolver.Resolve(item.Finding, c.config.symbols)
 	if known := c.byName[key]; known != nil {
-		if known.reverse != item.Reverse && known.Reverse == nil {
+		if known.reverse != item.Reverse && known.Reverse == nil && known.PairFingerprint() == item.Fingerprint {
 			known.Reverse = resolved.Order()
 		}
 		return
 	}
 	known := &collected{Finding: resolved, reverse: item.Reverse, hidden: c.hides(&resolved)}
+	if same := c.byName[findingKey{resolved.Detector, resolved.Fingerprint}]; same != nil && same.hidden == known.hidden {
+		same.AddPairs(&resolved)
+		c.byName[key] = same
+		return
+	}
 	c.byName[key] = known
+	if other := (findingKey{resolved.Detector, resolved.Fingerprint}); !known.hidden || c.byName[other] == nil { // what is not hidden comes first
+		c.byName[other] = known
+	}
 	c.order = append(c.order, known)
 	if !known.hidden && c.config.onFinding != nil {
 		c.config.onFinding(&resolved)
@@ -164,27 +173,30 @@ func (c *Collector) findings(hidden bool) (all []Finding) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	counts := map[findingKey][2]uint64{} // of all orders, of the reverse one
+	counts := map[findingKey]uint64{} // of pairs
+	reverse := map[*collected]uint64{}
 	for _, item := range c.set.All() {
 		key := findingKey{item.Finding.Detector, item.Fingerprint}
-		n := counts[key]
-		n[0] += item.Count
-		if item.Reverse != c.byName[key].reverse {
-			n[1] += item.Count
+		counts[key] += item.Count
+		if known := c.byName[key]; item.Reverse != known.reverse && known.PairFingerprint() == item.Fingerprint {
+			reverse[known] += item.Count
 		}
-		counts[key] = n
 	}
 	for _, known := range c.order {
 		if known.hidden != hidden {
 			continue
 		}
 		f := known.Finding
-		n := counts[findingKey{f.Detector, f.Fingerprint}]
-		f.Count = n[0]
+		f.Count, f.Pairs = counts[findingKey{f.Detector, f.PairFingerprint()}], slices.Clone(f.Pairs)
+		for i := range f.Pairs {
+			n := counts[findingKey{f.Detector, f.Pairs[i].Fingerprint}]
+			f.Pairs[i].Count = n
+			f.Count += n
+		}
 		if f.Reverse != nil {
-			reverse := *f.Reverse
-			reverse.Count = n[1]
-			f.Reverse = &reverse
+			other := *f.Reverse
+			other.Count = reverse[known]
+			f.Reverse = &other
 		}
 		all = append(all, f)
 	}

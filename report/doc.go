@@ -15,7 +15,7 @@
 //	}
 //
 // WriteText prints a finding in the style of the reports of go test -race, and WriteColorText does so
-// in colors. WriteJSON writes one
+// in colors. A Brief prints it in short, for a first look. WriteJSON writes one
 // line of JSON, and ReadJSON reads such lines. A baseline file has the same form.
 //
 // # Guarantees

@@ -83,8 +83,8 @@ func ExampleCollector_known() {
 	}
 	// Output:
 	// 1 new, 1 known
-	// {"detector":"","kind":"race","fingerprint":"d54d4cc32f1d6854","count":0,"message":"","accesses":[],"version":1}
-	// {"detector":"fasttrack","kind":"race","fingerprint":"cab36f125f4dec35","count":1,"message":"read is not ordered with an earlier write","accesses":[{"op":"write","thread":0,"goroutine":"T0","object":"0x10","site":"?","stack":[],"locks":[],"locks_unknown":true},{"op":"write","thread":1,"goroutine":"T1","object":"0x10","site":"?","stack":[],"locks":[],"locks_unknown":true}],"goroutines":[{"thread":1,"name":"T1"},{"thread":0,"name":"T0"}],"version":1}
+	// {"detector":"","kind":"race","fingerprint":"d54d4cc32f1d6854","certainty":"confirmed","message":""}
+	// {"detector":"fasttrack","kind":"race","fingerprint":"cab36f125f4dec35","certainty":"confirmed","message":"read is not ordered with an earlier write","accesses":[{"op":"write"},{"op":"write"}]}
 }
 
 // WriteText prints a finding in the style of the reports of go test -race.

@@ -14,15 +14,29 @@ import (
 // Finding is a heisen.Finding in words. Its JSON form is public: new versions may add fields but
 // neither rename nor remove any.
 type Finding struct {
-	Detector    string      `json:"detector"`    // name, as the -detect flag takes it
+	Detector    string      `json:"detector"`    // name, as the -detect flag takes it, of the one that Count is about
 	Kind        heisen.Kind `json:"kind"`        // race, potential-race, discipline, atomicity, deadlock, leak, unstoppable, misuse, failure, or a custom detector's
-	Fingerprint string      `json:"fingerprint"` // equal across runs and machines
-	Count       uint64      `json:"count"`       // how often it was found, from 1, in either order
+	Fingerprint string      `json:"fingerprint"` // equal across runs and machines; of a race whose variable has an Identity, that of the variable
+	Count       uint64      `json:"count"`       // how often it was found, from 1, in either order and with any of Pairs
 	Message     string      `json:"message"`     // one line, without the places
+
+	// Detectors are others that have found it, too.
+	Detectors []string `json:"detectors,omitempty"`
 
 	Package  string   `json:"package,omitempty"`  // import path of the package whose tests ran, or of the program; of a trace, that of the accesses
 	Variable string   `json:"variable,omitempty"` // of the latest access of which it is known
 	Accesses []Access `json:"accesses"`           // in stream order, the later last; those of a deadlock in the order of Cycle
+
+	// Identity names the declaration of the variable of a race or potential race, whatever the expressions of the accesses are: a field of a
+	// type, such as "example.org/shop/metrics.Counter.failures", a package-level variable, a local variable of a function, or the elements
+	// of one of these. It is empty if that is not known, as without source files. Pair is then empty, too, and otherwise the
+	// fingerprint of the two places of Accesses, as heisen.Finding.Fingerprint returns it.
+	Identity string `json:"identity,omitempty"`
+	Pair     string `json:"pair,omitempty"`
+	// Inside is the fingerprint of the places of the Accesses, if the finding is about the calls that have led there; otherwise it is empty.
+	Inside string `json:"-"`
+	// Pairs are further pairs of accesses to the variable that race, each once.
+	Pairs []Pair `json:"pairs,omitempty"`
 
 	// Cycle names the locks of a deadlock among locks, from the one that the goroutine of the first
 	// access holds. A goroutine that holds a lock wants the next one. The last name is the first
@@ -137,10 +151,16 @@ func (f *Finding) Reservation() string {
 	return strings.Join(f.Unseen, ", ") + " may order the accesses, which is not seen"
 }
 
-// Supposed reports whether the finding is a prediction that supposes that all synchronization is known,
-// while it is not. Then it is only suspected, unless executions have confirmed it.
+// Supposed reports whether the finding is a prediction that is only suspected: executions have tried it and did not confirm it, or
+// nobody has tried it, and it supposes that all synchronization is known, while it is not.
 func (f *Finding) Supposed() bool {
-	return len(f.Unseen) > 0 && len(f.Witness) > 0 && (f.Trials == nil || f.Trials.Confirmed == 0)
+	switch {
+	case len(f.Witness) == 0:
+		return false
+	case f.Trials != nil:
+		return f.Trials.Confirmed == 0
+	}
+	return len(f.Unseen) > 0
 }
 
 // Potential reports whether a finding is Supposed, or an atomicity violation of a detector of which some are impossible, unless
@@ -149,14 +169,27 @@ func (f *Finding) Potential() bool {
 	if f.Trials != nil && f.Trials.Confirmed > 0 {
 		return false
 	}
-	return f.Supposed() || f.Kind == heisen.Atomicity && f.Detector == "blocks" || f.Unproved()
+	return f.Supposed() || f.Kind == heisen.Atomicity && (f.Detector == "blocks" || f.static()) || f.Unproved()
 }
+
+// static reports whether the finding comes from an analyzer of source.
+func (f *Finding) static() bool { return f.Detector == "lostupdate" || f.Detector == "stalecheck" }
 
 // Unproved reports whether the finding is about a transaction that is not proved to be atomic, as those of detector reduction are.
 // Behind each of its accesses stands that of another goroutine from which neither a lock nor a message keeps it apart, whatever
 // came first.
 func (f *Finding) Unproved() bool {
 	return f.Kind == heisen.Atomicity && f.Detector == "reduction"
+}
+
+// By names the detectors that have found it, such as "fasttrack" or "fasttrack and hb".
+func (f *Finding) By() string {
+	all := append([]string{f.Detector}, f.Detectors...)
+	last := len(all) - 1
+	if last == 0 {
+		return all[0]
+	}
+	return strings.Join(all[:last], ", ") + " and " + all[last]
 }
 
 // Times says how often the finding was found, such as "5 times, 2 of them in the other order". It
@@ -176,6 +209,19 @@ type Following struct {
 	Fingerprint string   `json:"fingerprint"`
 	Variable    string   `json:"variable,omitempty"`
 	Places      []string `json:"places"` // of the accesses, each with what it does
+}
+
+// Pair is a further pair of accesses of a race.
+type Pair struct {
+	Fingerprint string       `json:"fingerprint"` // of the two places, as heisen.Finding.Fingerprint returns it
+	Count       uint64       `json:"count"`       // how many of the Finding's Count; 0 if that is not known
+	Message     string       `json:"message"`
+	Variable    string       `json:"variable,omitempty"`
+	Accesses    []Access     `json:"accesses"` // in stream order, the later last
+	Goroutines  []Goroutine  `json:"goroutines,omitempty"`
+	Allocations []Allocation `json:"allocations,omitempty"`
+	Trials      *Trials      `json:"trials,omitempty"`
+	Replay      string       `json:"replay,omitempty"`
 }
 
 // Order describes a race whose accesses came in the other order than in the Finding it belongs to.
@@ -369,6 +415,9 @@ type Ending struct {
 	// race. An index that does not exist is ignored.
 	First *int `json:"first,omitempty"`
 	Count int  `json:"count"` // how many executions ended in this way
+	// Anyway is set for a failure with the bug that is not due to it: executions without the bug fail in the same way, or the default
+	// schedule does, and nothing shows that the bug decides it.
+	Anyway bool `json:"anyway,omitempty"`
 	// Leaks says how many of these executions left goroutines that wait for ever, which are findings of their own.
 	Leaks int    `json:"leaks,omitempty"`
 	Seed  uint64 `json:"seed"` // the seed of one of these executions

@@ -507,7 +507,11 @@ func leakFinding() Finding {
 func TestGolden(t *testing.T) {
 	for name, f := range allFindings() {
 		t.Run(name, func(t *testing.T) {
-			var text, line bytes.Buffer
+			var text, brief, line bytes.Buffer
+			if err := (&Brief{Full: "heisen show"}).Write(&brief, &f); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".brief.golden", brief.Bytes())
 			if err := WriteText(&text, &f); err != nil {
 				t.Fatal(err)
 			}

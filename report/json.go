@@ -82,30 +82,44 @@ func ReadJSON(r io.Reader) (findings []Finding, err error) {
 	if r == nil {
 		return nil, noReader("report.ReadJSON")
 	}
+	err = eachLine(r, func(line []byte) error {
+		var f Finding
+		err := readLine(line, &f, &f)
+		if err == nil {
+			findings = append(findings, f)
+		}
+		return err
+	})
+	return findings, err
+}
+
+// eachLine calls read with the lines that are not empty, until it returns an error. Errors name the line.
+func eachLine(r io.Reader, read func(line []byte) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
 	n := 0
 	for lines.Scan() {
 		n++
-		line := bytes.TrimSpace(lines.Bytes())
-		if len(line) == 0 {
-			continue
+		if line := bytes.TrimSpace(lines.Bytes()); len(line) > 0 {
+			if err := read(line); err != nil {
+				return fmt.Errorf("line %d: %w", n, err)
+			}
 		}
-		var f Finding
-		err := json.Unmarshal(line, &f)
-		if err != nil && json.Valid(line) {
-			err = fmt.Errorf("%w: %w", ErrFinding, err)
-		}
-		if err == nil {
-			err = f.check()
-		}
-		if err != nil {
-			return findings, fmt.Errorf("line %d: %w", n, err)
-		}
-		findings = append(findings, f)
 	}
 	if err := lines.Err(); err != nil {
-		return findings, fmt.Errorf("line %d: %w", n+1, err)
+		return fmt.Errorf("line %d: %w", n+1, err)
 	}
-	return findings, nil
+	return nil
+}
+
+// readLine reads a line into a value that has a finding.
+func readLine(line []byte, into any, f *Finding) error {
+	err := json.Unmarshal(line, into)
+	if err != nil && json.Valid(line) {
+		err = fmt.Errorf("%w: %w", ErrFinding, err)
+	}
+	if err == nil {
+		err = f.check()
+	}
+	return err
 }

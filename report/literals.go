@@ -74,7 +74,7 @@ func confirms(known, f *Finding, pairs []int) bool {
 		frame := heisen.Frame{Func: a.Stack[0].Func, Line: b.Stack[0].Line, Start: b.Start}
 		again.Accesses[i] = heisen.Access{Op: op, Site: symbols.AddSite(heisen.SiteInfo{Frames: []heisen.Frame{frame}})}
 	}
-	return again.Fingerprint(symbols) == known.Fingerprint
+	return again.Fingerprint(symbols) == known.PairFingerprint()
 }
 
 // opNamed returns the Op with a name.

@@ -75,6 +75,15 @@ func (r *Resolver) Close() {
 	}
 }
 
+// Receiver returns the identity of the variable to whose value a function of another package is applied in a frame, such as that of b in
+// b.WriteString(s). It is empty if that is not known.
+func (r *Resolver) Receiver(frame Frame, function string) string {
+	if r == nil {
+		return ""
+	}
+	return r.sources.Receiver(heisen.Frame{Func: frame.Func, File: frame.File, Line: frame.Line}, function)
+}
+
 // maxAncestors bounds the chain of creations shown for one access. Programs that start goroutines
 // from goroutines can be thousands deep, and a damaged trace may contain a cycle.
 const maxAncestors = 16
@@ -107,8 +116,10 @@ func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) Finding {
 		out.Witness = append(out.Witness, step)
 		names.add(f.Witness[i].Object, useOfStep(&f.Witness[i]), excerpt)
 	}
+	choices := make([]source.Choice, len(f.Accesses))
 	for i := range f.Accesses {
 		c := names.choice(f.Accesses[i].Object, useOf(&f.Accesses[i]))
+		choices[i] = c
 		out.Accesses[i].Variable = c.Variable
 		if f.Accesses[i].Object != 0 { // a select statement waits for several
 			out.Accesses[i].Alternatives = c.Alternatives
@@ -125,6 +136,7 @@ func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) Finding {
 	nameAccesses(&f, &out)
 	nameLocks(f.Witness, out.Witness)
 	out.Variable = headVariable(out.Accesses)
+	out.Identify(source.SameVariable(choices), out.Fingerprint)
 	if isCycle(&f) {
 		out.Cycle = cycle(&f, out.Accesses)
 	}

@@ -62,24 +62,20 @@ func writeText(w io.Writer, f *Finding, marks *strings.Replacer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%sWARNING: %s%s\n", frameLine, asWarning, title(f), asIs)
 	fmt.Fprintf(&b, "%s%s%s\n", asHeading, f.headline(), asIs)
-	b.WriteString("Found")
-	if f.Detector != "" {
-		fmt.Fprintf(&b, " by %s", f.Detector)
+	fmt.Fprintf(&b, "%s\n", foundBy(f))
+	if where := failedIn(f); where != "" {
+		fmt.Fprintf(&b, "%s\n", where)
 	}
-	if times := f.Times(); times != "" {
-		fmt.Fprintf(&b, " %s", times)
-	}
-	fmt.Fprintf(&b, ", fingerprint %s\n", f.Fingerprint)
 	if why := f.Reservation(); why != "" {
 		fmt.Fprintf(&b, "Not certain: %s\n", why)
 	}
 	if len(f.Locks) > 0 {
-		fmt.Fprintf(&b, "Held until then: %s\n", held(f.Locks))
+		fmt.Fprintf(&b, "Held until then: %s\n", held(f.Locks, nameAndObject))
 	}
 	if isSection(f) {
 		writeSection(&b, f)
 	} else if begin := transaction(f); begin >= 0 {
-		writeTransaction(&b, f, begin)
+		writeTransaction(&b, f, begin, nameAndObject)
 	}
 	writeAccesses(&b, f)
 	writePrinted(&b, f)
@@ -94,7 +90,8 @@ func writeText(w io.Writer, f *Finding, marks *strings.Replacer) error {
 			writeBlocked(&b, g)
 		}
 	}
-	writeWaitCycle(&b, f)
+	writeWaitCycle(&b, f, nameAndObject)
+	writePairs(&b, f)
 	writeTrials(&b, f)
 	writeFollowing(&b, f)
 	writeWitness(&b, f)
@@ -106,6 +103,31 @@ func writeText(w io.Writer, f *Finding, marks *strings.Replacer) error {
 		return fmt.Errorf("writing finding %s: %w", f.Fingerprint, err)
 	}
 	return nil
+}
+
+// foundBy says which detector has found a finding how often, and how it can be named.
+func foundBy(f *Finding) string {
+	text := "Found"
+	if f.Detector != "" {
+		text += " by " + f.By()
+	}
+	if times := f.Times(); times != "" {
+		text += " " + times
+	}
+	return text + ", fingerprint " + f.Fingerprint
+}
+
+// failedIn says in which package something has failed. It is empty for findings of other kinds, whose places say that.
+func failedIn(f *Finding) string {
+	if f.Kind != heisen.Failure || f.Package == "" {
+		return ""
+	}
+	tested := strings.HasPrefix(f.Message, "test failed") || slices.ContainsFunc(f.Accesses, func(a Access) bool { return a.Test != "" }) ||
+		slices.ContainsFunc(f.Blocked, func(b Blocked) bool { return b.Test != "" })
+	if tested {
+		return "In the tests of " + f.Package
+	}
+	return "In " + f.Package
 }
 
 func title(f *Finding) string {
@@ -122,7 +144,7 @@ func titleOf(f *Finding) string {
 	case heisen.Atomicity:
 		return "ATOMICITY VIOLATION"
 	case heisen.Deadlock:
-		if f.Trials != nil && f.Trials.Confirmed > 0 {
+		if f.Certainty() == Confirmed {
 			return "DEADLOCK"
 		}
 		return "POTENTIAL DEADLOCK"
@@ -148,11 +170,11 @@ func latestFirst(kind heisen.Kind) bool {
 	return kind == heisen.Race || kind == heisen.PotentialRace || kind == heisen.Discipline
 }
 
-// held names locks.
-func held(locks []Lock) string {
+// held names locks. name is as in writeWaitCycle.
+func held(locks []Lock, name func(variable, object string) string) string {
 	var names []string
 	for _, l := range locks {
-		names = append(names, nameAndObject(l.Variable, l.Lock))
+		names = append(names, name(l.Variable, l.Lock))
 	}
 	return strings.Join(names, ", ")
 }
@@ -192,35 +214,41 @@ var endless = map[heisen.Kind]string{
 	heisen.Unstoppable: "goes on for ever, each time that a timer fires",
 }
 
-// writeAccesses prints the accesses of a race from the latest back, as Go does. It prints those of
-// other bugs in their order, because the order is the bug.
-func writeAccesses(b *strings.Builder, f *Finding) {
+// roleOf returns the i-th access to print, and what its op is in the finding. The accesses of a race are printed from the latest back, as
+// Go does; those of other bugs in their order, because the order is the bug.
+func roleOf(f *Finding, i int) (role string, a *Access) {
 	n := len(f.Accesses)
+	a = &f.Accesses[i]
+	if latestFirst(f.Kind) {
+		a = &f.Accesses[n-1-i]
+	}
+	op := words(a.Op)
 	section := isSection(f)
+	switch {
+	case latestFirst(f.Kind) && i > 0 && f.Trials != nil: // either may have come first
+		return "concurrent " + op, a
+	case latestFirst(f.Kind) && i > 0:
+		return "previous " + op, a
+	case latestFirst(f.Kind):
+		return op, a
+	case section && i == 0:
+		return "entry: " + op, a
+	case section && i == n-1:
+		return "end: " + op, a
+	case section:
+		return "in between: " + op, a
+	case f.Unproved() && a.Thread != f.Accesses[0].Thread:
+		return fmt.Sprintf("no lock or message keeps that %s apart from: %s", words(f.Accesses[i-1].Op), op), a
+	case f.Kind == heisen.Atomicity && i > 0:
+		return "then " + op, a
+	}
+	return op, a
+}
+
+// writeAccesses prints the accesses.
+func writeAccesses(b *strings.Builder, f *Finding) {
 	for i := range f.Accesses {
-		a := &f.Accesses[i]
-		op := words(a.Op)
-		switch {
-		case latestFirst(f.Kind):
-			a = &f.Accesses[n-1-i]
-			op = words(a.Op)
-			switch {
-			case i > 0 && f.Trials != nil: // either may have come first
-				op = "concurrent " + op
-			case i > 0:
-				op = "previous " + op
-			}
-		case section && i == 0:
-			op = "entry: " + op
-		case section && i == n-1:
-			op = "end: " + op
-		case section:
-			op = "in between: " + op
-		case f.Unproved() && a.Thread != f.Accesses[0].Thread:
-			op = fmt.Sprintf("no lock or message keeps that %s apart from: %s", words(f.Accesses[i-1].Op), op)
-		case f.Kind == heisen.Atomicity && i > 0:
-			op = "then " + op
-		}
+		op, a := roleOf(f, i)
 		who := goroutineAt(a.Goroutine, a.Test, a.Labels)
 		if verb := endless[f.Kind]; verb != "" {
 			at := ", at " + a.Object
@@ -456,8 +484,10 @@ func matters(op string) bool {
 // heading returns a thread's name for the start of a sentence. The names in a text trace stay as they
 // are.
 func heading(name string) string {
-	if strings.HasPrefix(name, "goroutine ") || strings.HasPrefix(name, "main goroutine") || strings.HasPrefix(name, "cleanup ") {
-		return capital(name)
+	for _, own := range []string{"goroutine ", "main goroutine", "cleanup ", "a goroutine that "} {
+		if strings.HasPrefix(name, own) {
+			return capital(name)
+		}
 	}
 	return name
 }

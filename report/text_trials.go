@@ -61,11 +61,7 @@ func writeTrials(b *strings.Builder, f *Finding) {
 		b.WriteString("Following the predicted schedule does not reproduce it\n")
 	}
 	for _, e := range t.Endings {
-		outcome := e.Outcome
-		if e.Message != "" {
-			outcome += ": " + e.Message
-		}
-		fmt.Fprintf(b, "  %4d  %s", e.Count, outcome)
+		fmt.Fprintf(b, "  %4d  %s", e.Count, endingOf(&e))
 		switch {
 		case !e.Confirmed && t.Confirmed > 0:
 			b.WriteString(" (not confirmed)")
@@ -73,28 +69,16 @@ func writeTrials(b *strings.Builder, f *Finding) {
 			a := &f.Accesses[*e.First]
 			fmt.Fprintf(b, " (%s at %s first)", words(a.Op), a.Site)
 		}
+		if e.Anyway {
+			b.WriteString(", for another reason: it also fails without the bug")
+		}
 		if e.Leaks > 0 {
 			fmt.Fprintf(b, ", %s goroutines that wait for ever", leaving(e.Leaks, e.Count))
 		}
 		fmt.Fprintf(b, ", seed %d\n", e.Seed)
 	}
-	switch {
-	case t.Harmful && f.Replay != "" && !t.Replayed && !t.Again:
-		b.WriteString("The program failed, but not when the schedule was repeated\n")
-	case t.Harmful && f.Kind == heisen.Deadlock && len(t.Endings) > 0 && t.Endings[0].Outcome == "passed":
-		b.WriteString("Harmful: these goroutines wait for ever\n")
-	case t.Harmful && t.onlyLate():
-		b.WriteString("Harmful: the program fails, if a goroutine goes on only after a timer has fired\n")
-	case t.Harmful:
-		b.WriteString("Harmful: the program fails\n")
-	case t.Confirmed > 0 && endless[f.Kind] == "" && t.failed():
-		b.WriteString("No visible harm: the program fails in the same way under the default schedule\n")
-	case t.Confirmed > 0 && endless[f.Kind] == "":
-		b.WriteString("No visible harm in these executions")
-		if t.decidesLeaks() {
-			b.WriteString(" but goroutines that wait for ever, which are reported as leaks")
-		}
-		b.WriteString("\n")
+	if harm := harmOf(f); harm != "" {
+		fmt.Fprintf(b, "%s\n", harm)
 	}
 	if t.Confirmed > 0 && f.Replay != "" {
 		switch {
@@ -114,6 +98,36 @@ func writeTrials(b *strings.Builder, f *Finding) {
 	if len(t.Outside) > 0 {
 		fmt.Fprintf(b, "Depends on more than the schedule, so a replay may differ: %s\n", strings.Join(t.Outside, "; "))
 	}
+}
+
+// endingOf says how executions have ended.
+func endingOf(e *Ending) string {
+	if e.Message == "" {
+		return e.Outcome
+	}
+	return e.Outcome + ": " + e.Message
+}
+
+// harmOf says what harm the executions with the bug have shown. It is empty if there is nothing to say about that.
+func harmOf(f *Finding) string {
+	t := f.Trials
+	switch {
+	case t.Harmful && f.Replay != "" && !t.Replayed && !t.Again:
+		return "The program failed, but not when the schedule was repeated"
+	case t.Harmful && f.Kind == heisen.Deadlock && len(t.Endings) > 0 && t.Endings[0].Outcome == "passed":
+		return "Harmful: these goroutines wait for ever"
+	case t.Harmful && t.onlyLate():
+		return "Harmful: the program fails, if a goroutine goes on only after a timer has fired"
+	case t.Harmful:
+		return "Harmful: the program fails"
+	case t.Confirmed == 0 || endless[f.Kind] != "":
+		return ""
+	case t.failed():
+		return "No visible harm: the program fails in the same way under the default schedule"
+	case t.decidesLeaks():
+		return "No visible harm in these executions but goroutines that wait for ever, which are reported as leaks"
+	}
+	return "No visible harm in these executions"
 }
 
 // failed reports whether the program has failed in an execution with the bug.

@@ -17,12 +17,12 @@ func beginsTransaction(op string) bool {
 // transaction returns the index of the access at which the transaction begins that f is about, or -1
 // if f is about no transaction: it is the first one by the goroutine of the last access.
 func transaction(f *Finding) int {
+	if f.Kind != heisen.Atomicity || len(f.Accesses) < 2 {
+		return -1
+	}
 	last := len(f.Accesses) - 1
 	if f.Unproved() {
 		last = lastOf(f.Accesses, f.Accesses[0].Thread)
-	}
-	if f.Kind != heisen.Atomicity || last < 1 {
-		return -1
 	}
 	i := slices.IndexFunc(f.Accesses, func(a Access) bool { return a.Thread == f.Accesses[last].Thread })
 	if i == last || !beginsTransaction(f.Accesses[i].Op) {
@@ -45,12 +45,12 @@ func lastOf(accesses []Access, thread heisen.Thread) int {
 func isNameless(a *Access) bool { return a.Op == heisen.Enter.String() && a.Object == "0x0" }
 
 // writeTransaction prints which transaction was interrupted, and the steps in their order if they have one, with a
-// column for each goroutine.
-func writeTransaction(b *strings.Builder, f *Finding, begin int) {
+// column for each goroutine. name is as in writeWaitCycle.
+func writeTransaction(b *strings.Builder, f *Finding, begin int, name func(variable, object string) string) {
 	a := &f.Accesses[begin]
 	what := ""
 	if !isNameless(a) {
-		what = " " + nameAndObject(a.Expression(), a.Object)
+		what = " " + name(a.Expression(), a.Object)
 	}
 	fmt.Fprintf(b, "Transaction of %s, from %s%s at %s\n", a.Goroutine, words(a.Op), what, place(a))
 	if !f.Unproved() {

@@ -58,7 +58,7 @@ func TestAlternatives(t *testing.T) {
 				t.Errorf("lines %v: access %d is to %q, want %q", test.lines, i, got, want)
 			}
 		}
-		if f.Fingerprint != one.Fingerprint(symbols) {
+		if f.PairFingerprint() != one.Fingerprint(symbols) {
 			t.Errorf("lines %v: another fingerprint", test.lines)
 		}
 	}

@@ -23,26 +23,30 @@ func writeWait(b *strings.Builder, w *Wait) {
 		fmt.Fprintf(b, "  no other goroutine has %s\n", w.Missing)
 	}
 	for i := range w.Users {
-		u := &w.Users[i]
-		how, at := "used before", ", at "
-		switch {
-		case u.Holds:
-			how, at = "held", ", acquired at "
-		case u.Tried:
-			how = "tried in vain"
-		}
-		fmt.Fprintf(b, "  %s by %s", how, goroutineAndTest(u.Goroutine, u.Test))
-		if u.Ended {
-			b.WriteString(", which has ended")
-		}
-		if u.Site != "" {
-			b.WriteString(at + u.Site)
-		}
-		if u.Source != "" {
-			fmt.Fprintf(b, ": %s%s%s", asSource, u.Source, asIs)
-		}
-		b.WriteString("\n")
+		writeUser(b, &w.Users[i])
 	}
+}
+
+// writeUser prints a goroutine that has used what another one waits for.
+func writeUser(b *strings.Builder, u *User) {
+	how, at := "used before", ", at "
+	switch {
+	case u.Holds:
+		how, at = "held", ", acquired at "
+	case u.Tried:
+		how = "tried in vain"
+	}
+	fmt.Fprintf(b, "  %s by %s", how, goroutineAndTest(u.Goroutine, u.Test))
+	if u.Ended {
+		b.WriteString(", which has ended")
+	}
+	if u.Site != "" {
+		b.WriteString(at + u.Site)
+	}
+	if u.Source != "" {
+		fmt.Fprintf(b, ": %s%s%s", asSource, u.Source, asIs)
+	}
+	b.WriteString("\n")
 }
 
 // leakMessage is what the message of a leak begins with. The runtime's reason follows.
@@ -96,8 +100,9 @@ func waitCycle(all []Blocked) []int {
 	return nil
 }
 
-// writeWaitCycle prints which goroutines wait for each other.
-func writeWaitCycle(b *strings.Builder, f *Finding) {
+// writeWaitCycle prints which goroutines wait for each other. name returns what an object is called, from its expression, if that is
+// known, and the object.
+func writeWaitCycle(b *strings.Builder, f *Finding, name func(variable, object string) string) {
 	if f.Kind == heisen.Deadlock {
 		return // its headline has the locks
 	}
@@ -121,6 +126,6 @@ func writeWaitCycle(b *strings.Builder, f *Finding) {
 		case !holds:
 			how = "behind " + all[other].Goroutine + ", which waits for it to write"
 		}
-		fmt.Fprintf(b, "  %s waits for %s, %s\n", g.Goroutine, nameAndObject(g.Variable, g.Object), how)
+		fmt.Fprintf(b, "  %s waits for %s, %s\n", g.Goroutine, name(g.Variable, g.Object), how)
 	}
 }

@@ -298,7 +298,7 @@ func TestBinaryCorruptContents(t *testing.T) {
 	}{
 		{"empty trace", forge(end), ""},
 		{"no end", forge(), "block 1 at byte 12: trace is cut off"},
-		{"version", []byte("\x89heisen\n\x03\x00\x00\x00"), "file header: version 3: unknown version of the trace format"},
+		{"version", []byte("\x89heisen\n\x04\x00\x00\x00"), "file header: version 4: unknown version of the trace format"},
 		{"magic", []byte("\x89heisen\r\n\x02\x00\x00"), "file header: not a binary trace"},
 		{"kind", forge([]byte{9}), "block 1 at byte 12: unknown kind 9"},
 		{"count", forge([]byte{3, 1}), "block 1 at byte 12: end after 0 records: not as many as were written"},
@@ -355,7 +355,7 @@ func TestBinaryCorruptContents(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
 		}
 	}
-	if _, _, err := readBinary(t, []byte("\x89heisen\n\x03\x00\x00\x00")); !errors.Is(err, trace.ErrVersion) {
+	if _, _, err := readBinary(t, []byte("\x89heisen\n\x04\x00\x00\x00")); !errors.Is(err, trace.ErrVersion) {
 		t.Errorf("%v is not ErrVersion", err)
 	}
 }

@@ -52,6 +52,19 @@ func (r *BinaryReader) Skipped() uint64 {
 	return r.skipped
 }
 
+// Gaps returns what the recording leaves out. If nothing of the trace has been read yet, Gaps reads its beginning; Next reports
+// what is wrong with that.
+func (r *BinaryReader) Gaps() Gaps {
+	for r.tables.symbols != nil && r.err == nil && r.blocks.block < 2 && len(r.records.control) == 0 {
+		if err := r.nextBlock(); errors.Is(err, ErrTruncated) {
+			break
+		} else if err != nil {
+			r.err = err
+		}
+	}
+	return r.tables.gaps.clone()
+}
+
 // Next implements heisen.Source. The error for a damaged block is a *CorruptError, which is final.
 // The error for an input without an end block is a *TruncatedError, after the last complete block;
 // when the input has grown, Next continues.
@@ -108,6 +121,7 @@ func (r *BinaryReader) nextBlock() error {
 			return r.blocks.corrupt("bad symbols", err)
 		}
 	case recordsBlock:
+		r.tables.closed = true
 		t, reaches := &r.tables, 0
 		if r.blocks.version != firstVersion {
 			reaches = t.reaches + 1

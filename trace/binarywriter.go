@@ -30,6 +30,15 @@ type WriterOption func(*writerConfig) error
 
 type writerConfig struct {
 	level, block int
+	gaps         Gaps
+}
+
+// WithGaps says what the recording leaves out.
+func WithGaps(g Gaps) WriterOption {
+	return func(c *writerConfig) error {
+		c.gaps = g.clone()
+		return nil
+	}
 }
 
 // WithCompression sets the compression level. 0 stores blocks as they are, and 1 to 22 are the
@@ -71,6 +80,7 @@ type Writer struct {
 	records *recordEncoder
 	payload []byte
 	block   int    // records
+	gaps    Gaps   // to be written
 	count   uint64 // records taken
 	skipped uint64 // accesses that AddSkipped has reported
 	err     error
@@ -97,6 +107,7 @@ func NewWriter(w io.Writer, symbols *heisen.Symbols, opts ...WriterOption) (*Wri
 		tables:  newTableEncoder(symbols),
 		records: newRecordEncoder(),
 		block:   c.block,
+		gaps:    c.gaps,
 	}
 	if c.level > 0 {
 		encoder, err := zstd.NewWriter(nil,
@@ -109,7 +120,11 @@ func NewWriter(w io.Writer, symbols *heisen.Symbols, opts ...WriterOption) (*Wri
 		}
 		out.blocks.encoder = encoder
 	}
-	if err := out.blocks.start(); err != nil {
+	of := uint32(gaplessVersion)
+	if len(c.gaps.texts()) > 0 {
+		of = version
+	}
+	if err := out.blocks.start(of); err != nil {
 		return nil, fmt.Errorf("writing trace: %w", err)
 	}
 	return out, nil
@@ -169,7 +184,7 @@ func (w *Writer) check(rec *heisen.Record) error {
 	if int(rec.Context) >= w.contexts {
 		return refused("event %d: context %d is not in the symbols", w.count+1, rec.Context)
 	}
-	if rec.Op == heisen.Hide && rec.Value >= uint64(w.tables.symbols.NumReaches()) {
+	if rec.Op == heisen.Hide && !knownReach(rec.Value, uint64(w.tables.symbols.NumReaches())) {
 		return refused("event %d: set of objects %d is not in the symbols", w.count+1, rec.Value)
 	}
 	return nil
@@ -215,13 +230,18 @@ func (w *Writer) Close() error {
 	return nil
 }
 
-// flush writes what the symbols have gained, then the records that use it.
+// flush writes the gaps, what the symbols have gained, and then the records that use it.
 func (w *Writer) flush() error {
 	if err := w.tables.look(); err != nil {
 		return err
 	}
 	for more := true; more; {
-		w.payload, more = w.tables.next(w.payload[:0], symbolsPayload)
+		w.payload = w.payload[:0]
+		for _, gap := range w.gaps.texts() {
+			w.payload = appendString(append(w.payload, gapEntry), gap)
+		}
+		w.gaps = Gaps{}
+		w.payload, more = w.tables.next(w.payload, symbolsPayload)
 		if len(w.payload) > 0 {
 			if err := w.blocks.write(symbolsBlock, w.payload); err != nil {
 				return fmt.Errorf("writing trace: %w", err)

@@ -15,7 +15,10 @@ const (
 	// magic is the start of a binary trace. No text starts with its first byte, and a transfer that
 	// rewrites line ends changes its last one.
 	magic   = "\x89heisen\n"
-	version = 2
+	version = 3
+
+	// gaplessVersion is the version of a trace without gaps, which older readers take too.
+	gaplessVersion = 2
 
 	// firstVersion is the oldest version that is read. It has no sets of objects.
 	firstVersion = 1
@@ -55,7 +58,7 @@ type blockWriter struct {
 }
 
 // start writes the file header.
-func (w *blockWriter) start() error {
+func (w *blockWriter) start(version uint32) error {
 	header := binary.LittleEndian.AppendUint32([]byte(magic), version)
 	w.sum = crc32.Checksum(header, crcTable)
 	return write(w.w, header)

@@ -302,7 +302,7 @@ func (d *recordDecoder) decode(c byte, rec *heisen.Record) error {
 			return err
 		}
 	}
-	if op == heisen.Hide && rec.Value >= d.reaches {
+	if op == heisen.Hide && (d.reaches == 0 || !knownReach(rec.Value, d.reaches)) {
 		if d.reaches > 0 {
 			return errors.New("bad set of objects")
 		}

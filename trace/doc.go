@@ -44,9 +44,9 @@
 //
 // Threads, and the names in parentheses, are any text without bars, parentheses and line ends.
 // Threads get the numbers 0, 1, 2 in the order of first appearance. The site is any text. It may be
-// missing, with its bar; then it is Site 0. Lines may end in CR LF. Blank lines are ignored. Every
-// line has an end, also the last one, because a line without an end may be the first half of a
-// longer one. Anything else is a SyntaxError.
+// missing, with its bar; then it is Site 0. Lines may end in CR LF. Blank lines are ignored. The last
+// line needs no end if it is a whole event, with a site if an event before it has one. Where in its
+// site it was cut off, nobody can know. Anything else is a SyntaxError.
 //
 // Operations that other analyzers have, too:
 //
@@ -56,6 +56,8 @@
 //	begin end           Enter, Exit: a transaction, which may have a name: begin(pay)
 //	branch              Branch
 //	req(l)              no event: a thread is about to acquire a lock
+//
+// A line lacks(text) before the first event is no event, but a gap of the recording, see [Gaps].
 //
 // Operations of this package, so that every Op has a text:
 //
@@ -68,6 +70,7 @@
 //	call return         Call, Return
 //	hide(f) reveal(f)   Hide, Reveal
 //	hide(f)=o(x)t(T1)   Hide of a call that reaches only x and the thread T1
+//	hide(f)=synchronized  Hide of a call whose synchronization is in the trace
 //	alloc(x,n) free(x,n)  Alloc, Free of n bytes
 //	w4(x) w(x)=17       an access of 4 bytes; an access with the value 17; also w4(x)=17
 //

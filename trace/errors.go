@@ -10,7 +10,7 @@ import (
 )
 
 // ErrTruncated is wrapped by the error of a reader whose trace stops before its end: a text trace
-// in the middle of a line, a binary trace without its end block. Every complete record has been
+// in the middle of an event, a binary trace without its end block. Every complete record has been
 // delivered before. The error is not final: when the input has grown, the reader continues.
 var ErrTruncated = errors.New("trace is cut off")
 

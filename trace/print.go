@@ -109,6 +109,9 @@ const printedSpans = 8
 
 // appendReached appends the set of objects that a hidden call reaches.
 func appendReached(b []byte, r heisen.Reach, symbols *heisen.Symbols) []byte {
+	if r == heisen.Synchronized {
+		return append(append(b, "  "...), synchronized...)
+	}
 	b = append(b, "  reaches "...)
 	if r == 0 || symbols == nil || int(r) >= symbols.NumReaches() {
 		return append(b, "everything"...)

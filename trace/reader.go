@@ -25,6 +25,7 @@ type Reader struct {
 	source interface {
 		heisen.Source
 		Symbols() *heisen.Symbols
+		Gaps() Gaps
 		position() string
 	}
 	format Format
@@ -138,6 +139,15 @@ func (r *Reader) Skipped() uint64 {
 		return b.Skipped()
 	}
 	return 0
+}
+
+// Gaps returns what the recording leaves out. If nothing of the trace has been read yet, Gaps reads its beginning; Next reports
+// what is wrong with that.
+func (r *Reader) Gaps() Gaps {
+	if r.source == nil || r.closed {
+		return Gaps{}
+	}
+	return r.source.Gaps()
 }
 
 // Position says how far the trace has been read, in the words of the reader's errors: with the name of

@@ -106,7 +106,10 @@ func drawRecord(t *rapid.T, s *heisen.Symbols) heisen.Record {
 		r.Flags = heisen.Flags(rapid.Byte().Draw(t, "flags"))
 	}
 	if r.Op == heisen.Hide {
-		r.Value = uint64(rapid.IntRange(0, s.NumReaches()-1).Draw(t, "reach"))
+		r.Value = uint64(rapid.IntRange(0, s.NumReaches()).Draw(t, "reach"))
+		if r.Value == uint64(s.NumReaches()) {
+			r.Value = uint64(heisen.Synchronized)
+		}
 	}
 	return r
 }

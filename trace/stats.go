@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/intake"
 )
 
 // Stats is a heisen.Detector that counts what is in a trace. Its fields have the counts at any
@@ -27,6 +28,7 @@ type Stats struct {
 	Allocated uint64                // bytes of all Alloc events
 	Unbounded uint64                // Hide events that reach every object
 	Skipped   uint64                // accesses that a filter kept out of the trace; the caller sets it from Reader.Skipped
+	Gaps      Gaps                  // what the recording leaves out; the caller sets it from Reader.Gaps
 
 	threads   map[heisen.Thread]*threadStats
 	variables map[heisen.Object]variableStats
@@ -35,6 +37,7 @@ type Stats struct {
 	sites     map[heisen.Site]struct{}
 	contexts  map[heisen.Context]struct{}
 	alive     int
+	intake    intake.Check
 }
 
 type threadStats struct {
@@ -53,9 +56,9 @@ func (s *Stats) Handle(e heisen.Event) {
 	s.add(heisen.AsRecord(e))
 }
 
-// Flush implements heisen.Detector. Its error is nil unless s is.
+// Flush implements heisen.Detector. Its errors are those that heisen.Detector names.
 func (s *Stats) Flush() error {
-	return nil
+	return s.intake.Flush()
 }
 
 func (s *Stats) add(rec *heisen.Record) {
@@ -68,7 +71,7 @@ func (s *Stats) add(rec *heisen.Record) {
 		s.contexts = map[heisen.Context]struct{}{}
 	}
 	s.Events++
-	if !rec.Op.Valid() {
+	if !s.intake.Take(rec, s.Events) {
 		return
 	}
 	s.Ops[rec.Op]++
@@ -183,6 +186,9 @@ func (s *Stats) String() string {
 		}
 		row("accesses skipped", s.Skipped)
 		fmt.Fprintf(&b, "%-22s %11.1f%%\n", "  of plain accesses", 100*float64(s.Skipped)/float64(s.Skipped+kept))
+	}
+	for _, gap := range s.Gaps.texts() {
+		fmt.Fprintf(&b, "%-22s %12s\n", "left out", gap)
 	}
 	if s.Ops[heisen.Hide] > 0 {
 		row("hides of everything", s.Unbounded)

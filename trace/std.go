@@ -40,7 +40,10 @@ type STDReader struct {
 	file     string
 	buf      []byte // unread input is buf[pos:end]
 	pos, end int
-	line     int // lines consumed
+	line     int  // lines consumed
+	sited    bool // an event has a site
+	ended    bool // the input had ended when it was read last
+	open     bool // the last line consumed had no end yet
 	err      error
 
 	symbols     *heisen.Symbols
@@ -51,6 +54,7 @@ type STDReader struct {
 	siteTexts   interner
 	sites       []heisen.Site // by number in siteTexts
 	objects     namedObjects
+	gaps        Gaps
 
 	events uint64
 	steps  uint64 // taken by releases out of order
@@ -92,9 +96,10 @@ func (r *STDReader) Symbols() *heisen.Symbols {
 }
 
 // Next implements heisen.Source. The error for a line that is no event is a *SyntaxError, and for a
-// compressed trace that cannot be unpacked a *CorruptError; both are final. The error for a last line without a newline is a *TruncatedError. Such a line is not
-// delivered, because its rest may change its meaning. When the input has grown, Next continues,
-// also after io.EOF.
+// compressed trace that cannot be unpacked a *CorruptError; both are final. A last line without a newline is
+// delivered if it is a whole event, with a site if an event before it has one. Otherwise the error is a
+// *TruncatedError. When the input has grown, Next continues, also after io.EOF; if a line that was
+// delivered goes on then, that is a *SyntaxError.
 func (r *STDReader) Next(batch []heisen.Record) (n int, err error) {
 	if r.r == nil {
 		return 0, heisen.ErrZero
@@ -106,12 +111,16 @@ func (r *STDReader) Next(batch []heisen.Record) (n int, err error) {
 				return n, nil
 			}
 			if err := r.fill(); err != nil {
-				return 0, err
+				return r.takeLast(&batch[0], err)
 			}
 			continue
 		}
 		line := r.buf[r.pos : r.pos+eol]
 		r.pos += eol + 1
+		if r.open {
+			r.closeLast(line)
+			continue
+		}
 		r.line++
 		rec := &batch[n]
 		if delivered, reason := r.parse(line, rec); reason != "" {
@@ -121,6 +130,65 @@ func (r *STDReader) Next(batch []heisen.Record) (n int, err error) {
 		}
 	}
 	return n, r.err
+}
+
+// takeLast consumes what follows the last newline of an input that has ended, if it is a whole line. err is
+// the error if it is not.
+func (r *STDReader) takeLast(rec *heisen.Record, err error) (int, error) {
+	line := r.buf[r.pos:r.end]
+	if !r.ended || r.open || len(line) == 0 || !r.whole(line) {
+		return 0, err
+	}
+	r.line++
+	delivered, reason := r.parse(line, rec)
+	if reason != "" {
+		r.line--
+		return 0, err
+	}
+	r.pos, r.open = r.end, true
+	if !delivered {
+		return 0, io.EOF
+	}
+	return 1, nil
+}
+
+// whole reports whether a line has as many fields as the others, none of which is empty.
+func (r *STDReader) whole(line []byte) bool {
+	_, fields, _ := bytes.Cut(line, []byte("|"))
+	_, site, found := bytes.Cut(fields, []byte("|"))
+	return len(site) > 0 || !found && !r.sited
+}
+
+// closeLast takes the end of the last line, which was consumed before it had one.
+func (r *STDReader) closeLast(rest []byte) {
+	r.open = false
+	if len(bytes.TrimRight(rest, "\r")) > 0 {
+		r.err = &SyntaxError{r.file, r.line, "the trace had ended before", string(rest[:min(len(rest), maxQuoted)])}
+	}
+}
+
+// Gaps returns what the recording leaves out. If nothing of the trace has been read yet, Gaps reads its beginning; Next reports
+// what is wrong with that.
+func (r *STDReader) Gaps() Gaps {
+	for r.r != nil && r.err == nil && r.events == 0 {
+		eol := bytes.IndexByte(r.buf[r.pos:r.end], '\n')
+		if eol < 0 {
+			if r.fill() != nil {
+				break
+			}
+			continue
+		}
+		line := r.buf[r.pos : r.pos+eol]
+		if _, op, _ := bytes.Cut(line, []byte("|")); !bytes.HasPrefix(op, []byte(gapWord+"(")) {
+			break
+		}
+		r.pos += eol + 1
+		r.line++
+		if _, reason := r.parse(line, new(heisen.Record)); reason != "" {
+			r.err = &SyntaxError{r.file, r.line, reason, string(line[:min(len(line), maxQuoted)])}
+		}
+	}
+	return r.gaps.clone()
 }
 
 // fill appends input to the unread one.
@@ -139,6 +207,7 @@ func (r *STDReader) fill() error {
 	}
 	n, err := readSome(r.r, r.buf[r.end:])
 	r.end += n
+	r.ended = err == io.EOF
 	switch {
 	case n > 0:
 		return nil
@@ -186,6 +255,7 @@ func (r *STDReader) parse(line []byte, rec *heisen.Record) (delivered bool, reas
 	if reason != "" || op.code == heisen.Invalid {
 		return false, reason
 	}
+	r.sited = r.sited || len(site) > 0
 	t := &r.threads[tid]
 	*rec = heisen.Record{
 		Object: op.obj, Value: op.val | value, Thread: tid, Site: r.site(site), Context: t.ctx,

@@ -50,6 +50,9 @@ var stdWords = [heisen.NumOps]stdWord{
 // there is no Op for it and the reader ignores it.
 const requestWord = "req"
 
+// gapWord begins a line that says what the recording leaves out. Such lines stand before the first event.
+const gapWord = "lacks"
+
 // hasLength reports whether the text of op may have a length and a value, such as w4(x)=17.
 func hasLength(op heisen.Op) bool { return op.IsAccess() || op == heisen.Done }
 
@@ -98,6 +101,9 @@ func (r *STDReader) parseOp(text []byte) (op stdOp, reason string) {
 	}
 	form := stdWords[code]
 	if code == heisen.Invalid {
+		if string(word) == gapWord && hasArg {
+			return op, r.gap(string(arg))
+		}
 		if string(word) != requestWord {
 			return op, "unknown operation " + strconv.Quote(string(word))
 		}
@@ -142,6 +148,17 @@ func (r *STDReader) parseOp(text []byte) (op stdOp, reason string) {
 		op.obj, reason = r.object(form.class, arg, size)
 	}
 	return op, reason
+}
+
+// gap adds a gap.
+func (r *STDReader) gap(text string) (reason string) {
+	if r.events > 0 {
+		return "a gap after the first event"
+	}
+	if err := r.gaps.add(text); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // object returns the number of the object with the given text.

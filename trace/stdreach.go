@@ -11,12 +11,14 @@ import (
 //
 //	hide(f)=o(x)o16(0xc000012340)t(T1)
 //
-// has x, 16 bytes and a thread. Without a set, the call reaches all objects.
+// has x, 16 bytes and a thread. Without a set, the call reaches all objects. The word for
+// heisen.Synchronized takes the place of a set.
 
 var hideWord = []byte("hide(")
 
 const (
 	reachesNothing = "none"
+	synchronized   = "synchronized"
 	objectWord     = "o"
 	threadWord     = "t"
 )
@@ -24,9 +26,12 @@ const (
 // parseReach reads a set of objects.
 func (r *STDReader) parseReach(text []byte) (_ heisen.Reach, reason string) {
 	var spans []heisen.Span
-	if string(text) == reachesNothing {
+	switch {
+	case string(text) == synchronized:
+		return heisen.Synchronized, ""
+	case string(text) == reachesNothing:
 		text = nil
-	} else if len(text) == 0 {
+	case len(text) == 0:
 		return 0, "empty set of objects: " + strconv.Quote(reachesNothing) + " stands for it"
 	}
 	for len(text) > 0 {
@@ -83,6 +88,9 @@ func (r *STDReader) parseReach(text []byte) (_ heisen.Reach, reason string) {
 // has a span that is longer than the object of its name or passes the end of addresses, becomes the set
 // of all objects.
 func (w *STDWriter) appendReach(b []byte, r heisen.Reach) []byte {
+	if r == heisen.Synchronized {
+		return append(append(b, '='), synchronized...)
+	}
 	if int(r) < len(w.reaches) && w.reaches[r] != "" {
 		return append(b, w.reaches[r]...)
 	}
@@ -172,3 +180,7 @@ func (w *STDWriter) names(s heisen.Span) (texts []string, ok bool) {
 	}
 	return texts, true
 }
+
+// knownReach reports whether the Value of a Hide is the number of one of n sets of objects, or
+// heisen.Synchronized.
+func knownReach(value, n uint64) bool { return value < n || value == uint64(heisen.Synchronized) }

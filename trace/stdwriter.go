@@ -16,6 +16,16 @@ type STDWriterOption func(*stdWriterConfig) error
 
 type stdWriterConfig struct {
 	siteNumbers bool
+	gaps        Gaps
+}
+
+// WithTextGaps says what the recording leaves out, as WithGaps does for the binary format. The text has a line for each gap, which
+// other analyzers do not know.
+func WithTextGaps(g Gaps) STDWriterOption {
+	return func(c *stdWriterConfig) error {
+		c.gaps = g.clone()
+		return nil
+	}
 }
 
 // WithSiteNumbers makes the writer put the numbers of sites in the place of their texts, for RAPID,
@@ -41,6 +51,7 @@ type STDWriter struct {
 	w           io.Writer
 	symbols     *heisen.Symbols
 	siteNumbers bool
+	gaps        []string // to be written
 	buf         []byte
 	err         error
 	events      uint64
@@ -83,6 +94,7 @@ func NewSTDWriter(w io.Writer, symbols *heisen.Symbols, opts ...STDWriterOption)
 		symbols: symbols,
 
 		siteNumbers: c.siteNumbers,
+		gaps:        c.gaps.texts(),
 
 		buf:     make([]byte, 0, stdBuffer),
 		threads: map[heisen.Thread]string{},
@@ -153,6 +165,10 @@ func (w *STDWriter) add(rec *heisen.Record) {
 	if w.err = checkRecord(rec, w.events); w.err != nil {
 		return
 	}
+	for _, gap := range w.gaps { // the thread is that of the first event, so that threads have the same numbers
+		w.buf = fmt.Appendf(w.buf, "%s|%s(%s)|\n", w.thread(rec.Thread), gapWord, nameText(gap))
+	}
+	w.gaps = nil
 	b := append(w.buf, w.thread(rec.Thread)...)
 	b = append(b, '|')
 	b = w.appendOp(b, rec)
@@ -237,14 +253,18 @@ func (w *STDWriter) object(class objectClass, rec *heisen.Record) string {
 
 // unique makes name fit to stand in the text for one thing only.
 func (w *STDWriter) unique(class objectClass, name string, number uint64) string {
-	name = strings.NewReplacer("|", "_", "(", "_", ")", "_", "\n", "_", string(byteOrderMark), "_").Replace(name)
-	name = printable.Text(name)
+	name = nameText(name)
 	text := name
 	for _, address := parseAddress([]byte(text)); text == "" || address || w.taken[stdName{class, text}]; address = false {
 		text += fmt.Sprintf("#%d", number)
 	}
 	w.taken[stdName{class, text}] = true
 	return text
+}
+
+// nameText returns a name without the characters that must not be in one.
+func nameText(name string) string {
+	return printable.Text(strings.NewReplacer("|", "_", "(", "_", ")", "_", "\n", "_", string(byteOrderMark), "_").Replace(name))
 }
 
 // site returns the text of a site with the bar before it; nothing for the unknown site.

@@ -22,6 +22,8 @@ const (
 	siteUpdateEntry = 7 // more about an earlier site
 	taskEntry       = 8 // the next site, a task
 	reachEntry      = 9 // the next set of objects; not in version 1
+
+	gapEntry = 10 // a gap, in the first block; from version 3 on
 )
 
 // tableEncoder writes what was added to a Symbols, or changed in it, since the last look.
@@ -164,6 +166,8 @@ func bit(v bool) byte {
 type tableDecoder struct {
 	symbols *heisen.Symbols
 	version uint32
+	gaps    Gaps
+	closed  bool // no gap may follow
 	in      column
 	objects heisen.Objects // scratch
 	bad     bool           // a field was missing or out of bounds
@@ -187,6 +191,7 @@ func (d *tableDecoder) read(payload []byte) error {
 			return fmt.Errorf("bad field in an entry of kind %d", tag)
 		}
 	}
+	d.closed = true
 	return nil
 }
 
@@ -250,6 +255,14 @@ func (d *tableDecoder) entry(tag byte) error {
 			return nil
 		}
 		return countEntry(&d.reaches, uint32(d.symbols.AddReach(d.objects)))
+	case gapEntry:
+		if d.version <= gaplessVersion {
+			return fmt.Errorf("entry of kind %d in version %d", tag, d.version)
+		}
+		gap := d.string()
+		if d.bad = d.bad || d.closed; !d.bad {
+			return d.gaps.add(gap)
+		}
 	default:
 		return fmt.Errorf("entry of unknown kind %d", tag)
 	}

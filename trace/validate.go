@@ -13,8 +13,8 @@ import (
 // Kinds of problems that are errors. No execution has such a trace, because locks and threads do
 // not behave so.
 var (
-	ErrOp                = errors.New("op is not valid")
-	ErrReleaseUnheld     = errors.New("release of a lock that nobody holds")
+	ErrOp                = heisen.ErrOp
+	ErrReleaseUnheld     = heisen.ErrReleaseUnheld
 	ErrAcquireHeld       = errors.New("acquire of a lock that is held")
 	ErrMode              = errors.New("release in another mode than the acquire")
 	ErrBeforeFork        = errors.New("thread acts before its fork")
@@ -322,7 +322,7 @@ func (v *Validator) check(rec *heisen.Record) {
 		}
 	case heisen.Hide:
 		t.hides = append(t.hides, opened{v.events, rec.Object})
-		if v.symbols != nil && rec.Value >= uint64(v.symbols.NumReaches()) {
+		if v.symbols != nil && !knownReach(rec.Value, uint64(v.symbols.NumReaches())) {
 			v.problem(ErrReach, rec, 0, fmt.Sprintf("set %d", rec.Value))
 		}
 	case heisen.Reveal:

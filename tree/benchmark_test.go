@@ -57,11 +57,8 @@ var benchFilters = []struct {
 	{"tree", "hb", func() heisen.Detector { return must.Make(vclock.NewHappensBefore()) }, func(d heisen.Detector) (*tree.Filter, error) {
 		return tree.NewFilter(d)
 	}},
-	{"messages", "eraser", func() heisen.Detector { return must.Make(lockset.NewEraser()) }, func(d heisen.Detector) (*tree.Filter, error) {
-		return tree.NewFilter(d, tree.WithMessageOrder(), tree.WithDetectorCost(11*time.Nanosecond))
-	}},
 	{"messages", "hybrid", func() heisen.Detector { return must.Make(lockset.NewHybrid()) }, func(d heisen.Detector) (*tree.Filter, error) {
-		return tree.NewFilter(d, tree.WithMessageOrder(), tree.WithDetectorCost(18*time.Nanosecond))
+		return tree.NewFilter(d, tree.WithMessageOrder())
 	}},
 }
 
@@ -158,8 +155,7 @@ func BenchmarkHit(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory compares histories under a memory budget: those of the filter, two generations of
-// shadow memory, and a ristretto cache with one entry per (thread, op, site, word). The threads
+// BenchmarkMemory compares histories under a memory budget: that of the filter, a cache of its own, and a ristretto cache with one entry per (thread, op, site, word). The threads
 // access words in no order that locks or messages establish, so that an access is redundant exactly
 // if its entry is in the history. skew=zipf accesses few words often, skew=uniform all alike. It
 // reports ns/event, hits/access, and heap-bytes, the heap in use afterwards. Both are lossless: an
@@ -170,7 +166,7 @@ func BenchmarkMemory(b *testing.B) {
 		for _, words := range []uint64{1 << 14, 1 << 17} {
 			trace := unorderedAccesses(skew, words, 2*benchEvents)
 			for _, budget := range []uint64{4 << 20, 16 << 20} {
-				for _, kind := range []string{"generations", "ristretto"} {
+				for _, kind := range []string{"filter", "ristretto"} {
 					b.Run(fmt.Sprintf("skew=%s/words=%d/budget=%d/history=%s", skew, words, budget, kind), func(b *testing.B) {
 						benchMemory(b, trace, budget, kind)
 					})
@@ -189,7 +185,7 @@ func benchMemory(b *testing.B, trace []heisen.Record, budget uint64, kind string
 		runtime.ReadMemStats(&before)
 		var history interface{ hits() float64 }
 		b.StartTimer()
-		if kind == "generations" {
+		if kind == "filter" {
 			f := must.Make(tree.NewFilter(nothing{}, tree.WithMemory(budget), tree.WithoutBypass()))
 			if err := measure.Feed(f, trace); err != nil {
 				return err

@@ -1,6 +1,10 @@
 package tree
 
-import "github.com/heisen-go/heisen"
+import (
+	"unsafe"
+
+	"github.com/heisen-go/heisen"
+)
 
 // deferredAcquires is the acquisitions that are not forwarded yet, in front of a detector that compares
 // locksets. If the lock is released before the next forwarded event, both operations are dropped.
@@ -55,6 +59,10 @@ func (w *deferredAcquires) take() []heisen.Record {
 	}
 	w.list, w.count, w.owned = w.list[:0], 0, 0
 	return w.forwarded
+}
+
+func (w *deferredAcquires) bytes() uint64 {
+	return uint64(cap(w.list))*uint64(unsafe.Sizeof(acquisition{})) + uint64(cap(w.forwarded)+cap(w.copies))*uint64(unsafe.Sizeof(heisen.Record{}))
 }
 
 // own copies the records, which are only valid as long as their batch.

@@ -60,7 +60,12 @@ func (l *literal) names(at uint32) []string {
 }
 
 // SetBudget sets a budget that Memory would refuse.
-func SetBudget(f *Filter, bytes uint64) { f.budget = bytes }
+func SetBudget(f *Filter, bytes uint64) {
+	if f.budget = bytes; bytes > 0 {
+		f.history = newHistory(bytes / 2)
+		f.share(bytes)
+	}
+}
 
 // SetLockBounds sets how many releases of readers of a lock, and how many acquisitions, f may hold back.
 func SetLockBounds(f *Filter, readers, deferred int) {
@@ -68,10 +73,10 @@ func SetLockBounds(f *Filter, readers, deferred int) {
 }
 
 // Forgets reports whether f has had to forget something for its budget.
-func Forgets(f *Filter) bool { return f.history.old != nil }
+func Forgets(f *Filter) bool { return f.history.displaced > 0 || f.missedLocks }
 
 // SetBypass makes f bypass events after every so many, for as many: all of them if it may
 // and accessesOnly is false.
 func SetBypass(f *Filter, events uint64, accessesOnly bool) {
-	f.bypass = bypass{eventCost: 1, warmedUp: true, mayBypassAll: f.lockUse == heisen.LocksAsOrder && f.contexts == nil && !accessesOnly, window: events, maxWindow: events, length: 1, nextDecision: events}
+	f.bypass = bypass{alternates: true, mayBypassAll: f.lockUse == heisen.LocksAsOrder && f.contexts == nil && !accessesOnly, window: events, nextDecision: events}
 }

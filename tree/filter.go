@@ -3,11 +3,12 @@ package tree
 import (
 	"errors"
 	"fmt"
+	"math"
+	"time"
 	"unsafe"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/option"
-	"github.com/heisen-go/heisen/internal/shadow"
 )
 
 // Filter is a heisen.Detector that forwards events to another detector, except redundant plain
@@ -28,22 +29,27 @@ type Filter struct {
 	literal  *literal  // with WithThesisAlgorithm
 	budget   uint64    // in bytes; 0 is unlimited
 
-	current  *thread
-	recent   [numRecent]*thread
-	threads  *shadow.Memory[*thread]
-	byNumber []*thread // nil for an unused number
-	unused   []uint32
-	spare    []*thread
-	time     uint64 // the latest time
+	current     *thread
+	recent      [numRecent]*thread
+	threads     map[heisen.Thread]*thread
+	mostThreads int       // that were known at a time
+	maxThreads  int       // that may be known at a time
+	stranger    thread    // stands for the others
+	byNumber    []*thread // nil for an unused number
+	unused      []uint32
+	spare       []*thread
+	time        uint64 // the latest time
 
-	locks       *shadow.Memory[*lock] // by their first byte
+	locks       lockTable
 	recentLocks [numRecentLocks]*lock
 	message     lock // stands for an address that is used for messages, and is no lock
 	free        *lock
 	freePending []*pendingRelease
-	maxReaders  int // of a lock whose releases are pending
-	liveLocks   int
+	maxReaders  int    // of a lock whose releases are pending
+	maxLocks    int    // that may be known at a time
+	allLocks    int    // made
 	epochs      uint64 // allocation epochs of locks so far
+	pendings    int    // pending releases made for readers
 	violations  uint64 // releases that were reacquired and still observed
 
 	history history
@@ -69,13 +75,18 @@ func newFilter(constructor string, next heisen.Detector, c config, opts []filter
 		handle:  handlerOf(next),
 		spans:   c.spans,
 		budget:  c.budget,
-		threads: shadow.New[*thread](nil, nil),
-		history: newHistory(),
+		threads: map[heisen.Thread]*thread{},
+		locks:   newLockTable(),
+		history: newHistory(c.budget / 2),
 
+		maxThreads: math.MaxInt,
+		maxLocks:   math.MaxInt,
 		maxReaders: defaultReaders,
 		deferred:   deferredAcquires{most: defaultDeferred},
 	}
-	f.locks = shadow.New(nil, f.forget)
+	if c.budget > 0 {
+		f.share(c.budget)
+	}
 	if s, ok := next.(heisen.Skipper); ok {
 		f.skip = s.Skip
 	}
@@ -88,7 +99,7 @@ func newFilter(constructor string, next heisen.Detector, c config, opts []filter
 	if c.noBypass || c.thesisAlgorithm {
 		f.disableBypass()
 	} else {
-		f.enableBypass(c.detectorCost)
+		f.enableBypass()
 	}
 	if c.thesisAlgorithm {
 		f.literal = newLiteral()
@@ -97,6 +108,22 @@ func newFilter(constructor string, next heisen.Detector, c config, opts []filter
 		f.contexts.limit = min(f.contexts.limit, int(f.budget/8/24))
 	}
 	return f, nil
+}
+
+const (
+	mapEntry = 40 // bytes that a thread takes in the table of threads, about
+
+	// Upper bounds for what a thread and a lock take, with their parts of lists.
+	threadCost = 512
+	lockCost   = 640
+)
+
+// share bounds the numbers of what the filter knows by its budget, of which the history has half.
+func (f *Filter) share(budget uint64) {
+	f.maxThreads = int(budget / 8 / threadCost)
+	f.maxLocks = int(budget / 4 / lockCost)
+	f.maxReaders = 2
+	f.deferred.most = min(f.deferred.most, f.maxLocks)
 }
 
 // handlerOf returns a function that hands a batch to d.
@@ -141,14 +168,43 @@ func (f *Filter) HandleRecords(batch []heisen.Record) {
 	if f.next == nil {
 		return
 	}
+	for len(batch) > maxBatch {
+		f.handleBatch(batch[:maxBatch])
+		batch = batch[maxBatch:]
+	}
+	f.handleBatch(batch)
+}
+
+// handleBatch handles a batch, and measures how long that takes if that is to be known.
+func (f *Filter) handleBatch(batch []heisen.Record) {
 	if f.events >= f.bypass.nextDecision {
 		f.decide()
 	}
 	f.events += uint64(len(batch))
 	if f.bypass.mode == bypassAll {
+		f.handleAlone(batch)
+	} else if f.bypass.phase == measureWith {
+		began := time.Now()
+		f.examine(batch)
+		f.bypass.with.add(time.Since(began), len(batch))
+	} else {
+		f.examine(batch)
+	}
+}
+
+// handleAlone hands a batch on, and measures how long that takes if that is to be known.
+func (f *Filter) handleAlone(batch []heisen.Record) {
+	if f.bypass.phase != measureWithout {
 		f.handle(batch)
 		return
 	}
+	began := time.Now()
+	f.handle(batch)
+	f.bypass.without.add(time.Since(began), len(batch))
+}
+
+// examine forwards the events of a batch that are not dropped.
+func (f *Filter) examine(batch []heisen.Record) {
 	bypassing := f.bypass.mode == bypassAccesses
 	start := 0
 	for i := range batch {
@@ -156,9 +212,17 @@ func (f *Filter) HandleRecords(batch []heisen.Record) {
 		isAccess := r.Op-heisen.Read <= heisen.Write-heisen.Read
 		isLock := r.Op-heisen.Acquire <= heisen.Release-heisen.Acquire
 		switch {
-		case bypassing && (isAccess || isLock && f.isSimpleLockOp(r)): // forwarded
+		case bypassing && (isAccess || isLock && f.isSimpleLockOp(r) || f.isMessage(r)): // forwarded
 			continue
-		case isAccess && f.isRepeatedAccess(r):
+		case isAccess && f.current != nil && f.current.id == r.Thread:
+			f.accesses++
+			if !f.redundant(f.current, r) {
+				if f.skipped > 0 {
+					f.forwardDeferred()
+				}
+				continue
+			}
+			f.dropped++
 		case isLock &&
 			(f.lockUse == heisen.LocksAsOrder && f.isRepeatedLockOp(r) || f.lockUse == heisen.LocksAsSets && f.isEmptySection(r)):
 		case f.forward(r):
@@ -174,7 +238,7 @@ func (f *Filter) HandleRecords(batch []heisen.Record) {
 		start = i + 1
 	}
 	if start < len(batch) {
-		f.handle(batch[start:])
+		f.handleAlone(batch[start:])
 	}
 	f.deferred.own()
 }
@@ -228,18 +292,18 @@ type Stats struct {
 	Bytes           uint64 // heap memory in use
 }
 
-// Stats returns the present counts. It costs some nanoseconds.
+// Stats returns the present counts. It takes a step for each thread.
 func (f *Filter) Stats() Stats {
 	if f.next == nil {
 		return Stats{}
 	}
 	s := Stats{
 		Events: f.events, Bypassed: f.bypassed, Accesses: f.accesses, DroppedAccesses: f.dropped, DroppedLocks: f.droppedLocks,
-		Entries: f.history.pairs,
+		Entries: f.history.made,
 		Bytes:   f.history.bytes() + f.otherBytes(),
 	}
 	if f.bypass.mode != filtering {
-		s.Bypassed += f.events - f.bypass.start.events
+		s.Bypassed += f.events - f.bypass.since
 	}
 	if f.literal != nil {
 		s.Entries = f.literal.pairs
@@ -249,9 +313,17 @@ func (f *Filter) Stats() Stats {
 
 // otherBytes returns the memory of everything except the history.
 func (f *Filter) otherBytes() uint64 {
-	n := f.threads.Stats().Bytes + f.locks.Stats().Bytes
-	n += uint64(len(f.byNumber)+len(f.spare)) * uint64(unsafe.Sizeof(thread{})+8)
-	n += uint64(f.liveLocks) * uint64(unsafe.Sizeof(lock{}))
+	n := uint64(f.mostThreads)*mapEntry + f.locks.bytes() + uint64(unsafe.Sizeof(*f))
+	n += uint64(f.allLocks) * uint64(unsafe.Sizeof(lock{}))
+	n += uint64(cap(f.freePending)+f.pendings) * 8
+	n += uint64(f.pendings) * uint64(unsafe.Sizeof(pendingRelease{}))
+	n += uint64(cap(f.byNumber)+cap(f.spare))*8 + uint64(cap(f.unused))*4 + f.deferred.bytes()
+	for _, t := range f.byNumber {
+		n += t.bytes()
+	}
+	for _, t := range f.spare {
+		n += t.bytes()
+	}
 	if f.contexts != nil {
 		n += f.contexts.bytes()
 	}
@@ -260,9 +332,6 @@ func (f *Filter) otherBytes() uint64 {
 	}
 	return n
 }
-
-// allowance returns the memory budget of the history.
-func (f *Filter) allowance() uint64 { return f.budget - min(f.budget, f.otherBytes()) }
 
 // forward reports whether r must be forwarded.
 func (f *Filter) forward(r *heisen.Record) bool {
@@ -273,7 +342,11 @@ func (f *Filter) forward(r *heisen.Record) bool {
 		}
 		t = f.thread(r.Thread)
 		f.current = t
-		f.switches++
+		if t == &f.stranger {
+			f.current = nil
+			f.byStranger(r)
+			return true
+		}
 	}
 	if f.bypass.mode == bypassAccesses {
 		t.version++ // for the accesses that were forwarded before
@@ -300,76 +373,6 @@ func (f *Filter) forward(r *heisen.Record) bool {
 		f.synchronize(t, r)
 	}
 	return true
-}
-
-// isRepeatedAccess handles the common case of a redundant access. It reports false, and changes
-// nothing, in any other case.
-func (f *Filter) isRepeatedAccess(r *heisen.Record) bool {
-	t := f.current
-	if t == nil || t.id != r.Thread || r.Len > 1 {
-		return false
-	}
-	if t.validFromStale {
-		t.updateValidFrom()
-	}
-	if t.keyStale {
-		f.updateKey(t)
-	}
-	v := f.history.young.Peek(r.Object)
-	if v == nil {
-		return false
-	}
-	who := t.key | uint64(r.Op&heisen.Write)<<(contextShift-2)
-	if !f.spans {
-		who |= uint64(r.Site)
-	}
-	e := &v.first
-	if e.key != who {
-		e = &v.second
-	}
-	if e.key != who || e.time < t.validFrom {
-		return false
-	}
-	f.relyOn(t, e.time)
-	f.accesses++
-	f.dropped++
-	return true
-}
-
-// redundant reports whether an access is redundant. If it is not, redundant records it.
-func (f *Filter) redundant(t *thread, r *heisen.Record) bool {
-	if t.validFromStale {
-		t.updateValidFrom()
-	}
-	if t.keyStale {
-		f.updateKey(t)
-	}
-	who := t.key | uint64(r.Op&heisen.Write)<<(contextShift-2)
-	if !f.spans {
-		who |= uint64(r.Site)
-	}
-	if r.Len > 1 {
-		if f.redundantRange(t, r, who) {
-			return true
-		}
-		t.version++
-		return false
-	}
-	if v := f.history.young.Peek(r.Object); v != nil {
-		if v.first.key == who && v.first.time >= t.validFrom {
-			f.relyOn(t, v.first.time)
-			return true
-		}
-		if v.second.key == who && v.second.time >= t.validFrom {
-			f.relyOn(t, v.second.time)
-			return true
-		}
-	}
-	if f.redundantByte(t, r.Object, who) {
-		return true
-	}
-	t.version++
-	return false
 }
 
 // synchronize handles all events except accesses, Acquire and Release.
@@ -403,11 +406,10 @@ func (f *Filter) synchronize(t *thread, r *heisen.Record) {
 	case heisen.End:
 		f.end(r.Thread)
 	case heisen.Alloc, heisen.Free:
-		f.locks.Clear(r.Object, r.Value)
-		f.history.clear(r.Object, r.Value)
-	}
-	if r.Op.IsAtomic() || r.Flags&heisen.LockWord != 0 {
-		f.history.setShared(t, r)
+		for _, o := range f.locks.within(r.Object, r.Value) {
+			f.forget(o)
+		}
+		f.history.end(r.Object, r.Value)
 	}
 	f.flagged(r)
 }

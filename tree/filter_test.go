@@ -92,7 +92,6 @@ func TestOptionsAreChecked(t *testing.T) {
 		"message, literal": func() (*tree.Filter, error) {
 			return tree.NewFilter(&forwarded{}, tree.WithMessageOrder(), tree.WithThesisAlgorithm())
 		},
-		"free detector":         func() (*tree.Filter, error) { return tree.NewFilter(&forwarded{}, tree.WithDetectorCost(0)) },
 		"nil option":            func() (*tree.Filter, error) { return tree.NewFilter(&forwarded{}, nil) },
 		"span, no detector":     func() (*tree.Filter, error) { return tree.NewSpanFilter(nil) },
 		"span, nil option":      func() (*tree.Filter, error) { return tree.NewSpanFilter(&forwarded{}, nil) },
@@ -238,11 +237,11 @@ func TestMemoryIsBounded(t *testing.T) {
 			d = fastTrack
 		}
 		free := analyze(trace, d, tree.NewFilter, options...)
-		if free.stats.Bytes < 2*budget {
+		if free.stats.Bytes <= budget {
 			t.Fatalf("%s: only %d bytes are taken without a budget", name, free.stats.Bytes)
 		}
 		bound := analyze(trace, d, tree.NewFilter, append(options, tree.WithMemory(budget))...)
-		if bound.stats.Bytes > budget || bound.stats.DroppedAccesses == 0 || bound.stats.DroppedAccesses > free.stats.DroppedAccesses {
+		if bound.stats.Bytes > budget || bound.stats.DroppedAccesses < free.stats.DroppedAccesses/2 {
 			t.Errorf("%s: %+v with a budget, %+v without", name, bound.stats, free.stats)
 		}
 		want := analyze(trace, d, nil)
@@ -288,7 +287,7 @@ func TestBudgetsLoseNothing(t *testing.T) {
 		tight := func(d heisen.Detector, options ...tree.FilterOption) (_ *tree.Filter, err error) {
 			f, err = tree.NewFilter(d)
 			if err == nil {
-				tree.SetBudget(f, 480<<10)
+				tree.SetBudget(f, 12<<10)
 			}
 			return f, err
 		}
@@ -379,7 +378,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 		for kind, options := range map[string][]tree.FilterOption{"default": nil, "MessageOrder": {tree.WithMessageOrder()}} {
 			for _, d := range []nothing{{heisen.LocksAsEvents}, {heisen.LocksAsOrder}, {heisen.LocksAsSets}} {
 				for _, bypasses := range []bool{false, true} {
-					f, err := tree.NewFilter(d, options...)
+					f, err := tree.NewFilter(d, append(options, tree.WithoutBypass())...)
 					if err != nil {
 						t.Fatal(err)
 					}

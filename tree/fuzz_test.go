@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/heisen-go/heisen"
@@ -85,6 +86,7 @@ func FuzzFilter(f *testing.F) {
 				t.Fatalf("%d events dropped, statistics %+v; %d too many", dropped, s, len(rest))
 			}
 		}
+		trace = slices.DeleteFunc(trace, func(r heisen.Record) bool { return !r.Op.Valid() }) // detectors refuse these
 		if _, err := sameLocations(trace, reference); err != nil {
 			t.Error(err)
 		}

@@ -9,8 +9,8 @@ import (
 )
 
 // literal is TREE as in the thesis: a concurrency context Γ for each thread, which is a path of held
-// locks and of messages sent and received, in program order, and a concurrency history Θ for each
-// program location, which has the first two threads for each context.
+// locks and of messages sent and received, in program order, and a concurrency history Θ, which has the first two threads for each
+// program location, type of access, address (the conditions of section 3.3) and context.
 type literal struct {
 	contexts *contexts
 	threads  *shadow.Memory[*gamma]
@@ -21,6 +21,17 @@ type literal struct {
 	theta    theta
 	oldTheta theta // the previous generation, under a memory budget
 	pairs    uint64
+	changes  uint64
+}
+
+// budgetChecks is after how many events the size is compared with a budget.
+const budgetChecks = 1 << 8
+
+// forget begins anew, also with the numbers of locks and messages.
+func (l *literal) forget() {
+	pairs, numbers := l.pairs, l.numbers
+	*l = *newLiteral()
+	l.pairs, l.numbers = pairs, numbers
 }
 
 // A step of a path is the number of a lock or message, and in the low bits its kind.
@@ -60,11 +71,14 @@ func newLiteral() *literal {
 // forwardLiteral is Algorithm 1.
 func (f *Filter) forwardLiteral(r *heisen.Record) bool {
 	l := f.literal
+	if l.changes++; f.budget != 0 && l.changes%budgetChecks == 0 && l.bytes() > f.budget*3/4 {
+		l.forget()
+	}
 	g := l.of(r.Thread)
 	switch r.Op {
 	case heisen.Read, heisen.Write:
 		f.accesses++
-		if l.redundant(g, r.Site, f.budget) {
+		if l.redundant(g, thetaKey{object: r.Object, loc: r.Site, write: r.Op == heisen.Write}, f.budget) {
 			f.dropped++
 			return false
 		}
@@ -195,14 +209,15 @@ func (l *literal) bytes() uint64 {
 }
 
 // redundant is Algorithm 2.
-func (l *literal) redundant(g *gamma, loc heisen.Site, budget uint64) bool {
-	n := l.theta.find(loc, g.node())
+func (l *literal) redundant(g *gamma, key thetaKey, budget uint64) bool {
+	key.context = g.node()
+	n := l.theta.find(key)
 	if n == nil {
 		if budget != 0 && l.theta.grows() && l.bytes()+l.theta.bytes() > budget/2 {
 			l.oldTheta, l.theta = l.theta, theta{}
 		}
-		n = l.theta.insert(loc, g.node())
-		if old := l.oldTheta.find(loc, g.node()); old != nil {
+		n = l.theta.insert(key)
+		if old := l.oldTheta.find(key); old != nil {
 			n.threads, n.count = old.threads, old.count
 		} else {
 			l.pairs++
@@ -217,16 +232,22 @@ func (l *literal) redundant(g *gamma, loc heisen.Site, budget uint64) bool {
 	return false
 }
 
-// theta is Θ of all locations: for each location the contexts of its accesses, as nodes of the trie, with
+// theta is Θ of all locations: for each location, type and address the contexts of the accesses, as nodes of the trie, with
 // at most two threads each.
 type theta struct {
 	table []thetaNode // with open addressing; the length is a power of two
 	count int
 }
 
-type thetaNode struct {
+type thetaKey struct {
+	object  heisen.Object
 	loc     heisen.Site
 	context uint32
+	write   bool
+}
+
+type thetaNode struct {
+	thetaKey
 	threads [2]heisen.Thread
 	count   uint8
 	used    bool
@@ -236,22 +257,23 @@ func (th *theta) bytes() uint64 {
 	return uint64(len(th.table)) * uint64(unsafe.Sizeof(thetaNode{}))
 }
 
-func (th *theta) place(loc heisen.Site, context uint32) *thetaNode {
+func (th *theta) place(key thetaKey) *thetaNode {
 	mask := uint32(len(th.table) - 1)
-	h := (uint64(loc)<<32 | uint64(context)) * 0x9e3779b97f4a7c15
+	h := (uint64(key.loc)<<32|uint64(key.context))*0xbf58476d1ce4e5b9 ^ uint64(key.object)
+	h *= 0x9e3779b97f4a7c15
 	for i := uint32(h>>32) & mask; ; i = (i + 1) & mask {
 		n := &th.table[i]
-		if !n.used || n.loc == loc && n.context == context {
+		if !n.used || n.thetaKey == key {
 			return n
 		}
 	}
 }
 
-func (th *theta) find(loc heisen.Site, context uint32) *thetaNode {
+func (th *theta) find(key thetaKey) *thetaNode {
 	if th.count == 0 {
 		return nil
 	}
-	if n := th.place(loc, context); n.used {
+	if n := th.place(key); n.used {
 		return n
 	}
 	return nil
@@ -261,19 +283,19 @@ func (th *theta) find(loc heisen.Site, context uint32) *thetaNode {
 func (th *theta) grows() bool { return 2*(th.count+1) > len(th.table) }
 
 // insert adds a node, which must not be in the table.
-func (th *theta) insert(loc heisen.Site, context uint32) *thetaNode {
+func (th *theta) insert(key thetaKey) *thetaNode {
 	if th.grows() {
 		old := th.table
 		th.table = make([]thetaNode, max(64, 2*len(old)))
 		for _, n := range old {
 			if n.used {
-				*th.place(n.loc, n.context) = n
+				*th.place(n.thetaKey) = n
 			}
 		}
 	}
 	th.count++
-	n := th.place(loc, context)
-	*n = thetaNode{loc: loc, context: context, used: true}
+	n := th.place(key)
+	*n = thetaNode{thetaKey: key, used: true}
 	return n
 }
 
@@ -283,8 +305,13 @@ func (th *theta) renumber(numbers []uint32) {
 	*th = theta{}
 	for _, n := range old {
 		if n.used && (n.context == 0 || numbers[n.context] != 0) {
-			to := th.insert(n.loc, numbers[n.context])
+			key := n.thetaKey
+			key.context = numbers[key.context]
+			to := th.insert(key)
 			to.threads, to.count = n.threads, n.count
 		}
 	}
 }
+
+// entryOf returns the index of a thread in a table: a word of its own.
+func entryOf(id heisen.Thread) heisen.Object { return 8 * heisen.Object(id) }

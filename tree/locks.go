@@ -35,7 +35,8 @@ const (
 	numRecentLocks  = 1 << (64 - recentLockShift)
 )
 
-// lockAt returns the lock at o, a new one if there is none.
+// lockAt returns the lock at o, a new one if there is none. It returns nil if there is no room for another one: then every release of
+// the lock publishes.
 func (f *Filter) lockAt(o heisen.Object) *lock {
 	lately := &f.recentLocks[o>>3*0x9e3779b97f4a7c15>>recentLockShift]
 	if s := *lately; s != nil && s.at == o {
@@ -47,23 +48,51 @@ func (f *Filter) lockAt(o heisen.Object) *lock {
 }
 
 func (f *Filter) findLock(o heisen.Object) *lock {
-	p := f.locks.At(o)
-	s := *p
+	s := f.locks.get(o)
 	if s != nil && s != &f.message {
 		return s
 	}
 	mixed := s != nil
+	if !mixed && !f.makeRoom() {
+		return nil
+	}
 	if s = f.free; s != nil {
 		f.free = s.next
 		s.next = nil
 	} else {
 		s = new(lock)
+		f.allLocks++
 	}
 	f.epochs++
-	f.liveLocks++
 	s.at, s.epoch, s.isMessage = o, f.epochs, mixed
-	*p = s
+	f.locks.put(o, s)
 	return s
+}
+
+// knownLock returns the lock at o if there is one.
+func (f *Filter) knownLock(o heisen.Object) *lock {
+	if s := f.locks.get(o); s != &f.message {
+		return s
+	}
+	return nil
+}
+
+// makeRoom makes room for another lock or message. It reports whether there is room.
+func (f *Filter) makeRoom() bool {
+	if f.locks.count < f.maxLocks {
+		return true
+	}
+	o, found := f.locks.evictable(f.isForgettable)
+	if found {
+		f.forget(o)
+	}
+	return found
+}
+
+// isForgettable reports whether nothing depends on a lock that nobody holds, apart from its pending releases, of which one may suppose
+// that they are observed.
+func (f *Filter) isForgettable(s *lock) bool {
+	return s.owner == nil && s.readHolds == 0 && s.deferred == 0
 }
 
 // recentLock returns the lock of r if it was used recently and r is by the current thread. Otherwise it
@@ -145,6 +174,12 @@ func (f *Filter) isRepeatedLockOp(r *heisen.Record) bool {
 // acquire handles an Acquire. It reports whether the event is dropped or deferred.
 func (f *Filter) acquire(t *thread, r *heisen.Record) bool {
 	s := f.lockAt(r.Object)
+	if s == nil {
+		t.holdsUnknown = f.contexts != nil
+		f.flagged(r)
+		t.version++
+		return false
+	}
 	free := s.owner == nil && s.readHolds == 0
 	if s.release.by == t && len(s.readers) == 0 { // then no other thread holds it
 		s.owner = t
@@ -162,20 +197,12 @@ func (f *Filter) acquire(t *thread, r *heisen.Record) bool {
 		f.acquireAny(t, s)
 	}
 	if r.Flags&^neutralFlags != 0 {
-		f.lockWord(t, r)
+		f.flagged(r)
 	} else if free && f.lockUse == heisen.LocksAsSets && f.deferred.add(s, r) {
 		return true
 	}
 	t.version++
 	return false
-}
-
-// lockWord handles the flags of a lock operation, such as heisen.LockWord.
-func (f *Filter) lockWord(t *thread, r *heisen.Record) {
-	if r.Flags&heisen.LockWord != 0 {
-		f.history.setShared(t, r)
-	}
-	f.flagged(r)
 }
 
 func (f *Filter) acquireAny(t *thread, s *lock) {
@@ -231,11 +258,13 @@ func (f *Filter) observed(p *pendingRelease) {
 // release handles a Release. It reports whether the event is dropped.
 func (f *Filter) release(t *thread, r *heisen.Record) bool {
 	s := f.lockAt(r.Object)
-	if s.owner != t {
-		f.retire(s)
+	if s == nil || s.owner != t {
+		if s != nil {
+			f.retire(s)
+		}
 		f.publish(t)
 		t.version++
-		f.lockWord(t, r)
+		f.flagged(r)
 		return false
 	}
 	if s.depth--; s.depth == 0 {
@@ -263,7 +292,7 @@ func (f *Filter) release(t *thread, r *heisen.Record) bool {
 	}
 	if r.Flags&^neutralFlags != 0 {
 		t.version++
-		f.lockWord(t, r)
+		f.flagged(r)
 	}
 	return false
 }
@@ -290,6 +319,10 @@ func (f *Filter) releaseAny(t *thread, s *lock) {
 
 func (f *Filter) acquireShared(t *thread, o heisen.Object) {
 	s := f.lockAt(o)
+	if s == nil {
+		t.holdsUnknown = f.contexts != nil
+		return
+	}
 	if s.owner != t && s.owner != nil {
 		f.retire(s)
 	}
@@ -315,9 +348,9 @@ func (f *Filter) acquireShared(t *thread, o heisen.Object) {
 
 func (f *Filter) releaseShared(t *thread, o heisen.Object) {
 	s := f.lockAt(o)
-	if !t.unshare(s) {
-		// It may have taken the lock during a bypass. Then other readers have observed nothing.
-		if !f.missedLocks || s.owner != nil || s.release.by != nil {
+	if s == nil || !t.unshare(s) {
+		// It may have taken the lock while that was unknown. Then other readers have observed nothing.
+		if s != nil && (!f.missedLocks || s.owner != nil || s.release.by != nil) {
 			f.retire(s)
 		}
 		f.publish(t)
@@ -363,6 +396,7 @@ func (f *Filter) dropReader(s *lock) bool {
 func (f *Filter) newPending() *pendingRelease {
 	n := len(f.freePending)
 	if n == 0 {
+		f.pendings++
 		return new(pendingRelease)
 	}
 	p := f.freePending[n-1]
@@ -392,15 +426,11 @@ func (f *Filter) useAsMessage(o heisen.Object, publishes bool) {
 	if f.contexts != nil {
 		return // with WithMessageOrder locks publish nothing
 	}
-	var p **lock
-	if publishes {
-		p = f.locks.At(o)
-	} else if p = f.locks.Peek(o); p == nil {
-		return
-	}
-	switch s := *p; {
+	switch s := f.locks.get(o); {
 	case s == nil:
-		*p = &f.message
+		if publishes && f.makeRoom() {
+			f.locks.put(o, &f.message)
+		}
 	case s != &f.message:
 		f.observeAll(s)
 		s.isMessage = true
@@ -409,8 +439,8 @@ func (f *Filter) useAsMessage(o heisen.Object, publishes bool) {
 
 // overwrite handles an atomic store to o, which ends a lock there.
 func (f *Filter) overwrite(o heisen.Object) {
-	if p := f.locks.Peek(o); p != nil && *p != nil && *p != &f.message {
-		f.retire(*p)
+	if s := f.knownLock(o); s != nil {
+		f.retire(s)
 	}
 	f.useAsMessage(o, true)
 }
@@ -443,10 +473,10 @@ func (f *Filter) retire(s *lock) {
 	s.epoch, s.owner, s.depth, s.readHolds = f.epochs, nil, 0, 0
 }
 
-// forget ends a lock whose memory is allocated or freed. No thread can observe its pending releases.
-func (f *Filter) forget(p **lock) {
-	s := *p
-	*p = nil
+// forget ends a lock whose memory is allocated or freed, or that nobody holds. No thread has observed its pending releases.
+func (f *Filter) forget(o heisen.Object) {
+	s := f.locks.get(o)
+	f.locks.remove(o)
 	if s == nil || s == &f.message {
 		return
 	}
@@ -456,7 +486,34 @@ func (f *Filter) forget(p **lock) {
 	f.recentLocks[s.at>>3*0x9e3779b97f4a7c15>>recentLockShift] = nil
 	*s = lock{readers: s.readers, next: f.free}
 	f.free = s
-	f.liveLocks--
+}
+
+// byStranger handles an event of a thread about which nothing is known, because there are too many. All its events are forwarded.
+func (f *Filter) byStranger(r *heisen.Record) {
+	f.missedLocks = true
+	switch r.Op {
+	case heisen.Read, heisen.Write:
+	case heisen.Acquire, heisen.AcquireShared:
+		if s := f.knownLock(r.Object); s != nil {
+			if s.owner != nil {
+				f.retire(s)
+			}
+			switch {
+			case r.Op == heisen.Acquire:
+				f.observeAll(s)
+			case s.release.by != nil: // readers do not observe the releases of readers, who may hold the lock again
+				f.observed(&s.release)
+			}
+		}
+		f.flagged(r)
+	case heisen.Release, heisen.ReleaseShared:
+		if s := f.knownLock(r.Object); s != nil && s.owner != nil {
+			f.retire(s)
+		}
+		f.flagged(r)
+	default:
+		f.synchronize(&f.stranger, r)
+	}
 }
 
 // reads returns the number of t's shared holds of s.

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"errors"
-	"time"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/option"
@@ -27,7 +26,6 @@ type config struct {
 	messageOrder    bool
 	thesisAlgorithm bool
 	noBypass        bool
-	detectorCost    time.Duration
 	budget          uint64
 }
 
@@ -41,7 +39,7 @@ func (o spanOption) applyFilter(c *config) error     { return o(c) }
 func (o spanOption) applySpanFilter(c *config) error { return o(c) }
 
 // WithMessageOrder is for detectors that compare locksets and order only by messages, such as
-// lockset.Hybrid and lockset.Eraser. Releases of locks publish nothing to them, so that accesses are
+// lockset.Hybrid. Releases of locks publish nothing to them, so that accesses are
 // redundant across releases, whichever thread takes the lock in between. In front of a detector to
 // which locks are order, as in package vclock, this option loses races.
 func WithMessageOrder() FilterOption {
@@ -51,8 +49,9 @@ func WithMessageOrder() FilterOption {
 	})
 }
 
-// WithThesisAlgorithm uses Algorithms 1 and 2 of the thesis as they are: Γ is a path of held locks and
-// messages, and Θ is looked up by program location, for at most two threads. It drops more accesses
+// WithThesisAlgorithm uses Algorithms 1 and 2 of the thesis: Γ is a path of held locks and
+// messages, and Θ is looked up by program location, for at most two threads. Type and address of an access, which section 3.3 asks for,
+// are part of the key. It drops more accesses
 // than the other filters and loses races; docs/design/tree.md explains how. It exists for comparison. It
 // cannot be combined with WithMessageOrder.
 func WithThesisAlgorithm() FilterOption {
@@ -63,9 +62,9 @@ func WithThesisAlgorithm() FilterOption {
 }
 
 // WithoutBypass makes the filter examine all events, even where that does not pay. Without it, the
-// filter forwards all accesses, or all events, for a while, if examining recent events cost more than
-// dropping some of them saved. Then it examines events again. A bypass loses
-// no finding. When it happens depends only on the stream and on how it is split into batches.
+// filter measures from time to time how long batches of events take with and without it, and forwards all accesses, or all events, as
+// long as the detector alone is faster. A bypass loses no finding. Events that come one by one, by Handle, are not measured and not
+// bypassed.
 func WithoutBypass() Option {
 	return spanOption(func(c *config) error {
 		c.noBypass = true
@@ -73,27 +72,11 @@ func WithoutBypass() Option {
 	})
 }
 
-// defaultDetectorCost is the cost of an event to vclock.FastTrack.
-const defaultDetectorCost = 14 * time.Nanosecond
-
-// WithDetectorCost sets the average cost of an event to the detector behind the filter, which must be
-// positive. The filter bypasses events if dropping some saves the detector less time than the
-// examination of all costs; see WithoutBypass. The default is 14 nanoseconds, that
-// of vclock.FastTrack.
-func WithDetectorCost(perEvent time.Duration) Option {
-	return spanOption(func(c *config) error {
-		if perEvent <= 0 {
-			return option.Errorf("WithDetectorCost: %v, want more than 0", perEvent)
-		}
-		c.detectorCost = perEvent
-		return nil
-	})
-}
+const minBudget = 1 << 20
 
 // WithMemory bounds the memory of the filter, in bytes. The least is 1 MiB, and without the option
-// there is no bound. The filter forgets the accesses that have not been useful for the longest time.
-// That costs time, but no finding. The state of threads and locks, about 200 bytes for each, is
-// never forgotten. The histories of variables get the rest.
+// there is no bound for threads and locks. Under a bound the filter forgets locks that nobody holds, and does not look at the events of
+// threads, and at the order of locks, for which there is no room: more events are forwarded then. No finding is lost.
 func WithMemory(bytes uint64) Option {
 	return spanOption(func(c *config) error {
 		if bytes < minBudget {

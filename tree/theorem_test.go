@@ -34,7 +34,7 @@ var kinds = []struct {
 	{"loops, one variable", workload.Small{Threads: 6, Events: 140, Vars: 1, Syncs: 2}, workload.Loops, true},
 	{"steps", workload.Small{Threads: 4, Events: 80, Vars: 1, Syncs: 2, Sites: 2}, workload.Random, false},
 	{"steps, locks in memory", workload.Small{Threads: 4, Events: 80, Vars: 2, Syncs: 2, Sites: 2, LockWords: true, Nested: true}, workload.Random, false},
-	{"steps, ranges and lives", workload.Small{Threads: 3, Events: 90, Vars: 2, Syncs: 2, Ranges: true, Lives: true, LockWords: true, Sites: 1}, workload.Random, false},
+	{"steps, ranges and lives", workload.Small{Threads: 2, Events: 150, Vars: 1, Syncs: 2, Ranges: true, Lives: true, LockWords: true, Sites: 1}, workload.Random, false},
 	{"steps, many threads", workload.Small{Threads: 12, Events: 120, Vars: 1, Syncs: 2, Sites: 2}, workload.Random, false},
 	{"wild", workload.Small{Threads: 3, Events: 80, Vars: 1, Syncs: 2, Lives: true, Wild: true, Sites: 1, LockWords: true, Nested: true}, workload.Random, false},
 }

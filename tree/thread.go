@@ -1,6 +1,10 @@
 package tree
 
-import "github.com/heisen-go/heisen"
+import (
+	"unsafe"
+
+	"github.com/heisen-go/heisen"
+)
 
 // thread is the concurrency context of a thread. It decides whether an access in the history makes the
 // thread's next access redundant.
@@ -10,6 +14,7 @@ type thread struct {
 	pending        int32  // number of pending releases
 	validFromStale bool   // validFrom must be recomputed from releases
 	keyStale       bool   // with WithMessageOrder, key must be recomputed from held
+	holdsUnknown   bool   // with WithMessageOrder, it may hold locks that are not in held: none of its accesses is redundant
 
 	// Spans are numbered by times, which are unique across threads. A span begins when its thread
 	// starts or publishes something.
@@ -149,26 +154,36 @@ func (f *Filter) forked(o heisen.Object) {
 	if heisen.Object(o.Thread()) != o {
 		return
 	}
-	if p := f.threads.Peek(entryOf(o.Thread())); p != nil && *p != nil {
-		(*p).version++
+	if t := f.threads[o.Thread()]; t != nil {
+		t.version++
 	}
 }
 
-// thread returns the live thread id.
+// bytes returns the size of t and its lists.
+func (t *thread) bytes() uint64 {
+	if t == nil {
+		return 0
+	}
+	return uint64(unsafe.Sizeof(*t)) + uint64(cap(t.releases))*uint64(unsafe.Sizeof(listedRelease{})) +
+		uint64(cap(t.shared))*uint64(unsafe.Sizeof(sharedHold{})) + uint64(cap(t.held.all))*8 + uint64(cap(t.path))*uint64(unsafe.Sizeof(step{}))
+}
+
+// thread returns the live thread id, or the stranger.
 func (f *Filter) thread(id heisen.Thread) *thread {
 	if t := f.recent[id%numRecent]; t != nil && t.id == id {
 		return t
 	}
-	p := f.threads.At(entryOf(id))
-	if *p == nil {
-		*p = f.start(id)
+	t := f.threads[id]
+	if t == nil {
+		if len(f.threads) >= f.maxThreads {
+			f.stranger.id = id
+			return &f.stranger
+		}
+		t = f.start(id)
 	}
-	f.recent[id%numRecent] = *p
-	return *p
+	f.recent[id%numRecent] = t
+	return t
 }
-
-// entryOf returns the index of a thread in a table: a word of its own.
-func entryOf(id heisen.Thread) heisen.Object { return 8 * heisen.Object(id) }
 
 const numRecent = 64
 
@@ -180,6 +195,9 @@ func (f *Filter) start(id heisen.Thread) *thread {
 		t = new(thread)
 	}
 	t.id = id
+	f.threads[id] = t
+	f.mostThreads = max(f.mostThreads, len(f.threads))
+	t.holdsUnknown = f.contexts != nil && f.missedLocks
 	if n := len(f.unused); n > 0 {
 		t.number = f.unused[n-1]
 		f.unused = f.unused[:n-1]
@@ -196,11 +214,10 @@ func (f *Filter) start(id heisen.Thread) *thread {
 
 // end drops a thread. If it has further events, it is a new thread.
 func (f *Filter) end(id heisen.Thread) {
-	p := f.threads.Peek(entryOf(id))
-	if p == nil || *p == nil {
+	t := f.threads[id]
+	if t == nil {
 		return
 	}
-	t := *p
 	for len(t.shared) > 0 {
 		s := t.shared[len(t.shared)-1]
 		t.shared = t.shared[:len(t.shared)-1]
@@ -216,7 +233,7 @@ func (f *Filter) end(id heisen.Thread) {
 	f.byNumber[t.number] = nil
 	f.unused = append(f.unused, t.number)
 	f.recent[id%numRecent] = nil
-	f.threads.Clear(entryOf(id), 8)
+	delete(f.threads, id)
 	f.current = nil
 }
 

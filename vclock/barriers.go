@@ -431,6 +431,9 @@ func (b *barriers) find(o heisen.Object) (at *region, next heisen.Object) {
 
 // resolve returns the regions of a set of objects.
 func (b *barriers) resolve(o *Order, r heisen.Reach) []*region {
+	if r == heisen.Synchronized {
+		return nil
+	}
 	for len(b.reached) <= int(r) {
 		b.reached = append(b.reached, resolved{})
 	}

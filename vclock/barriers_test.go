@@ -2,6 +2,7 @@ package vclock_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"testing"
 
@@ -85,4 +86,42 @@ func TestWithoutHiddenCalls(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestSynchronizedPairs: pairs whose synchronization is in the trace order nothing.
+func TestSynchronizedPairs(t *testing.T) {
+	forRandomTraces(t, 60, func(trace []heisen.Record) error {
+		var paired []heisen.Record
+		open := map[heisen.Thread]bool{}
+		for i, r := range trace {
+			paired = append(paired, r)
+			if call := (heisen.Record{Op: heisen.Hide, Thread: r.Thread, Object: 8, Value: uint64(heisen.Synchronized)}); i%3 == 0 && r.Op != heisen.End {
+				if open[r.Thread] {
+					call.Op, call.Value = heisen.Reveal, 0
+				}
+				open[r.Thread] = !open[r.Thread]
+				paired = append(paired, call)
+			}
+		}
+		_, reference := with(heisen.NewSymbols())
+		plain, err := findingsOf(trace, func(s heisen.Sink) heisen.Detector { return must.Make(vclock.NewHappensBefore(vclock.WithSink(s))) })
+		if err != nil {
+			return err
+		}
+		found, err := findingsOf(paired, reference)
+		if got, want := racingPlaces(found), racingPlaces(plain); err == nil && !maps.Equal(got, want) {
+			err = fmt.Errorf("races at %v, and without pairs at %v", got, want)
+		}
+		return err
+	})
+}
+
+// racingPlaces returns what races: an object, and the thread and site of both accesses.
+func racingPlaces(findings []heisen.Finding) map[string]bool {
+	places := map[string]bool{}
+	for _, f := range findings {
+		a, b := f.Accesses[0], f.Accesses[1]
+		places[fmt.Sprint(f.Object, a.Thread, a.Site, b.Thread, b.Site)] = true
+	}
+	return places
 }

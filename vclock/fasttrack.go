@@ -1,7 +1,10 @@
 package vclock
 
 import (
+	"errors"
+
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/intake"
 	"github.com/heisen-go/heisen/internal/shadow"
 )
 
@@ -48,6 +51,7 @@ type FastTrack struct {
 	memory    *shadow.Memory[cell]
 	histories histories
 	current   *thread // the thread of the last event
+	intake    intake.Check
 	events    uint64
 	races     uint64
 	found     []earlierAccess // in the findings of the present event
@@ -67,6 +71,9 @@ func NewFastTrack(opts ...DetectorOption) (*FastTrack, error) {
 func (f *FastTrack) init(c detectorConfig) {
 	f.order, f.sink, f.current = newOrder(c.orderConfig), c.sink, dropped
 	f.memory = shadow.New(f.histories.clone, f.histories.forget)
+	if c.whole {
+		f.intake.CheckReleases()
+	}
 }
 
 // ensureInit makes a zero FastTrack usable.
@@ -92,6 +99,7 @@ func (f *FastTrack) HandleRecords(batch []heisen.Record) {
 
 // Skip implements heisen.Skipper.
 func (f *FastTrack) Skip(events uint64) {
+	f.intake.Skipped(events)
 	f.events += events
 }
 
@@ -99,10 +107,10 @@ func (f *FastTrack) Skip(events uint64) {
 func (*FastTrack) LockUse() heisen.LockUse { return heisen.LocksAsOrder }
 
 // Flush implements heisen.Detector. It returns an error that wraps ErrEndedThread or
-// ErrTooManyThreads or ErrForgotten if races may be missing.
+// ErrTooManyThreads or ErrForgotten if races may be missing, and those that heisen.Detector names.
 func (f *FastTrack) Flush() error {
 	f.ensureInit()
-	return f.order.Err()
+	return errors.Join(f.order.Err(), f.intake.Flush())
 }
 
 // Races returns the number of findings.
@@ -112,6 +120,9 @@ func (f *FastTrack) Races() uint64 {
 
 func (f *FastTrack) handle(r *heisen.Record) {
 	f.events++
+	if !f.intake.Take(r, f.events) {
+		return
+	}
 	t := f.current
 	if t.id != r.Thread || t.ended {
 		if t = f.order.threads.get(r.Thread); t == nil {

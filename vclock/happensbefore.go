@@ -2,9 +2,11 @@ package vclock
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/intake"
 	"github.com/heisen-go/heisen/internal/races"
 	"github.com/heisen-go/heisen/internal/shadow"
 )
@@ -28,6 +30,7 @@ type HappensBefore struct {
 	order  *Order // nil before the first event of a zero HappensBefore
 	sink   heisen.Sink
 	memory *shadow.Memory[[]log]
+	intake intake.Check
 	events uint64
 	races  uint64
 	found  []loggedAccess // scratch of compare
@@ -72,6 +75,9 @@ func NewHappensBefore(opts ...DetectorOption) (*HappensBefore, error) {
 
 func (d *HappensBefore) init(c detectorConfig) {
 	d.order, d.sink, d.memory = newOrder(c.orderConfig), c.sink, shadow.New(cloneLogs, nil)
+	if c.whole {
+		d.intake.CheckReleases()
+	}
 }
 
 // ensureInit makes a zero HappensBefore usable.
@@ -91,6 +97,7 @@ func cloneLogs(logs *[]log) {
 
 // Skip implements heisen.Skipper.
 func (d *HappensBefore) Skip(events uint64) {
+	d.intake.Skipped(events)
 	d.events += events
 }
 
@@ -98,10 +105,10 @@ func (d *HappensBefore) Skip(events uint64) {
 func (*HappensBefore) LockUse() heisen.LockUse { return heisen.LocksAsOrder }
 
 // Flush implements heisen.Detector. It returns an error that wraps ErrEndedThread or
-// ErrTooManyThreads if races may be missing.
+// ErrTooManyThreads if races may be missing, and those that heisen.Detector names.
 func (d *HappensBefore) Flush() error {
 	d.ensureInit()
-	return d.order.Err()
+	return errors.Join(d.order.Err(), d.intake.Flush())
 }
 
 // Races returns the number of findings.
@@ -114,6 +121,9 @@ func (d *HappensBefore) Handle(e heisen.Event) {
 	d.ensureInit()
 	r := heisen.AsRecord(e)
 	d.events++
+	if !d.intake.Take(r, d.events) {
+		return
+	}
 	t := d.order.threads.get(r.Thread)
 	if t == nil {
 		return

@@ -21,7 +21,8 @@ type orderConfig struct {
 
 type detectorConfig struct {
 	orderConfig
-	sink heisen.Sink
+	sink  heisen.Sink
+	whole bool
 }
 
 type detectorOption func(*detectorConfig) error
@@ -38,6 +39,18 @@ func (o orderOption) applyOrder(c *orderConfig) error       { return o(c) }
 func WithSink(sink heisen.Sink) DetectorOption {
 	return detectorOption(func(c *detectorConfig) error {
 		c.sink = sink
+		return nil
+	})
+}
+
+// WithWholeStream says that the stream is the whole of an execution from its beginning, with all operations
+// of its locks. The release of a lock that nobody holds is then a mistake of the source, and Flush returns
+// an error that wraps heisen.ErrReleaseUnheld. Only who makes the stream can know that: not of a trace
+// that was cut, or left packages out (trace.Gaps), nor behind a filter, which ends the check. A program
+// that copies a lock while it is held has such releases, too.
+func WithWholeStream() DetectorOption {
+	return detectorOption(func(c *detectorConfig) error {
+		c.whole = true
 		return nil
 	})
 }

@@ -294,13 +294,13 @@ func TestLateJoin(t *testing.T) {
 	if races != 0 {
 		t.Error("a joined thread races")
 	}
-	if err := d.Flush(); !errors.Is(err, vclock.ErrEndedThread) {
-		t.Errorf("error %v", err)
-	}
 	feed(1, heisen.Write, 64)
 	feed(0, heisen.Write, 64)
 	if races != 1 {
 		t.Errorf("%d races after the join, want 1", races)
+	}
+	if err := d.Flush(); !errors.Is(err, vclock.ErrEndedThread) {
+		t.Errorf("error %v", err)
 	}
 }
 

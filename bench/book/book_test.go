@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/heisen-go/heisen/bench/results"
 )
 
 // three are the sections of a small book.
@@ -182,7 +184,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("%v\n%s", err, printed)
 	}
 	_, err = dir.run(t.Context(), []string{"./bench/tree"})
-	if err == nil || err.Error() != "exit status 1: tree: want one of -programs and -figures; see -h" {
+	if err == nil || err.Error() != "exit status 1: tree: want one of -programs, -figures and -live; see -h" {
 		t.Errorf("error %v", err)
 	}
 	if _, err = dir.run(t.Context(), []string{"./bench/none"}); err == nil {
@@ -213,6 +215,64 @@ func TestResults(t *testing.T) {
 		}
 		if conditions := regexp.MustCompile("(?m)^`go run " + regexp.QuoteMeta(s.commands[0][0]) + "( [^`]*)?` on .*, heisen .*, \\d{4}-\\d\\d-\\d\\d\\.$"); len(conditions.FindAllString(rest, -1)) != len(s.commands) {
 			t.Errorf("%s does not have the conditions of %d commands:\n%s", s.name, len(s.commands), rest)
+		}
+	}
+}
+
+// TestPlots: the plots in the repository are those of the tables in the file of results, and each section
+// that shows a plot shows all of its plots.
+func TestPlots(t *testing.T) {
+	text := read(t, filepath.Join("..", "RESULTS.md"))
+	file := filepath.Join(t.TempDir(), "RESULTS.md")
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := drawAll(file); err != nil {
+		t.Fatal(err)
+	}
+	_, parts := parse(text)
+	for _, s := range sections {
+		i := slices.IndexFunc(parts, func(p part) bool { return p.name == s.name })
+		if i < 0 || !strings.Contains(parts[i].text, "]("+plots+"/") {
+			continue
+		}
+		if !strings.Contains(parts[i].text, s.head()+s.pictures()) {
+			t.Errorf("section %s does not begin with its plots:\n%s", s.name, s.pictures())
+		}
+	}
+	drawn, err := os.ReadDir(filepath.Join(filepath.Dir(file), plots))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := os.ReadDir(filepath.Join("..", plots))
+	if err != nil || len(stored) != len(drawn) || len(drawn) == 0 {
+		t.Errorf("%d plots are stored, and %d are shown: %v", len(stored), len(drawn), err)
+	}
+	for _, d := range drawn {
+		if read(t, filepath.Join(filepath.Dir(file), plots, d.Name())) != read(t, filepath.Join("..", plots, d.Name())) {
+			t.Errorf("%s is not drawn from the tables: run go run ./bench/book -plots", d.Name())
+		}
+	}
+}
+
+// TestDrawings: each drawing is of a section that there is, makes a plot of tables as the command of the
+// section prints them, and says which table it misses.
+func TestDrawings(t *testing.T) {
+	tables := map[string]string{
+		"overhead":   "| CPU s | plain | fasttrack | fasttrack/race |\n|---|---:|\n| a | 1 | 2 | 0.98x |\n| geometric mean | | 2.0x | 0.98x |\n\n| MiB | fasttrack/race |\n|--|--|\n| a | - |\n",
+		"strategies": "| strategy | executions/s | found after 1 | found after 10 | median |\n|--|--|--|--|--|\n| walk | 200 | 1 | 2 | - |\n| pct | 100 | 0 | 1 | - |\n",
+		"detectors":  "| detector | from 10 | from 100 |\n|--|--|--|\n| mcm | 100 | 50 |\n\n| threads | mcm |\n|--|--|\n| 2 | 10 |\n| 8 | 20.5 |\n\n| events | mcm |\n|--|--|\n| 1000 | 10 |\n| 4000 | 11 |\n",
+	}
+	for _, d := range drawings {
+		if !slices.ContainsFunc(sections, func(s section) bool { return s.name == d.section }) || d.shows == "" {
+			t.Errorf("%s: there is no section %q, or nothing is shown", d.name, d.section)
+		}
+		svg, err := d.svg(results.Read(tables[d.section]))
+		if err != nil || !strings.Contains(string(svg), "<svg ") {
+			t.Errorf("%s: %v\n%s", d.name, err, svg)
+		}
+		if _, err := d.svg(nil); err == nil {
+			t.Errorf("%s draws nothing", d.name)
 		}
 	}
 }

@@ -1,11 +1,14 @@
 // Command book makes the book of results, bench/RESULTS.md, or some of its sections:
 //
-//	go run ./bench/book [-quick] [-note text] [-o file] [section...]
+//	go run ./bench/book [-quick] [-plots] [-note text] [-o file] [section...]
 //
 // Each section is what one or two commands of bench print: tables in Markdown, with the command line,
 // the machine, the versions and the date, and with what a paper had. Without arguments all sections are
 // made, one after the other. A section that is not made keeps its text. So does one whose command fails:
 // the others are made all the same, and the exit status is 1.
+//
+// Some sections have plots of their tables, in bench/plots. They are drawn when a section is made, and with
+// -plots again from the tables in the file.
 //
 // The file is written after each section, so that an interrupted run loses one section at most.
 //
@@ -32,6 +35,7 @@ func main() {
 	defer stop()
 	quick := flag.Bool("quick", false, "make fewer runs")
 	note := flag.String("note", "", "a `sentence` for the sections that are made, about the machine or the runs")
+	redraw := flag.Bool("plots", false, "make no section: draw the plots again, from the tables in the file")
 	file := flag.String("o", filepath.Join("bench", "RESULTS.md"), "the `file` with the results")
 	flag.Usage = func() {
 		fmt.Fprintf(flag.CommandLine.Output(), "usage: go run ./bench/book [flags] [section...]\n\nThe sections are:\n\n")
@@ -52,7 +56,12 @@ func main() {
 		fmt.Fprintln(os.Stderr, "book:", err)
 		os.Exit(2)
 	}
-	if err := write(ctx, *file, chosen, *quick, *note); err != nil {
+	if *redraw {
+		err = drawAll(*file)
+	} else {
+		err = write(ctx, *file, chosen, *quick, *note)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "book:", err)
 		os.Exit(1)
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/heisen-go/heisen/bench/markdown"
+	"github.com/heisen-go/heisen/bench/results"
 )
 
 // A book makes sections of a file of results.
@@ -40,6 +40,9 @@ func (b *book) make(ctx context.Context, chosen []section) (failed error) {
 		if err == nil {
 			err = update(b.file, b.sections, s.name, text)
 		}
+		if err == nil {
+			err = draw(b.file, s.name, text)
+		}
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", s.name, err))
 		}
@@ -50,7 +53,7 @@ func (b *book) make(ctx context.Context, chosen []section) (failed error) {
 // text returns the text of a section, with what its commands print.
 func (b *book) text(ctx context.Context, s *section) (string, error) {
 	var out strings.Builder
-	out.WriteString(s.head())
+	out.WriteString(s.head() + s.pictures())
 	commands := s.commands
 	if b.quick {
 		commands = s.quick
@@ -62,7 +65,7 @@ func (b *book) text(ctx context.Context, s *section) (string, error) {
 			err = check(args, printed)
 		}
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", markdown.CommandLine(args...), err)
+			return "", fmt.Errorf("%s: %w", results.CommandLine(args...), err)
 		}
 		out.WriteString(strings.TrimSpace(printed) + "\n\n")
 	}
@@ -76,7 +79,7 @@ func (b *book) text(ctx context.Context, s *section) (string, error) {
 
 // check says what a section lacks: the line with the conditions, and a table.
 func check(args []string, printed string) error {
-	conditions := regexp.MustCompile("(?m)^`" + regexp.QuoteMeta(markdown.CommandLine(args...)) + "` on ")
+	conditions := regexp.MustCompile("(?m)^`" + regexp.QuoteMeta(results.CommandLine(args...)) + "` on ")
 	switch {
 	case !conditions.MatchString(printed):
 		return errors.New("it prints no line with its conditions")

@@ -54,7 +54,7 @@ go run ./bench/book          # takes hours
 go run ./bench/book noise    # takes minutes
 ` + "```" + `
 
-[Benchmarks](../docs/benchmarks.md) lists the commands, and what else can be measured.
+[Benchmarks](README.md) lists the commands, and what else can be measured.
 
 `)
 	for _, s := range all {

@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomicity"
-	"github.com/heisen-go/heisen/bench/markdown"
 	"github.com/heisen-go/heisen/bench/measure"
+	"github.com/heisen-go/heisen/bench/results"
 	"github.com/heisen-go/heisen/focus"
 	"github.com/heisen-go/heisen/internal/ownership"
 	"github.com/heisen-go/heisen/internal/ssaload"
@@ -30,7 +29,7 @@ type checked struct {
 }
 
 // compareAtomicity compares the block-based algorithm with the focused one on recorded traces.
-func compareAtomicity(count int, only string) error {
+func compareAtomicity(w io.Writer, count int, only string) error {
 	var rows []*checked
 	if err := recordEach(only, func(p program, file string) error {
 		row := &checked{name: p.name}
@@ -39,7 +38,7 @@ func compareAtomicity(count int, only string) error {
 	}); err != nil {
 		return err
 	}
-	return printAtomicity(os.Stdout, rows)
+	return printAtomicity(w, rows)
 }
 
 // measure checks a trace count times in each way, in turn.
@@ -122,11 +121,11 @@ func (c *checked) atomicPlaces(records []heisen.Record, symbols *heisen.Symbols,
 }
 
 func printAtomicity(w io.Writer, rows []*checked) error {
-	if err := markdown.Conditions(w, "./bench/focus"); err != nil {
+	if err := results.Conditions(w, "./bench/focus"); err != nil {
 		return err
 	}
 	fmt.Fprint(w, "Processor time of the checker on one recorded trace of each program, in seconds, beyond that of reading the events. Transactions are outermost critical sections. Those are verified that begin in a function which heisen infer proves atomic. Removed is the part of full checking's time that focused checking does not need.\n\n")
-	table := markdown.NewTable("program", "events", "transactions", "verified", "reading", "full", "focused", "removed", "violations full", "focused")
+	table := results.NewTable("program", "events", "transactions", "verified", "reading", "full", "focused", "removed", "violations full", "focused")
 	var removals []float64
 	bounded := []string{}
 	for _, r := range rows {
@@ -151,7 +150,7 @@ func printAtomicity(w io.Writer, rows []*checked) error {
 		fmt.Fprintf(w, " More had to be stored than the bounds of the checkers allow in %s, so violations may be missing there.", strings.Join(bounded, ", "))
 	}
 	fmt.Fprint(w, "\n\n")
-	paper := markdown.NewTable("published (table 2)", "plain", "interception", "full (block-based)", "focused", "removed", "focused / all")
+	paper := results.NewTable("published (table 2)", "plain", "interception", "full (block-based)", "focused", "removed", "focused / all")
 	for _, row := range publishedAtomicity {
 		paper.Add(row...)
 	}

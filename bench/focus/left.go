@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/bench/markdown"
 	"github.com/heisen-go/heisen/bench/measure"
+	"github.com/heisen-go/heisen/bench/results"
 	"github.com/heisen-go/heisen/internal/ownership"
 	"github.com/heisen-go/heisen/internal/ssaload"
 	"github.com/heisen-go/heisen/trace"
@@ -30,7 +29,7 @@ type rest struct {
 
 // showLeft prints what the plans leave of the accesses in recorded runs, and why. The numbers are those of accesses, so
 // they do not depend on the machine.
-func showLeft(only string) error {
+func showLeft(w io.Writer, only string) error {
 	var all []*rest
 	if err := recordEach(only, func(p program, file string) error {
 		r := &rest{program: p, lines: map[string]int{}, remarks: map[string]int{}}
@@ -39,7 +38,7 @@ func showLeft(only string) error {
 	}); err != nil {
 		return err
 	}
-	return printLeft(os.Stdout, all)
+	return printLeft(w, all)
 }
 
 // accessCounts is a detector that counts the accesses at each site.
@@ -110,11 +109,11 @@ func (r *rest) count(file string) error {
 }
 
 func printLeft(w io.Writer, all []*rest) error {
-	if err := markdown.Conditions(w, "./bench/focus"); err != nil {
+	if err := results.Conditions(w, "./bench/focus"); err != nil {
 		return err
 	}
 	fmt.Fprint(w, "Accesses in one recorded run of each program, and those of them that are recorded under a plan.\n\n")
-	table := markdown.NewTable("program", "accesses", "recorded", "share", "of them in other modules")
+	table := results.NewTable("program", "accesses", "recorded", "share", "of them in other modules")
 	lines, remarks := map[string]int{}, map[string]int{}
 	var shares []float64
 	for _, r := range all {
@@ -132,7 +131,7 @@ func printLeft(w io.Writer, all []*rest) error {
 		title string
 		of    map[string]int
 	}{{"reason", remarks}, {"line", lines}} {
-		table := markdown.NewTable(ranking.title, "accesses")
+		table := results.NewTable(ranking.title, "accesses")
 		for _, name := range slices.SortedFunc(maps.Keys(ranking.of), func(x, y string) int {
 			return cmp.Or(cmp.Compare(ranking.of[y], ranking.of[x]), cmp.Compare(x, y))
 		}) {

@@ -34,8 +34,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/heisen-go/heisen/bench/markdown"
 	"github.com/heisen-go/heisen/bench/measure"
+	"github.com/heisen-go/heisen/bench/results"
 	"github.com/heisen-go/heisen/focus"
 )
 
@@ -76,17 +76,19 @@ func main() {
 	withEraser := flag.Bool("eraser", true, "run Eraser, too")
 	atomic := flag.Bool("atomicity", false, "compare checks of atomicity, on recorded traces")
 	left := flag.Bool("left", false, "rank what is left to record under the plans, and why")
+	format := results.Flag()
 	flag.Parse()
+	w := format.To(os.Stdout)
 	if flag.NArg() > 0 || *count < 1 || *atomic && *left {
 		flag.Usage()
 		os.Exit(2)
 	}
-	measure := func() error { return compare(*count, *only, *withEraser) }
+	measure := func() error { return compare(w, *count, *only, *withEraser) }
 	if *atomic {
-		measure = func() error { return compareAtomicity(*count, *only) }
+		measure = func() error { return compareAtomicity(w, *count, *only) }
 	}
 	if *left {
-		measure = func() error { return showLeft(*only) }
+		measure = func() error { return showLeft(w, *only) }
 	}
 	if err := measure(); err != nil {
 		fmt.Fprintln(os.Stderr, "focus:", err)
@@ -94,7 +96,7 @@ func main() {
 	}
 }
 
-func compare(count int, only string, withEraser bool) error {
+func compare(w io.Writer, count int, only string, withEraser bool) error {
 	dir, err := os.MkdirTemp("", "bench-focus-")
 	if err != nil {
 		return err
@@ -127,7 +129,7 @@ func compare(count int, only string, withEraser bool) error {
 		fmt.Fprintf(os.Stderr, "\rround %d of %d", n+1, count)
 	}
 	fmt.Fprintln(os.Stderr)
-	return print(os.Stdout, rows, withEraser)
+	return print(w, rows, withEraser)
 }
 
 func (r *row) pkg() string { return "./bench/focus/programs/" + r.name }
@@ -219,7 +221,7 @@ func (r *row) overhead(way int) (overhead, removed float64) {
 }
 
 func print(w io.Writer, rows []*row, withEraser bool) error {
-	if err := markdown.Conditions(w, "./bench/focus"); err != nil {
+	if err := results.Conditions(w, "./bench/focus"); err != nil {
 		return err
 	}
 	fmt.Fprint(w, "Processor time, in seconds for the plain program and for Eraser, and as multiples of the plain program for the others. Plans are used for variables alone (fields), for functions alone (methods), and for both, as heisen does. Removed is the part of full checking's overhead that focused checking does not have.\n\n")
@@ -227,7 +229,7 @@ func print(w io.Writer, rows []*row, withEraser bool) error {
 	if withEraser {
 		columns = append(columns, "Eraser full", "Eraser focused", "Eraser removed")
 	}
-	table := markdown.NewTable(columns...)
+	table := results.NewTable(columns...)
 	var overheads, removals, ratios, erased []float64
 	for _, r := range rows {
 		base := r.median(plain)
@@ -277,7 +279,7 @@ var published = [][]any{
 
 // printPublished prints the table of the paper.
 func printPublished(w io.Writer) error {
-	table := markdown.NewTable("published (table 1)", "plain", "full (Eraser)", "fields: overhead", "removed",
+	table := results.NewTable("published (table 1)", "plain", "full (Eraser)", "fields: overhead", "removed",
 		"methods: overhead", "removed", "both: overhead", "removed", "race-unsafe fields")
 	for _, row := range published {
 		table.Add(row...)

@@ -44,7 +44,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/heisen-go/heisen/bench/markdown"
+	"github.com/heisen-go/heisen/bench/results"
 	"github.com/heisen-go/heisen/driver"
 )
 
@@ -81,7 +81,9 @@ func main() {
 		}},
 		{flag.Bool("many", false, "run the bugs of table 1 of the paper under noise, with placed locks and with a patch"), many},
 	}
+	format := results.Flag()
 	flag.Parse()
+	w := format.To(os.Stdout)
 	what, chosen := measure, 0
 	for _, t := range tables {
 		if *t.chosen {
@@ -94,10 +96,10 @@ func main() {
 	}
 	dir, err := os.MkdirTemp("", "heisen-healing-")
 	if err == nil {
-		err = markdown.Conditions(os.Stdout, "./bench/healing")
+		err = results.Conditions(w, "./bench/healing")
 	}
 	if err == nil {
-		err = what(ctx, os.Stdout, dir, *runs, *procs)
+		err = what(ctx, w, dir, *runs, *procs)
 	}
 	os.RemoveAll(dir)
 	if err != nil {
@@ -108,7 +110,7 @@ func main() {
 
 func measure(ctx context.Context, w io.Writer, dir string, runs, procs int) error {
 	fmt.Fprintf(w, "Runs: %d each, in turns, with GOMAXPROCS=%d. Times: medians of processor time, in ms.\n\n", runs, procs)
-	table := markdown.NewTable("program", "wrong results", "healed", "overlay", "time", "healed", "ratio", "overlay", "ratio", "looking for races", "ratio")
+	table := results.NewTable("program", "wrong results", "healed", "overlay", "time", "healed", "ratio", "overlay", "ratio", "looking for races", "ratio")
 	for _, name := range programs {
 		p := &program{name: name, procs: procs}
 		if err := p.build(ctx, dir); err != nil {
@@ -135,7 +137,7 @@ func measure(ctx context.Context, w io.Writer, dir string, runs, procs int) erro
 
 // publishedTable prints table 4 of the paper.
 func publishedTable(w io.Writer) error {
-	theirs := markdown.NewTable("published (table 4)", "workload", "speedup on 8 cores", "R acquisitions / program's", "X acquisitions / program's", "overhead")
+	theirs := results.NewTable("published (table 4)", "workload", "speedup on 8 cores", "R acquisitions / program's", "X acquisitions / program's", "overhead")
 	for _, row := range published {
 		theirs.Add(row...)
 	}

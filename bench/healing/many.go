@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/heisen-go/heisen/bench/markdown"
+	"github.com/heisen-go/heisen/bench/results"
 	"github.com/heisen-go/heisen/driver"
 )
 
@@ -50,7 +50,7 @@ func many(ctx context.Context, w io.Writer, dir string, runs, procs int) error {
 		return err
 	}
 	fmt.Fprintf(w, "Wrong: of %d runs each, in which goroutines yield at random places, with GOMAXPROCS=%d. Times: medians of the processor time of 5 processes that do as many runs with one goroutine after the other, in ms.\n\n", runs, procs)
-	table := markdown.NewTable("bug", "wrong", "overlay", "patch", "time", "overlay", "ratio", "patch", "ratio")
+	table := results.NewTable("bug", "wrong", "overlay", "patch", "time", "overlay", "ratio", "patch", "ratio")
 	for _, r := range all {
 		base := median(r.times[buggy])
 		table.Add(r.name, r.wrong[buggy], r.wrong[overlaid], r.wrong[patched], milliseconds(base),

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heisen-go/heisen/internal/testaid/heisentest"
+	"github.com/heisen-go/heisen/internal/testaid/heisencmd"
 	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
-func TestMain(m *testing.M) { heisentest.Main(m) }
+func TestMain(m *testing.M) { heisencmd.Main(m) }
 
 // TestRepaired: under noise, all bugs of table 1 show, none under an overlay made from passing runs, and none with a
 // patch but two: that of closer is no data race, and a patch does not repair that of apache-44402 and says so.

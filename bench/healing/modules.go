@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/bench/download"
-	"github.com/heisen-go/heisen/bench/markdown"
+	"github.com/heisen-go/heisen/bench/results"
 	"github.com/heisen-go/heisen/heal"
 	"github.com/heisen-go/heisen/internal/enforce"
 )
@@ -51,7 +51,7 @@ func coverage(ctx context.Context, w io.Writer, dir string, selected []string) e
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", command, "./cmd/heisen").CombinedOutput(); err != nil {
 		return fmt.Errorf("building heisen: %w\n%s", err, out)
 	}
-	table := markdown.NewTable("module", "pairs", "of what nothing writes", "in tests", "in two calls", "others", "with a lock", "share", "of these, with a wait")
+	table := results.NewTable("module", "pairs", "of what nothing writes", "in tests", "in two calls", "others", "with a lock", "share", "of these, with a wait")
 	reasons := map[string]int{}
 	left := 0
 	var skipped []string
@@ -92,7 +92,7 @@ func coverage(ctx context.Context, w io.Writer, dir string, selected []string) e
 		fmt.Fprintln(w, line)
 	}
 	fmt.Fprintln(w)
-	why := markdown.NewTable("why a pair gets no lock", "pairs", "share")
+	why := results.NewTable("why a pair gets no lock", "pairs", "share")
 	for _, reason := range slices.SortedFunc(maps.Keys(reasons), func(a, b string) int { return cmp.Or(reasons[b]-reasons[a], strings.Compare(a, b)) }) {
 		why.Add(reason, reasons[reason], fmt.Sprintf("%d %%", 100*reasons[reason]/left))
 	}

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/heisen-go/heisen/bench/markdown"
+	"github.com/heisen-go/heisen/bench/results"
 	"github.com/heisen-go/heisen/driver"
 	"github.com/heisen-go/heisen/heal"
 	"github.com/heisen-go/heisen/internal/enforce"
@@ -38,7 +38,7 @@ const inserted = 7
 // they are and with the locks.
 func placement(ctx context.Context, w io.Writer, dir string, runs, procs int) error {
 	fmt.Fprintf(w, "Inserted: variables with a lock; by object: those with one for each object. Before/after: without and with the orders of locks. Wrong results: of %d runs each with GOMAXPROCS=%d.\n\n", runs, procs)
-	table := markdown.NewTable("program", "shared/unprotected", "R pairs", "X pairs", "locks", "acq", "rel",
+	table := results.NewTable("program", "shared/unprotected", "R pairs", "X pairs", "locks", "acq", "rel",
 		"inserted", "by object", "R acq", "X acq", "degrade", "rel", "wrong", "enforced", "refused")
 	for _, row := range paper {
 		row = slices.Insert(slices.Clone(row), inserted+1, any(0))

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/bench/download"
-	"github.com/heisen-go/heisen/bench/markdown"
+	"github.com/heisen-go/heisen/bench/results"
 	"github.com/heisen-go/heisen/driver"
 	"github.com/heisen-go/heisen/internal/enforce"
 )
@@ -101,7 +101,7 @@ const (
 // each workload without and with the overlay, in turns. only selects rows by their names; it has all if it is empty.
 func overheads(ctx context.Context, w io.Writer, dir string, runs, procs int, only []string) error {
 	fmt.Fprintf(w, "Medians of %d runs in each way, in turns, with GOMAXPROCS=%d. Locks: variables with a lock; by object: those with one for each object. Speedup: of the original on %[2]d processors over one. P: acquisitions of the program's locks; R and X: acquisitions of inserted locks, Shared or Update, and Exclusive, with those that find the lock held already. Wrong: of these runs, without and with the overlay.\n\n", runs, procs)
-	out := markdown.NewTable("program", "workload", "locks", "by object", "refused", "speedup", "P acq", "R/P", "X/P", "wrong", "overlay", "ms", "overlay", "overhead", "CPU ms", "overlay", "overhead")
+	out := results.NewTable("program", "workload", "locks", "by object", "refused", "speedup", "P acq", "R/P", "X/P", "wrong", "overlay", "ms", "overlay", "overhead", "CPU ms", "overlay", "overhead")
 	var elapsed, used []float64
 	var notes []string
 	for i, row := range table {

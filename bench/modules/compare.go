@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/bench/download"
-	"github.com/heisen-go/heisen/bench/markdown"
 	"github.com/heisen-go/heisen/bench/measure"
+	"github.com/heisen-go/heisen/bench/results"
 )
 
 // A side is one of the two tools.
@@ -36,13 +36,13 @@ func compare(ctx context.Context, w io.Writer, runs int, selected *regexp.Regexp
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", heisen, "./cmd/heisen").CombinedOutput(); err != nil {
 		return fmt.Errorf("building heisen: %w\n%s", err, out)
 	}
-	if err := markdown.Conditions(w, "./bench/modules"); err != nil {
+	if err := results.Conditions(w, "./bench/modules"); err != nil {
 		return err
 	}
-	table := markdown.NewTable("module", "packages", "failed, -race", "failed, heisen", "races, -race", "races, heisen",
+	table := results.NewTable("module", "packages", "failed, -race", "failed, heisen", "races, -race", "races, heisen",
 		"seconds, -race", "seconds, heisen", "times -race", "processor time, times -race")
 	if first {
-		table = markdown.NewTable("module", "seconds, -race", "seconds, heisen", "times -race")
+		table = results.NewTable("module", "seconds, -race", "seconds, heisen", "times -race")
 	}
 	var failed []string
 	var wall, cpu []float64 // times -race

@@ -23,6 +23,8 @@ import (
 	"os/signal"
 	"regexp"
 	"syscall"
+
+	"github.com/heisen-go/heisen/bench/results"
 )
 
 func main() {
@@ -31,13 +33,14 @@ func main() {
 	runs := flag.Int("runs", 3, "runs of each module with each tool")
 	only := flag.String("only", "", "only the modules that match `regexp`")
 	first := flag.Bool("first", false, "measure the first build, with empty caches")
+	format := results.Flag()
 	flag.Parse()
 	selected, err := regexp.Compile(*only)
 	if err != nil || flag.NArg() > 0 || *runs < 1 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := compare(ctx, os.Stdout, *runs, selected, *first); err != nil {
+	if err := compare(ctx, format.To(os.Stdout), *runs, selected, *first); err != nil {
 		fmt.Fprintln(os.Stderr, "modules:", err)
 		os.Exit(1)
 	}

@@ -31,7 +31,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/bench/markdown"
+	"github.com/heisen-go/heisen/bench/results"
 	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/infer"
 	"github.com/heisen-go/heisen/internal/overlap"
@@ -76,12 +76,13 @@ func main() {
 	requests := flag.Int("requests", 4000, "`number` of requests in a run")
 	long := flag.Bool("long", false, "keep accesses pending until the next release, as heisen test does")
 	procs := flag.String("procs", "2", "comma-separated `list` of GOMAXPROCS")
+	format := results.Flag()
 	flag.Parse()
 	if flag.NArg() > 0 || *runs < 1 || *requests < 1 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := measure(ctx, os.Stdout, *runs, *requests, !*long, strings.Split(*procs, ",")); err != nil {
+	if err := measure(ctx, format.To(os.Stdout), *runs, *requests, !*long, strings.Split(*procs, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "noise:", err)
 		os.Exit(1)
 	}
@@ -109,7 +110,7 @@ func measure(ctx context.Context, w io.Writer, runs, requests int, brief bool, p
 	if err := e.prepare(ctx); err != nil {
 		return err
 	}
-	if err := markdown.Conditions(w, "./bench/noise"); err != nil {
+	if err := results.Conditions(w, "./bench/noise"); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "Races / racy variables in a run with %d requests, means of %d runs. Noise is given to %d locations and to %d accesses of their variables (%s).\n\n",
@@ -121,7 +122,7 @@ func measure(ctx context.Context, w io.Writer, runs, requests int, brief bool, p
 		}
 		columns = append(columns, "GOMAXPROCS "+n)
 	}
-	table := markdown.NewTable(append(columns, "published, 2 processors", "4 processors", "8 processors")...)
+	table := results.NewTable(append(columns, "published, 2 processors", "4 processors", "8 processors")...)
 	for _, setting := range settings {
 		row := []any{setting}
 		for _, n := range procs {

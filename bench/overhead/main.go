@@ -2,7 +2,7 @@
 // well-known modules as they are, under Go's race detector and under heisen. Tables show CPU time,
 // wall time and memory relative to the plain run.
 //
-//	go run ./bench/overhead [-suite name] [-count n] [-scale x] [-run regexp] [-json] [-profile dir]
+//	go run ./bench/overhead [-suite name] [-count n] [-scale x] [-run regexp] [-raw] [-profile dir]
 //
 // The modules come from the module proxy, in fixed versions. The time to build them does not count.
 // Every run does a fixed number of iterations. The configurations take turns, and the tables show
@@ -61,13 +61,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/heisen-go/heisen/bench/markdown"
+	"github.com/heisen-go/heisen/bench/results"
 )
 
 func main() {
@@ -88,9 +89,11 @@ func measureMain(ctx context.Context) error {
 	suite := flag.String("suite", "structures,library", "comma-separated `suites` to measure")
 	only := flag.String("run", "", "measure the benchmarks that match `regexp`")
 	skip := flag.String("skip", "all", "comma-separated `configurations` to leave out")
-	asJSON := flag.Bool("json", false, "print every run as JSON, one a line, instead of tables")
+	raw := flag.Bool("raw", false, "print every run as JSON, one a line, instead of tables")
 	profile := flag.String("profile", "", "write CPU profiles of the analyzer to `dir`")
+	format := results.Flag()
 	flag.Parse()
+	w := format.To(os.Stdout)
 	if flag.NArg() > 0 || *count < 1 || *scale <= 0 {
 		flag.Usage()
 		os.Exit(2)
@@ -116,14 +119,14 @@ func measureMain(ctx context.Context) error {
 	}
 	defer removeAll(dir)
 
-	if !*asJSON {
-		if err := markdown.Conditions(os.Stdout, "./bench/overhead"); err != nil {
+	if !*raw {
+		if err := results.Conditions(w, "./bench/overhead"); err != nil {
 			return err
 		}
 	}
 	runner := &runner{dir: dir, profile: *profile, scale: *scale}
 	for _, suite := range selected {
-		if err := measureSuite(ctx, runner, suite, chosen, match, *count, *asJSON); err != nil {
+		if err := measureSuite(ctx, w, runner, suite, chosen, match, *count, *raw); err != nil {
 			return err
 		}
 	}
@@ -131,11 +134,11 @@ func measureMain(ctx context.Context) error {
 }
 
 // measureSuite measures the benchmarks of a suite that match, and prints their costs: each run as JSON, or tables.
-func measureSuite(ctx context.Context, runner *runner, suite []benchmark, chosen []configuration, match *regexp.Regexp, count int, asJSON bool) (err error) {
+func measureSuite(ctx context.Context, w io.Writer, runner *runner, suite []benchmark, chosen []configuration, match *regexp.Regexp, count int, raw bool) (err error) {
 	var rows []row
 	defer func() {
-		if !asJSON && len(rows) > 0 {
-			err = errors.Join(err, printTables(os.Stdout, chosen, rows)) // also after an error
+		if !raw && len(rows) > 0 {
+			err = errors.Join(err, printTables(w, chosen, rows)) // also after an error
 		}
 	}()
 	for _, b := range suite {
@@ -154,7 +157,7 @@ func measureSuite(ctx context.Context, runner *runner, suite []benchmark, chosen
 					return fmt.Errorf("%s, %s: %w", b, w.name, err)
 				}
 				r.runs[w.name] = append(r.runs[w.name], c)
-				if asJSON {
+				if raw {
 					err := json.NewEncoder(os.Stdout).Encode(struct {
 						Benchmark string `json:"benchmark"`
 						Way       string `json:"way"`

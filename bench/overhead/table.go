@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/heisen-go/heisen/bench/markdown"
 	"github.com/heisen-go/heisen/bench/measure"
+	"github.com/heisen-go/heisen/bench/results"
 )
 
 // A row has the runs of a benchmark, by configuration.
@@ -47,7 +47,7 @@ func printTables(w io.Writer, configurations []configuration, rows []row) error 
 			return err
 		}
 	}
-	out := markdown.NewTable("heisen", "events", "analyzer CPU s", "ns/event", "its MiB", "findings")
+	out := results.NewTable("heisen", "events", "analyzer CPU s", "ns/event", "its MiB", "findings")
 	for _, r := range rows {
 		for _, conf := range configurations {
 			if !conf.analyzer {
@@ -98,7 +98,7 @@ func printTable(w io.Writer, title string, configurations []configuration, rows 
 			columns = append(columns, conf.name+"/race")
 		}
 	}
-	out := markdown.NewTable(columns...)
+	out := results.NewTable(columns...)
 	ratios := make([][]float64, 2*len(configurations))
 	for _, r := range rows {
 		plain, race := r.median("plain", what), r.median("race", what)
@@ -113,7 +113,7 @@ func printTable(w io.Writer, title string, configurations []configuration, rows 
 			if plain == 0 { // no plain run
 				cells = append(cells, v)
 			} else {
-				cells = append(cells, fmt.Sprintf("%.2f (%.1fx)", v, v/plain))
+				cells = append(cells, results.Cell{Value: v, Text: fmt.Sprintf("%.2f (%.1fx)", v, v/plain)})
 			}
 		}
 		for i, conf := range configurations {
@@ -138,10 +138,10 @@ func printTable(w io.Writer, title string, configurations []configuration, rows 
 	return out.Print(w)
 }
 
-// times formats a ratio, or "-" if there was nothing to compare with.
-func times(digits int, ratio float64) string {
+// times returns the cell of a ratio, or "-" if there was nothing to compare with.
+func times(digits int, ratio float64) results.Cell {
 	if math.IsInf(ratio, 0) || math.IsNaN(ratio) {
-		return "-"
+		return results.Cell{Text: "-"}
 	}
-	return fmt.Sprintf("%.*fx", digits, ratio)
+	return results.Cell{Value: ratio, Text: fmt.Sprintf("%.*fx", digits, ratio)}
 }

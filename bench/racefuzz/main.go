@@ -65,8 +65,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/heisen-go/heisen/bench/markdown"
 	"github.com/heisen-go/heisen/bench/models"
+	"github.com/heisen-go/heisen/bench/results"
 	"github.com/heisen-go/heisen/racefuzz"
 )
 
@@ -82,18 +82,20 @@ func main() {
 	parallel := flag.Int("j", 1, "table: directed executions at a time; with more than 1 the times mean little")
 	programs := flag.String("programs", "", "table: comma-separated `list` of programs (default: all that stand for a row)")
 	statements := flag.String("statements", "10,100,1000,10000,100000", "comma-separated `list` of numbers of statements before statement 8")
+	format := results.Flag()
 	flag.Parse()
+	w := format.To(os.Stdout)
 	if flag.NArg() > 0 || min(*runs, *seeds, *plain, *parallel) < 1 || *curves == *rows {
 		flag.Usage()
 		os.Exit(2)
 	}
 	var err error
 	if *curves {
-		err = errors.Join(markdown.Conditions(os.Stdout, "./bench/racefuzz"), print(ctx, os.Stdout, *runs, *statements))
+		err = errors.Join(results.Conditions(w, "./bench/racefuzz"), print(ctx, w, *runs, *statements))
 	} else {
 		t := &table{seeds: *seeds, passes: *passes, plain: *plain, parallel: *parallel}
 		if t.programs, err = names(*programs); err == nil {
-			err = errors.Join(markdown.Conditions(os.Stdout, "./bench/racefuzz"), t.print(ctx, os.Stdout))
+			err = errors.Join(results.Conditions(w, "./bench/racefuzz"), t.print(ctx, w))
 		}
 	}
 	if err != nil {
@@ -141,12 +143,12 @@ func print(ctx context.Context, w io.Writer, runs int, statements string) error 
 }
 
 // newTable returns a table with two columns for each strategy.
-func newTable(first string) *markdown.Table {
+func newTable(first string) *results.Table {
 	columns := []string{first}
 	for _, strategy := range []string{"race-directed", "random walk", "PCT, depth 1", "PCT, depth 2"} {
 		columns = append(columns, strategy+": met", "failed")
 	}
-	return markdown.NewTable(columns...)
+	return results.NewTable(columns...)
 }
 
 // row executes a program of so many steps under each strategy, and returns two cells for each.

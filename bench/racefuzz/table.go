@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/heisen-go/heisen/bench/markdown"
+	"github.com/heisen-go/heisen/bench/results"
 	"github.com/heisen-go/heisen/examples/racefuzz"
 	"github.com/heisen-go/heisen/internal/confirm/controlled"
 	"github.com/heisen-go/heisen/internal/confirm/suspects"
@@ -90,7 +90,7 @@ func (t *table) print(ctx context.Context, w io.Writer) error {
 		}
 	}()
 	t.dir, t.built = dir, map[string]*binaries{}
-	out := markdown.NewTable("program", "row", "pairs: hybrid", "confirmed", "later", "known", "exceptions: heisen", "plain", "hit probability",
+	out := results.NewTable("program", "row", "pairs: hybrid", "confirmed", "later", "known", "exceptions: heisen", "plain", "hit probability",
 		"ms: plain", "survey", "directed", "directed/plain",
 		"published: hybrid", "confirmed", "known", "exceptions", "plain", "hit probability", "directed/plain")
 	for _, p := range t.chosen() {

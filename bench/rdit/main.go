@@ -4,15 +4,12 @@
 //	go run ./bench/rdit [-dir folder] [-run pattern] [-tables races,costs] [-runs n] [-count n]
 //	[-window n] [-truth times]
 //
-// With -keep it only writes the hidden calls of each client as traces, for the benchmark of sets of
-// objects.
-//
 // # Races
 //
 // Each row of the first table is one run of a client of a module, whose synchronizing packages are
 // hidden. The recording contains their events all the same, so the detectors analyze the same run
-// three times: complete, without the events of hidden packages, and with BarrierPairs in their
-// place. The true races for FastTrack are all racing pairs of places of the complete run. Those for
+// three times: complete, without the events of hidden packages, and as -hide records it, with their
+// synchronization and with BarrierPairs in the place of their accesses. The true races for FastTrack are all racing pairs of places of the complete run. Those for
 // mcm are these and all that mcm predicts in the complete run. Any other report is a false alarm.
 //
 // If two goroutines increment a variable, happens-before has up to three pairs of places: the first
@@ -28,23 +25,16 @@
 // open.
 //
 // Result for clients of seven modules (bbolt, xsync, golang-lru, conc, btree, pond, ristretto;
-// -tables races, one run each) with 7 racy variables and 17 racing pairs of places: without the
-// events of hidden packages FastTrack reported 14 of these pairs and 17 false alarms. With
-// BarrierPairs it reported 6 pairs of 3 variables and no false alarm. mcm reported 6 of the
-// variables, as on the complete recordings, and 12 false alarms. With BarrierPairs it reported 2
-// variables and no false alarm. The accesses to the third one, in btree, are further apart than its
-// windows; -window 64000 finds them. What both miss lies between calls that can reach the same
-// objects, or all objects.
+// -tables races, one run each) with 7 racy variables: without the events of hidden packages FastTrack
+// reported all of them and 17 false alarms. As -hide records it, it reported all 7 and no false
+// alarm. mcm reported 5, as on the complete recordings, and no false alarm, but 12 without the events
+// of hidden packages. The accesses to the variable in btree are further apart than its windows.
 //
 // # Costs
 //
-// The second table is the processor time of the client without the events of hidden packages,
-// without sets of objects, with them, and with -hide.once.
-//
-// Result (-tables costs -count 10, least of three runs on a busy machine, relative to the run
-// without sets of objects): btree takes 3.4 times as long, with -hide.once as long; pond 2.8 times,
-// with -hide.once 2.2 times; bbolt 17 and 51 % longer; xsync and golang-lru, whose clients do
-// little else than call hidden functions, 4.5 to 10 times, with -hide.once 2.3 to 3.4 times.
+// The second table is the processor time of the client where everything is recorded, where the
+// accesses of hidden packages are not, as for mcm, and where hidden packages are compiled without
+// hooks, as for all other detectors.
 package main
 
 import (
@@ -65,12 +55,12 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/download"
+	"github.com/heisen-go/heisen/bench/results"
 	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/mcm"
-	"github.com/heisen-go/heisen/trace"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -112,10 +102,9 @@ func measure() error {
 	runs := flag.Int("runs", 3, "runs that a time is the least of")
 	truth := flag.Int("truth", 8, "how many `times` as long mcm's windows are for the truth")
 	window := flag.Int("window", 2000, "`events` that mcm looks at together")
-	limit := flag.Int("limit", recorder.DefaultReach, "objects that a hidden call reaches at most")
 	count := flag.Int("count", 1, "how often a client does its work where it is timed")
-	keep := flag.String("keep", "", "write the hidden calls of each client as a trace into this `folder`")
 	tables := flag.String("tables", "races,costs", "which of the `tables` to make")
+	format := results.Flag()
 	flag.Parse()
 	chosen, err := regexp.Compile(*pattern)
 	if err != nil {
@@ -137,23 +126,13 @@ func measure() error {
 				return err
 			}
 			defer func() { notes = append(notes, b.notes...) }()
-			hidden := recorder.Hidden{Packages: b.hidden, Limit: *limit}
-			if *keep != "" {
-				return b.keep(hidden, filepath.Join(*keep, s.name+".heisen"))
-			}
-			for _, once := range []bool{false, true} {
-				if !strings.Contains(*tables, "races") {
-					break
-				}
-				hidden, name := hidden, s.name
-				if hidden.Once = once; once {
-					name = "once"
-				}
+			hidden := recorder.Hidden{Packages: b.hidden}
+			if strings.Contains(*tables, "races") {
 				row, err := b.compare(hidden, *window, *truth)
 				if err != nil {
 					return err
 				}
-				races = append(races, append([]any{name}, row...))
+				races = append(races, append([]any{s.name}, row...))
 			}
 			if !strings.Contains(*tables, "costs") {
 				return nil
@@ -165,16 +144,14 @@ func measure() error {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", s.name, err))
 		}
 	}
-	if *keep != "" {
-		return failed
-	}
-	return errors.Join(failed, printTables(os.Stdout, races, costs, notes))
+	return errors.Join(failed, printTables(format.To(os.Stdout), races, costs, notes))
 }
 
 // A program is the test binary of a client with the recorder inside.
 type program struct {
 	subject
 	dir, path, plain string
+	without          string // with hidden packages that have no hooks
 	hidden           []string
 	notes            []string // about the rows
 }
@@ -203,19 +180,23 @@ func (s subject) prepare(ctx context.Context, dir string) (*program, error) {
 			return nil, err
 		}
 	}
-	b, err := build.New(ctx, p.dir, "", build.MainModules)
-	if err != nil {
-		return nil, err
-	}
-	hiding, err := b.Hide(ctx, p.dir, nil, s.hide...)
-	if err != nil {
-		return nil, err
-	}
-	p.hidden = hiding.Packages
-	p.path, p.plain = filepath.Join(dir, s.name+".test"), filepath.Join(dir, s.name+".plain")
+	p.path, p.plain, p.without = filepath.Join(dir, s.name+".test"), filepath.Join(dir, s.name+".plain"), filepath.Join(dir, s.name+".without")
 	args := func(out string) []string { return []string{"-c", "-mod=mod", "-vet=off", "-o", out, "."} }
-	if err := command(p.dir, b.Command(ctx, "test", args(p.path)...)); err != nil {
-		return nil, err
+	for _, calls := range []bool{true, false} {
+		b, err := build.New(ctx, p.dir, "", build.MainModules)
+		if err != nil {
+			return nil, err
+		}
+		if p.hidden, err = b.Hide(ctx, p.dir, calls, s.hide...); err != nil {
+			return nil, err
+		}
+		out := p.without
+		if calls {
+			out = p.path
+		}
+		if err := command(p.dir, b.Command(ctx, "test", args(out)...)); err != nil {
+			return nil, err
+		}
 	}
 	return p, command(p.dir, exec.CommandContext(ctx, "go", append([]string{"test"}, args(p.plain)...)...))
 }
@@ -229,14 +210,15 @@ func command(dir string, cmd *exec.Cmd) error {
 	return nil
 }
 
-// watch runs the client and detectors on its events. It returns the processor time of the client.
-func (p *program) watch(hidden *recorder.Hidden, count int, with func(*heisen.Symbols) []heisen.Detector) (events uint64, took time.Duration, err error) {
+// watch runs the client, in the binary path, and detectors on its events. It returns the processor time
+// of the client.
+func (p *program) watch(path string, hidden *recorder.Hidden, count int, with func(*heisen.Symbols) []heisen.Detector) (events uint64, took time.Duration, err error) {
 	l, err := recorder.Listen()
 	if err != nil {
 		return 0, 0, err
 	}
 	defer l.Close()
-	cmd := exec.Command(p.path, "-test.run="+p.run, fmt.Sprint("-test.count=", count))
+	cmd := exec.Command(path, "-test.run="+p.run, fmt.Sprint("-test.count=", count))
 	cmd.Dir = p.dir
 	cmd.Env = append(cmd.Environ(), l.Env())
 	var printed bytes.Buffer
@@ -251,9 +233,6 @@ func (p *program) watch(hidden *recorder.Hidden, count int, with func(*heisen.Sy
 	stream, err := connected.Open(recorder.Want{Hidden: hidden})
 	if err != nil {
 		return 0, 0, err
-	}
-	if connected.Stripped {
-		return 0, 0, recorder.ErrStripped
 	}
 	events, err = heisen.Run(context.Background(), stream, with(stream.Symbols())...)
 	err = errors.Join(err, connected.Close(0))
@@ -282,8 +261,7 @@ func (p *program) compare(hidden recorder.Hidden, window, longer int) (row []any
 		predictors = append(predictors, d)
 		return d
 	}
-	events, _, err := p.watch(&hidden, 1, func(symbols *heisen.Symbols) []heisen.Detector {
-		counts.symbols = symbols
+	events, _, err := p.watch(p.path, &hidden, 1, func(symbols *heisen.Symbols) []heisen.Detector {
 		return []heisen.Detector{
 			&part{Detector: must.Make(vclock.NewHappensBefore(vclock.WithSink(truth.sink(symbols)))), covered: true},
 			&part{Detector: must.Make(vclock.NewFastTrack(vclock.WithSink(plain.sink(symbols)))), forgot: p.note("HB, incomplete")},
@@ -305,11 +283,7 @@ func (p *program) compare(hidden recorder.Hidden, window, longer int) (row []any
 	for _, d := range predictors {
 		unknown += d.Stats().Unknown
 	}
-	objects := 0.0
-	if n := counts.pairs - counts.unbounded; n > 0 {
-		objects = float64(counts.objects) / float64(n)
-	}
-	return []any{events, counts.covered, counts.pairs, 100 * float64(counts.unbounded) / float64(max(counts.pairs, 1)), objects,
+	return []any{events, counts.covered, counts.pairs,
 		truth, plain, plain.beyond(truth), paired, paired.beyond(truth),
 		full, predicted, predicted.beyond(predictable),
 		predictedPaired, predictedPaired.beyond(predictable), unknown}, nil
@@ -317,81 +291,33 @@ func (p *program) compare(hidden recorder.Hidden, window, longer int) (row []any
 
 // cost returns a row of the table of costs: minimum times, and sizes in events.
 func (p *program) cost(hidden recorder.Hidden, runs, count int) (row []any, err error) {
-	asIs, all, bare, pairs, once := time.Hour, time.Hour, time.Hour, time.Hour, time.Hour
-	var events uint64
+	asIs, all, calls, without := time.Hour, time.Hour, time.Hour, time.Hour
+	var events, fewer uint64
 	none := func(*heisen.Symbols) []heisen.Detector { return nil }
-
 	for range runs {
 		plain := exec.Command(p.plain, "-test.run="+p.run, fmt.Sprint("-test.count=", count))
 		if err := command(p.dir, plain); err != nil {
 			return nil, err
 		}
 		asIs = min(asIs, cpu(plain))
-		_, took, err := p.watch(nil, count, none)
-		if err != nil {
-			return nil, err
+		for _, of := range []struct {
+			path   string
+			hidden *recorder.Hidden
+			least  *time.Duration
+			events *uint64
+		}{{p.path, nil, &all, &events}, {p.path, &hidden, &calls, &fewer}, {p.without, nil, &without, new(uint64)}} {
+			n, took, err := p.watch(of.path, of.hidden, count, none)
+			if err != nil {
+				return nil, err
+			}
+			*of.least, *of.events = min(*of.least, took), n
 		}
-		all = min(all, took)
-		unbounded := hidden
-		unbounded.Limit = 1 // no pointer is followed
-		if _, took, err = p.watch(&unbounded, count, none); err != nil {
-			return nil, err
-		}
-		bare = min(bare, took)
-		if events, took, err = p.watch(&hidden, count, none); err != nil {
-			return nil, err
-		}
-		pairs = min(pairs, took)
-		quick := hidden
-		quick.Once = true
-		if _, took, err = p.watch(&quick, count, none); err != nil {
-			return nil, err
-		}
-		once = min(once, took)
 	}
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.0f ms", float64(d)/1e6) }
 	more := func(d time.Duration) string {
-		return fmt.Sprintf("%s (%+.0f%%)", ms(d), 100*(float64(d)/float64(bare)-1))
+		return fmt.Sprintf("%s (%+.0f%%)", ms(d), 100*(float64(d)/float64(without)-1))
 	}
-	return []any{ms(asIs), ms(all), events, ms(bare), more(pairs), more(once)}, nil
-}
-
-// keep writes a trace of the first hidden calls with their sets of objects.
-func (p *program) keep(hidden recorder.Hidden, name string) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	var w *trace.Writer
-	_, _, err = p.watch(&hidden, 1, func(symbols *heisen.Symbols) []heisen.Detector {
-		made, wrong := trace.NewWriter(f, symbols)
-		if wrong != nil {
-			return nil
-		}
-		w = made
-		return []heisen.Detector{&calls{Detector: w}}
-	})
-	if w != nil {
-		err = errors.Join(err, w.Close())
-	}
-	return errors.Join(err, f.Close())
-}
-
-// keptCalls is the number of hidden calls that keep writes.
-const keptCalls = 500
-
-// calls is a detector that stores the Hide events of the first hidden calls.
-type calls struct {
-	heisen.Detector
-	seen int
-}
-
-func (c *calls) Handle(e heisen.Event) {
-	if r := *heisen.AsRecord(e); r.Op == heisen.Hide && c.seen < keptCalls {
-		c.seen++
-		r.Site, r.Context = 0, 0
-		c.Detector.Handle(r.Event())
-	}
+	return []any{ms(asIs), more(all), events, more(calls), fewer, ms(without)}, nil
 }
 
 // races maps pairs of places, each a file and line, to the address of a variable that they access.
@@ -430,8 +356,8 @@ func (r races) beyond(truth races) (n int) {
 	return n
 }
 
-// A part is a detector that passes on part of a recording: with or without the events of hidden
-// code, and with or without BarrierPairs.
+// A part is a detector that passes on part of a recording: all of it (covered), without what hidden code
+// does, or only without its accesses (pairs).
 type part struct {
 	heisen.Detector
 	covered, pairs bool
@@ -451,7 +377,9 @@ func (p *part) Flush() error {
 
 func (p *part) Handle(e heisen.Event) {
 	r := *heisen.AsRecord(e)
-	if r.Flags&recorder.HiddenCode != 0 && !p.covered || !p.pairs && (r.Op == heisen.Hide || r.Op == heisen.Reveal) {
+	isCall := r.Op == heisen.Hide || r.Op == heisen.Reveal
+	if hidden := r.Flags&recorder.HiddenCode != 0; hidden && !p.covered && (!p.pairs || r.Op == heisen.Read || r.Op == heisen.Write) ||
+		isCall && !p.pairs {
 		return
 	}
 	r.Flags &^= recorder.HiddenCode
@@ -459,10 +387,7 @@ func (p *part) Handle(e heisen.Event) {
 }
 
 // A counter counts BarrierPairs.
-type counter struct {
-	symbols                            *heisen.Symbols
-	covered, pairs, unbounded, objects int
-}
+type counter struct{ covered, pairs int }
 
 func (c *counter) Handle(e heisen.Event) {
 	r := heisen.AsRecord(e)
@@ -471,11 +396,6 @@ func (c *counter) Handle(e heisen.Event) {
 	}
 	if r.Op == heisen.Hide {
 		c.pairs++
-		if r.Reach() == 0 {
-			c.unbounded++
-		} else {
-			c.objects += len(c.symbols.Reach(r.Reach()))
-		}
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/heisen-go/heisen/bench/markdown"
+	"github.com/heisen-go/heisen/bench/results"
 )
 
 // publishedRaces is table 5.3 of the thesis: the true races, and what the detectors report on the
@@ -34,7 +34,7 @@ var publishedCosts = [][]any{
 // printTables prints the rows of both tables, each beside the one of the thesis. A table without rows
 // is left out. Notes follow the rows of the first.
 func printTables(w io.Writer, races, costs [][]any, notes []string) error {
-	if err := markdown.Conditions(w, "./bench/rdit"); err != nil {
+	if err := results.Conditions(w, "./bench/rdit"); err != nil {
 		return err
 	}
 	for _, t := range []struct {
@@ -44,13 +44,13 @@ func printTables(w io.Writer, races, costs [][]any, notes []string) error {
 		published       [][]any
 		publishedHeader []string
 	}{
-		{"Pairs of places that race / their variables. The second row of each client is with -hide.once.", races,
-			[]string{"client", "events", "of hidden code", "BarrierPairs", "that reach everything, %", "objects of the others",
+		{"Pairs of places that race / their variables.", races,
+			[]string{"client", "events", "of hidden code", "BarrierPairs",
 				"HB, complete", "HB, incomplete", "false", "HB, BarrierPairs", "false",
 				"mcm, complete", "mcm, incomplete", "false", "mcm, BarrierPairs", "false", "open queries"},
 			publishedRaces, []string{"published (table 5.3)", "true races", "HB (false)", "CP (false)", "MC (false)", "RDIT (false)"}},
 		{"Processor time of the client.", costs,
-			[]string{"client", "as it is", "everything recorded", "events", "hidden, without sets of objects", "with them", "with -hide.once"},
+			[]string{"client", "as it is", "everything recorded", "events", "hidden", "events", "hidden without hooks"},
 			publishedCosts, []string{"published (table 5.4), excluded", "without BarrierPairs", "with them", "with the optimization"}},
 	} {
 		if len(t.rows) == 0 {
@@ -61,7 +61,7 @@ func printTables(w io.Writer, races, costs [][]any, notes []string) error {
 			columns []string
 			rows    [][]any
 		}{{t.columns, t.rows}, {t.publishedHeader, t.published}} {
-			out := markdown.NewTable(table.columns...)
+			out := results.NewTable(table.columns...)
 			for _, row := range table.rows {
 				out.Add(row...)
 			}

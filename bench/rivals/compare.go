@@ -16,7 +16,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/heisen-go/heisen/internal/testaid/bugcorpus"
+	"github.com/heisen-go/heisen/corpus"
+	"github.com/heisen-go/heisen/internal/testaid/bugfuzz"
 )
 
 // A comparison has the tools, the programs, and what was measured.
@@ -24,19 +25,19 @@ type comparison struct {
 	tools    []tool
 	runs     int
 	limit    time.Duration // for heisen fuzz
-	programs []bugcorpus.Program
+	programs []corpus.Program
 	progress io.Writer
 
-	heisen   bugcorpus.Heisen
+	heisen   bugfuzz.Heisen
 	versions string // of the libraries
 
-	file   string              // for results, until all are there; none if it is empty
-	wanted string              // what the results in the file must have been measured with
-	done   map[string]*results // by class
+	file   string                   // for results, until all are there; none if it is empty
+	wanted string                   // what the results in the file must have been measured with
+	done   map[string]*classResults // by class
 }
 
-// results are those of a class.
-type results struct {
+// classResults are the results of a class.
+type classResults struct {
 	Found    map[string][]string `json:"found"`    // tests with a bug that are reported, by tool
 	Wrong    map[string][]string `json:"wrong"`    // fixed tests that are reported, by tool
 	Seconds  map[string]float64  `json:"seconds"`  // for the fixed tests, by tool
@@ -48,7 +49,7 @@ const hangs = 5 * time.Second
 
 // load reads the corpus, copies it for each tool, and builds heisen.
 func (c *comparison) load(ctx context.Context, class string, selected *regexp.Regexp) (err error) {
-	if c.heisen.Corpus, c.programs, err = bugcorpus.Load(ctx, class, selected); err != nil {
+	if c.heisen.Corpus, c.programs, err = bugfuzz.Load(ctx, class, selected); err != nil {
 		return err
 	}
 	if len(c.programs) == 0 {
@@ -100,7 +101,7 @@ func (c *comparison) copy(source, versions string) error {
 	}
 	packages := map[string]bool{}
 	for _, p := range c.programs {
-		name := filepath.Join(c.heisen.Corpus, p.Package, p.File)
+		name := filepath.Join(c.heisen.Corpus, p.Class, p.File)
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return err
@@ -113,15 +114,15 @@ func (c *comparison) copy(source, versions string) error {
 			changed, err = replaceMutexes(name, changed)
 		}
 		if err == nil {
-			err = write(filepath.Join(to, p.Package, p.File), changed)
+			err = write(filepath.Join(to, p.Class, p.File), changed)
 		}
-		if err == nil && source == withDeadlock && !packages[p.Package] {
-			err = write(filepath.Join(to, p.Package, "options_test.go"), deadlockOptions(p.Package))
+		if err == nil && source == withDeadlock && !packages[p.Class] {
+			err = write(filepath.Join(to, p.Class, "options_test.go"), deadlockOptions(p.Class))
 		}
 		if err != nil {
 			return err
 		}
-		packages[p.Package] = true
+		packages[p.Class] = true
 	}
 	return nil
 }
@@ -151,13 +152,13 @@ func (c *comparison) measure(ctx context.Context) error {
 	if err := c.resume(); err != nil {
 		return err
 	}
-	left := slices.DeleteFunc(slices.Clone(c.programs), func(p bugcorpus.Program) bool { return c.done[p.Class] != nil })
+	left := slices.DeleteFunc(slices.Clone(c.programs), func(p corpus.Program) bool { return c.done[p.Class] != nil })
 	for i := range c.tools {
 		if len(left) == 0 {
 			break
 		}
 		t := &c.tools[i]
-		if _, _, err := c.execute(ctx, t, left[0].Package, c.patience(), left[0].Fixed); err != nil { // fills the build cache
+		if _, _, err := c.execute(ctx, t, left[0].Class, c.patience(), left[0].Fixed); err != nil { // fills the build cache
 			return fmt.Errorf("%s: %w", t.title, err)
 		}
 	}
@@ -168,7 +169,7 @@ func (c *comparison) measure(ctx context.Context) error {
 		}
 		class := left[:n]
 		left = left[n:]
-		r := &results{Found: map[string][]string{}, Wrong: map[string][]string{}, Seconds: map[string]float64{}}
+		r := &classResults{Found: map[string][]string{}, Wrong: map[string][]string{}, Seconds: map[string]float64{}}
 		for i := range c.tools {
 			t := &c.tools[i]
 			if err := c.try(ctx, t, class, r); ctx.Err() != nil {
@@ -190,27 +191,27 @@ func (c *comparison) measure(ctx context.Context) error {
 
 // try runs the programs of a class with a tool: their fixed twins together, and each test with a bug alone,
 // because it may end the process. If anything is reported in the twins, it runs each of them alone, too.
-func (c *comparison) try(ctx context.Context, t *tool, class []bugcorpus.Program, r *results) error {
+func (c *comparison) try(ctx context.Context, t *tool, class []corpus.Program, r *classResults) error {
 	var twins []string
 	for _, p := range class {
 		twins = append(twins, p.Fixed)
 	}
-	failed, took, err := c.execute(ctx, t, class[0].Package, c.patience(), twins...)
+	failed, took, err := c.execute(ctx, t, class[0].Class, c.patience(), twins...)
 	if err != nil {
 		return err
 	}
 	r.Seconds[t.name] = took.Seconds()
 	for _, p := range class {
 		if failed {
-			again, _, err := c.execute(ctx, t, p.Package, c.patience(), p.Fixed)
+			again, _, err := c.execute(ctx, t, p.Class, c.patience(), p.Fixed)
 			if err != nil {
 				return err
 			}
 			if again {
-				r.Wrong[t.name] = append(r.Wrong[t.name], p.Package+"/"+p.Fixed)
+				r.Wrong[t.name] = append(r.Wrong[t.name], p.Class+"/"+p.Fixed)
 			}
 		}
-		found, _, err := c.execute(ctx, t, p.Package, took+hangs, p.Test)
+		found, _, err := c.execute(ctx, t, p.Class, took+hangs, p.Test)
 		if err != nil {
 			return err
 		}
@@ -219,20 +220,20 @@ func (c *comparison) try(ctx context.Context, t *tool, class []bugcorpus.Program
 		}
 	}
 	if failed && len(r.Wrong[t.name]) == 0 {
-		r.Wrong[t.name] = []string{class[0].Package + ", once, when all ran together"}
+		r.Wrong[t.name] = []string{class[0].Class + ", once, when all ran together"}
 	}
 	return nil
 }
 
 // kept is what a file of results has.
 type kept struct {
-	With    string              `json:"with"`
-	Classes map[string]*results `json:"classes"`
+	With    string                   `json:"with"`
+	Classes map[string]*classResults `json:"classes"`
 }
 
 // resume reads the results of an earlier run, if there is a file with any.
 func (c *comparison) resume() error {
-	c.done = map[string]*results{}
+	c.done = map[string]*classResults{}
 	var tests []string
 	for _, t := range c.tools {
 		tests = append(tests, t.name)
@@ -275,14 +276,14 @@ func (c *comparison) keep() error {
 }
 
 // found reports whether a tool has reported the bug of a program.
-func (c *comparison) found(tool string, p *bugcorpus.Program) bool {
+func (c *comparison) found(tool string, p *corpus.Program) bool {
 	r := c.done[p.Class]
 	return r != nil && slices.Contains(r.Found[tool], p.Test)
 }
 
 // wrong returns the fixed tests in which a tool has reported something.
 func (c *comparison) wrong(tool string) (tests []string) {
-	for _, class := range slices.Concat(bugcorpus.Blocking, bugcorpus.NonBlocking) {
+	for _, class := range corpus.Classes() {
 		if r := c.done[class]; r != nil {
 			tests = append(tests, r.Wrong[tool]...)
 		}
@@ -292,7 +293,7 @@ func (c *comparison) wrong(tool string) (tests []string) {
 
 // problems returns what did not work.
 func (c *comparison) problems() (all []string) {
-	for _, class := range slices.Concat(bugcorpus.Blocking, bugcorpus.NonBlocking) {
+	for _, class := range corpus.Classes() {
 		if r := c.done[class]; r != nil {
 			all = append(all, r.Problems...)
 		}

@@ -1,6 +1,6 @@
 // Command rivals compares heisen with other tools that find concurrency bugs in tests: go test itself,
 // go test -race, go.uber.org/goleak and github.com/sasha-s/go-deadlock. The programs are those of
-// internal/testaid/bugcorpus: 56 tests with one bug each, in 14 classes, and a fixed twin of each.
+// package corpus: 56 tests with one bug each, in 14 classes, and a fixed twin of each.
 //
 //	go run ./bench/rivals [-runs n] [-time d] [-class list] [-run regexp] [-tools list] [-keep file]
 //
@@ -32,6 +32,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/heisen-go/heisen/bench/results"
 )
 
 func main() {
@@ -43,6 +45,7 @@ func main() {
 	run := flag.String("run", "", "only the programs whose test matches `regexp`")
 	names := flag.String("tools", "", "only the tools in a comma-separated `list`: "+strings.Join(toolNames(), ", "))
 	file := flag.String("keep", "", "write results to a `file` after each class, and go on with those in it; it is removed at the end")
+	format := results.Flag()
 	flag.Parse()
 	selected, err := regexp.Compile(*run)
 	if err != nil || flag.NArg() > 0 || *runs < 1 || *limit <= 0 {
@@ -57,7 +60,7 @@ func main() {
 		c.close()
 	}
 	if err == nil {
-		err = c.print(os.Stdout)
+		err = c.print(format.To(os.Stdout))
 	}
 	if err == nil && *file != "" {
 		err = os.Remove(*file)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heisen-go/heisen/internal/testaid/bugcorpus"
+	"github.com/heisen-go/heisen/corpus"
 	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
@@ -60,7 +60,7 @@ func check(t *testing.T, what string, rewrite func(name, source string) (string,
 
 // TestRewriteCorpus: in no file of the corpus a line moves, and only tests and mutexes change.
 func TestRewriteCorpus(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("..", "..", "internal", "testaid", "bugcorpus", "testdata", "*", "*_test.go"))
+	files, err := filepath.Glob(filepath.Join("..", "..", "corpus", "testdata", "*", "*_test.go"))
 	if err != nil || len(files) < 56 {
 		t.Fatalf("%d files, error %v", len(files), err)
 	}
@@ -138,10 +138,10 @@ func TestChooseTools(t *testing.T) {
 func TestPrint(t *testing.T) {
 	c := &comparison{
 		tools: []tool{tools[2], tools[4]}, runs: 3, limit: time.Second, versions: "x v1",
-		programs: []bugcorpus.Program{
-			{Class: "mutex", Package: "mutex", Test: "TestA"}, {Class: "mutex", Package: "mutex", Test: "TestB"}, {Class: "order", Package: "order", Test: "TestC"},
+		programs: []corpus.Program{
+			{Class: "mutex", Test: "TestA"}, {Class: "mutex", Test: "TestB"}, {Class: "order", Test: "TestC"},
 		},
-		done: map[string]*results{
+		done: map[string]*classResults{
 			"mutex": {
 				Found: map[string][]string{"goleak": {"TestA", "TestB"}, "heisen": {"TestB"}}, Seconds: map[string]float64{"goleak": 1, "heisen": 4},
 				Problems: []string{"goleak: broken"},
@@ -176,11 +176,11 @@ func TestPrint(t *testing.T) {
 // TestResume: results of a file are not measured again, and those of other flags are refused.
 func TestResume(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "results.json")
-	first := &comparison{tools: tools, runs: 3, limit: time.Second, file: file, programs: []bugcorpus.Program{{Class: "mutex", Package: "mutex", Test: "TestA"}}}
+	first := &comparison{tools: tools, runs: 3, limit: time.Second, file: file, programs: []corpus.Program{{Class: "mutex", Test: "TestA"}}}
 	if err := first.resume(); err != nil || len(first.done) != 0 {
 		t.Fatalf("%v, error %v", first.done, err)
 	}
-	first.done["mutex"] = &results{Found: map[string][]string{"goleak": {"TestA"}}}
+	first.done["mutex"] = &classResults{Found: map[string][]string{"goleak": {"TestA"}}}
 	if err := first.keep(); err != nil {
 		t.Fatal(err)
 	}

@@ -3,16 +3,15 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
-	"github.com/heisen-go/heisen/bench/markdown"
-	"github.com/heisen-go/heisen/internal/testaid/bugcorpus"
+	"github.com/heisen-go/heisen/bench/results"
+	"github.com/heisen-go/heisen/corpus"
 )
 
 // print writes the table and what stands below it.
 func (c *comparison) print(w io.Writer) error {
-	if err := markdown.Conditions(w, "./bench/rivals"); err != nil {
+	if err := results.Conditions(w, "./bench/rivals"); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "Bugs that are reported in %d runs of each test, or by `heisen fuzz -time %v`; the libraries are %s. The last rows are the fixed tests in which something is reported, and the median of the seconds that all runs of the fixed tests of a class take, with what builds these tests.\n\n",
@@ -21,7 +20,7 @@ func (c *comparison) print(w io.Writer) error {
 	for _, t := range c.tools {
 		columns = append(columns, t.title)
 	}
-	table := markdown.NewTable(columns...)
+	table := results.NewTable(columns...)
 	row := func(name, class string, bugs int) {
 		cells := []any{name, bugs}
 		for _, t := range c.tools {
@@ -29,7 +28,7 @@ func (c *comparison) print(w io.Writer) error {
 		}
 		table.Add(cells...)
 	}
-	for _, class := range slices.Concat(bugcorpus.Blocking, bugcorpus.NonBlocking) {
+	for _, class := range corpus.Classes() {
 		bugs := 0
 		for _, p := range c.programs {
 			if p.Class == class {
@@ -89,7 +88,7 @@ func (c *comparison) better() (lines []string) {
 				}
 			}
 			if len(by) > 0 && !c.found(t.name, p) {
-				bugs = append(bugs, fmt.Sprintf("%s/%s (%s)", p.Package, p.Test, strings.Join(by, ", ")))
+				bugs = append(bugs, fmt.Sprintf("%s/%s (%s)", p.Class, p.Test, strings.Join(by, ", ")))
 			}
 		}
 		if len(bugs) == 0 {

@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/bench/markdown"
+	"github.com/heisen-go/heisen/bench/results"
 	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/internal/recorder"
@@ -34,12 +34,13 @@ const program = "github.com/heisen-go/heisen/bench/schedule/switches"
 func main() {
 	runs := flag.Int("runs", 5, "runs of each kind")
 	n := flag.Int("n", 200_000, "`number` of operations in a run")
+	format := results.Flag()
 	flag.Parse()
 	if flag.NArg() > 0 || *runs < 1 || *n < 1 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := measure(context.Background(), os.Stdout, *runs, *n); err != nil {
+	if err := measure(context.Background(), format.To(os.Stdout), *runs, *n); err != nil {
 		fmt.Fprintln(os.Stderr, "schedule:", err)
 		os.Exit(1)
 	}
@@ -68,12 +69,12 @@ func measure(ctx context.Context, w io.Writer, runs, n int) error {
 	if err := b.Build(ctx, "", exe, nil, program); err != nil {
 		return err
 	}
-	if err := markdown.Conditions(w, "./bench/schedule"); err != nil {
+	if err := results.Conditions(w, "./bench/schedule"); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "Nanoseconds of processor time per step, by what goroutines do: call runtime.Gosched, lock a mutex, change an atomic variable, or use a channel. Each is the least of %d runs with %d operations.\n\n", runs, n)
 	hows := []string{"gosched", "lock", "atomic", "channel"}
-	table := markdown.NewTable(append([]string{"strategy", "goroutines"}, hows...)...)
+	table := results.NewTable(append([]string{"strategy", "goroutines"}, hows...)...)
 	for _, s := range compared {
 		for _, goroutines := range []int{2, 100} {
 			cells := []any{s.name, goroutines}

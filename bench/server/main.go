@@ -1,5 +1,5 @@
 // Command server measures an HTTP server under load, without a race detector, with Go's, and with
-// heisen's: requests per second, and the memory of the server as it goes. The server
+// heisen's: requests per second, and the memory of the server as it goes, which standard error shows at once. The server
 // (bench/server/program) is a process of its own. It starts four goroutines or more for each request,
 // and nobody waits for most of them. With a detector that works outside of programs, the memory of
 // the heisen process, which analyzes, is listed too.
@@ -27,6 +27,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/heisen-go/heisen/bench/results"
 )
 
 type options struct {
@@ -36,6 +38,7 @@ type options struct {
 	limit              time.Duration
 	samples            int
 	keep, plant        bool
+	out                io.Writer
 }
 
 func main() {
@@ -46,24 +49,31 @@ func main() {
 	flag.DurationVar(&o.limit, "for", 0, "end after this time; 0 is no limit")
 	flag.IntVar(&o.requests, "requests", 200_000, "requests in all")
 	flag.IntVar(&o.parallel, "parallel", 16, "requests at the same time")
-	flag.IntVar(&o.samples, "samples", 10, "lines of output")
+	flag.IntVar(&o.samples, "samples", 10, "rows of the table")
 	flag.BoolVar(&o.keep, "keep", false, "use connections for several requests")
 	flag.BoolVar(&o.plant, "plant", false, "let some of the last requests race")
+	format := results.Flag()
 	flag.Parse()
 	if flag.NArg() > 0 || o.requests < 1 || o.parallel < 1 || o.samples < 1 || o.samples > o.requests {
 		flag.Usage()
 		os.Exit(2)
 	}
+	o.out = format.To(os.Stdout)
+	err := results.Conditions(o.out, "./bench/server")
+	table := results.NewTable("detector", "requests", "requests/s", "MiB", "MiB (heisen)")
 	for _, o.detector = range strings.Split(*list, ",") {
-		if err := measure(o); err != nil {
-			fmt.Fprintln(os.Stderr, "server:", err)
-			os.Exit(1)
+		if err == nil {
+			err = measure(o, table)
 		}
+	}
+	if err := errors.Join(err, table.Print(o.out)); err != nil {
+		fmt.Fprintln(os.Stderr, "server:", err)
+		os.Exit(1)
 	}
 }
 
-// measure starts the server, loads it, and prints what it measures.
-func measure(o options) error {
+// measure starts the server, loads it, and adds what it measures to a table.
+func measure(o options, table *results.Table) error {
 	dir, err := os.MkdirTemp("", "heisen-server-")
 	if err != nil {
 		return err
@@ -107,12 +117,7 @@ func measure(o options) error {
 		server.Process.Kill()
 		return errors.Join(err, server.Wait(), errors.New(report.String()))
 	}
-	if o.detector == "heisen" {
-		fmt.Printf("heisen -detect %s -filter %s\n", o.detect, o.filter)
-	} else {
-		fmt.Println(o.detector)
-	}
-	loadErr := load(o, pid, server.Process.Pid, addr)
+	loadErr := load(o, pid, server.Process.Pid, addr, table)
 	if resp, err := http.Get("http://" + addr + "/quit"); err == nil {
 		resp.Body.Close()
 	}
@@ -121,7 +126,7 @@ func measure(o options) error {
 	err = server.Wait() // from here on nothing is written to report
 	report.Write(rest.Bytes())
 	if out := strings.TrimSpace(report.String()); out != "" {
-		fmt.Println(out)
+		fmt.Fprintln(os.Stderr, out)
 	}
 	var status *exec.ExitError
 	switch {
@@ -135,15 +140,18 @@ func measure(o options) error {
 	return err
 }
 
-// load makes the requests, and prints the speed and the memory of the server and of the process that
-// analyzes now and then.
-func load(o options, pid, analyzer int, addr string) error {
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: !o.keep, MaxIdleConnsPerHost: o.parallel}}
-	fmt.Printf("%10s %12s %10s", "requests", "requests/s", "MiB")
-	if analyzer != pid {
-		fmt.Printf(" %14s", "MiB (heisen)")
+// name returns the name of the detector with its flags.
+func (o *options) name() string {
+	if o.detector != "heisen" {
+		return o.detector
 	}
-	fmt.Println()
+	return fmt.Sprintf("heisen -detect %s -filter %s", o.detect, o.filter)
+}
+
+// load makes the requests. Now and then it adds the speed and the memory of the server and of the process
+// that analyzes to a table, and says them.
+func load(o options, pid, analyzer int, addr string, table *results.Table) error {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: !o.keep, MaxIdleConnsPerHost: o.parallel}}
 	done, begin := 0, time.Now()
 	for i := range o.samples {
 		want := o.requests*(i+1)/o.samples - done
@@ -153,11 +161,13 @@ func load(o options, pid, analyzer int, addr string) error {
 			return err
 		}
 		done += n
-		fmt.Printf("%10d %12.0f %10.1f", done, float64(n)/time.Since(start).Seconds(), mebibytes(pid))
+		speed := float64(n) / time.Since(start).Seconds()
+		row := []any{o.name(), done, results.Cell{Value: speed, Text: fmt.Sprintf("%.0f", speed)}, mebibytes(pid)}
 		if analyzer != pid {
-			fmt.Printf(" %14.1f", mebibytes(analyzer))
+			row = append(row, mebibytes(analyzer))
 		}
-		fmt.Println()
+		table.Add(row...)
+		fmt.Fprintf(os.Stderr, "%s: %d requests, %.0f requests/s, %.1f MiB\n", o.name(), done, speed, mebibytes(pid))
 	}
 	return nil
 }

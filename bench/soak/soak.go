@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/results"
 	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/cli"
 	"github.com/heisen-go/heisen/internal/recorder"
@@ -23,13 +24,15 @@ import (
 type options struct {
 	goroutines, touched, heap int
 	every                     time.Duration
-	out                       io.Writer
+	out, progress             io.Writer
 }
 
 // A sample is the memory of both processes at one time, in bytes.
 type sample struct {
+	seconds           float64
 	goroutines        uint64 // started so far
 	program, analyzer uint64
+	live              uint64 // of the analyzer, after its latest collection
 }
 
 type result struct {
@@ -136,25 +139,35 @@ func (res *result) watch(ctx context.Context, listener *recorder.Listener, pid i
 	return errors.Join(err, program.Close(0))
 }
 
-// sampleMemory prints and stores a sample at regular intervals.
+// sampleMemory says and stores a sample at regular intervals.
 func sampleMemory(pid int, counts *census, stop chan struct{}, o options) (samples []sample) {
 	tick := time.NewTicker(o.every)
 	defer tick.Stop()
 	start := time.Now()
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}} // after the latest collection
-	fmt.Fprintf(o.out, "%8s %12s %12s %12s %12s\n", "s", "goroutines", "program MiB", "analyzer MiB", "live of it")
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	for {
 		select {
 		case <-stop:
 			return samples
 		case <-tick.C:
 		}
-		s := sample{counts.started.Load(), resident(pid), resident(os.Getpid())}
 		metrics.Read(live)
-		fmt.Fprintf(o.out, "%8.0f %12d %12d %12d %12d\n", time.Since(start).Seconds(), s.goroutines,
-			s.program>>20, s.analyzer>>20, live[0].Value.Uint64()>>20)
+		s := sample{time.Since(start).Seconds(), counts.started.Load(), resident(pid), resident(os.Getpid()), live[0].Value.Uint64()}
+		fmt.Fprintf(o.progress, "%.0f s: %d goroutines, program %d MiB, analyzer %d MiB\n", s.seconds, s.goroutines, s.program>>20, s.analyzer>>20)
 		samples = append(samples, s)
 	}
+}
+
+// print writes the table of samples.
+func (res *result) print(w io.Writer) error {
+	if err := results.Conditions(w, "./bench/soak"); err != nil {
+		return err
+	}
+	table := results.NewTable("s", "goroutines", "program MiB", "analyzer MiB", "live of it")
+	for _, s := range res.samples {
+		table.Add(results.Cell{Value: s.seconds, Text: fmt.Sprintf("%.0f", s.seconds)}, s.goroutines, s.program>>20, s.analyzer>>20, s.live>>20)
+	}
+	return table.Print(w)
 }
 
 // resident returns the resident memory of a process, or 0 if the process has ended.

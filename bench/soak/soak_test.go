@@ -13,7 +13,7 @@ import (
 // times. It does not check whether memory is flat.
 func TestSoak(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	o := options{goroutines: 40_000, touched: 20, heap: 4, every: time.Hour, out: t.Output()}
+	o := options{goroutines: 40_000, touched: 20, heap: 4, every: time.Hour, out: t.Output(), progress: t.Output()}
 	res, err := soak(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -39,6 +39,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -49,6 +50,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/maximal"
 	"github.com/heisen-go/heisen/bench/measure"
+	"github.com/heisen-go/heisen/bench/results"
 	"github.com/heisen-go/heisen/bench/workload"
 	"github.com/heisen-go/heisen/mcm/order"
 )
@@ -78,62 +80,75 @@ func main() {
 	timeout := flag.Duration("timeout", 60*time.Second, "CPU time per query of another solver, in whole seconds")
 	seed := flag.Uint64("seed", 1, "seed of the windows")
 	only := flag.String("only", "", "run only windows whose name, such as hot1000x4, contains this")
+	format := results.Flag()
 	flag.Parse()
-	if err := compare(*queries, *pairs, others(*z3, *cvc5), *timeout, *seed, *only); err != nil {
+	if err := compare(format.To(os.Stdout), *queries, *pairs, others(*z3, *cvc5), *timeout, *seed, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "solvers:", err)
 		os.Exit(1)
 	}
 }
 
 // compare prints both tables, or the table of the given traces.
-func compare(queries, pairs int, others []other, timeout time.Duration, seed uint64, only string) error {
+func compare(w io.Writer, queries, pairs int, others []other, timeout time.Duration, seed uint64, only string) error {
+	if err := results.Conditions(w, "./bench/solvers"); err != nil {
+		return err
+	}
 	if flag.NArg() > 0 {
-		return traces(flag.Args())
+		return traces(w, flag.Args())
 	}
-	fmt.Printf("%-14s %-8s %8s %8s %4s %4s %4s %9s %9s %9s %9s %9s %9s", "window", "form", "clauses", "atoms",
-		"sat", "unsat", "?", "add ms", "new ms", "max ms", "shared ms", "conflicts", "props")
-	for _, o := range others {
-		fmt.Printf(" %9s %9s %8s %8s", o.name+" ms", "start ms", "timeouts", "ratio")
-	}
-	fmt.Println()
-	var second strings.Builder
-	for _, w := range windows {
-		name := fmt.Sprintf("%s%dx%d", w.name, w.events, w.threads)
+	first, second := tables(others)
+	for _, window := range windows {
+		name := fmt.Sprintf("%s%dx%d", window.name, window.events, window.threads)
 		if !strings.Contains(name, only) {
 			continue
 		}
-		records := w.generate(workload.Params{Threads: w.threads, Events: w.events, Seed: seed})
+		fmt.Fprintln(os.Stderr, name)
+		records := window.generate(workload.Params{Threads: window.threads, Events: window.events, Seed: seed})
 		var times []time.Duration
-		if w.name != "hot" || w.events < 10000 { // a formula of three hundred million clauses
+		if window.name != "hot" || window.events < 10000 { // a formula of three hundred million clauses
 			f := maximal.Encode(records)
 			pairs := f.Pairs(queries)
-			verdicts, fresh, err := formula(name, "clauses", f, f.Solver, pairs)
+			row, verdicts, fresh, err := formula(name, "clauses", f, f.Solver, pairs)
 			if err != nil {
 				return err
 			}
-			if times, err = runOthers(name, f, pairs, verdicts, fresh, others, timeout); err != nil {
+			var more []any
+			if more, times, err = runOthers(name, f, pairs, verdicts, fresh, others, timeout); err != nil {
 				return err
 			}
-			native, _, err := formula(name, "native", f, f.Native, pairs)
+			first.Add(append(row, more...)...)
+			row, native, _, err := formula(name, "native", f, f.Native, pairs)
 			if err != nil {
 				return err
 			}
-			fmt.Println()
+			first.Add(row...)
 			if !slices.Equal(native, verdicts) {
 				return fmt.Errorf("%s: %v natively, %v in clauses", name, native, verdicts)
 			}
 		}
-		if err := pipeline(&second, name, w.threads, records, pairs, times); err != nil {
+		row, err := pipeline(name, window.threads, records, pairs, times)
+		if err != nil {
 			return err
 		}
+		second.Add(row...)
 	}
-	fmt.Printf("\n%-14s %7s %7s %7s %7s %7s | %6s %6s %6s %6s %6s %6s | %9s %9s %9s %7s | %6s %4s %9s", "window", "threads", "pairs", "yes", "no", "?",
-		"edges", "order", "closure", "greedy", "states", "solver", "ms", "us/pair", "max ms", "MB", "queries", "?", "detect ms")
+	return errors.Join(first.Print(w), second.Print(w))
+}
+
+// tables returns both tables without rows.
+func tables(others []other) (first, second *results.Table) {
+	columns := []string{"window", "form", "clauses", "atoms",
+		"sat", "unsat", "?", "add ms", "new ms", "max ms", "shared ms", "conflicts", "props"}
 	for _, o := range others {
-		fmt.Printf(" %10s", "ratio "+o.name)
+		columns = append(columns, o.name+" ms", "start ms", "timeouts", "ratio")
 	}
-	fmt.Printf("\n%s", second.String())
-	return nil
+	first = results.NewTable(columns...)
+	columns = slices.Concat([]string{"window", "threads", "pairs"}, stageColumns,
+		[]string{"ms", "us/pair", "max ms", "MB", "queries", "?", "detect ms"})
+	for _, o := range others {
+		columns = append(columns, "ratio "+o.name)
+	}
+	return first, results.NewTable(columns...)
 }
 
 // other is another solver.
@@ -151,9 +166,9 @@ func others(z3, cvc5 string) (list []other) {
 	return list
 }
 
-// formula prints a line of the first table without the times of other solvers. It returns the
-// results and the time of new Solvers.
-func formula(name, how string, f *maximal.Formula, solver func(...order.Option) (*order.Solver, error), pairs [][2]int) (verdicts []order.Result, fresh time.Duration, err error) {
+// formula returns a row of the first table without the times of other solvers, the results, and the time
+// of new Solvers.
+func formula(name, how string, f *maximal.Formula, solver func(...order.Option) (*order.Solver, error), pairs [][2]int) (row []any, verdicts []order.Result, fresh time.Duration, err error) {
 	var count [3]int
 	var adding, most, shared time.Duration
 	var conflicts, props int64
@@ -162,13 +177,13 @@ func formula(name, how string, f *maximal.Formula, solver func(...order.Option) 
 		start := measure.ProcessorTime()
 		s, err := solver()
 		if err != nil {
-			return nil, 0, err
+			return nil, nil, 0, err
 		}
 		begun := measure.ProcessorTime()
 		before := s.Stats()
 		v, err := s.Solve(context.Background(), f.Race(p[0], p[1]), nil)
 		if err != nil {
-			return nil, 0, err
+			return nil, nil, 0, err
 		}
 		d := measure.ProcessorTime() - begun
 		adding += begun - start
@@ -183,38 +198,35 @@ func formula(name, how string, f *maximal.Formula, solver func(...order.Option) 
 	}
 	s, err := solver()
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, 0, err
 	}
 	start := measure.ProcessorTime()
 	for i, p := range pairs {
 		v, err := s.Solve(context.Background(), f.Race(p[0], p[1]), nil)
 		if err != nil {
-			return nil, 0, err
+			return nil, nil, 0, err
 		}
 		if v != verdicts[i] {
-			return nil, 0, fmt.Errorf("%s, records %v: %v from a new solver, %v from a shared one", name, p, verdicts[i], v)
+			return nil, nil, 0, fmt.Errorf("%s, records %v: %v from a new solver, %v from a shared one", name, p, verdicts[i], v)
 		}
 	}
 	shared = measure.ProcessorTime() - start
 	n := time.Duration(len(pairs))
-	fmt.Printf("%-14s %-8s %8d %8d %4d %4d %4d %9.2f %9.3f %9.3f %9.3f %9d %9d", name, how, clauses, atoms,
-		count[order.Sat], count[order.Unsat], count[order.Unknown],
-		ms(adding/n), ms(fresh/n), ms(most), ms(shared/n), conflicts/int64(n), props/int64(n))
-	return verdicts, fresh, nil
+	return []any{name, how, clauses, atoms, count[order.Sat], count[order.Unsat], count[order.Unknown],
+		ms(adding / n), ms(fresh / n), ms(most), ms(shared / n), conflicts / int64(n), props / int64(n)}, verdicts, fresh, nil
 }
 
-// runOthers completes a line with the times of the other solvers and returns their means.
-func runOthers(name string, f *maximal.Formula, pairs [][2]int, verdicts []order.Result, fresh time.Duration, others []other, timeout time.Duration) (times []time.Duration, err error) {
+// runOthers returns the cells of a row with the times of the other solvers, and their means.
+func runOthers(name string, f *maximal.Formula, pairs [][2]int, verdicts []order.Result, fresh time.Duration, others []other, timeout time.Duration) (row []any, times []time.Duration, err error) {
 	for _, o := range others {
 		total, read, late, err := o.solve(name, f, pairs, verdicts, timeout)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		times = append(times, total/time.Duration(len(pairs)))
-		fmt.Printf(" %9.1f %9.1f %8d %8.0f", ms(total/time.Duration(len(pairs))), ms(read), late, float64(total)/float64(fresh))
+		row = append(row, ms(total/time.Duration(len(pairs))), ms(read), late, fmt.Sprintf("%.0f", float64(total)/float64(fresh)))
 	}
-	fmt.Println()
-	return times, nil
+	return row, times, nil
 }
 
 // solve runs another solver on the queries of pairs. It returns the time for all queries, the time

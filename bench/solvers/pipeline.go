@@ -9,18 +9,19 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/measure"
+	"github.com/heisen-go/heisen/bench/results"
 	"github.com/heisen-go/heisen/mcm"
 	"github.com/heisen-go/heisen/trace"
 )
 
-// pipeline writes a line of the second table. times are the mean times of the other solvers for a
+// pipeline returns a row of the second table. times are the mean times of the other solvers for a
 // query.
-func pipeline(out io.Writer, name string, threads int, records []heisen.Record, most int, times []time.Duration) error {
+func pipeline(name string, threads int, records []heisen.Record, most int, times []time.Duration) (row []any, err error) {
 	before := heap()
 	start := measure.ProcessorTime()
 	m, err := mcm.NewModel(mcm.Window{Records: records})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var pairs [][2]int
 	for i, j := range m.Pairs() {
@@ -32,7 +33,7 @@ func pipeline(out io.Writer, name string, threads int, records []heisen.Record, 
 		begun := measure.ProcessorTime()
 		p := pairs[k*len(pairs)/queried]
 		if _, _, err := m.Race(context.Background(), p[0], p[1]); err != nil {
-			return fmt.Errorf("%s, records %v: %w", name, p, err)
+			return nil, fmt.Errorf("%s, records %v: %w", name, p, err)
 		}
 		longest = max(longest, measure.ProcessorTime()-begun)
 	}
@@ -43,27 +44,28 @@ func pipeline(out io.Writer, name string, threads int, records []heisen.Record, 
 	start = measure.ProcessorTime()
 	d, err := mcm.NewDetector(mcm.WithWindows(len(records), 0))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	d.HandleRecords(records)
 	if err := d.Flush(); err != nil {
-		return err
+		return nil, err
 	}
 	detected := measure.ProcessorTime() - start
-	fmt.Fprintf(out, "%-14s %7d %7d %s | %9.1f %9.1f %9.1f %7.1f | %6d %4d %9.1f", name, threads, len(pairs), stages(m.Stats()),
-		ms(took), 1000*ms(each), ms(longest), float64(held)/1e6, d.Stats().Queries, d.Stats().Unknown, ms(detected))
+	row = append([]any{name, threads, len(pairs)}, stages(m.Stats())...)
+	row = append(row, ms(took), 1000*ms(each), ms(longest), float64(held)/1e6, d.Stats().Queries, d.Stats().Unknown, ms(detected))
 	for _, t := range times {
-		fmt.Fprintf(out, " %10.0f", float64(t)/float64(each))
+		row = append(row, fmt.Sprintf("%.0f", float64(t)/float64(each)))
 	}
-	fmt.Fprintln(out)
-	return nil
+	return row, nil
 }
 
-// stages returns the columns with the number of queries by stage.
-func stages(s mcm.Stats) string {
-	return fmt.Sprintf("%7d %7d %7d | %6d %6d %6d %6d %6d %6d",
-		s.Preserving+s.Greedy+s.Explored+s.Solved, s.Edges+s.Closure+s.Exhausted+s.Refuted, s.Unknown,
-		s.Edges, s.Preserving, s.Closure, s.Greedy, s.Explored+s.Exhausted, s.Solved+s.Refuted)
+// stageColumns are the answers, and the number of queries by stage.
+var stageColumns = []string{"yes", "no", "?", "edges", "order", "closure", "greedy", "states", "solver"}
+
+// stages returns the cells of stageColumns.
+func stages(s mcm.Stats) []any {
+	return []any{s.Preserving + s.Greedy + s.Explored + s.Solved, s.Edges + s.Closure + s.Exhausted + s.Refuted, s.Unknown,
+		s.Edges, s.Preserving, s.Closure, s.Greedy, s.Explored + s.Exhausted, s.Solved + s.Refuted}
 }
 
 // heap returns the memory in use.
@@ -76,21 +78,24 @@ func heap() int64 {
 
 // traces measures the detector on recorded traces, one window at a time, without the time to read
 // them.
-func traces(files []string) error {
-	fmt.Printf("%-24s %9s %7s %6s %9s %7s %7s %7s | %6s %6s %6s %6s %6s %6s | %8s %9s\n", "trace", "events", "windows", "found",
-		"queries", "yes", "no", "?", "edges", "order", "closure", "greedy", "states", "solver", "s", "events/s")
+func traces(w io.Writer, files []string) error {
+	columns := append([]string{"trace", "events", "windows", "found", "queries"}, stageColumns...)
+	table := results.NewTable(append(columns, "s", "events/s")...)
 	for _, file := range files {
-		if err := one(file); err != nil {
+		row, err := one(file)
+		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
+		table.Add(row...)
 	}
-	return nil
+	return table.Print(w)
 }
 
-func one(file string) error {
+// one returns the row of a trace.
+func one(file string) (row []any, err error) {
 	r, err := trace.Open(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer r.Close()
 	var d *mcm.Detector
@@ -102,7 +107,7 @@ func one(file string) error {
 		if d == nil {
 			var wrong error
 			if d, wrong = mcm.NewDetector(mcm.WithSymbols(r.Symbols())); wrong != nil {
-				return wrong
+				return nil, wrong
 			}
 		}
 		d.HandleRecords(batch[:n])
@@ -111,24 +116,15 @@ func one(file string) error {
 			break
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
 	start := measure.ProcessorTime()
 	if err := d.Flush(); err != nil {
-		return err
+		return nil, err
 	}
 	took += measure.ProcessorTime() - start
 	s := d.Stats()
-	fmt.Printf("%-24s %9d %7d %6d %9d %s | %8.2f %9.0f\n", name(file), s.Events, s.Windows, s.Races+s.Deadlocks+s.Violations,
-		s.Queries, stages(s.Stats), took.Seconds(), float64(s.Events)/took.Seconds())
-	return nil
-}
-
-// name returns the name of a file, or its last characters if it is long.
-func name(file string) string {
-	if n := len(file); n > 24 {
-		return file[n-24:]
-	}
-	return file
+	row = append([]any{file, s.Events, s.Windows, s.Races + s.Deadlocks + s.Violations, s.Queries}, stages(s.Stats)...)
+	return append(row, took.Seconds(), fmt.Sprintf("%.0f", float64(s.Events)/took.Seconds())), nil
 }

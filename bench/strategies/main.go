@@ -1,6 +1,6 @@
 // Command strategies compares the strategies of heisen fuzz, each alone, with the default of heisen fuzz,
-// which tries suspects and then searches with all of them. The programs are those of
-// internal/testaid/bugcorpus, each of which has one bug.
+// which tries suspects and then searches with all of them. The programs are those of package corpus, each
+// of which has one bug.
 //
 //	go run ./bench/strategies [-n 200] [-times list] [-class list] [-run regexp]
 //
@@ -26,8 +26,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/heisen-go/heisen/bench/markdown"
-	"github.com/heisen-go/heisen/internal/testaid/bugcorpus"
+	"github.com/heisen-go/heisen/bench/results"
+	"github.com/heisen-go/heisen/corpus"
+	"github.com/heisen-go/heisen/internal/testaid/bugfuzz"
 )
 
 func main() {
@@ -38,6 +39,7 @@ func main() {
 	times := flag.String("times", "250ms,1s,2s,5s,10s", "increasing comma-separated `list` of values for the flag -time of heisen fuzz")
 	class := flag.String("class", "", "only the classes in a comma-separated `list`")
 	run := flag.String("run", "", "only the programs that match `regexp`")
+	format := results.Flag()
 	flag.Parse()
 	var err error
 	if c.times, err = parseTimes(*times); err != nil || flag.NArg() > 0 || c.executions < 2 {
@@ -48,7 +50,7 @@ func main() {
 		err = c.measure(ctx)
 	}
 	if err == nil {
-		err = c.print(os.Stdout)
+		err = c.print(format.To(os.Stdout))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "strategies:", err)
@@ -77,8 +79,8 @@ var strategies = []string{"walk", "pct", "pos"}
 type comparison struct {
 	executions int
 	times      []time.Duration
-	programs   []bugcorpus.Program
-	heisen     bugcorpus.Heisen
+	programs   []corpus.Program
+	heisen     bugfuzz.Heisen
 
 	alone map[string]*alone
 	found []int // bugs that heisen fuzz has found after each of times
@@ -100,7 +102,7 @@ func (c *comparison) load(ctx context.Context, class, run string) error {
 	if err != nil {
 		return err
 	}
-	c.heisen.Corpus, c.programs, err = bugcorpus.Load(ctx, class, selected)
+	c.heisen.Corpus, c.programs, err = bugfuzz.Load(ctx, class, selected)
 	if err == nil && len(c.programs) == 0 {
 		err = errors.New("no programs are selected")
 	}
@@ -140,13 +142,13 @@ func (c *comparison) measure(ctx context.Context) (err error) {
 
 // try executes a program under one strategy, once and then as often as the flags say: the difference is
 // the time of the executions. The program is built before.
-func (c *comparison) try(ctx context.Context, p *bugcorpus.Program, strategy string) error {
+func (c *comparison) try(ctx context.Context, p *corpus.Program, strategy string) error {
 	var took [2]time.Duration
 	first := 0
 	for i, n := range []int{1, c.executions} {
 		h := c.heisen
 		h.Flags = []string{"-strategy", strategy, "-minimize", "0", "-seeds", fmt.Sprintf("1:%d", n)}
-		t, err := h.Fuzz(ctx, "./"+p.Package, p.Test, 1, 0)
+		t, err := h.Fuzz(ctx, "./"+p.Class, p.Test, 1, 0)
 		if err != nil {
 			return err
 		}
@@ -163,7 +165,7 @@ func (c *comparison) try(ctx context.Context, p *bugcorpus.Program, strategy str
 
 // firstHit returns the least seed with which the bug of a program happened, 0 if it did not happen. The
 // default schedule, which comes before the first seed, counts as seed 1.
-func firstHit(p *bugcorpus.Program, t *bugcorpus.Try) (first int) {
+func firstHit(p *corpus.Program, t *bugfuzz.Try) (first int) {
 	for i := range t.Findings {
 		f := &t.Findings[i]
 		if !p.Expects(f) || f.Trials == nil {
@@ -179,7 +181,7 @@ func firstHit(p *bugcorpus.Program, t *bugcorpus.Try) (first int) {
 }
 
 // fuzz runs heisen fuzz on a program for increasing times, until it finds the bug.
-func (c *comparison) fuzz(ctx context.Context, p *bugcorpus.Program) error {
+func (c *comparison) fuzz(ctx context.Context, p *corpus.Program) error {
 	start, err := c.once(ctx, p)
 	if err != nil {
 		return err
@@ -187,7 +189,7 @@ func (c *comparison) fuzz(ctx context.Context, p *bugcorpus.Program) error {
 	for i, limit := range c.times {
 		h := c.heisen
 		h.Flags = []string{"-minimize", "0"}
-		t, err := h.Fuzz(ctx, "./"+p.Package, p.Test, 1, limit)
+		t, err := h.Fuzz(ctx, "./"+p.Class, p.Test, 1, limit)
 		if err != nil {
 			return err
 		}
@@ -205,15 +207,15 @@ func (c *comparison) fuzz(ctx context.Context, p *bugcorpus.Program) error {
 }
 
 // once executes a program under one schedule.
-func (c *comparison) once(ctx context.Context, p *bugcorpus.Program) (bugcorpus.Try, error) {
+func (c *comparison) once(ctx context.Context, p *corpus.Program) (bugfuzz.Try, error) {
 	h := c.heisen
 	h.Flags = []string{"-strategy", "walk", "-seeds", "1:1", "-minimize", "0"}
-	return h.Fuzz(ctx, "./"+p.Package, p.Test, 1, 0)
+	return h.Fuzz(ctx, "./"+p.Class, p.Test, 1, 0)
 }
 
 // print writes the tables.
 func (c *comparison) print(w io.Writer) error {
-	if err := markdown.Conditions(w, "./bench/strategies"); err != nil {
+	if err := results.Conditions(w, "./bench/strategies"); err != nil {
 		return err
 	}
 	marks := []int{1, 10, 50}
@@ -223,7 +225,7 @@ func (c *comparison) print(w io.Writer) error {
 	for _, n := range marks {
 		columns = append(columns, fmt.Sprintf("found after %d", n))
 	}
-	table := markdown.NewTable(append(columns, "median first hit")...)
+	table := results.NewTable(append(columns, "median first hit")...)
 	for _, s := range strategies {
 		a := c.alone[s]
 		rate := float64(a.made) / max(a.took.Seconds(), 1e-9)
@@ -253,7 +255,7 @@ func (c *comparison) print(w io.Writer) error {
 	for i, t := range c.times {
 		columns, cells = append(columns, fmt.Sprintf("found with %v", t)), append(cells, c.found[i])
 	}
-	table = markdown.NewTable(columns...)
+	table = results.NewTable(columns...)
 	table.Add(cells...)
 	return table.Print(w)
 }

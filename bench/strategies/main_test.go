@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heisen-go/heisen/internal/testaid/bugcorpus"
+	"github.com/heisen-go/heisen/corpus"
 )
 
 // TestPrint checks the tables of three programs. One strategy finds two bugs, one finds none.
 func TestPrint(t *testing.T) {
 	c := &comparison{
-		executions: 100, times: []time.Duration{time.Second, 5 * time.Second}, programs: make([]bugcorpus.Program, 3),
+		executions: 100, times: []time.Duration{time.Second, 5 * time.Second}, programs: make([]corpus.Program, 3),
 		alone: map[string]*alone{
 			"walk": {made: 300, took: time.Second, first: []int{60, 3}},
 			"pct":  {made: 100, took: time.Second, first: []int{1}},

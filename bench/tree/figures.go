@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/bench/markdown"
+	"github.com/heisen-go/heisen/bench/results"
 	"github.com/heisen-go/heisen/bench/workload"
 )
 
@@ -41,7 +41,7 @@ func printFigures(w io.Writer, count int, scale float64) error {
 	fmt.Fprintf(w, "Each row varies one of %d threads, %d iterations and %d locks.\n\n", usual.Threads, int(scale*float64(usual.Iterations)), usual.Locks)
 	for _, figure := range figures {
 		fmt.Fprintf(w, "%s. The thesis says: %s.\n\n", figure.title, figure.said)
-		table := markdown.NewTable("", "events", "skipped %: heisen", "thesis's algorithm",
+		table := results.NewTable("", "events", "skipped %: heisen", "thesis's algorithm",
 			"ms: FastTrack", "heisen", "thesis's algorithm", "MiB: FastTrack", "heisen", "thesis's algorithm")
 		for _, d := range dimensions {
 			for _, n := range d.values {

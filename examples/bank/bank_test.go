@@ -3,10 +3,10 @@ package main
 import (
 	"testing"
 
-	"github.com/heisen-go/heisen/internal/testaid/heisentest"
+	"github.com/heisen-go/heisen/internal/testaid/heisencmd"
 )
 
-func TestMain(m *testing.M) { heisentest.Main(m) }
+func TestMain(m *testing.M) { heisencmd.Main(m) }
 
 // Every payment of one teller races with those of the others in every schedule, because each teller
 // holds its own lock.
@@ -19,5 +19,5 @@ race on to.balance
 `
 
 func TestExample(t *testing.T) {
-	heisentest.Example(t, map[string]string{"fasttrack": want, "hb": want})
+	heisencmd.Example(t, map[string]string{"fasttrack": want, "hb": want})
 }

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heisen-go/heisen/internal/testaid/heisentest"
+	"github.com/heisen-go/heisen/internal/testaid/heisencmd"
 )
 
-func TestMain(m *testing.M) { heisentest.Main(m) }
+func TestMain(m *testing.M) { heisencmd.Main(m) }
 
 // The requests come one after the other: the first one loads the settings and the others find them.
 // So every access of the others to the pointer and the fields races with the first one's write.
@@ -30,7 +30,7 @@ race on s.retries
 )
 
 func TestExample(t *testing.T) {
-	heisentest.Example(t, map[string]string{
+	heisencmd.Example(t, map[string]string{
 		"fasttrack": firstRaces,
 		"hb":        strings.Replace(firstRaces, "race on s.", secondRead+"race on s.", 1),
 	})

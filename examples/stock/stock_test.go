@@ -7,10 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen/driver"
-	"github.com/heisen-go/heisen/internal/testaid/heisentest"
+	"github.com/heisen-go/heisen/internal/testaid/heisencmd"
 )
 
-func TestMain(m *testing.M) { heisentest.Main(m) }
+func TestMain(m *testing.M) { heisencmd.Main(m) }
 
 const (
 	says = "2 orders served, 7 teas and 18 coffees left\n"
@@ -22,11 +22,11 @@ const (
 )
 
 func TestFindings(t *testing.T) {
-	r := heisentest.Run(t, "run", "-report", "json", "-detect", "lockorder", ".")
+	r := heisencmd.Run(t, "run", "-report", "json", "-detect", "lockorder", ".")
 	if r.Status != driver.Findings {
 		t.Errorf("exit status %d\n%s", r.Status, r.Err)
 	}
-	if diff := cmp.Diff(want, heisentest.Describe(t, r.Findings)); diff != "" {
+	if diff := cmp.Diff(want, heisencmd.Describe(t, r.Findings)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if cycle := []string{"s.orders.mu", "s.stock.mu", "s.orders.mu"}; len(r.Findings) != 1 || !slices.Equal(r.Findings[0].Cycle, cycle) {
@@ -35,24 +35,24 @@ func TestFindings(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	r := heisentest.Run(t, "run", "-detect", "lockorder", ".")
+	r := heisencmd.Run(t, "run", "-detect", "lockorder", ".")
 	if r.Status != driver.Findings || r.Out != says {
 		t.Errorf("exit status %d, output %q", r.Status, r.Out)
 	}
-	heisentest.Golden(t, "report.golden", r.Err)
+	heisencmd.Golden(t, "report.golden", r.Err)
 }
 
 // TestNothingHappened: the same run has no race and no deadlock, and detectors of the observed
 // order report nothing.
 func TestNothingHappened(t *testing.T) {
-	r := heisentest.Run(t, "run", "-detect", "fasttrack,hb", ".")
+	r := heisencmd.Run(t, "run", "-detect", "fasttrack,hb", ".")
 	if r.Status != driver.Clean || r.Err != "" || r.Out != says {
 		t.Errorf("exit status %d, output %q, report:\n%s", r.Status, r.Out, r.Err)
 	}
 }
 
 func TestFixed(t *testing.T) {
-	r := heisentest.Run(t, "run", "-detect", "lockorder,fasttrack", ".", "--", "-fixed")
+	r := heisencmd.Run(t, "run", "-detect", "lockorder,fasttrack", ".", "--", "-fixed")
 	if r.Status != driver.Clean || r.Err != "" || r.Out != says {
 		t.Errorf("exit status %d, output %q, report:\n%s", r.Status, r.Out, r.Err)
 	}

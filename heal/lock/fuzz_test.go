@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/driver"
-	"github.com/heisen-go/heisen/internal/testaid/heisentest"
+	"github.com/heisen-go/heisen/internal/testaid/heisencmd"
 )
 
-func TestMain(m *testing.M) { heisentest.Main(m) }
+func TestMain(m *testing.M) { heisencmd.Main(m) }
 
 // TestExecutions has heisen fuzz try the executions of small programs. Its schedules switch goroutines also
 // between the atomic operations inside of the locks. It tries all executions of the smallest program.
@@ -19,7 +19,7 @@ func TestExecutions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds an instrumented program")
 	}
-	heisentest.NeedInstrumentation(t)
+	heisencmd.NeedInstrumentation(t)
 	folder := t.TempDir()
 	sources, err := filepath.Glob("*.go")
 	if err != nil {
@@ -56,7 +56,7 @@ func TestExecutions(t *testing.T) {
 		if test == "TestExclusive" {
 			most = "2m" // it ends when all were tried
 		}
-		r := heisentest.Run(t, "fuzz", "-time", most, "-run", "^"+test+"$", ".")
+		r := heisencmd.Run(t, "fuzz", "-time", most, "-run", "^"+test+"$", ".")
 		if r.Status != driver.Clean {
 			t.Errorf("%s: exit status %d\n%s%s", test, r.Status, r.Out, r.Err)
 		}

@@ -15,25 +15,69 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// Write writes a finding as one line: an error if it is a bug that has happened or certainly can
-// happen, else a warning. The annotation stands at the latest access in a file of the repository. A
-// finding without one is an annotation of the whole run.
-func Write(w io.Writer, f *report.Finding, root repository.Root) error {
-	level := "warning"
-	if wording.Certain(f) {
-		level = "error"
-	}
-	title := wording.Subject(f)
-	var properties []string
-	if file, line, ok := place(f, root); ok {
-		properties = append(properties, "file="+property(file), fmt.Sprintf("line=%d", line))
-	}
-	properties = append(properties, "title="+property(title))
-	_, err := fmt.Fprintf(w, "::%s %s::%s\n", level, strings.Join(properties, ","), data(message(f, root)))
-	if err != nil {
-		return fmt.Errorf("writing finding %s: %w", f.Fingerprint, err)
+// Write writes findings, each as one line: an error if it is a bug that has happened or certainly can
+// happen, else a warning. The annotation stands at the latest access in a file of the repository. Findings
+// at the same line of code are one annotation, which is an error if one of them is. A finding without such
+// a line is an annotation of the whole run.
+func Write(w io.Writer, all []report.Finding, root repository.Root) error {
+	for _, group := range byLine(all, root) {
+		if _, err := io.WriteString(w, group.command(root)); err != nil {
+			return fmt.Errorf("writing finding %s: %w", group.findings[0].Fingerprint, err)
+		}
 	}
 	return nil
+}
+
+// A group has the findings of a line of code.
+type group struct {
+	file     string // empty if there is no line
+	line     int
+	findings []*report.Finding
+}
+
+// byLine groups findings, in the order of the first of each group.
+func byLine(all []report.Finding, root repository.Root) (groups []*group) {
+	type at struct {
+		file string
+		line int
+	}
+	known := map[at]*group{}
+	for i := range all {
+		file, line, ok := place(&all[i], root)
+		g := known[at{file, line}]
+		if g == nil || !ok {
+			g = &group{file: file, line: line}
+			groups = append(groups, g)
+			known[at{file, line}] = g
+		}
+		g.findings = append(g.findings, &all[i])
+	}
+	return groups
+}
+
+// command returns the line of a group. Its title is that of the first finding that is certain, or else of
+// the first.
+func (g *group) command(root repository.Root) string {
+	level, first := "warning", g.findings[0]
+	if i := slices.IndexFunc(g.findings, wording.Certain); i >= 0 {
+		level, first = "error", g.findings[i]
+	}
+	title := wording.Subject(first)
+	if n := len(g.findings) - 1; n > 0 {
+		title = fmt.Sprintf("%s, and %d more", title, n)
+	}
+	var properties []string
+	if g.file != "" {
+		properties = append(properties, "file="+property(g.file), fmt.Sprintf("line=%d", g.line))
+	}
+	properties = append(properties, "title="+property(title))
+	messages := []string{message(first, root)}
+	for _, f := range g.findings {
+		if f != first {
+			messages = append(messages, message(f, root))
+		}
+	}
+	return fmt.Sprintf("::%s %s::%s\n", level, strings.Join(properties, ","), data(strings.Join(messages, "\n\n")))
 }
 
 // place returns where the annotation stands: the innermost frame of the latest access that is in the
@@ -76,7 +120,7 @@ func message(f *report.Finding, root repository.Root) string {
 	if f.Replay != "" {
 		lines = append(lines, "Replay: "+f.Replay)
 	}
-	lines = append(lines, fmt.Sprintf("Found by %s, fingerprint %s", f.Detector, f.Fingerprint))
+	lines = append(lines, fmt.Sprintf("Found by %s, fingerprint %s", f.By(), f.Fingerprint))
 	for i, line := range lines {
 		lines[i] = printable.Text(line)
 	}

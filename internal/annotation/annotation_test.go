@@ -14,8 +14,13 @@ import (
 
 func annotate(t *testing.T, f report.Finding, root string) string {
 	t.Helper()
+	return annotateAll(t, []report.Finding{f}, root)
+}
+
+func annotateAll(t *testing.T, all []report.Finding, root string) string {
+	t.Helper()
 	var out bytes.Buffer
-	if err := Write(&out, &f, repository.At(root)); err != nil {
+	if err := Write(&out, all, repository.At(root)); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -131,5 +136,27 @@ func TestAllKinds(t *testing.T) {
 				t.Errorf("%s: %q", name, got)
 			}
 		}
+	}
+}
+
+// TestWriteLines: the findings of a line are one annotation with the level of the most certain one, which
+// it names. Those of other lines, and those without a line, stay apart.
+func TestWriteLines(t *testing.T) {
+	suspected, elsewhere, nowhere := race(), race(), race()
+	suspected.Kind, suspected.Fingerprint = heisen.PotentialRace, "1111111111111111"
+	elsewhere.Accesses = elsewhere.Accesses[:1]
+	elsewhere.Fingerprint = "2222222222222222"
+	nowhere.Accesses = nil
+	got := annotateAll(t, []report.Finding{suspected, nowhere, elsewhere, race(), nowhere}, "/repo")
+	lines := strings.Split(strings.TrimSuffix(got, "\n"), "\n")
+	if len(lines) != 4 {
+		t.Fatalf("%d annotations:\n%s", len(lines), got)
+	}
+	if !strings.HasPrefix(lines[0], "::error file=a/y.go,line=4,title=Data race%3A m[k]%2C v%2C and 1 more::Goroutine 1") ||
+		!strings.Contains(lines[0], "fingerprint 0123456789abcdef%0A%0A") || !strings.HasSuffix(lines[0], "fingerprint 1111111111111111") {
+		t.Errorf("two findings of a line: %s", lines[0])
+	}
+	if strings.Contains(lines[1], "file=") || strings.Contains(lines[3], "file=") || !strings.HasPrefix(lines[2], "::error file=a/x.go,line=3,title=Data race%3A") {
+		t.Errorf("others:\n%s", got)
 	}
 }

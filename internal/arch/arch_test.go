@@ -85,10 +85,10 @@ func TestCheck(t *testing.T) {
 		{"./vclock", "./trace", "on floor 1, step 0 does not import step 0"},
 		{"./vclock", "./lockset", "on floor 1, step 0 does not import step 1"},
 		{"./lockset", "./vclock", ""},
-		{"./lockset", "./trace", `uses ["." "internal/locksets" "internal/option" "internal/shadow" "vclock"] only`},
+		{"./lockset", "./trace", `uses ["." "internal/intake" "internal/locksets" "internal/option" "internal/shadow" "vclock"] only`},
 		{"./trace", "./mcm", "floor 1 does not import floor 2"},
 		{"./trace", "./report", "on floor 1"},
-		{"./trace", "./bench/workload", "floor 1 does not import floor 6"},
+		{"./trace", "./bench/measure", "floor 1 does not import floor 6"},
 
 		{"./mcm", "./vclock", ""},
 		{"./mcm", "./racefuzz", "floor 2 does not import floor 3"},
@@ -110,7 +110,10 @@ func TestCheck(t *testing.T) {
 		{"./cmd/heisen", "./examples/bank", "floor 5 does not import floor 6"},
 
 		{"./bench", "./bench/workload", ""},
-		{"./bench/workload", "./internal/cli", ""},
+		{"./bench/measure", "./internal/cli", ""},
+		{"./bench/workload", "./bench/measure", `uses ["."] only`},
+		{"./corpus", "./bench/workload", ""},
+		{"./corpus", "./vclock", `uses ["." "bench/workload" "report"] only`},
 		{"./examples/bank", "./bench", "on floor 6"},
 		{"./examples/bank", "./driver", ""},
 

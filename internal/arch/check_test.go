@@ -70,11 +70,15 @@ func below(importPath string) (rel string, ok bool) {
 	return strings.CutPrefix(importPath, module+"/")
 }
 
-// roomOf returns the room of a package and its name in the table.
+// roomOf returns the room of a package and its name in the table. A room of its own comes before one that
+// it would share.
 func roomOf(rel string) (name string, r room, ok bool) {
+	if r, ok := table[rel]; ok {
+		return rel, r, true
+	}
 	for name, r := range table {
 		tree, isTree := strings.CutSuffix(name, "/...")
-		if rel == tree || isTree && strings.HasPrefix(rel, tree+"/") {
+		if isTree && (rel == tree || strings.HasPrefix(rel, tree+"/")) {
 			return name, r, true
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomicity"
 	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/corpus"
 	"github.com/heisen-go/heisen/driver"
 	"github.com/heisen-go/heisen/focus"
 	"github.com/heisen-go/heisen/heal"
@@ -25,6 +26,7 @@ import (
 	"github.com/heisen-go/heisen/racefuzz"
 	"github.com/heisen-go/heisen/report"
 	"github.com/heisen-go/heisen/section"
+	"github.com/heisen-go/heisen/syncp"
 	"github.com/heisen-go/heisen/trace"
 	"github.com/heisen-go/heisen/tree"
 	"github.com/heisen-go/heisen/vclock"
@@ -99,6 +101,8 @@ var methods = map[string]struct {
 	"mcm: Window":   {(*mcm.Window)(nil), ready},
 	"mcm: Witness":  {(*mcm.Witness)(nil), ready},
 
+	"syncp: Detector": {(*syncp.Detector)(nil), useless},
+
 	"mcm/order: Lit":     {(*order.Lit)(nil), ready},
 	"mcm/order: Problem": {(*order.Problem)(nil), ready},
 	"mcm/order: Result":  {(*order.Result)(nil), ready},
@@ -122,11 +126,16 @@ var methods = map[string]struct {
 	"racefuzz: Waiting":       {(*racefuzz.Waiting)(nil), ready},
 
 	"report: Access":      {(*report.Access)(nil), ready},
+	"corpus: Program":     {(*corpus.Program)(nil), ready},
+	"corpus: Trace":       {(*corpus.Trace)(nil), ready},
 	"report: Baseline":    {(*report.Baseline)(nil), ready},
 	"report: Blocked":     {(*report.Blocked)(nil), ready},
+	"report: Brief":       {(*report.Brief)(nil), ready},
+	"report: Certainty":   {(*report.Certainty)(nil), ready},
 	"report: Collector":   {(*report.Collector)(nil), useless},
 	"report: Finding":     {(*report.Finding)(nil), ready},
 	"report: Following":   {(*report.Following)(nil), ready},
+	"report: Pair":        {(*report.Pair)(nil), ready},
 	"report: Resolver":    {(*report.Resolver)(nil), ready},
 	"report: Step":        {(*report.Step)(nil), ready},
 	"report: Suppression": {(*report.Suppression)(nil), ready},
@@ -197,6 +206,7 @@ var functions = map[string]any{
 	"tree: NewSpanFilter":               tree.NewSpanFilter,
 	"trace: (*Stats) WriteTo":           new(trace.Stats).WriteTo,
 	"report: (*Baseline) Write":         new(report.Baseline).Write,
+	"report: (*Brief) Write":            new(report.Brief).Write,
 	"mcm/order: (*Solver) Solve":        newSolver().Solve,
 	"mcm: (*Model) Race":                newModel().Race,
 	"mcm: (*Model) Deadlock":            newModel().Deadlock,

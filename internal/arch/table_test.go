@@ -29,6 +29,7 @@ var table = map[string]room{
 	"internal/races":           {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
 	"internal/locksets":        {floor: 0, step: 2, library: true, only: []string{".", "internal/shadow"}},
 	"internal/shadow":          {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
+	"internal/intake":          {floor: 0, step: 2, library: true, stdOnly: true, only: []string{".", "internal/shadow"}},
 	"internal/core/atomrace":   {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/core/strategies": {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/core/fasttrack":  {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
@@ -44,18 +45,19 @@ var table = map[string]room{
 	// needs the order of messages from vclock.
 	"trace":   {floor: 1, library: true},
 	"vclock":  {floor: 1, library: true},
-	"lockset": {floor: 1, step: 1, library: true, only: []string{".", "internal/locksets", "internal/option", "internal/shadow", "vclock"}},
+	"lockset": {floor: 1, step: 1, library: true, only: []string{".", "internal/intake", "internal/locksets", "internal/option", "internal/shadow", "vclock"}},
 	"tree":    {floor: 1, library: true},
 	"section": {floor: 1, library: true, stdOnly: true, only: []string{".", "internal/filename", "internal/option", "internal/words"}},
 	"report":  {floor: 1, library: true, only: []string{".", "internal/option", "internal/plural", "internal/printable", "internal/source", "internal/fold"}},
 
 	"internal/repository":   {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/wording":      {floor: 1, step: 1, library: true, only: []string{".", "report", "internal/plural", "internal/source"}},
-	"internal/diagram":      {floor: 1, step: 2, library: true, only: []string{".", "report", "internal/wording"}},
+	"internal/diagram":      {floor: 1, step: 2, library: true, only: []string{".", "report", "internal/plural", "internal/wording"}},
 	"internal/findingsfile": {floor: 1, step: 1, library: true, only: []string{".", "report", "internal/filename"}},
 	"internal/annotation":   {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/printable", "internal/repository", "internal/wording"}},
 	"internal/sarif":        {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/diagram", "internal/filename", "internal/repository", "internal/wording"}},
 	"internal/tracejson":    {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/diagram", "internal/wording"}},
+	"internal/onepage":      {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/plural", "internal/printable", "internal/wording"}},
 	"internal/htmlreport":   {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/diagram", "internal/printable", "internal/repository", "internal/wording"}},
 
 	"internal/tracewindow": {floor: 1, step: 3, library: true, only: []string{".", "report", "internal/diagram", "internal/fold", "internal/option", "internal/wording"}},
@@ -65,10 +67,11 @@ var table = map[string]room{
 	// Packages that combine them.
 	"internal/overlap": {floor: 1, step: 1, library: true, stdOnly: true, only: []string{".", "section"}},
 
-	"atomrace":  {floor: 2, library: true, stdOnly: true, only: []string{".", "internal/option", "internal/shadow", "internal/core/atomrace", "internal/overlap", "section"}},
-	"atomicity": {floor: 2, library: true, only: []string{".", "internal/option", "internal/shadow", "internal/locksets", "lockset", "vclock"}},
+	"atomrace":  {floor: 2, library: true, stdOnly: true, only: []string{".", "internal/intake", "internal/option", "internal/shadow", "internal/core/atomrace", "internal/overlap", "section"}},
+	"atomicity": {floor: 2, library: true, only: []string{".", "internal/intake", "internal/option", "internal/shadow", "internal/locksets", "lockset", "vclock"}},
 	"mcm/order": {floor: 2, library: true, stdOnly: true, only: []string{".", "internal/option"}},
 	"mcm":       {floor: 2, step: 8, library: true},
+	"syncp":     {floor: 2, step: 9, library: true, only: []string{".", "internal/intake", "internal/locksets", "internal/option", "internal/shadow", "mcm"}},
 
 	// The predictor, from the bottom. The packages that check a witness and that write a query for
 	// another solver import the window, but neither the model nor any search. Searches import the
@@ -93,21 +96,23 @@ var table = map[string]room{
 	"mcm/internal/windowtest": {floor: 6, step: 2},
 	"mcm/internal/modeltest":  {floor: 6, step: 3},
 
-	"focus": {floor: 3, library: true, only: []string{".", "internal/locksets", "internal/option", "internal/shadow", "internal/words", "vclock"}},
+	"focus": {floor: 3, library: true, only: []string{".", "internal/intake", "internal/locksets", "internal/option", "internal/shadow", "internal/words", "vclock"}},
 
-	"heal":      {floor: 3, step: 1, library: true, stdOnly: true, only: []string{".", "heal/lock", "internal/option", "internal/scc", "internal/shadow", "section"}},
+	"heal":      {floor: 3, step: 1, library: true, stdOnly: true, only: []string{".", "heal/lock", "internal/intake", "internal/option", "internal/scc", "internal/shadow", "section"}},
 	"heal/lock": {floor: 3, library: true, stdOnly: true, only: []string{}}, // runs in programs in production
 
 	"racefuzz": {floor: 3, library: true},
 
 	"internal/static":  {floor: 3, only: []string{"internal/scc"}},
 	"internal/ssaload": {floor: 3, step: 1, only: []string{"internal/racetag", "internal/static"}}, // runs the go command
+	"internal/readuse": {floor: 3, step: 2, only: []string{"internal/ssaload"}},
 
 	// The parts of the command.
 	"internal/arch":        {floor: 4, step: 0, stdOnly: true, only: []string{}},
 	"internal/processes":   {floor: 4, step: 0, stdOnly: true, only: []string{}},
 	"internal/resident":    {floor: 4, stdOnly: true, only: []string{}},
 	"internal/private":     {floor: 4, step: 0, stdOnly: true, only: []string{}},
+	"internal/kept":        {floor: 4, step: 1, only: []string{"internal/private", "report"}},
 	"internal/recorder":    {floor: 4, step: 1},
 	"internal/infer":       {floor: 4, step: 0, only: []string{"internal/option", "internal/ssaload", "internal/static", "section"}},
 	"internal/ownership":   {floor: 4, step: 0, only: []string{"focus", "internal/ssaload", "internal/static", "internal/textdiff"}},
@@ -122,6 +127,7 @@ var table = map[string]room{
 	"internal/cli":         {floor: 4, step: 9},
 	"internal/cli/scripts": {floor: 4, step: 10},
 	"driver":               {floor: 4, step: 10},
+	"heisentest":           {floor: 4, stdOnly: true, only: []string{}}, // linked into the tests of users; starts heisen
 
 	// The confirmation of suspects, from the bottom. The search and the repetition do not import each other.
 	"internal/confirm/controlled": {floor: 4, step: 4},
@@ -133,11 +139,16 @@ var table = map[string]room{
 
 	"cmd/heisen": {floor: 5},
 
+	// Executions with known bugs.
+	"bench/workload": {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
+	"corpus":         {floor: 1, step: 1, library: true, stdOnly: true, only: []string{".", "bench/workload", "report"}},
+
 	// These may import everything. Only tests import them, and bench imports examples.
 	"bench/...":                        {floor: 6, step: 1},
 	"examples/...":                     {floor: 6},
 	"internal/testaid/adversary":       {floor: 6, step: 1},
-	"internal/testaid/bugcorpus":       {floor: 6},
+	"internal/testaid/bugcounts":       {floor: 6, step: 1},
+	"internal/testaid/bugfuzz":         {floor: 6},
 	"internal/testaid/bugtests":        {floor: 6, step: 1},
 	"internal/testaid/goleaktests":     {floor: 6, step: 1},
 	"internal/testaid/goracetests":     {floor: 6},
@@ -145,9 +156,11 @@ var table = map[string]room{
 	"internal/testaid/checkgoroot":     {floor: 6, step: 1},
 	"internal/testaid/gosuites":        {floor: 6, step: 1},
 	"internal/testaid/healedprograms":  {floor: 6},
+	"internal/testaid/hiddenprograms":  {floor: 6},
 	"internal/testaid/patchedprograms": {floor: 6},
 	"internal/testaid/racyprograms":    {floor: 5, step: 0, stdOnly: true, only: []string{}},
-	"internal/testaid/heisentest":      {floor: 6},
+	"internal/testaid/diagramtest":     {floor: 5, step: 0, only: []string{".", "report", "internal/diagram", "lockset", "vclock"}},
+	"internal/testaid/heisencmd":       {floor: 6},
 	"internal/testaid/must":            {floor: 0, stdOnly: true, only: []string{}},
 	"internal/testaid/sdktools":        {floor: 6},
 	"internal/testaid/tier":            {floor: 0, stdOnly: true, only: []string{}},

@@ -15,11 +15,7 @@ func (o overlay) addAtomics(read func(string) ([]byte, error)) error {
 	aliases.WriteString("package atomic\n\nimport \"unsafe\"\n")
 	names := map[string]bool{}
 	for _, path := range []string{"sync/atomic/doc.go", "sync/atomic/doc_64.go"} {
-		text, err := read(path)
-		if err != nil {
-			return err
-		}
-		s, err := parseSource(path, text)
+		s, err := readSource(read, path)
 		if err != nil {
 			return err
 		}

@@ -68,6 +68,7 @@ func NewWith(ctx context.Context, dir, cacheDir string, flags []string, patterns
 	if err != nil {
 		return nil, fmt.Errorf("cache: %w", err)
 	}
+	setApart(cacheDir)
 	t.nameModules(cacheDir)
 	if err := t.leaveModules(cacheDir); err != nil {
 		return nil, fmt.Errorf("toolchain %s: %w", t.Version, err)
@@ -84,6 +85,17 @@ func NewWith(ctx context.Context, dir, cacheDir string, flags []string, patterns
 		return nil, fmt.Errorf("overlay: %w", err)
 	}
 	return b, b.chooseFlags(ctx, dir, patterns)
+}
+
+// setApart makes the folder of a cache a module of its own, so that patterns such as ./... do not match the Go files in it if it lies in the
+// folder of a module. A cache that cannot be written works without.
+func setApart(cache string) {
+	file, err := os.OpenFile(filepath.Join(cache, "go.mod"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	file.WriteString("module heisen.cache\n")
 }
 
 // Elsewhere returns a builder with the same Go installation and overlay, for modules in other folders, whatever Go release they
@@ -117,18 +129,6 @@ const (
 // everything compiles all packages so that their accesses are reported.
 var everything = []compiled{{"all", instrument}, {"std", instrumentUnchecked}}
 
-// atomicCallers are the packages of the standard library that call functions of sync/atomic instead
-// of methods of its types (see addAtomics), apart from those that sync is made of. They are
-// compiled with atomicsOnly at least. A name that matches nothing in a release does no harm.
-// crypto/internal/entropy is left out: it measures the time of its own accesses to memory, and
-// orders nothing else.
-var atomicCallers = []string{
-	"go/types", "internal/bisect", "internal/poll", "net", "net/http", "os/exec", "runtime/trace",
-}
-
-// atomicCallersOn has those of one system, by GOOS.
-var atomicCallersOn = map[string][]string{"windows": {"syscall"}}
-
 // chooseFlags decides how each package is compiled. The go command takes the last pattern that
 // matches a package.
 func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string) error {
@@ -144,7 +144,11 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string
 		return nil
 	}
 	b.gcflags = append(b.gcflags, compiled{"all", atomicsOnly}, compiled{"std", ""})
-	for _, pkg := range slices.Concat(atomicCallersOn[b.Toolchain.GOOS], atomicCallers) {
+	callers, err := atomicCallers(filepath.Join(b.Toolchain.Root, "src"), b.Toolchain.GOOS, b.Toolchain.GOARCH)
+	if err != nil {
+		return err
+	}
+	for _, pkg := range callers {
 		b.gcflags = append(b.gcflags, compiled{pkg, atomicsOnly})
 	}
 	// For the packages that sync is made of, the compiler reports atomic operations only.

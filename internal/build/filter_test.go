@@ -123,3 +123,49 @@ func TestSkipped(t *testing.T) {
 		t.Errorf("%d accesses and %d skipped, or %d and %d", accesses(all), all.skipped, accesses(some), some.skipped)
 	}
 }
+
+// TestFilterThatDoesNotPay: a program that hardly repeats accesses records them without a look, and what it repeats, too.
+func TestFilterThatDoesNotPay(t *testing.T) {
+	all := record(t, run{exe: program(t), args: []string{"distinct"}})
+	some := record(t, run{exe: program(t), args: []string{"distinct"}, mode: recorder.Unrepeated})
+	if all.err != nil || some.err != nil {
+		t.Fatal(all.err, some.err)
+	}
+	for _, rec := range []*recording{all, some} {
+		for _, place := range []string{"late", "later"} {
+			if n := len(rec.at(t, place, heisen.Write)); n != 2 {
+				t.Errorf("%d writes at %s, want 2", n, place)
+			}
+		}
+	}
+	if n := len(some.at(t, "repeated", heisen.Write)); n < 90_000 {
+		t.Errorf("%d writes at repeated are recorded, and %d accesses were skipped", n, some.skipped)
+	}
+}
+
+// TestSynchronization: in this mode programs record no accesses, and all else as ever.
+func TestSynchronization(t *testing.T) {
+	count := func(mode recorder.Mode) map[heisen.Op]int {
+		rec := record(t, run{exe: program(t), args: []string{"spans"}, mode: mode})
+		if rec.err != nil {
+			t.Fatal(rec.err)
+		}
+		ops := map[heisen.Op]int{}
+		for _, r := range rec.events {
+			switch r.Op {
+			case heisen.Read, heisen.Write, heisen.Acquire, heisen.Release, heisen.AcquireShared, heisen.ReleaseShared, heisen.Fork:
+				ops[r.Op]++
+			}
+		}
+		return ops
+	}
+	want, got := count(recorder.Unrepeated), count(recorder.Synchronization)
+	if want[heisen.Read] == 0 || got[heisen.Read]+got[heisen.Write] > 0 {
+		t.Errorf("accesses: %v, and %v in the mode Synchronization", want, got)
+	}
+	delete(want, heisen.Read)
+	delete(want, heisen.Write)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}

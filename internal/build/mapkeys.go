@@ -16,11 +16,7 @@ var mapFiles = []string{
 // as a whole. They have parameters for the type, the map and the key, in this order.
 func (o overlay) addMapKeys(read func(string) ([]byte, error)) error {
 	for _, path := range mapFiles {
-		text, err := read(path)
-		if err != nil {
-			return err
-		}
-		s, err := parseSource(path, text)
+		s, err := readSource(read, path)
 		if err != nil {
 			return err
 		}

@@ -4,14 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/build"
-	"go/parser"
-	"go/token"
+	"go/version"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -62,7 +60,13 @@ func TestOverlay(t *testing.T) {
 			}
 		}
 	}
-	if want := len(patches) + len(mapFiles) + 5; patched != want {
+	want := len(patches) + len(mapFiles) + 5
+	for _, path := range uncheckedFiles {
+		if o[path] != nil {
+			want++
+		}
+	}
+	if patched != want {
 		t.Errorf("%d files patched, not %d", patched, want)
 	}
 
@@ -237,90 +241,63 @@ func TestStrangeGOROOT(t *testing.T) {
 	}
 }
 
-// TestAtomicCallers compares the list of packages that call functions of
-// sync/atomic with the sources of the running release.
+// TestAllocations: each function of the runtime by which compiled code allocates an object of a known size tells the
+// recorder, as mallocgc does. The compiler's source says which these are.
+func TestAllocations(t *testing.T) {
+	toolchain := installation(t)
+	o, err := newOverlay(toolchain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler, err := os.ReadFile(filepath.Join(toolchain.Root, "src", "cmd", "compile", "internal", "ssagen", "ssa.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	generated := string(o["runtime/malloc_generated.go"])
+	calls := regexp.MustCompile(`LookupRuntimeFunc\((?:fmt\.Sprintf\()?"(malloc\w+(?:%d)?)"`).FindAllStringSubmatch(string(compiler), -1)
+	for _, call := range calls {
+		name := call[1]
+		if name == "mallocgc" {
+			continue
+		}
+		declared := regexp.MustCompile(`(?m)^func `+strings.ReplaceAll(name, "%d", `\d+`)+`\(.*$`).FindAllString(generated, -1)
+		if len(declared) == 0 {
+			t.Errorf("%s is not there", name)
+		}
+		for _, f := range declared {
+			if !strings.HasSuffix(f, "{ if raceenabled { return heisenMallocgc(size, typ, needzero) };") {
+				t.Errorf("does not tell the recorder: %s", f)
+			}
+		}
+	}
+	if len(calls) < 4 {
+		t.Errorf("%d functions in the compiler, want at least 4", len(calls))
+	}
+}
+
+// TestAtomicCallers: the packages that call functions of sync/atomic are found, in each release and for each system, and no
+// others.
 func TestAtomicCallers(t *testing.T) {
-	listed := map[string]bool{}
-	for _, pkg := range slices.Concat(append(slices.Collect(maps.Values(atomicCallersOn)), atomicCallers)...) {
-		listed[pkg] = true
+	toolchain := installation(t)
+	src := filepath.Join(toolchain.Root, "src")
+	everywhere := []string{"go/types", "internal/bisect", "internal/poll", "net", "os/exec", "runtime/trace"}
+	http := "net/http/internal/http2"
+	if version.Compare(toolchain.Version, "go1.27") < 0 {
+		http = "net/http"
 	}
-	// Not listed, for the reasons given at the list.
-	for _, pkg := range []string{"sync", "internal/sync", "crypto/internal/entropy/v1.0.0"} {
-		listed[pkg] = true
-	}
-	called := map[string]bool{}
-	src := filepath.Join(installation(t).Root, "src")
 	for _, platform := range PortNames(Linked) {
-		context := build.Default
-		context.GOOS, context.GOARCH, _ = strings.Cut(platform, "/")
-		err := filepath.WalkDir(src, func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			if d.IsDir() && (d.Name() == "testdata" || path == filepath.Join(src, "cmd")) {
-				return fs.SkipDir
-			}
-			if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-				return nil
-			}
-			if match, err := context.MatchFile(filepath.Dir(path), d.Name()); err != nil || !match {
-				return err
-			}
-			text, err := os.ReadFile(path)
-			if err != nil || !strings.Contains(string(text), `"sync/atomic"`) {
-				return err
-			}
-			names, err := atomicFunctions(string(text))
-			if len(names) > 0 {
-				pkg, _ := filepath.Rel(src, filepath.Dir(path))
-				called[filepath.ToSlash(pkg)] = true
-				if !listed[filepath.ToSlash(pkg)] {
-					t.Errorf("%s uses %v of sync/atomic", path, names)
-				}
-			}
-			return err
-		})
+		goos, goarch, _ := strings.Cut(platform, "/")
+		got, err := atomicCallers(src, goos, goarch)
 		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	for pkg := range listed {
-		_, err := os.Stat(filepath.Join(src, pkg))
-		if err == nil && !called[pkg] && pkg != "os/exec" { // os/exec does since 1.26
-			t.Errorf("%s is listed for nothing", pkg)
+		want := append([]string{http}, everywhere...)
+		if goos == "windows" {
+			want = append(want, "syscall")
+		}
+		slices.Sort(want)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s:\n%s", platform, diff)
 		}
 	}
-}
-
-// atomicFunctions returns the functions of sync/atomic that a file of a library
-// package refers to.
-func atomicFunctions(text string) (names []string, err error) {
-	file, err := parser.ParseFile(token.NewFileSet(), "", text, 0)
-	if err != nil || file.Name.Name == "main" {
-		return nil, err
-	}
-	local := ""
-	for _, spec := range file.Imports {
-		if spec.Path.Value == `"sync/atomic"` {
-			local = "atomic"
-			if spec.Name != nil {
-				local = spec.Name.Name
-			}
-		}
-	}
-	ast.Inspect(file, func(n ast.Node) bool {
-		if sel, ok := n.(*ast.SelectorExpr); ok {
-			if pkg, ok := sel.X.(*ast.Ident); ok && pkg.Name == local && !atomicTypes[sel.Sel.Name] {
-				names = append(names, sel.Sel.Name)
-			}
-		}
-		return true
-	})
-	return names, nil
-}
-
-// atomicTypes are the types of sync/atomic; its other exported names are functions.
-var atomicTypes = map[string]bool{
-	"Bool": true, "Int32": true, "Int64": true, "Uint32": true, "Uint64": true,
-	"Uintptr": true, "Pointer": true, "Value": true,
 }

@@ -28,6 +28,15 @@ type source struct {
 	edits []edit
 }
 
+// readSource reads and parses a file of GOROOT.
+func readSource(read func(string) ([]byte, error), path string) (*source, error) {
+	text, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	return parseSource(path, text)
+}
+
 func parseSource(path string, text []byte) (*source, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, path, text, parser.ParseComments|parser.SkipObjectResolution)
@@ -139,6 +148,32 @@ func atStart(name, statement string) patch {
 		s.insert(f.Body.Lbrace+1, " "+statement+";")
 		return nil
 	}
+}
+
+// delegated inserts a statement at the start of each function that has given parameters, in gofmt's form. There must be one
+// at least.
+func delegated(parameters, statement string) patch {
+	return func(s *source) error {
+		found := false
+		for _, d := range s.file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Body == nil || s.parameters(f) != parameters {
+				continue
+			}
+			s.insert(f.Body.Lbrace+1, " "+statement+";")
+			found = true
+		}
+		if !found {
+			return fmt.Errorf("no function with %s", parameters)
+		}
+		return nil
+	}
+}
+
+// parameters returns the parameters of a function as they are written.
+func (s *source) parameters(f *ast.FuncDecl) string {
+	fields := f.Type.Params
+	return string(s.text[s.offset(fields.Opening):s.offset(fields.End())])
 }
 
 // asOneStep makes a method one step of a deterministic run.

@@ -55,6 +55,10 @@ func TestPatches(t *testing.T) {
 		{name: "start of a method as function", patch: atStart("m", "h()"), err: "no function m"},
 		{name: "start of a declaration", patch: atStart("bare", "h()"), err: "function bare has no body"},
 
+		{name: "functions by parameters", patch: delegated("(x int)", "h()"), want: [2]string{"func f(x int) { h(); //", "func f(x int) { //"}},
+		{name: "functions without parameters", patch: delegated("()", "h()"), want: [2]string{"func once() { h(); c", "func once() { c"}},
+		{name: "functions with a declaration among them", patch: delegated("(p *int)", "h()"), err: "no function with (p *int)"},
+
 		{name: "loop", patch: inEndlessLoop("f", "h()"), want: [2]string{"for { h(); g( x,1 ) }", "for { g( x,1 ) }"}},
 		{name: "no loop", patch: inEndlessLoop("once", "h()"), err: "no endless loop in once"},
 		{name: "loop of nothing", patch: inEndlessLoop("gone", "h()"), err: "no function gone"},

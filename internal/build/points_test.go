@@ -91,7 +91,9 @@ func TestPointsOfTurns(t *testing.T) {
 	line := linesOf(t, "scheduled.go")["point-write"]
 	var ends []strategies.Turn
 	for _, e := range rec.events {
-		if frames := rec.syms.Site(e.Site).Frames; e.Op == heisen.Write && e.Flags&recorder.Numbered != 0 && len(frames) > 0 && frames[0].Line == line {
+		frames := rec.syms.Site(e.Site).Frames
+		at := len(frames) > 0 && filepath.Base(frames[0].File) == "scheduled.go" && frames[0].Line == line
+		if at && e.Op == heisen.Write && e.Flags&recorder.Numbered != 0 {
 			ends = append(ends, strategies.Turn{ID: uint32(e.Thread), Until: e.Value})
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"go/types"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -131,6 +130,9 @@ type runtimeSource struct {
 func loadRuntime(t *testing.T) *runtimeSource {
 	t.Helper()
 	toolchain := installation(t)
+	if err := toolchain.leaveModules(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
 	o, err := newOverlay(toolchain)
 	if err != nil {
 		t.Fatal(err)
@@ -144,12 +146,12 @@ func loadRuntime(t *testing.T) *runtimeSource {
 		GoFiles                 []string
 	}
 	list := func(args ...string) (packages []listed) {
-		cmd := exec.CommandContext(t.Context(), toolchain.Go, append([]string{"list", "-tags=race", "-overlay=" + description,
+		cmd := toolchain.command(t.Context(), "", append([]string{"list", "-tags=race", "-overlay=" + description,
 			"-json=ImportPath,Dir,GoFiles,Export"}, args...)...)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOFLAGS=")
+		cmd.Env = append(cmd.Env, "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOFLAGS=")
 		out, err := cmd.Output()
 		if err != nil {
-			t.Fatal(err)
+			t.Fatal(commandError("go list", err))
 		}
 		for d := json.NewDecoder(bytes.NewReader(out)); ; {
 			var pkg listed

@@ -1,7 +1,9 @@
 package build
 
+import "github.com/heisen-go/heisen/internal/core/wire"
+
 // testingTask has the functions that the patches of package testing call.
-const testingTask = `package testing
+var testingTask = `package testing
 
 import (
 	"internal/race"
@@ -9,6 +11,9 @@ import (
 	"sync/atomic"
 	"unsafe"
 )
+
+// heisenPassesEnv is looked at by each test binary whose result the go command may reuse, and which tells it so.
+const heisenPassesEnv = "` + wire.PassesEnv + `"
 
 func heisenTask(name string) { race.Task(name) }
 

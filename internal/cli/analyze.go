@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/allocsite"
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
 	"github.com/heisen-go/heisen/trace"
 )
 
@@ -20,8 +22,7 @@ var analyzeCommand = command{
 standard input. In a damaged trace, $heisen analyzes the part before the damage.
 At a limit of memory or time, $heisen ends with an error and
 reports what was found so far, as after a signal.
--filter tree keeps redundant accesses from the detectors. That pays for hb, which
-is slow, and for traces that repeat the same races many times.
+-filter tree keeps redundant accesses from hb and hybrid, where that is faster.
 ` + baselineHelp,
 	run: (*invocation).analyze, foreign: true,
 }
@@ -58,7 +59,13 @@ func (inv *invocation) analyze() (int, error) {
 	if *filter {
 		detect.fronts = &traceFilters{}
 	}
-	found := newFindings(inv.resolver, nil, known) // printed at the end, because a trace may define names at its end
+	print := to.printTo(inv.Out, inv.raw.Out)
+	found := newFindings(inv.resolver, nil, known)
+	if to.shows(asText) {
+		// Predictions may take long, and are printed when they are found. The others are printed at the end, with their
+		// counts, and because a trace may define names at its end.
+		found.print, found.later = print, func(f *report.Finding) bool { return f.Witness == nil }
+	}
 	// A second signal may come while the report is written.
 	defer inv.holdSignals()()
 	g, stop := inv.guardFiles(limits, files...)
@@ -72,9 +79,10 @@ func (inv *invocation) analyze() (int, error) {
 		found.leave()
 	}
 	all, _ := found.all()
+	to.keepAll(all, nil)
 	failed = errors.Join(failed, to.writeOutput(inv.Out, all, nil, jsonTo(inv.Out)))
 	if to.shows(asText) {
-		failed = errors.Join(failed, writeEach(all, printTo(inv.Out, inv.raw.Out)))
+		failed = errors.Join(failed, writeEach(found.unprinted(), print))
 		found.summary(inv.Out, nil)
 	} else {
 		known.summary(inv.Err, found.hidden)
@@ -85,7 +93,10 @@ func (inv *invocation) analyze() (int, error) {
 		detect.mcm.summary(inv.Err, inv.tool.Name)
 	}
 	failed = errors.Join(failed, known.writeBaseline(found))
+	var refused *usageError
 	switch {
+	case errors.As(failed, &refused) && found.count() == 0:
+		return Misused, failed
 	case failed != nil:
 		return Failed, failed
 	case found.count() > 0:
@@ -100,7 +111,7 @@ func (inv *invocation) analyzeFiles(ctx context.Context, files []string, detect 
 		if err := inv.prepare(ctx, file, detect); err != nil {
 			return errors.Join(failed, err)
 		}
-		err := inv.withTrace(file, func(r *trace.Reader) error { return inv.analyzeTrace(ctx, r, detect, found) })
+		err := inv.withTrace(file, func(r *trace.Reader) error { return inv.analyzeTrace(ctx, file, r, detect, found) })
 		failed = errors.Join(failed, err)
 		if ctx.Err() != nil {
 			break
@@ -118,8 +129,14 @@ func (inv *invocation) prepare(ctx context.Context, file string, detect *detecti
 	return err
 }
 
-func (inv *invocation) analyzeTrace(ctx context.Context, r *trace.Reader, detect *detection, found *findings) error {
-	from := origin{symbols: r.Symbols(), memory: &allocsite.Tracker{}}
+func (inv *invocation) analyzeTrace(ctx context.Context, file string, r *trace.Reader, detect *detection, found *findings) error {
+	from := origin{symbols: r.Symbols(), memory: &allocsite.Tracker{}, gaps: r.Gaps()}
+	if detect.hidden && len(from.gaps.Hidden) == 0 {
+		from.gaps.Hidden = []string{"..."} // the trace does not say which
+	}
+	if err := detect.refuses(from.gaps); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
 	collector, done := found.collect(from)
 	defer done()
 	detectors, err := detect.build(ctx, from, collector.Add)
@@ -158,21 +175,21 @@ func (e threadEnds) handle(r *heisen.Record) {
 // Flush implements heisen.Detector.
 func (threadEnds) Flush() error { return nil }
 
-// hasHidden reports whether a trace has hidden calls. It returns true for an input that can be read
+// hasHidden reports whether a trace has hidden calls whose synchronization it does not have. It returns true for an input that can be read
 // only once. Detectors that follow happens-before support hidden calls at a cost that other traces
 // need not pay.
 func (inv *invocation) hasHidden(ctx context.Context, file string) bool {
 	if info, err := os.Stat(file); file == stdStream || err != nil || !info.Mode().IsRegular() {
 		return true
 	}
-	hides := &opSearch{op: heisen.Hide}
+	hides := &opSearch{is: func(r *heisen.Record) bool { return r.Op == heisen.Hide && r.Reach() != heisen.Synchronized }}
 	inv.search(ctx, file, hides)
 	return hides.found
 }
 
-// opSearch is a search for an event with an op.
+// opSearch is a search for an event.
 type opSearch struct {
-	op    heisen.Op
+	is    func(*heisen.Record) bool
 	found bool
 }
 
@@ -184,7 +201,7 @@ func (inv *invocation) search(ctx context.Context, file string, op *opSearch) {
 	})
 }
 
-// untilOp is a trace up to the first event with an op.
+// untilOp is a trace up to the first event that is searched for.
 type untilOp struct {
 	heisen.Source
 	search *opSearch
@@ -193,7 +210,7 @@ type untilOp struct {
 func (s untilOp) Next(batch []heisen.Record) (int, error) {
 	n, err := s.Source.Next(batch)
 	for i := range batch[:n] {
-		if batch[i].Op == s.search.op {
+		if s.search.is(&batch[i]) {
 			s.search.found = true
 			return i, io.EOF
 		}

@@ -105,6 +105,11 @@ func (f *transactionsFlag) of(marked bool) []atomicity.Option {
 	return []atomicity.Option{atomicity.WithBoundaries(atomicity.CriticalSections), atomicity.WithDataOnly()}
 }
 
+// asked reports whether serial leaves out what a transaction asks for, in a stream that marks transactions or does not.
+func (f *transactionsFlag) asked(marked bool) bool {
+	return !marked && (f == nil || f.boundaries == 0)
+}
+
 // calls reports whether chosen detectors need to know which functions programs call.
 func (d *detection) calls() bool {
 	return d.transactions != nil && d.transactions.boundaries&atomicity.Calls != 0 && slices.ContainsFunc(d.known, func(k Detector) bool {
@@ -229,7 +234,7 @@ func (inv *invocation) hasMarks(ctx context.Context, file string) (bool, error) 
 	if info, err := os.Stat(file); file == stdStream || err == nil && !info.Mode().IsRegular() {
 		return false, misuse("the detectors %s, %s and %s need -transactions for an input that can be read only once", serialName, blocksName, reductionName)
 	}
-	marks := &opSearch{op: heisen.Enter}
+	marks := &opSearch{is: func(r *heisen.Record) bool { return r.Op == heisen.Enter }}
 	inv.search(ctx, file, marks)
 	return marks.found, nil
 }

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/findingsfile"
 	"github.com/heisen-go/heisen/internal/infer"
+	"github.com/heisen-go/heisen/internal/kept"
 	"github.com/heisen-go/heisen/internal/observed"
 	"github.com/heisen-go/heisen/internal/overlap"
 	"github.com/heisen-go/heisen/internal/races"
@@ -163,8 +166,31 @@ func (o *atomraceFlags) absolute(sections []section.Section) []section.Section {
 	return sections
 }
 
-// findingsIn reads a file of findings, which any tool may have written.
-func findingsIn(name string) ([]report.Finding, error) { return findingsfile.Read(name) }
+// findingsIn reads a file of findings, which any tool may have written. If there is no such file, the name may be a list of fingerprints of
+// findings that are kept.
+func findingsIn(name string) ([]report.Finding, error) {
+	found, err := findingsfile.Read(name)
+	if !errors.Is(err, fs.ErrNotExist) || !fingerprints.MatchString(name) {
+		return found, err
+	}
+	folder, err := kept.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	for fingerprint := range strings.SplitSeq(name, ",") {
+		same, err := folder.Find(fingerprint)
+		if err != nil {
+			return nil, fmt.Errorf("there is no file %s, and %w", name, err)
+		}
+		for i := range same {
+			found = append(found, same[i].EachPair()...)
+		}
+	}
+	return found, nil
+}
+
+// fingerprints matches a list of them.
+var fingerprints = regexp.MustCompile(`^[0-9a-f]{16}(,[0-9a-f]{16})*$`)
 
 // modesOf returns the modes of an access with an operation: both, if it is not known.
 func modesOf(op string) []section.Modes {

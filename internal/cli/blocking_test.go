@@ -37,7 +37,7 @@ func TestBlocking(t *testing.T) {
 	}
 	dir := writeFiles(t, map[string]string{"go.mod": "module example.com/blocking\n\ngo 1.25\n", "blocking_test.go": string(text)})
 	t.Chdir(dir)
-	status, _, stderr := heisenCommand("fuzz", "-time", "20s", ".")
+	status, _, stderr := heisenCommand("fuzz", "-report", "full", "-time", "20s", ".")
 	if status != cli.Findings {
 		t.Fatalf("exit status %d\n%s", status, stderr)
 	}

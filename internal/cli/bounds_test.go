@@ -268,7 +268,7 @@ func TestInterruptReports(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.Command("heisen", append(append([]string{"analyze"}, c.args...), "-")...)
+			cmd := exec.Command("heisen", append(append([]string{"analyze", "-max-time", "10m"}, c.args...), "-")...)
 			in, err := cmd.StdinPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -283,6 +283,7 @@ func TestInterruptReports(t *testing.T) {
 			for written := 0; written < 800_000; line++ {
 				n, err := io.WriteString(in, fmt.Sprintf("T%d|w(x%d)|%d\n", line%4, line%7, line%10))
 				if err != nil {
+					cmd.Wait()
 					t.Fatal(err, errs.String())
 				}
 				written += n

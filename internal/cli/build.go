@@ -86,9 +86,9 @@ func (inv *invocation) goBuild(keep *atomraceFlags) (int, error) {
 	cmd := b.Command(ctx, "build", args...)
 	var printed bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &printed, &printed
-	done = inv.progress("building", time.Second)
+	built := inv.building()
 	err = cmd.Run()
-	done()
+	built(err == nil)
 	inv.Err.Write(printed.Bytes())
 	adviseOnStack(inv.Err, inv.tool.Name+" build", printed.String())
 	var failed *exec.ExitError

@@ -9,7 +9,7 @@
 // Flags that several subcommands share are in files of their own:
 //
 //	-pkgs, -hide...                             gocommand.go
-//	-report                                     reports.go, color.go
+//	-report                                     reports.go, color.go, keep.go
 //	-detect and the flags of custom detectors   detect.go
 //	-filter                                     filter.go
 //	-baseline, -write-baseline, -suppress       baseline.go
@@ -36,6 +36,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/focus"
+	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/confirm/controlled"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/internal/repository"
@@ -70,6 +71,7 @@ type Tool struct {
 	Name      string     // name of the command; "heisen" if empty
 	Detectors []Detector // detectors that -detect can name besides heisen's own
 	Detect    []string   // names of the detectors that run without -detect; FastTrack if empty
+	Full      bool       // text reports are in full, as with -report full
 
 	// Builds keeps what heisen fuzz and heisen replay build, if it is not nil. The sources must not change.
 	Builds *controlled.Builds
@@ -97,19 +99,20 @@ type invocation struct {
 	plan      string        // file of the plan of -focus; empty if none
 	proved    *focus.Plan   // what it says, if it is about the source that runs
 	needsAll  bool          // a detector needs accesses that the plan proves safe, too
-	limit     int           // bound on the objects that a hidden call reaches
-	once      bool          // objects are followed once
 
-	events      bool              // the output of go test is that of -json
-	ending      time.Time         // of what is done after that; zero at first
-	runsGo      bool              // the command that is run is go
-	hidden      *recorder.Hidden  // the hidden packages, after the program was built; nil if there are none
-	signal      atomic.Int32      // that has ended the command; 0 if none
-	quitLooks   atomic.Bool       // SIGQUIT does not end the command at the moment, see session
-	guard       *guard            // of the files that the command reads; nil if there is none
-	standsAlone bool              // the programs find and print by themselves all that is asked for
-	unconnected bool              // they do so, because they do not connect
-	directives  map[string]string // position of the directive that names a variable, by variable
+	events      bool                          // the output of go test is that of -json
+	ending      time.Time                     // of what is done after that; zero at first
+	runsGo      bool                          // the command that is run is go
+	pairs       bool                          // calls of hidden packages are recorded
+	hidden      *recorder.Hidden              // the hidden packages whose calls are recorded, after the program was built; nil if there are none
+	unrecorded  []string                      // import paths of the hidden packages
+	signal      atomic.Int32                  // that has ended the command; 0 if none
+	builder     atomic.Pointer[build.Builder] // of the programs; nil until it is prepared
+	quitLooks   atomic.Bool                   // SIGQUIT does not end the command at the moment, see session
+	guard       *guard                        // of the files that the command reads; nil if there is none
+	standsAlone bool                          // the programs find and print by themselves all that is asked for
+	unconnected bool                          // they do so, because they do not connect
+	passes      *passes                       // which results of tests the go command may reuse; nil if none
 }
 
 // Main runs the command with the given arguments, without the program's name, and returns its exit

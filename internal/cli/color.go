@@ -8,18 +8,26 @@ import (
 )
 
 // printTo returns a function that prints findings as text to a standard stream: in colors if raw is a
-// terminal, unless the environment asks for none, else to safe, which is the same stream behind a
+// terminal or the environment forces them, unless it asks for none, else to safe, which is the same stream behind a
 // writer that lets no sequences through.
-func printTo(safe, raw io.Writer) func(*report.Finding) error {
-	if !inColor(raw) {
-		return textTo(safe)
+func (r *reports) printTo(safe, raw io.Writer) func(*report.Finding) error {
+	if inColor(raw) {
+		return r.textTo(raw, r.inFull(), true)
 	}
-	return func(f *report.Finding) error { return report.WriteColorText(raw, f) }
+	return r.textTo(safe, r.inFull(), false)
 }
 
-// inColor reports whether a stream is a terminal on which colors are welcome, see no-color.org.
+// inColor reports whether colors are welcome on a stream: on a terminal, or wherever FORCE_COLOR asks for
+// them, as in the logs of CI systems, see no-color.org and force-color.org. NO_COLOR prevails.
 func inColor(w io.Writer) bool {
-	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	if os.Getenv("NO_COLOR") != "" {
+		return false
+	}
+	switch os.Getenv("FORCE_COLOR") {
+	case "", "0", "false":
+		return isTerminal(w) && os.Getenv("TERM") != "dumb"
+	}
+	return true
 }
 
 // isTerminal reports whether what is written to w may appear on a terminal that understands sequences for colors and lines.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomicity"
@@ -36,8 +35,7 @@ var detectors = []struct {
 	{
 		name:    fasttrackName,
 		promise: "at least the first race of every variable that races in the observed order; no false alarm if all synchronization is seen",
-		filter:  RecorderFiltered,
-		front:   treeFilter(tree.WithDetectorCost(14 * time.Nanosecond)),
+		filter:  RecorderFiltered, // for a trace, the filter takes as long as the detector
 		make:    func(sink heisen.Sink) (heisen.Detector, error) { return vclock.NewFastTrack(vclock.WithSink(sink)) },
 		hidden: func(sink heisen.Sink, o vclock.DetectorOption) (heisen.Detector, error) {
 			return vclock.NewFastTrack(vclock.WithSink(sink), o)
@@ -47,7 +45,7 @@ var detectors = []struct {
 		name:    "hb",
 		promise: "all racy pairs of the observed order; slow",
 		filter:  RecorderFiltered,
-		front:   treeFilter(tree.WithoutBypass()),
+		front:   treeFilter(),
 		make:    func(sink heisen.Sink) (heisen.Detector, error) { return vclock.NewHappensBefore(vclock.WithSink(sink)) },
 		hidden: func(sink heisen.Sink, o vclock.DetectorOption) (heisen.Detector, error) {
 			return vclock.NewHappensBefore(vclock.WithSink(sink), o)
@@ -65,14 +63,13 @@ var detectors = []struct {
 		name:    "hybrid",
 		promise: "the places of all races that locks and messages allow, in any schedule; not every one can happen",
 		filter:  RecorderFiltered,
-		front:   treeFilter(tree.WithMessageOrder(), tree.WithDetectorCost(18*time.Nanosecond)),
+		front:   treeFilter(tree.WithMessageOrder()),
 		make:    func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewHybrid(lockset.WithSink(sink)) },
 	},
 	{
 		name:    lockorderName,
 		promise: "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes, except within calls of the standard library; claims no deadlock",
-		filter:  RecorderFiltered,
-		front:   treeFilter(tree.WithoutBypass()),
+		filter:  WithoutAccesses,
 		make:    func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewLockOrder(lockset.WithSink(sink)) },
 	},
 	{
@@ -106,6 +103,12 @@ var detectors = []struct {
 		filter:  Unfiltered, // a witness needs all events; see maximal
 	},
 	{
+		name:    syncpName,
+		promise: "races and deadlocks that another order of the same events shows in which critical sections of a lock keep their order, each with a schedule; however far apart they are",
+		filter:  Unfiltered, // a witness needs all events
+		make:    newSyncP,
+	},
+	{
 		name:    atomraceName,
 		promise: "only true races, as overlapping accesses, and violations of atomic sections; finds more with noise",
 		filter:  Unfiltered, // a filter would remove accesses of sections; see newAtomRace
@@ -125,6 +128,13 @@ var detectors = []struct {
 // fasttrackName is the detector that can work inside running programs.
 const fasttrackName = "fasttrack"
 
+// usual is the list of detectors for which usualName stands: races, leaks and the order of locks, which together cost
+// hardly more than races alone.
+const (
+	usualName = "usual"
+	usual     = fasttrackName + "," + leakName + "," + lockorderName
+)
+
 // lockorderName is the detector of potential deadlocks.
 const lockorderName = "lockorder"
 
@@ -135,7 +145,7 @@ type Detector struct {
 	Filter  Filter
 	Flags   func(*flag.FlagSet) // defines its own flags; nil if it has none
 	New     func(*heisen.Symbols, heisen.Sink) (heisen.Detector, error)
-	front   newTraceFilter // of heisen's own detectors
+	front   newTraceFilter // nil if no filter pays
 	hidden  func(heisen.Sink, vclock.DetectorOption) (heisen.Detector, error)
 	atomic  func(heisen.Sink, ...atomicity.Option) (heisen.Detector, error)
 	live    bool // it works inside running programs; for traces see newAtomRace; the others are refused
@@ -158,7 +168,13 @@ func (t Tool) detectors() (all []Detector) {
 		}
 		all = append(all, known)
 	}
-	return append(all, t.Detectors...)
+	for _, known := range t.Detectors {
+		if known.Filter == RecorderFiltered {
+			known.front = treeFilter()
+		}
+		all = append(all, known)
+	}
+	return all
 }
 
 // detection is the value of a -detect flag.
@@ -184,19 +200,31 @@ func (d *detection) String() string { return strings.Join(d.chosen, ",") }
 
 func (d *detection) Set(list string) error {
 	d.chosen = nil
-	for _, name := range strings.Split(list, ",") {
+	for _, name := range expand(strings.Split(list, ",")) {
 		if !slices.ContainsFunc(d.known, func(k Detector) bool { return k.Name == name }) {
 			var names []string
 			for _, k := range d.known {
 				names = append(names, k.Name)
 			}
-			return misuse("unknown detector %q; there are %s", name, strings.Join(names, ", "))
+			return misuse("unknown detector %q; there are %s, and %s for %s", name, strings.Join(names, ", "), usualName, usual)
 		}
 		if !slices.Contains(d.chosen, name) {
 			d.chosen = append(d.chosen, name)
 		}
 	}
 	return nil
+}
+
+// expand puts the detectors for which usualName stands in its place.
+func expand(names []string) (expanded []string) {
+	for _, name := range names {
+		if name == usualName {
+			expanded = append(expanded, strings.Split(usual, ",")...)
+		} else {
+			expanded = append(expanded, name)
+		}
+	}
+	return expanded
 }
 
 // add adds a detector to those chosen.
@@ -206,14 +234,33 @@ func (d *detection) add(name string) {
 	}
 }
 
-// hbOnly reports whether fasttrack is the only chosen detector that needs events.
-func (d *detection) hbOnly() bool {
+// followed reports whether programs need not send accesses: the chosen detectors work inside of them, or follow the
+// order of locks.
+func (d *detection) followed() bool {
 	for _, known := range d.known {
-		if slices.Contains(d.chosen, known.Name) && !known.live && known.Name != fasttrackName {
+		if slices.Contains(d.chosen, known.Name) && !known.live && known.Name != fasttrackName && known.Name != lockorderName {
 			return false
 		}
 	}
-	return slices.Contains(d.chosen, fasttrackName)
+	return slices.Contains(d.chosen, fasttrackName) || slices.Contains(d.chosen, lockorderName)
+}
+
+// followedMode returns the mode of programs that need not send accesses.
+func (d *detection) followedMode() recorder.Mode {
+	switch locks := slices.Contains(d.chosen, lockorderName); {
+	case !slices.Contains(d.chosen, fasttrackName):
+		return recorder.LockOrder
+	case locks:
+		return recorder.RacesAndLockOrder
+	}
+	return recorder.Races
+}
+
+// needsPairs reports whether a chosen detector depends on where hidden code is called: one that predicts
+// other executions, or one that is not heisen's own.
+func (d *detection) needsPairs() bool {
+	own := DetectorNames()
+	return slices.ContainsFunc(d.chosen, func(name string) bool { return predicts(name) || !slices.Contains(own, name) })
 }
 
 // needsMarks reports whether a chosen detector depends on whether a stream marks transactions.
@@ -223,12 +270,28 @@ func (d *detection) needsMarks() bool {
 	})
 }
 
+// inOrder returns the known detectors in the order in which they get each event: predictors before lockorder.
+func (d *detection) inOrder() []Detector {
+	all := slices.Clone(d.known)
+	slices.SortStableFunc(all, func(a, b Detector) int {
+		rank := func(d Detector) int {
+			if predicts(d.Name) {
+				return 0
+			}
+			return 1
+		}
+		return rank(a) - rank(b)
+	})
+	return all
+}
+
 // build returns new detectors for a stream. They report to sink. One that panics does not end the
 // others, and one that works for long in one call ends that when ctx ends.
 func (d *detection) build(ctx context.Context, from origin, sink heisen.Sink) (built []heisen.Detector, err error) {
 	symbols := from.symbols
 	var atoms *operations // of programs; sites of text traces say less
-	for _, known := range d.known {
+	confirmed := &cycles{symbols: symbols, known: map[string]heisen.Finding{}}
+	for _, known := range d.inOrder() {
 		if !slices.Contains(d.chosen, known.Name) || known.live && d.live || known.Name == fasttrackName && d.races {
 			continue
 		}
@@ -240,6 +303,12 @@ func (d *detection) build(ctx context.Context, from origin, sink heisen.Sink) (b
 		})
 		if known.Name == lockorderName || known.atomic != nil {
 			named = d.withoutOwn(from, named)
+		}
+		switch {
+		case predicts(known.Name):
+			named = confirmed.predicted(named)
+		case known.Name == lockorderName:
+			named = confirmed.confirm(named)
 		}
 		var detector heisen.Detector
 		var wrong error
@@ -313,7 +382,7 @@ func Choose(list string) (Chosen, error) {
 			return Chosen{}, err
 		}
 	}
-	d.races = filtering(true).mode(&d) == recorder.Races
+	d.races = filtering(true).mode(&d).FindsRaces()
 	return Chosen{d}, nil
 }
 
@@ -337,11 +406,9 @@ func (c Chosen) New(stream *recorder.Stream, sink heisen.Sink) ([]heisen.Detecto
 
 // detectFlag defines -detect, and -name.flag for each flag of a detector.
 func (inv *invocation) detectFlag() *detection {
-	d := &detection{known: inv.tool.detectors(), chosen: inv.tool.Detect, mcm: inv.mcmFlags(), transactions: inv.transactionsFlag()}
-	if len(d.chosen) == 0 {
-		d.chosen = []string{fasttrackName}
-	}
-	inv.flags.Var(d, "detect", "comma-separated `list` of detectors")
+	d := inv.newDetection()
+	d.mcm, d.transactions = inv.mcmFlags(), inv.transactionsFlag()
+	inv.flags.Var(d, "detect", "comma-separated `list` of detectors, or "+usualName+" for "+usual)
 	for _, known := range d.known {
 		if known.Flags == nil {
 			continue
@@ -349,6 +416,15 @@ func (inv *invocation) detectFlag() *detection {
 		own := flag.NewFlagSet(known.Name, flag.ContinueOnError)
 		known.Flags(own)
 		own.VisitAll(func(f *flag.Flag) { inv.flags.Var(f.Value, known.Name+"."+f.Name, f.Usage) })
+	}
+	return d
+}
+
+// newDetection returns the detectors that run without -detect.
+func (inv *invocation) newDetection() *detection {
+	d := &detection{known: inv.tool.detectors(), chosen: inv.tool.Detect, mcm: &mcmFlags{}, transactions: &transactionsFlag{}}
+	if len(d.chosen) == 0 {
+		d.chosen = []string{fasttrackName}
 	}
 	return d
 }

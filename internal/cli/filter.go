@@ -15,6 +15,8 @@ const (
 	// RecorderFiltered detectors do not need the accesses that the recorder leaves out in the mode
 	// recorder.Unrepeated.
 	RecorderFiltered
+	// WithoutAccesses detectors need no accesses.
+	WithoutAccesses
 )
 
 // filtering is the value of a -filter flag: whether to leave out accesses that the detectors do not
@@ -49,7 +51,7 @@ func (inv *invocation) filterFlag(on filtering) *filtering {
 
 // mode returns what programs record for the chosen detectors.
 func (f filtering) mode(d *detection) recorder.Mode {
-	lowest, fed := RecorderFiltered, len(d.chosen) == 0
+	lowest, fed := WithoutAccesses, len(d.chosen) == 0
 	for _, known := range d.known {
 		if slices.Contains(d.chosen, known.Name) && !known.live {
 			lowest, fed = min(lowest, known.Filter), true
@@ -58,10 +60,12 @@ func (f filtering) mode(d *detection) recorder.Mode {
 	switch {
 	case !fed:
 		return recorder.FindingsOnly
-	case bool(f) && d.live && d.hbOnly():
-		return recorder.Races
+	case bool(f) && d.live && d.followed():
+		return d.followedMode()
 	case !bool(f) || lowest == Unfiltered:
 		return recorder.Everything
+	case lowest == WithoutAccesses && len(d.chosen) > 0:
+		return recorder.Synchronization
 	}
 	return recorder.Unrepeated
 }

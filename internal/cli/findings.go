@@ -17,29 +17,34 @@ import (
 	"github.com/heisen-go/heisen/internal/wording"
 	"github.com/heisen-go/heisen/report"
 	"github.com/heisen-go/heisen/section"
+	"github.com/heisen-go/heisen/trace"
 )
 
-// findings collects the findings of all streams of an invocation. Equal findings in several
-// processes or traces are one. Several goroutines may call its methods.
+// findings collects the findings of all streams of an invocation. Equal findings in several processes or traces, or by several detectors, are
+// one, and so are the races on one variable. Several goroutines may call its methods.
 type findings struct {
-	mu       sync.Mutex
-	resolver *report.Resolver
-	order    []*finding // the reported ones, in the order in which they were first seen
-	known    map[findingKey]*finding
-	print    func(*report.Finding) error // called when a finding is first seen; may be nil
-	again    func(*report.Finding)       // called before a finding is printed again; see add
-	expect   *knownFindings              // findings not to report
-	standard string                      // folder of the standard library's source; empty if it is not known
-	mistakes map[string]*finding         // the first of the races inside the standard library with the same calls
-	hidden   map[string]*report.Suppression
-	left     bool   // nothing is added any more
-	full     func() // called when there are more than maxFindings, if it is not nil; the others are not reported
+	mu         sync.Mutex
+	resolver   *report.Resolver
+	order      []*finding                        // the reported ones, in the order in which they were first seen
+	known      map[findingKey]*finding           // what streams have shown, by detector and places
+	bugs       map[string][]*finding             // by fingerprint; several if some pairs of a race are hidden
+	print      func(*report.Finding) error       // called when a finding is first seen; may be nil
+	later      func(*report.Finding) bool        // findings for which it returns true are not printed then; nil if all are
+	retell     func(before, now *report.Finding) // called before a finding is printed again, if it is not nil
+	expect     *knownFindings                    // findings not to report
+	standard   string                            // folder of the standard library's source; empty if it is not known
+	unrecorded []string                          // import paths of hidden packages, whose accesses are not reported
+	hidden     map[string]*report.Suppression
+	left       bool   // nothing is added any more
+	full       func() // called when there are more than maxFindings, if it is not nil; the others are not reported
 }
 
 type finding struct {
 	report.Finding
 	reverse bool // fold.Item.Reverse of the order that was seen first
 	hidden  bool // not reported
+	printed bool // when it was first seen
+	told    int  // how many of its Pairs were known when it was printed the last time
 }
 
 // maxFindings bounds the findings in traces, so that a report can be written and read.
@@ -48,7 +53,7 @@ const maxFindings = 10_000
 // counts reports whether the finding decides the exit status and fails tests.
 func (f *finding) counts() bool { return !f.hidden && !f.Supposed() }
 
-// findingKey is what makes two findings the same.
+// findingKey is what makes two findings of streams the same.
 type findingKey struct{ detector, fingerprint string }
 
 func keyOf(item fold.Item) findingKey {
@@ -59,19 +64,19 @@ func newFindings(resolver *report.Resolver, print func(*report.Finding) error, e
 	return &findings{
 		resolver: resolver,
 		known:    map[findingKey]*finding{},
+		bugs:     map[string][]*finding{},
 		print:    print,
 		expect:   expect,
 		hidden:   map[string]*report.Suppression{},
-		mistakes: map[string]*finding{},
 	}
 }
 
 // origin describes a stream.
 type origin struct {
 	symbols *heisen.Symbols
-	pkg     string                         // import path of the tested package, or of the program; empty if it is not known
-	memory  *allocsite.Tracker             // handles the events before the detectors
-	doubts  func(detector string) []string // report.Finding.Unseen of its findings; may be nil
+	pkg     string             // import path of the tested package, or of the program; empty if it is not known
+	memory  *allocsite.Tracker // handles the events before the detectors
+	gaps    trace.Gaps
 }
 
 // packageOf returns the Package of a finding of the stream: if that does not say which one ran, the one of the accesses. That of package
@@ -93,17 +98,32 @@ func (f *findings) collect(from origin) (c *fold.Set, done func() int) {
 		if f.left {
 			return 0
 		}
+		counted := map[*finding]bool{}
 		for _, item := range c.All() {
 			known := f.known[keyOf(item)]
-			known.Count += item.Count
-			if item.Reverse != known.reverse && known.Reverse != nil {
-				known.Reverse.Count += item.Count
-			}
-			if known.counts() {
+			known.count(item)
+			if known.counts() && !counted[known] {
+				counted[known] = true
 				reported++
 			}
 		}
 		return reported
+	}
+}
+
+// count adds how often the detector of a finding has found one of its pairs in a stream, in one order.
+func (f *finding) count(item fold.Item) {
+	if item.Finding.Detector != f.Detector {
+		return
+	}
+	f.Count += item.Count
+	if item.Reverse != f.reverse && f.Reverse != nil && f.PairFingerprint() == item.Fingerprint {
+		f.Reverse.Count += item.Count
+	}
+	for i := range f.Pairs {
+		if f.Pairs[i].Fingerprint == item.Fingerprint {
+			f.Pairs[i].Count += item.Count
+		}
 	}
 }
 
@@ -129,11 +149,14 @@ func (f *findings) see(item fold.Item, from origin) {
 		return
 	}
 	known := f.known[keyOf(item)]
-	if known != nil && (known.reverse == item.Reverse || known.Reverse != nil || known.Fingerprint != item.Fingerprint) {
+	if known != nil && (known.reverse == item.Reverse || known.Reverse != nil || known.PairFingerprint() != item.Fingerprint) {
 		return
 	}
 	resolved := f.resolver.Resolve(item.Finding, from.symbols)
-	resolved.Fingerprint = item.Fingerprint // sites may have got names since
+	if known == nil && f.inUnrecorded(&resolved) {
+		f.known[keyOf(item)] = &finding{reverse: item.Reverse, hidden: true}
+		return
+	}
 	resolved.Allocations = from.memory.Of(&item.Finding, from.symbols)
 	if known != nil {
 		known.Reverse = resolved.Order()
@@ -141,19 +164,40 @@ func (f *findings) see(item fold.Item, from origin) {
 		return
 	}
 	resolved.Package = from.packageOf(&resolved)
-	if from.doubts != nil {
-		resolved.Unseen = from.doubts(resolved.Detector)
-	}
-	mistake := observed.AtCalls(&resolved, f.standard)
-	if same := f.mistakes[mistake]; mistake != "" && same != nil {
+	resolved.Unseen = doubtsAbout(from.gaps, resolved.Detector)
+	observed.AtCalls(&resolved, f.standard, f.resolver)
+	if same := f.same(&resolved); same != nil {
+		resolved.Count = 0 // as above
+		f.again(same, &resolved)
 		f.known[keyOf(item)] = same
 		return
 	}
 	known = f.enter(resolved, item.Reverse)
 	known.Count = 0
-	if mistake != "" {
-		f.mistakes[mistake] = known
+	f.known[keyOf(item)] = known
+}
+
+// inUnrecorded reports whether a finding has an access in a hidden package. The compiler puts generic
+// functions into the package that uses them, and what the standard library does belongs to its caller.
+func (f *findings) inUnrecorded(found *report.Finding) bool {
+	of := func(function string) bool {
+		return slices.ContainsFunc(f.unrecorded, func(path string) bool {
+			rest, ok := strings.CutPrefix(function, path)
+			return ok && strings.HasPrefix(rest, ".")
+		})
 	}
+	for _, a := range found.Accesses {
+		if a.Op != heisen.Read.String() && a.Op != heisen.Write.String() {
+			continue
+		}
+		k := slices.IndexFunc(a.Stack, func(frame report.Frame) bool {
+			return of(frame.Func) || f.standard == "" || !strings.HasPrefix(frame.File, f.standard)
+		})
+		if k >= 0 && of(a.Stack[k].Func) {
+			return true
+		}
+	}
+	return false
 }
 
 // add takes a resolved finding with its count. It returns whether the finding is reported, and counts. A bug that executions have
@@ -166,30 +210,50 @@ func (f *findings) add(resolved report.Finding) bool {
 	if known == nil {
 		return f.enter(resolved, false).counts()
 	}
-	known.Count += resolved.Count
-	if known.Trials == nil || resolved.Trials == nil || known.Trials.Harmful || !resolved.Trials.Harmful {
-		return known.counts()
-	}
-	resolved.Count, resolved.Following = known.Count, known.Following
-	known.Finding = resolved
-	if f.print != nil && !known.hidden {
-		f.again(&resolved)
-		f.print(&resolved)
-	}
+	f.again(known, &resolved)
 	return known.counts()
 }
 
-// same returns the finding of the same bug, or nil.
-func (f *findings) same(resolved *report.Finding) *finding {
-	if known := f.known[findingKey{resolved.Detector, resolved.Fingerprint}]; known != nil || !happened(resolved) {
-		return known
+// again takes a finding of a bug that is known. If it is more certain than before, or does harm, it is told again. One with executions
+// that show it takes the place of one without.
+func (f *findings) again(known *finding, resolved *report.Finding) {
+	harmful := func(f *report.Finding) bool { return f.Trials != nil && f.Trials.Harmful }
+	worse := resolved.Certainty() > known.Certainty() || harmful(resolved) && !harmful(&known.Finding)
+	if !worse && (known.Trials != nil || !happened(resolved)) {
+		known.AddPairs(resolved)
+		return
 	}
-	for key, known := range f.known {
-		if key.fingerprint == resolved.Fingerprint && happened(&known.Finding) {
-			return known
+	before := known.Finding
+	resolved.AddPairs(&before)
+	resolved.Following = before.Following
+	known.Finding, known.told = *resolved, len(resolved.Pairs)
+	if worse && f.print != nil && !known.hidden && known.printed {
+		if f.retell != nil {
+			f.retell(&before, resolved)
 		}
+		f.print(resolved)
 	}
-	return nil
+}
+
+// same returns the finding to which another one of the same bug belongs, or nil. What hides a suspicion does not hide the bug itself. Of a
+// variable, a suppression may hide some pairs of accesses; those are no part of the finding of the others.
+func (f *findings) same(resolved *report.Finding) *finding {
+	all := f.bugs[resolved.Fingerprint]
+	if len(all) == 0 {
+		return nil
+	}
+	by, hidden := f.expect.hides(resolved)
+	if i := slices.IndexFunc(all, func(known *finding) bool { return known.hidden == hidden }); i >= 0 {
+		return all[i]
+	}
+	switch {
+	case !hidden:
+		return nil
+	case resolved.Identity != "":
+		f.hidden[resolved.PairFingerprint()] = by
+		return &finding{hidden: true}
+	}
+	return all[0]
 }
 
 // happened reports whether executions have shown the bug of a finding.
@@ -199,13 +263,15 @@ func happened(f *report.Finding) bool { return f.Trials != nil && f.Trials.Confi
 func (f *findings) follow(root string, race report.Following) (known bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for key, of := range f.known {
-		if key.fingerprint != root {
-			continue
-		}
-		known = true
-		if !slices.ContainsFunc(of.Following, func(r report.Following) bool { return r.Fingerprint == race.Fingerprint }) {
-			of.Following = append(of.Following, race)
+	for _, all := range f.bugs {
+		for _, of := range all {
+			if !of.HasPair(root) {
+				continue
+			}
+			known = true
+			if !slices.ContainsFunc(of.Following, func(r report.Following) bool { return r.Fingerprint == race.Fingerprint }) {
+				of.Following = append(of.Following, race)
+			}
 		}
 	}
 	return known
@@ -216,18 +282,17 @@ func (f *findings) enter(resolved report.Finding, reverse bool) *finding {
 	by, hidden := f.expect.hides(&resolved)
 	if f.full != nil && len(f.order) == maxFindings && !hidden {
 		f.full()
-		known := &finding{report.Finding{}, reverse, true}
-		f.known[findingKey{resolved.Detector, resolved.Fingerprint}] = known
-		return known
+		return &finding{reverse: reverse, hidden: true}
 	}
-	known := &finding{resolved, reverse, hidden}
-	f.known[findingKey{resolved.Detector, resolved.Fingerprint}] = known
+	known := &finding{Finding: resolved, reverse: reverse, hidden: hidden}
+	f.bugs[resolved.Fingerprint] = append(f.bugs[resolved.Fingerprint], known)
 	if hidden {
 		f.hidden[resolved.Fingerprint] = by
 		return known
 	}
 	f.order = append(f.order, known)
-	if f.print != nil {
+	if f.print != nil && (f.later == nil || !f.later(&resolved)) {
+		known.printed, known.told = true, len(resolved.Pairs)
 		f.print(&resolved) // an error does not keep it from being counted
 	}
 	return known
@@ -270,6 +335,18 @@ func (f *findings) all() (reported []report.Finding, hidden map[string]*report.S
 	return reported, f.hidden
 }
 
+// unprinted returns the reported findings that were not printed when they were first seen.
+func (f *findings) unprinted() (rest []report.Finding) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, known := range f.order {
+		if !known.printed {
+			rest = append(rest, known.Finding)
+		}
+	}
+	return rest
+}
+
 // leave ends the collection while a stream is still being analyzed. Each finding counts at least once.
 func (f *findings) leave() {
 	f.mu.Lock()
@@ -292,29 +369,18 @@ func jsonTo(w io.Writer) func(*report.Finding) error {
 	return func(f *report.Finding) error { return report.WriteJSON(w, f) }
 }
 
-// textTo returns a function that writes findings as text.
-func textTo(w io.Writer) func(*report.Finding) error {
-	return func(f *report.Finding) error { return report.WriteText(w, f) }
-}
-
 // summary prints the number of reported findings of each kind, in the words of Go's race detector.
-// A bug that several detectors found counts once. If findings were printed when they were first
-// seen, summary prints how often each was found. Of several findings it also prints which are about
+// If findings were printed when they were first seen, summary prints how often each was found. Of several findings it also prints which are about
 // the same variable, and which one to look at first. It ends with the hidden findings. Findings for which quiet returns
 // true are left out; it may be nil.
 func (f *findings) summary(w io.Writer, quiet func(*report.Finding) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	defer f.expect.summary(w, f.hidden)
-	counted := map[string]bool{}
 	numbers := map[string]int{}
 	var kinds []string
 	shown := slices.DeleteFunc(slices.Clone(f.order), func(known *finding) bool { return quiet != nil && quiet(&known.Finding) })
 	for _, known := range shown {
-		if counted[known.Fingerprint] {
-			continue
-		}
-		counted[known.Fingerprint] = true
 		kind := kindNoun(&known.Finding)
 		if numbers[kind]++; numbers[kind] == 1 {
 			kinds = append(kinds, kind)
@@ -324,11 +390,28 @@ func (f *findings) summary(w io.Writer, quiet func(*report.Finding) bool) {
 		fmt.Fprintf(w, "Found %d %s\n", numbers[kind], kind)
 	}
 	for _, known := range shown {
-		if times := known.Finding.Times(); f.print != nil && times != "" {
-			fmt.Fprintf(w, "  %s (%s): %s\n", known.Fingerprint, known.Detector, times)
+		if times := known.Finding.Times(); known.printed && (times != "" || len(known.Detectors) > 0) {
+			fmt.Fprintf(w, "  %s (%s): %s\n", known.Fingerprint, known.By(), cmp.Or(times, "once"))
+		}
+		if known.printed {
+			known.tellPairs(w)
 		}
 	}
 	overview(w, shown)
+}
+
+// maxToldPairs bounds the pairs of accesses of a finding in a summary.
+const maxToldPairs = 4
+
+// tellPairs prints the pairs of accesses that have become known since the finding was printed.
+func (f *finding) tellPairs(w io.Writer) {
+	for i := f.told; i < len(f.Pairs); i++ {
+		if i-f.told == maxToldPairs {
+			fmt.Fprintf(w, "    and %s of accesses\n", plural.Of(len(f.Pairs)-i, "more pair"))
+			return
+		}
+		fmt.Fprintf(w, "    also %s\n", &f.Pairs[i])
+	}
 }
 
 // maxGroups bounds the variables in a summary.
@@ -338,12 +421,8 @@ const maxGroups = 10
 // are several.
 func overview(w io.Writer, shown []*finding) {
 	var all []report.Finding
-	seen := map[string]bool{}
-	for _, known := range shown { // a bug that several detectors found is one
-		if !seen[known.Fingerprint] {
-			seen[known.Fingerprint] = true
-			all = append(all, known.Finding)
-		}
+	for _, known := range shown {
+		all = append(all, known.Finding)
 	}
 	if len(all) < 2 {
 		return
@@ -377,7 +456,7 @@ func kindNoun(f *report.Finding) string {
 		}
 		return "atomicity violation(s)"
 	case heisen.Deadlock:
-		if f.Trials != nil && f.Trials.Confirmed > 0 {
+		if f.Certainty() == report.Confirmed {
 			return "deadlock(s)"
 		}
 		return "potential deadlock(s)"

@@ -29,7 +29,7 @@ func TestPrintedOnce(t *testing.T) {
 	} {
 		printed, again := 0, 0
 		f := newFindings(nil, func(*report.Finding) error { printed++; return nil }, &knownFindings{})
-		f.again = func(*report.Finding) { again++ }
+		f.retell = func(before, now *report.Finding) { again++ }
 		for _, one := range test.all {
 			f.add(one)
 		}
@@ -39,6 +39,42 @@ func TestPrintedOnce(t *testing.T) {
 		}
 		if printed != test.printed || again != printed-1 {
 			t.Errorf("%s: printed %d times, %d times again", name, printed, again)
+		}
+	}
+}
+
+// TestToldAgain: a deadlock is one finding, whoever suspects, predicts or shows it, and is told again when it is more certain than before. A
+// baseline of the suspicion does not hide what has happened.
+func TestToldAgain(t *testing.T) {
+	suspected := report.Finding{Detector: "lockorder", Kind: heisen.Deadlock, Fingerprint: "d", Count: 1}
+	predicted := report.Finding{Detector: "syncp", Kind: heisen.Deadlock, Fingerprint: "d", Count: 1, Witness: []report.Step{{}}}
+	atRest := report.Finding{Detector: "leak", Kind: heisen.Deadlock, Fingerprint: "d", Count: 1}
+	confirmed := report.Finding{Detector: "racefuzz", Kind: heisen.Deadlock, Fingerprint: "d", Count: 1, Trials: &report.Trials{Confirmed: 1, Harmful: true}}
+	for name, test := range map[string]struct {
+		all     []report.Finding
+		printed int
+		known   *report.Finding
+	}{
+		"rising":                    {[]report.Finding{suspected, predicted, confirmed}, 3, nil},
+		"falling":                   {[]report.Finding{confirmed, predicted, suspected, atRest}, 1, nil},
+		"at rest":                   {[]report.Finding{suspected, atRest}, 2, nil},
+		"a known suspicion":         {[]report.Finding{suspected}, 0, &suspected},
+		"more than the suspicion":   {[]report.Finding{suspected, predicted}, 1, &suspected},
+		"more than the prediction":  {[]report.Finding{suspected, predicted, confirmed}, 1, &predicted},
+		"all known":                 {[]report.Finding{suspected, predicted, atRest, confirmed}, 0, &confirmed},
+		"known at rest, and harmed": {[]report.Finding{suspected, confirmed}, 0, &atRest},
+	} {
+		printed := 0
+		known := &knownFindings{baseline: &report.Baseline{}}
+		if test.known != nil {
+			known.baseline.Add(*test.known)
+		}
+		f := newFindings(nil, func(*report.Finding) error { printed++; return nil }, known)
+		for _, one := range test.all {
+			f.add(one)
+		}
+		if all, _ := f.all(); printed != test.printed || len(all) != min(1, test.printed) {
+			t.Errorf("%s: printed %d times, %d findings", name, printed, len(all))
 		}
 	}
 }

@@ -35,6 +35,9 @@ func (w *observation) canFocus(inv *invocation) error {
 	if inv.plan == "" {
 		return nil
 	}
+	if len(inv.hide) > 0 {
+		return misuse("-focus and -hide exclude each other: hidden calls may wait for accesses that a plan leaves out")
+	}
 	for _, name := range w.detect.chosen {
 		if !slices.Contains(focusDetectors, name) {
 			return misuse("-focus: the detector %s needs all accesses, and a plan leaves out those that do not race", name)

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/internal/confirm/controlled"
+	"github.com/heisen-go/heisen/internal/confirm/suspects"
 	"github.com/heisen-go/heisen/internal/observed"
 	"github.com/heisen-go/heisen/report"
 )
@@ -72,6 +74,7 @@ type fuzzRun struct {
 	*invocation
 	config                        confirm.Config
 	seeds, shard, strategy, given string
+	causality                     *string
 	depth                         int
 	merges, uncovered             bool
 	reports                       *reports
@@ -80,8 +83,8 @@ type fuzzRun struct {
 
 	campaign *confirm.Campaign // nil until the programs are built
 	found    *findings
-	reported map[string]bool     // fingerprints of the suspects with findings
-	quiet    map[findingKey]bool // suspects that only reports in JSON have
+	reported map[string]bool // fingerprints of the suspects with findings
+	quiet    map[string]bool // fingerprints of suspects that only reports in JSON have
 }
 
 // fuzz is heisen fuzz.
@@ -121,7 +124,7 @@ func (inv *invocation) fuzz() (int, error) {
 	ctx, stop := inv.interruptible()
 	defer stop()
 	f.found = newFindings(inv.resolver, f.printText(), f.known)
-	f.found.again = f.sayHarmful
+	f.found.retell = f.sayMore
 	err := f.run(ctx)
 	interrupted := ctx.Err() != nil
 	if interrupted {
@@ -132,9 +135,13 @@ func (inv *invocation) fuzz() (int, error) {
 		err, numbers = errors.Join(err, f.campaign.Panics()), f.campaign.Statistics()
 	}
 	all, _ := f.found.all()
+	f.reports.keepAll(all, f.isQuiet)
 	err = errors.Join(err, f.reports.writeOutput(inv.Out, all, f.isQuiet, jsonTo(inv.Out)), f.reports.writeFiles(all, f.isQuiet))
 	err = errors.Join(err, f.known.writeBaseline(f.found))
 	if f.campaign != nil {
+		if !interrupted && err == nil && f.line.runsAll() {
+			f.known.could = f.couldFind
+		}
 		f.summary(&numbers)
 	}
 	if interrupted {
@@ -152,6 +159,13 @@ func (inv *invocation) fuzz() (int, error) {
 		return Failed, nil
 	}
 	return Clean, nil
+}
+
+// couldFind reports whether the campaign could have found what an earlier one has found in the tests of the same packages.
+func (f *fuzzRun) couldFind(known *report.Finding) bool {
+	c := &f.config
+	shown := known.Detector == controlled.DetectorName || known.Detector == observed.RaceDetector || known.Detector == observed.LeakDetector
+	return shown && !c.Any && c.Parts == 1 && slices.ContainsFunc(c.Programs, func(p *controlled.Program) bool { return p.Tested() == known.Package })
 }
 
 // run builds the programs and makes a campaign.
@@ -187,7 +201,14 @@ func (f *fuzzRun) begin(ctx context.Context, source controlled.Source) (giveUp f
 	}
 	f.sayLeftOut(programs[0].LeftOut)
 	c := &f.config
-	c.Programs, c.Resolver, c.Library, c.Sections = programs, observed.NewResolver(f.resolver, with), f.standard, f.overlaps.read
+	c.Unversioned = c.Folder == schedulesFolder // others may be meant to be kept
+	if c.Predict && c.Causality != suspects.OrderCausality {
+		if c.Lines, err = f.readUse(ctx, &source); err != nil {
+			giveUp()
+			return nil, err
+		}
+	}
+	c.Programs, c.Resolver, c.Sections = programs, observed.NewResolver(f.resolver, with), f.overlaps.read
 	c.Origin = controlled.Origin{Source: source, Version: with.Version, Platform: with.GOOS + "/" + with.GOARCH, Folder: folder}
 	f.campaign = confirm.New(*c, f)
 	return giveUp, nil
@@ -205,7 +226,9 @@ func (f *fuzzRun) Say(text string) { fmt.Fprintf(f.Err, "%s: %s\n", f.tool.Name,
 func (f *fuzzRun) Add(finding report.Finding, quiet bool) {
 	f.setQuiet(&finding, quiet)
 	f.found.add(finding)
-	f.reported[finding.Trials.Suspect] = true
+	if finding.Trials != nil {
+		f.reported[finding.Trials.Suspect] = true
+	}
 }
 
 // Follow implements confirm.Listener.

@@ -17,7 +17,7 @@ import (
 func (inv *invocation) newFuzzing(known *knownFindings) *fuzzRun {
 	f := &fuzzRun{
 		invocation: inv, overlaps: &atomraceFlags{}, reports: &reports{}, known: known, strategy: "directed", depth: 3,
-		reported: map[string]bool{}, quiet: map[findingKey]bool{},
+		reported: map[string]bool{}, quiet: map[string]bool{},
 	}
 	f.config = confirm.Config{
 		Time: 10 * time.Second, Part: 1, Parts: 1, Walks: 2, Minimize: 60, Folder: schedulesFolder, Replay: inv.tool.Name + " replay ",
@@ -48,7 +48,8 @@ func (f *fuzzRun) defineFlags() {
 	f.reports = f.reportFlag(reportUsage + ". Reports in json have all suspects,\nconfirmed or not")
 	fs.BoolVar(&c.Unconfirmed, "unconfirmed", false, "also report suspects that were not confirmed, and failures that did\nnot happen again when their schedules were repeated")
 	fs.BoolVar(&c.Timing, "timing", false, "also report failures that may only be assumptions: about time, if a goroutine\nwas held back while a timer fired, or about what the runtime measures")
-	fs.BoolVar(&c.Predict, "predict", false, "suspect what mcm predicts from the first executions, try that first, and report it\nin any case")
+	fs.BoolVar(&c.Predict, "predict", false, "suspect what mcm and syncp predict from the first executions, try that first, and report it\nin any case")
+	f.causality = f.causalityFlag()
 	fs.BoolVar(&f.uncovered, "uncovered", false, "also list the go statements, cases of select and locks that no execution\nhas covered")
 	fs.StringVar(&f.given, "findings", "", "first try the findings in `file`, and say which were not confirmed: those of this tool\nas JSON, SARIF, what go test -race has printed, or lines with two places such as\na.go:12 b.go:34")
 	fs.BoolVar(&f.merges, "merge", false, "run nothing, but combine files that -report json has written for other seeds or shards")
@@ -77,6 +78,9 @@ func (f *fuzzRun) check() error {
 		return err
 	}
 	if c.Part, c.Parts, err = shardOf(f.shard); err != nil {
+		return err
+	}
+	if c.Causality, err = causality(*f.causality); err != nil {
 		return err
 	}
 	c.Strategy, c.Any = strategyFlags[f.strategy]
@@ -124,13 +128,12 @@ func shardOf(s string) (part, parts int, err error) {
 // isQuiet reports whether a finding is a suspect that was not confirmed, which only reports in JSON
 // have.
 func (f *fuzzRun) isQuiet(finding *report.Finding) bool {
-	return f.quiet[findingKey{finding.Detector, finding.Fingerprint}]
+	return f.quiet[finding.Fingerprint]
 }
 
 // setQuiet notes whether a suspect is quiet. One of several equal ones that is not decides.
 func (f *fuzzRun) setQuiet(finding *report.Finding, quiet bool) {
-	key := findingKey{finding.Detector, finding.Fingerprint}
-	if _, known := f.quiet[key]; !quiet || !known {
-		f.quiet[key] = quiet
+	if _, known := f.quiet[finding.Fingerprint]; !quiet || !known {
+		f.quiet[finding.Fingerprint] = quiet
 	}
 }

@@ -25,7 +25,6 @@ func (f *fuzzRun) merge() (int, error) {
 		}
 		all = append(all, found...)
 	}
-	var failed error
 	suspects, confirmed, harmful, executions, failures := 0, 0, 0, 0, 0
 	merged := trials.Merge(all)
 	for _, one := range merged {
@@ -52,10 +51,15 @@ func (f *fuzzRun) merge() (int, error) {
 		}
 		reported = append(reported, one)
 		f.setQuiet(&one, !wanted)
-		if wanted && f.reports.shows(asText) {
-			failed = errors.Join(failed, printTo(f.Err, f.raw.Err)(&one))
+	}
+	reported = byVariable(reported, merged)
+	var failed error
+	for i := range reported {
+		if !f.isQuiet(&reported[i]) && f.reports.shows(asText) {
+			failed = errors.Join(failed, f.reports.printTo(f.Err, f.raw.Err)(&reported[i]))
 		}
 	}
+	f.reports.keepAll(reported, f.isQuiet)
 	failed = errors.Join(failed, f.reports.writeOutput(f.Out, reported, f.isQuiet, jsonTo(f.Out)), f.reports.writeFiles(reported, f.isQuiet))
 	fmt.Fprint(f.Err, suspectLine(f.tool.Name, confirmed, suspects, harmful, 0, plural.Of(executions, "execution")))
 	switch {
@@ -65,4 +69,32 @@ func (f *fuzzRun) merge() (int, error) {
 		return Findings, nil
 	}
 	return Clean, nil
+}
+
+// byVariable returns findings with the races on each variable as one: the first that does harm, else the first, with the others as its pairs.
+// all has further pairs, of which the executions with one of the others tell.
+func byVariable(found, all []report.Finding) (grouped []report.Finding) {
+	at := map[findingKey]int{}
+	for _, one := range found {
+		key := findingKey{one.Detector, one.Fingerprint}
+		i, known := at[key]
+		switch {
+		case one.Identity == "" || !known:
+			at[key] = len(grouped)
+			grouped = append(grouped, one)
+		case one.Trials.Harmful && !grouped[i].Trials.Harmful:
+			one.AddPairs(&grouped[i])
+			grouped[i] = one
+		default:
+			grouped[i].AddPairs(&one)
+		}
+	}
+	for _, one := range all {
+		if i, known := at[findingKey{one.Detector, one.Fingerprint}]; known && one.Trials == nil && one.Identity != "" {
+			count := grouped[i].Count
+			grouped[i].AddPairs(&one)
+			grouped[i].Count = count
+		}
+	}
+	return grouped
 }

@@ -17,7 +17,7 @@ func (f *fuzzRun) printText() func(*report.Finding) error {
 	if !f.reports.shows(asText) {
 		return nil
 	}
-	print := printTo(f.Err, f.raw.Err)
+	print := f.reports.printTo(f.Err, f.raw.Err)
 	return func(finding *report.Finding) error {
 		if f.isQuiet(finding) {
 			return nil
@@ -26,9 +26,13 @@ func (f *fuzzRun) printText() func(*report.Finding) error {
 	}
 }
 
-// sayHarmful says why a finding is printed again.
-func (f *fuzzRun) sayHarmful(finding *report.Finding) {
-	if !f.isQuiet(finding) {
+// sayMore says why a finding is printed again.
+func (f *fuzzRun) sayMore(before, finding *report.Finding) {
+	switch {
+	case f.isQuiet(finding), f.isQuiet(before):
+	case before.Certainty() < finding.Certainty():
+		f.Say(fmt.Sprintf("%s was %v; now it is %v:", finding.Fingerprint, before.Certainty(), finding.Certainty()))
+	default:
 		f.Say(fmt.Sprintf("%s was told without harm; in the tests of %s it does harm:", finding.Fingerprint, cmp.Or(finding.Package, "another package")))
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/printable"
@@ -52,7 +51,7 @@ func (inv *invocation) newBuilder(ctx context.Context) (*build.Builder, error) {
 	if err == nil {
 		err = inv.hidePackages(ctx, b)
 	}
-	if err == nil && inv.calls && inv.hidden != nil {
+	if err == nil && inv.calls && len(inv.hide) > 0 {
 		err = misuse("-transactions: calls cannot be followed through packages that -hide hides")
 	}
 	gcflags := inv.line.values("gcflags")
@@ -72,6 +71,9 @@ func (inv *invocation) newBuilder(ctx context.Context) (*build.Builder, error) {
 	}
 	if err == nil {
 		err = inv.focusBuild(ctx, b)
+	}
+	if err == nil {
+		inv.builder.Store(b)
 	}
 	return b, err
 }
@@ -100,11 +102,8 @@ func (inv *invocation) goTestCommand() (*exec.Cmd, error) {
 	if vet, given := inv.line.value("vet"); given && vet != "off" {
 		fmt.Fprintf(inv.Err, "%s: go vet does not run, because it does not know the files that %[1]s adds; run it by itself\n", inv.tool.Name)
 	}
-	if _, given := set("count"); !given { // a cached result has no events
+	if _, given := set("count"); !given && inv.passes == nil { // a cached result has no events
 		args = append(args, "-count=1")
-	}
-	if _, given := set("ldflags"); inv.hidden != nil && !given { // go test strips symbols by default
-		args = append(args, "-ldflags=-s=false")
 	}
 	if value, _ := set("json"); value != "" {
 		inv.events, _ = strconv.ParseBool(value)
@@ -146,8 +145,8 @@ func (inv *invocation) programCommand() (cmd *exec.Cmd, remove func(), err error
 // buildProgram builds a package, or the files of one, in a folder. It returns the words of the command that runs the program,
 // as -exec does.
 func (inv *invocation) buildProgram(folder string, packages []string) (words []string, err error) {
-	done := inv.progress("building", time.Second)
-	defer done()
+	done := inv.building()
+	defer func() { done(err == nil) }()
 	ctx, stop := inv.interruptible()
 	defer stop()
 	var program string
@@ -229,21 +228,20 @@ func (inv *invocation) hidePackages(ctx context.Context, b *build.Builder) error
 	if len(inv.hide) == 0 {
 		return nil
 	}
-	hiding, err := b.Hide(ctx, "", nil, inv.hide...)
-	if err != nil {
-		return err
+	if inv.line.verb == "test" && !inv.pairs {
+		// The external tests of a package are compiled as the package is.
+		tested, err := b.Tested(ctx, "", inv.hide, inv.line.packages())
+		if err != nil {
+			return err
+		}
+		inv.pairs = tested
 	}
-	inv.hidden = &recorder.Hidden{Packages: hiding.Packages, Limit: inv.limit, Once: inv.once}
-	inv.directives = map[string]string{}
-	for _, r := range hiding.Reaches {
-		inv.directives[r.Variable] = r.At
-		inv.hidden.Variables = append(inv.hidden.Variables, r.Variable)
+	packages, err := b.Hide(ctx, "", inv.pairs, inv.hide...)
+	inv.unrecorded = packages
+	if err == nil && inv.pairs {
+		inv.hidden = &recorder.Hidden{Packages: packages}
 	}
-	for _, c := range hiding.Constants {
-		inv.directives[c.Variable] = c.At
-		inv.hidden.Constants = append(inv.hidden.Constants, c.Variable)
-	}
-	return nil
+	return err
 }
 
 // patterns is the value of a -pkgs or -hide flag.
@@ -294,7 +292,9 @@ func (inv *invocation) pkgsFlag() {
 // buildFlags defines -pkgs, -norace-files and -hide.
 func (inv *invocation) buildFlags() {
 	inv.pkgsFlag()
-	inv.flags.Var(&inv.hide, "hide", "do not record packages that match one of the `patterns`, but calls of their\nfunctions by other packages, with the objects that the calls may touch")
-	inv.flags.BoolVar(&inv.once, "hide.once", false, "follow the pointers of an object only once, and again after the program has written\na pointer there: cheaper, but it misses pointers that only other code writes")
-	inv.flags.IntVar(&inv.limit, "hide.limit", recorder.DefaultReach, "a hidden call that may touch more than so `many` objects counts as touching all")
+	inv.flags.Var(&inv.hide, "hide", "do not record accesses in packages that match one of the `patterns`, only their\nsynchronization, and calls of their functions by other packages")
+	// Scripts may still have these.
+	const obsolete = "no effect any more: the synchronization of hidden packages is recorded"
+	inv.flags.Bool("hide.once", false, obsolete)
+	inv.flags.Int("hide.limit", 0, obsolete)
 }

@@ -138,8 +138,9 @@ func (g *guard) spent() time.Duration {
 	return time.Since(g.start) - time.Duration(g.waited.Load())
 }
 
-// patience is how long work may take to end after the end of its context.
-const patience = 2 * time.Second
+// patience is how long work may take to end after the end of its context. A signal takes effect within a
+// second.
+const patience = 800 * time.Millisecond
 
 // do does the work, and waits for its end. It returns the work's error, with the limit that was passed
 // and the place in the input in the place of the context's error. After that, a signal ends heisen at once.

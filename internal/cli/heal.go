@@ -34,14 +34,14 @@ locks that keep all runs as atomic.
 		{"enforce", "write an overlay with locks for such a profile"},
 		{"into", "the folder of the overlay"},
 		{"try", "false: print a patch that was not tried"},
-		{"findings", "repair the findings in a file, or in a trace"},
+		{"findings", "repair the findings in a file or trace, or fingerprints"},
 		{"detect", "detectors, such as fasttrack and atomrace"},
 		{"sections", "check the atomic sections in a file"},
 		{"pkgs", "record only these packages; work: the main module"},
 	},
 	long: `$heisen heal -patch runs tests as $heisen test does, or a program after the word run,
-or takes the findings of -findings: a file that -report json has written, or a
-recorded trace. For each variable with a data race, or with a
+or takes the findings of -findings: a file that -report json has written, a recorded
+trace, or fingerprints of what was reported before, as $heisen show takes them. For each variable with a data race, or with a
 violated atomic section, it puts a lock around the accesses that lack one: the mutex
 that other accesses hold, or a new one beside the variable. It prints the changes on
 standard output, as a diff that git apply takes in the module's folder, and changes
@@ -100,7 +100,7 @@ func (inv *invocation) heal() (int, error) {
 	}
 	want := inv.flags.Bool("patch", false, "print a patch for the source, as a unified diff")
 	try := inv.flags.Bool("try", true, "with -patch, build and run the patched module before the patch is printed; false prints what was\nnot tried")
-	file := inv.flags.String("findings", "", "repair the findings in `file`: what -report json has written, or a recorded trace")
+	file := inv.flags.String("findings", "", "repair the findings in `file`: what -report json has written, or a recorded trace; or those\nwith the fingerprints in a comma-separated list that were reported before")
 	profile := inv.flags.String("profile", "", "profile passing runs, and add what they show to the profile in `file`")
 	enforced := inv.flags.String("enforce", "", "write an overlay that keeps atomic what the profile in `file` says, and run nothing")
 	seed := inv.flags.Uint64("seed", 0, "with -profile, let one goroutine run at a time, and choose it at random by the seed `n`;\n0 lets them run freely")
@@ -135,6 +135,9 @@ func (inv *invocation) heal() (int, error) {
 	}
 	if err != nil {
 		return Failed, err
+	}
+	if len(found) == 0 && *file == "" {
+		fmt.Fprintf(inv.Err, "%s: this run has found nothing to repair; -findings takes what was found before\n", inv.tool.Name)
 	}
 	return inv.printPatch(found, *try, *file != "", time.Since(began))
 }
@@ -200,7 +203,11 @@ func (inv *invocation) hasTests() (bool, error) {
 
 // printPatch prints the patch for findings, and what it does not repair. Unless try is false, the patch passes its trial first. given
 // says that nothing has run: took is then no measure of the tests.
-func (inv *invocation) printPatch(found []report.Finding, try, given bool, took time.Duration) (int, error) {
+func (inv *invocation) printPatch(all []report.Finding, try, given bool, took time.Duration) (int, error) {
+	var found []report.Finding // each pair of accesses needs its repair
+	for i := range all {
+		found = append(found, all[i].EachPair()...)
+	}
 	done := inv.progress("repairing", time.Second)
 	ctx, stop := inv.interruptible()
 	defer stop()

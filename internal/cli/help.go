@@ -11,6 +11,7 @@ import (
 // commands returns the subcommands, in the order of the help text. Each is in the file of its name.
 func commands() []command {
 	return []command{
+		checkCommand,
 		testCommand,
 		runCommand,
 		buildCommand,
@@ -20,6 +21,7 @@ func commands() []command {
 		replayCommand,
 		recordCommand,
 		analyzeCommand,
+		showCommand,
 		viewCommand,
 		traceCommand,
 		sectionsCommand,
@@ -59,7 +61,7 @@ var flagGroups = []struct {
 	title string
 	flags []string
 }{
-	{"detectors", []string{"detect", "predict", "filter", "transactions"}},
+	{"detectors", []string{"detect", "predict", "causality", "filter", "transactions"}},
 	{"which events", []string{"finding", "first", "last", "events", "goroutine", "object", "atomics"}},
 	{"packages", []string{"pkgs", "norace-files", "focus", "hide", "hide.once", "hide.limit"}},
 	{"reports", []string{"report", "baseline", "write-baseline", "suppress", "schedules", "unconfirmed", "timing", "merge"}},
@@ -91,7 +93,7 @@ within it, or to the variable. The reason after the number sign is mandatory.
 func (t Tool) named(text string) string { return strings.ReplaceAll(text, "$heisen", t.Name) }
 
 func (t Tool) usage(w io.Writer) {
-	fmt.Fprintf(w, "%s finds concurrency bugs in Go programs.\n\nusage: %[1]s <command> [flags] [arguments]\n\ncommands:\n", t.Name)
+	fmt.Fprintf(w, "%s finds concurrency bugs in Go programs. To begin: %[1]s check ./...\nusage: %[1]s <command> [flags] [arguments]\n\n", t.Name)
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  %-10s %s\n", c.name, t.named(c.short))
 	}

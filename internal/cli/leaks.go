@@ -3,6 +3,7 @@ package cli
 import (
 	"slices"
 
+	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/observed"
 	"github.com/heisen-go/heisen/internal/recorder"
 )
@@ -41,9 +42,13 @@ func (w *observation) observeLeaks(stream *recorder.Stream, mode recorder.Mode, 
 				continue
 			}
 			f.Package = from.packageOf(&f)
+			waiting := int(f.Count)
+			if f.Kind == heisen.Deadlock {
+				f.Count = 1
+			}
 			if w.found.add(f) {
 				reported[f.Fingerprint] = true
-				goroutines += int(f.Count)
+				goroutines += waiting
 			}
 		}
 		return goroutines

@@ -12,8 +12,11 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/allocsite"
+	"github.com/heisen-go/heisen/internal/confirm/suspects"
 	"github.com/heisen-go/heisen/internal/observed"
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
+	"github.com/heisen-go/heisen/trace"
 )
 
 // observation has the flags of heisen test and heisen run, and the findings.
@@ -33,6 +36,8 @@ type observation struct {
 
 	predictions *findings // findings to confirm before they are reported; nil without -predict
 	folder      string    // of their schedules
+	causality   suspects.Causality
+	tested      map[string]bool // the packages whose tests have run
 }
 
 func (inv *invocation) watchFlags() *observation {
@@ -57,7 +62,12 @@ func (w *observation) prepare(inv *invocation) (err error) {
 	if err := w.canFocus(inv); err != nil {
 		return err
 	}
-	inv.calls = w.detect.calls()
+	if len(inv.hide) > 0 {
+		if err := w.detect.refuses(trace.Gaps{Hidden: inv.hide}); err != nil {
+			return err
+		}
+	}
+	inv.calls, inv.pairs = w.detect.calls(), w.detect.needsPairs()
 	if err := w.reports.check(); err != nil {
 		return err
 	}
@@ -70,39 +80,86 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	if inv.unconnected {
 		return inv.runUnconnected(cmd)
 	}
-	live, end := printTo(inv.Err, inv.raw.Err), jsonTo(inv.Out)
+	live, end := w.reports.printTo(inv.Err, inv.raw.Err), jsonTo(inv.Out)
 	if w.events != nil {
-		live, end = w.events.text, w.events.finding
+		live, end = w.events.printer(w.reports), w.events.finding
 	}
 	if !w.reports.shows(asText) {
 		live = nil
 	}
 	w.found = newFindings(inv.resolver, live, w.known)
-	w.found.standard = inv.standard
-	mode := w.filter.mode(w.detect)
-	if inv.hidden != nil {
-		w.detect.hidden, mode = true, recorder.Everything
-	}
-	w.detect.races, w.detect.proved, w.detect.standard = mode == recorder.Races, inv.proved, inv.standard
-	w.detect.module = inv.module
 	guard := newLiveGuard(w.limits.liveMemory())
 	defer guard.stop()
-	s, err := newSession(inv, mode, w.live, func(_ int, p *recorder.Program, stream *recorder.Stream) (int32, error) {
-		from := origin{symbols: stream.Symbols(), pkg: testedPackage(p), memory: &allocsite.Tracker{}, doubts: w.doubts(inv, stream)}
+	s, status, err := w.observe(inv, cmd, guard)
+	if s == nil {
+		return Failed, err
+	}
+	if w.predictions != nil {
+		err = errors.Join(err, w.confirmPredictions(inv))
+	}
+	if w.events != nil {
+		err = errors.Join(err, w.events.Close())
+	}
+	all, _ := w.found.all()
+	w.reports.keepAll(all, nil)
+	if s.seen > 0 || status == Clean {
+		err = errors.Join(err, w.reports.writeOutput(inv.Out, all, nil, end), w.reports.writeFiles(all, nil))
+	} else if w.reports.inFiles() { // an empty report would say that there is nothing to find
+		fmt.Fprintf(inv.Err, "%s: no program ran, so no report is written to a file\n", inv.tool.Name)
+	}
+	err = errors.Join(err, w.known.writeBaseline(w.found))
+	if inv.line.runsAll() && (status == Clean || w.found.count() > 0) { // otherwise some tests may not have run
+		w.known.could = w.couldFind
+	}
+	w.found.summary(inv.Err, nil)
+	for _, note := range w.failing {
+		fmt.Fprintln(inv.Err, note)
+	}
+	if !guard.left() {
+		w.detect.mcm.summary(inv.Err, inv.tool.Name)
+	}
+	found := w.found.count()
+	switch status = s.status(status, found); {
+	case err != nil && (status == Clean || status == Findings):
+		status = Failed
+	case status == Clean && found > 0, status == Failed && s.goCommand && found > 0 && err == nil:
+		status = Findings // go test has only one status for all that fails
+	}
+	return status, err
+}
+
+// observe runs a command and adds the findings in the programs below it to w.found. It returns the status of the
+// command. The session is nil if nothing ran.
+func (w *observation) observe(inv *invocation, cmd *exec.Cmd, guard *liveGuard) (s *session, status int, err error) {
+	w.found.standard = inv.standard
+	if w.predictions != nil {
+		w.predictions.standard = inv.standard
+	}
+	mode := w.filter.mode(w.detect)
+	if inv.hidden != nil {
+		mode = recorder.Everything
+	}
+	w.found.unrecorded = inv.unrecorded
+	w.detect.races, w.detect.proved, w.detect.standard = mode.FindsRaces(), inv.proved, inv.standard
+	w.detect.module = inv.module
+	s, err = newSession(inv, mode, w.live, func(_ int, p *recorder.Program, stream *recorder.Stream) (int32, error) {
+		from := origin{symbols: stream.Symbols(), pkg: testedPackage(p), memory: &allocsite.Tracker{}, gaps: inv.gaps(mode)}
+		from.gaps.Unseen = stream.Unseen().Reasons()
+		w.noteTested(p)
 		collector, done := w.found.collect(from)
 		w.overlaps.observe(stream, w.found, func(_ recorder.Overlap, f heisen.Finding) { collector.Add(f) })
 		stream.OnCount(func() int { return w.found.reported(collector) })
 		sink, reported := heisen.Sink(collector.Add), done
 		if w.predictions != nil {
-			predicted, number := w.predictions.collect(from)
+			predicted, ended := w.predictions.collect(from)
 			sink = func(f heisen.Finding) {
-				if f.Detector == mcmName {
+				if predicts(f.Detector) {
 					predicted.Add(f)
 				} else {
 					collector.Add(f)
 				}
 			}
-			reported = func() int { return done() + number() }
+			reported = func() int { ended(); return done() } // what is only predicted fails no test
 		}
 		analysis, end := guard.begin(inv.ctx, stream)
 		defer end()
@@ -135,59 +192,44 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		return Clean, err
 	})
 	if err != nil {
-		return Failed, err
+		return nil, Failed, err
 	}
 	s.hurry = guard.interrupt
 	s.leaks, s.calls = w.detect.leaks(), w.detect.calls()
 	s.guessed = w.overlaps.inferred && len(w.live.Noise.At) == 0
-	status, err := s.run(cmd)
+	if inv.runsGo {
+		built := inv.building()
+		s.connected = func() { built(true) }
+		defer built(false)
+	}
+	said := &written{to: s.errors}
+	s.errors = said
+	status, err = s.run(cmd)
+	reported, _ := w.found.all()
+	failing := w.found.count()
+	inv.passes.end(err == nil && !said.any.Load() && s.signal.Load() == 0 && len(reported) == failing && (status != Clean || failing == 0))
 	if inv.calls {
 		for _, name := range w.detect.transactions.notCalled() {
 			fmt.Fprintf(inv.Err, "%s: -transactions: no function %s was called, or nothing was recorded in it\n", inv.tool.Name, name)
 		}
 	}
-	if w.predictions != nil {
-		err = errors.Join(err, w.confirmPredictions(inv))
-	}
-	if w.events != nil {
-		err = errors.Join(err, w.events.Close())
-	}
-	all, _ := w.found.all()
-	if s.seen > 0 || status == Clean {
-		err = errors.Join(err, w.reports.writeOutput(inv.Out, all, nil, end), w.reports.writeFiles(all, nil))
-	} else if w.reports.inFiles() { // an empty report would say that there is nothing to find
-		fmt.Fprintf(inv.Err, "%s: no program ran, so no report is written to a file\n", inv.tool.Name)
-	}
-	err = errors.Join(err, w.known.writeBaseline(w.found))
-	w.found.summary(inv.Err, nil)
-	for _, note := range w.failing {
-		fmt.Fprintln(inv.Err, note)
-	}
-	if !guard.left() {
-		w.detect.mcm.summary(inv.Err, inv.tool.Name)
-	}
-	found := w.found.count()
-	switch status = s.status(status, found); {
-	case err != nil && (status == Clean || status == Findings):
-		status = Failed
-	case status == Clean && found > 0, status == Failed && s.goCommand && found > 0 && err == nil:
-		status = Findings // go test has only one status for all that fails
-	}
-	return status, err
+	return s, status, err
 }
 
-// doubts returns origin.doubts. What atomrace reports has happened whatever else synchronizes, and a search for goroutines does
-// not judge an order. A prediction also depends on what the packages do that are not recorded.
-func (w *observation) doubts(inv *invocation, stream *recorder.Stream) func(string) []string {
-	return func(detector string) []string {
-		if detector == atomraceName || searchesGoroutines(detector) {
-			return nil
+// couldFind reports whether the run could have found what an earlier one has found: in the tests of the same package, by the same detector.
+func (w *observation) couldFind(known *report.Finding) bool {
+	return w.tested[known.Package] && slices.Contains(w.detect.chosen, known.Detector)
+}
+
+// noteTested notes that a package's tests run, if p runs them.
+func (w *observation) noteTested(p *recorder.Program) {
+	if path, runsTests := strings.CutSuffix(mainPackage(p), ".test"); runsTests {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.tested == nil {
+			w.tested = map[string]bool{}
 		}
-		all := stream.Unseen().Reasons()
-		if detector == mcmName && len(inv.pkgs) > 0 && !slices.Contains(inv.pkgs, "all") {
-			all = append(all, "what -pkgs leaves out")
-		}
-		return all
+		w.tested[path] = true
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/heisen-go/heisen/internal/build"
 )
 
 // progress shows on a terminal what is being done and for how long, after each delay, until done is
@@ -44,4 +46,36 @@ func (inv *invocation) progressOf(what string, now func() string, delay time.Dur
 		close(stop)
 		stopped.Wait()
 	}
+}
+
+// building shows on a terminal that programs are built by the builder of the invocation, which need not be known yet, and for the
+// first time with a version of Go and heisen, how long that took the last time. done is called when a program runs, or
+// cannot be built; only its first call matters.
+func (inv *invocation) building() (done func(built bool)) {
+	start := time.Now()
+	shown := inv.progressOf("building", func() string { return buildingText(inv.builder.Load()) }, time.Second)
+	var once sync.Once
+	return func(built bool) {
+		once.Do(func() {
+			shown()
+			if b := inv.builder.Load(); built && b != nil {
+				b.NoteBuilt(time.Since(start))
+			}
+		})
+	}
+}
+
+// buildingText says what a builder does; nil if it is being prepared.
+func buildingText(b *build.Builder) string {
+	if b == nil {
+		return "preparing to build"
+	}
+	before, first := b.BuiltBefore()
+	switch {
+	case before:
+		return "building"
+	case first > 0:
+		return fmt.Sprintf("building, for the first time with the standard library, which took %v the last time", first)
+	}
+	return "building, for the first time with the standard library, which may take a minute"
 }

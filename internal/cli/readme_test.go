@@ -12,13 +12,8 @@ import (
 // Update makes tests write what they expect.
 var Update = flag.Bool("update", false, "write what tests expect")
 
-// TestReadmeTables: the README's tables of commands and detectors have what the help texts say.
+// TestReadmeTables: the tables of commands and detectors in the documents have what the help texts say.
 func TestReadmeTables(t *testing.T) {
-	readme := filepath.Join("..", "..", "README.md")
-	text, err := os.ReadFile(readme)
-	if err != nil {
-		t.Fatal(err)
-	}
 	heisen := Tool{Name: "heisen"}
 	var commandRows, detectorRows []string
 	for _, c := range commands() {
@@ -27,14 +22,25 @@ func TestReadmeTables(t *testing.T) {
 	for _, d := range heisen.detectors() {
 		detectorRows = append(detectorRows, fmt.Sprintf("| `%s` | %s |", d.Name, d.Promise))
 	}
-	want := withTable(t, string(text), "commands", "| command | what it does |", commandRows)
-	want = withTable(t, want, "detectors", "| detector | what it reports |", detectorRows)
+	checkTable(t, "README.md", "commands", "| command | what it does |", commandRows)
+	checkTable(t, "docs/detectors.md", "detectors", "| detector | what it reports |", detectorRows)
+}
+
+// checkTable checks the table of a name in a document, or writes it with -update.
+func checkTable(t *testing.T, document, name, head string, rows []string) {
+	t.Helper()
+	file := filepath.Join("..", "..", filepath.FromSlash(document))
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := withTable(t, string(text), name, head, rows)
 	if *Update {
-		if err := os.WriteFile(readme, []byte(want), 0o666); err != nil {
+		if err := os.WriteFile(file, []byte(want), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	} else if want != string(text) {
-		t.Error("the README's tables are not what the help texts say; go test ./internal/cli -run TestReadmeTables -update writes them")
+		t.Errorf("the table in %s is not what the help texts say; go test ./internal/cli -run TestReadmeTables -update writes it", document)
 	}
 }
 

@@ -32,6 +32,7 @@ func (inv *invocation) record() (int, error) {
 	out := inv.flags.String("o", "", "write the trace to `file`")
 	filter := inv.filterFlag(false)
 	inv.buildFlags()
+	inv.pairs = true
 	if err := inv.verbLine(false); err != nil {
 		return Misused, err
 	}
@@ -54,8 +55,9 @@ func (inv *invocation) record() (int, error) {
 	if *filter && inv.hidden == nil {
 		mode = recorder.Unrepeated
 	}
+	gaps := inv.gaps(mode)
 	s, err := newSession(inv, mode, nil, func(number int, _ *recorder.Program, stream *recorder.Stream) (int32, error) {
-		return Clean, inv.writeTrace(numbered(*out, number), stream)
+		return Clean, inv.writeTrace(numbered(*out, number), stream, gaps)
 	})
 	if err != nil {
 		return Failed, err
@@ -81,16 +83,18 @@ func numbered(name string, n int) string {
 
 // writeTrace writes a stream to a new file. The file is a complete trace of the events so far,
 // whatever ends the stream.
-func (inv *invocation) writeTrace(name string, stream *recorder.Stream) error {
+func (inv *invocation) writeTrace(name string, stream *recorder.Stream, gaps trace.Gaps) error {
 	f, err := private.Create(name)
 	if err != nil {
 		return err
 	}
-	w, err := trace.NewWriter(f, stream.Symbols())
+	begun := begin(stream) // then it is known what is unseen
+	gaps.Unseen = stream.Unseen().Reasons()
+	w, err := trace.NewWriter(f, stream.Symbols(), trace.WithGaps(gaps))
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
-	events, err := heisen.Run(inv.ctx, stream, &growing{Writer: w})
+	events, err := heisen.Run(inv.ctx, begun, &growing{Writer: w})
 	w.AddSkipped(stream.Skipped())
 	if unseen := stream.Unseen(); unseen.Any() {
 		fmt.Fprintf(inv.Err, "%s: %s may synchronize, which is not recorded: what seems unordered in the trace may be ordered\n", inv.tool.Name, strings.Join(unseen.Reasons(), ", "))
@@ -98,6 +102,35 @@ func (inv *invocation) writeTrace(name string, stream *recorder.Stream) error {
 	err = errors.Join(err, w.Close(), f.Close())
 	fmt.Fprintf(inv.Err, "%s: %s: %s\n", inv.tool.Name, name, plural.Of(int(events), "event"))
 	return err
+}
+
+// begun is a source of which the first events have been read.
+type begun struct {
+	heisen.Source
+	first []heisen.Record
+	err   error // that came with them
+}
+
+// begin reads the first events of a source.
+func begin(source heisen.Source) *begun {
+	b := &begun{Source: source, first: make([]heisen.Record, 1024)}
+	n := 0
+	n, b.err = source.Next(b.first)
+	b.first = b.first[:n]
+	return b
+}
+
+// Next implements heisen.Source.
+func (b *begun) Next(batch []heisen.Record) (int, error) {
+	if len(b.first) == 0 {
+		if b.err != nil {
+			return 0, b.err
+		}
+		return b.Source.Next(batch)
+	}
+	n := copy(batch, b.first)
+	b.first = b.first[n:]
+	return n, nil
 }
 
 // growing writes a trace that can be read at the same time. While events arrive, the file is at

@@ -85,28 +85,24 @@ func (inv *invocation) repeat(ctx context.Context, p *controlled.Program, resolv
 		return Failed, err
 	}
 	var found []report.Finding
-	mistakes := map[string]bool{"": false}
 	for _, f := range e.Findings() {
-		mistake := observed.AtCalls(&f, inv.standard)
-		if mistakes[mistake] {
-			continue
-		}
-		mistakes[mistake] = mistake != ""
-		if slices.ContainsFunc(found, func(known report.Finding) bool { return known.Fingerprint == f.Fingerprint }) {
+		if at := slices.IndexFunc(found, func(known report.Finding) bool { return known.Fingerprint == f.Fingerprint }); at >= 0 {
+			found[at].AddPairs(&f)
 			continue
 		}
 		found = append(found, f)
-		if to.shows(asText) {
-			err = errors.Join(err, printTo(inv.Err, inv.raw.Err)(&f))
-		}
+	}
+	if to.shows(asText) {
+		err = errors.Join(err, writeEach(found, to.printTo(inv.Err, inv.raw.Err)))
 	}
 	if f, failed := controlled.FailureOf(p, e); failed && len(found) == 0 {
 		found = append(found, f)
 		if to.shows(asText) && e.Outcome.Class == controlled.Exited { // of others, the program itself has printed the place
 			f.Printed = nil // here, too
-			err = errors.Join(err, printTo(inv.Err, inv.raw.Err)(&f))
+			err = errors.Join(err, to.printTo(inv.Err, inv.raw.Err)(&f))
 		}
 	}
+	to.keepAll(found, nil)
 	err = errors.Join(err, to.writeOutput(inv.Out, found, nil, jsonTo(inv.Out)), to.writeFiles(found, nil))
 	if e.Stuck != nil {
 		for i := range e.Blocked {

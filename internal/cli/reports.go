@@ -24,6 +24,8 @@ type reports struct {
 	tool string // name of the command
 
 	foreign bool // see command
+	full    bool // text is in full without a format that says so
+	keeper  keeper
 }
 
 // reportTo is a report in a format. Without a file it goes to the standard streams.
@@ -32,6 +34,7 @@ type reportTo struct{ format, file string }
 // The formats of reports.
 const (
 	asText   = "text"
+	asFull   = "full"
 	asJSON   = "json"
 	asGitHub = "github"
 	asSARIF  = "sarif"
@@ -39,7 +42,10 @@ const (
 	asTrace  = "trace"
 )
 
-var formats = []string{asText, asJSON, asGitHub, asSARIF, asHTML, asTrace}
+var formats = []string{asText, asFull, asJSON, asGitHub, asSARIF, asHTML, asTrace}
+
+// isText reports whether a report is text for people, in short or in full.
+func (to reportTo) isText() bool { return to.format == asText || to.format == asFull }
 
 func (r *reports) String() string {
 	var all []string
@@ -65,7 +71,7 @@ func (r *reports) Set(value string) error {
 
 // reportFlag defines -report.
 func (inv *invocation) reportFlag(usage string) *reports {
-	r := &reports{tool: inv.tool.Name}
+	r := &reports{tool: inv.tool.Name, full: inv.tool.Full}
 	inv.flags.Var(r, "report", usage)
 	return r
 }
@@ -74,17 +80,22 @@ func (inv *invocation) reportFlag(usage string) *reports {
 const reportUsage = formatsUsage + ". Without a\nfile, text goes to standard error, and everything else to standard output. The flag may be\ngiven several times. Text goes to standard error unless all reports without a file are in\nother formats"
 
 // formatsUsage is the start of the usage of -report.
-const formatsUsage = "report findings in `format[:file]`. Formats are text, json, with a finding on each line,\ngithub, annotations of GitHub, sarif, version 2.1.0, html, a page with diagrams, and trace,\nfor Perfetto and Chrome"
+const formatsUsage = "report findings in `format[:file]`. Formats are text, full, which is text with whole stacks and\nschedules, json, with a finding on each line, github, annotations of GitHub, sarif, version 2.1.0, html, a page with diagrams, and trace,\nfor Perfetto and Chrome"
 
 // briefReport is -report on one line.
-const briefReport = "text, json, github, sarif, html or trace"
+const briefReport = "text, full, json, github, sarif, html or trace"
 
-// shows reports whether findings go to a standard stream in a format. Without a flag that says so,
+// shows reports whether findings go to a standard stream in a format, text in short or in full. Without a flag that says so,
 // text does, so that findings in a file are not all that there is to see.
 func (r *reports) shows(format string) bool {
 	shown := slices.DeleteFunc(slices.Clone(r.all), func(to reportTo) bool { return to.file != "" })
-	return len(shown) == 0 && format == asText || slices.Contains(shown, reportTo{format: format})
+	return len(shown) == 0 && format == asText || slices.ContainsFunc(shown, func(to reportTo) bool {
+		return to.format == format || format == asText && to.isText()
+	})
 }
+
+// inFull reports whether text on a standard stream is in full.
+func (r *reports) inFull() bool { return r.full || slices.Contains(r.all, reportTo{format: asFull}) }
 
 // includes reports whether there is a report in a format.
 func (r *reports) includes(format string) bool {
@@ -122,7 +133,7 @@ func isFolder(name string) error {
 // would damage.
 func (r *reports) fitsEvents() error {
 	for _, to := range r.all {
-		if to.file == "" && to.format != asText && to.format != asJSON {
+		if to.file == "" && !to.isText() && to.format != asJSON {
 			return misuse("with -json, a report in %s needs a file: -report %[1]s:file", to.format)
 		}
 	}
@@ -133,7 +144,7 @@ func (r *reports) fitsEvents() error {
 // text. each writes a finding in JSON.
 func (r *reports) writeOutput(out io.Writer, all []report.Finding, quiet func(*report.Finding) bool, each func(*report.Finding) error) (failed error) {
 	for _, to := range r.all {
-		if to.file != "" || to.format == asText {
+		if to.file != "" || to.isText() {
 			continue
 		}
 		if to.format == asJSON {
@@ -164,8 +175,8 @@ func (to reportTo) write(w io.Writer, all []report.Finding, quiet func(*report.F
 	if quiet != nil {
 		all = slices.DeleteFunc(slices.Clone(all), func(f report.Finding) bool { return quiet(&f) })
 	}
-	if to.format == asText {
-		return writeEach(all, textTo(w))
+	if to.isText() {
+		return writeEach(all, r.textTo(w, to.format == asFull || r.full, false))
 	}
 	folder, err := os.Getwd()
 	if err != nil {
@@ -184,7 +195,7 @@ func (to reportTo) write(w io.Writer, all []report.Finding, quiet func(*report.F
 	case asTrace:
 		return tracejson.Write(w, all)
 	}
-	return writeEach(all, func(f *report.Finding) error { return annotation.Write(w, f, root) })
+	return annotation.Write(w, all, root)
 }
 
 // writeEach calls write with each finding.

@@ -25,22 +25,23 @@ import (
 // session receives the streams of the instrumented programs that a command starts, directly or not:
 // go test starts one for each package, and tests may start more. Each stream has its own goroutine.
 type session struct {
-	listener   *recorder.Listener
-	handle     handler
-	mode       recorder.Mode
-	live       *recorder.Live     // what programs themselves look for; may be nil
-	schedule   *recorder.Schedule // makes programs deterministic; nil lets them run freely
-	leaks      bool               // programs look for leaks
-	hidden     *recorder.Hidden
-	directives map[string]string // by variable that one names, where it stands
-	name       string            // of the tool
-	goCommand  bool              // the command is go, and its status stands for many things
-	calls      bool              // functions are recorded, too
-	signal     *atomic.Int32     // that has ended the command; 0 if none
-	quitLooks  *atomic.Bool      // while SIGQUIT does not end the command, but makes its programs look for leaks
-	endedBy    processes.Signal  // that has ended the command's process without heisen; 0 if none
-	errors     io.Writer         // standard error
-	hurry      func()            // ends the analysis of what programs have sent; may be nil
+	listener  *recorder.Listener
+	handle    handler
+	mode      recorder.Mode
+	live      *recorder.Live     // what programs themselves look for; may be nil
+	schedule  *recorder.Schedule // makes programs deterministic; nil lets them run freely
+	leaks     bool               // programs look for leaks
+	hidden    *recorder.Hidden
+	name      string           // of the tool
+	goCommand bool             // the command is go, and its status stands for many things
+	calls     bool             // functions are recorded, too
+	signal    *atomic.Int32    // that has ended the command; 0 if none
+	quitLooks *atomic.Bool     // while SIGQUIT does not end the command, but makes its programs look for leaks
+	passes    *passes          // which results of tests the go command may reuse; nil if none
+	endedBy   processes.Signal // that has ended the command's process without heisen; 0 if none
+	errors    io.Writer        // standard error
+	hurry     func()           // ends the analysis of what programs have sent; may be nil
+	connected func()           // called when a program connects; may be nil
 
 	programs sync.WaitGroup
 	mu       sync.Mutex
@@ -98,8 +99,8 @@ func newSession(inv *invocation, mode recorder.Mode, live *recorder.Live, handle
 		return nil, err
 	}
 	return &session{
-		listener: l, handle: handle, mode: mode, live: live, hidden: inv.hidden, directives: inv.directives,
-		name: inv.tool.Name, goCommand: inv.runsGo, signal: &inv.signal, quitLooks: &inv.quitLooks, errors: inv.Err,
+		listener: l, handle: handle, mode: mode, live: live, hidden: inv.hidden,
+		name: inv.tool.Name, goCommand: inv.runsGo, signal: &inv.signal, quitLooks: &inv.quitLooks, passes: inv.passes, errors: inv.Err,
 		open: map[*recorder.Program]int{}, abandoned: map[*recorder.Program]bool{}, killed: map[string]int{},
 	}, nil
 }
@@ -112,7 +113,7 @@ func (s *session) run(cmd *exec.Cmd) (int, error) {
 		defer close(accepting)
 		s.accept()
 	}()
-	cmd.Env = append(recorder.Environ(cmd.Environ()), s.listener.Env())
+	cmd.Env = append(append(recorder.Environ(cmd.Environ()), s.listener.Env()), s.passes.env()...)
 	status, err := s.runAndWait(cmd)
 	s.listener.Stop()
 	<-accepting
@@ -149,6 +150,9 @@ func (s *session) accept() {
 			s.fail(err)
 			return
 		}
+		if s.connected != nil {
+			s.connected()
+		}
 		s.programs.Add(1)
 		go func() {
 			defer s.programs.Done()
@@ -164,18 +168,6 @@ func (s *session) program(number int, p *recorder.Program) error {
 	if err != nil {
 		p.Close(Clean)
 		return err
-	}
-	if p.Stripped {
-		why := "has no symbol table (it was linked with -s)"
-		if p.Executable() == nil {
-			why = "has an executable that cannot be found"
-		}
-		fmt.Fprintf(s.errors, "%s: process %d %s, so hidden calls may touch everything\n", s.name, stream.PID(), why)
-	}
-	if s.hidden != nil {
-		for _, v := range s.hidden.Missing(p.Executable()) {
-			fmt.Fprintf(s.errors, "%s: %s: process %d has no variable %s\n", s.name, s.directives[v], stream.PID(), v)
-		}
 	}
 	s.mu.Lock()
 	s.seen++

@@ -2,9 +2,11 @@ package cli_test
 
 import (
 	"errors"
+	"go/version"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -46,6 +48,14 @@ type setting struct {
 	heavy bool
 	// refused is what go test -race says where it does not support the setting.
 	refused string
+	// until is the Go release that has removed the setting. From then on, Go and heisen say so.
+	until string
+}
+
+// debugFiles are files that give both programs a setting of GODEBUG.
+func debugFiles(value string) map[string]string {
+	text := "//go:debug " + value + "\npackage main\n"
+	return map[string]string{"racy/debug.go": text, "correct/debug.go": text}
 }
 
 // settings are listed in docs/test-and-run.md.
@@ -66,12 +76,11 @@ var settings = []setting{
 	}},
 	{name: "a workspace", files: map[string]string{"go.work": "go 1.25\n\nuse .\n"}},
 	{name: "GOWORK=off", env: []string{"GOWORK=off"}, files: map[string]string{"go.work": "go 1.25\n\nuse ./nowhere\n"}},
-	{name: "GODEBUG", env: []string{"GODEBUG=asynctimerchan=1,panicnil=1,inittrace=0"}},
+	{name: "GODEBUG", env: []string{"GODEBUG=panicnil=1,inittrace=0"}},
+	{name: "GODEBUG=asynctimerchan=1", env: []string{"GODEBUG=asynctimerchan=1"}, until: "go1.27"},
 	{name: "GODEBUG=asyncpreemptoff=1", env: []string{"GODEBUG=asyncpreemptoff=1"}},
-	{name: "//go:debug", files: map[string]string{
-		"racy/debug.go":    "//go:debug asynctimerchan=1\npackage main\n",
-		"correct/debug.go": "//go:debug asynctimerchan=1\npackage main\n",
-	}},
+	{name: "//go:debug", files: debugFiles("panicnil=1")},
+	{name: "//go:debug asynctimerchan=1", files: debugFiles("asynctimerchan=1"), until: "go1.27"},
 	{name: "GOGC=off GOMEMLIMIT", env: []string{"GOGC=off", "GOMEMLIMIT=64MiB"}},
 	{name: "GOMAXPROCS=1", env: []string{"GOMAXPROCS=1"}},
 	{name: "GOTRACEBACK=crash", env: []string{"GOTRACEBACK=crash"}},
@@ -140,6 +149,19 @@ func (s *setting) run(t *testing.T, dir string, args ...string) (status int, pri
 	return cmd.ProcessState.ExitCode(), string(out)
 }
 
+// removed reports whether the Go release that runs the tests has the setting no more.
+func (s *setting) removed() bool {
+	return s.until != "" && version.Compare(runtime.Version(), s.until) >= 0
+}
+
+// checkRemoved checks what a command says of a setting that the Go release has removed: what Go says.
+func (s *setting) checkRemoved(t *testing.T, status int, printed string) {
+	t.Helper()
+	if status != 1 && status != 2 || !strings.Contains(printed, `removed GODEBUG "`) || strings.Contains(printed, "WARNING: DATA RACE") {
+		t.Errorf("status %d, and not that the setting is removed:\n%s", status, printed)
+	}
+}
+
 // TestSettings: under unusual settings the verdicts are those of go test -race.
 func TestSettings(t *testing.T) {
 	tier.Need(t, tier.CI)
@@ -156,6 +178,12 @@ func TestSettings(t *testing.T) {
 			}{{"racy", 66}, {"correct", 0}} {
 				args := append(append([]string{"heisen", "test"}, s.args...), "./"+test.pkg)
 				status, printed := s.run(t, dir, args...)
+				if s.removed() {
+					s.checkRemoved(t, status, printed)
+					status, printed = s.run(t, dir, "heisen", "run", "./"+test.pkg)
+					s.checkRemoved(t, status, printed)
+					continue
+				}
 				if status != test.status || strings.Contains(printed, "WARNING: DATA RACE") != (status != 0) {
 					t.Errorf("heisen test ./%s: status %d\n%s", test.pkg, status, printed)
 				}

@@ -1,5 +1,7 @@
 package cli
 
+import "github.com/heisen-go/heisen/internal/recorder"
+
 var testCommand = command{
 	name: "test", args: "[flags] [packages] [flags] [-args arguments]",
 	short: "run tests and report the races in them",
@@ -32,13 +34,17 @@ fails them. A report names the tests whose goroutines made the accesses. The
 detector leak looks for goroutines that wait for ever at the end of each test,
 for those that the test has started, and at the end of the program.
 
+Results of tests that pass are reused as those of go test are, if no detector
+needs the events of the program, and without -noise. -count=1 runs them again.
+
 With -predict, $heisen also reports bugs that other orders of the same events
-show. It runs the packages with such predictions again, one goroutine at a time,
+show. It runs the tests again, one goroutine at a time, predicts from these runs,
 and follows the predicted orders. $heisen replay repeats these executions.
 
 With -json, the output is that of go test -json with the reports between its
-lines, as output of the package. With -report json, too, each finding is one such
-line, in a field called Finding.
+lines, as output of the test to which they belong, or of the package if it is
+over. With -report json, too, each finding is one such line at the end, in a
+field called Finding.
 ` + baselineHelp,
 	run: (*invocation).test,
 }
@@ -47,13 +53,19 @@ line, in a field called Finding.
 // heisen.
 func (inv *invocation) test() (int, error) {
 	watch := inv.watchFlags()
-	predict := inv.flags.Bool("predict", false, "add the detector mcm, which predicts bugs in other schedules of the same tests,\nand execute the tests under the predicted schedules")
+	predict := inv.flags.Bool("predict", false, "add the detectors mcm and syncp, which predict bugs in other schedules of the\nsame tests, and execute the tests under the predicted schedules")
+	causal := inv.causalityFlag()
 	folder := inv.flags.String("schedules", schedulesFolder, "write the schedules of -predict to `folder`")
 	if err := inv.testLine(); err != nil {
 		return Misused, err
 	}
+	var err error
+	if watch.causality, err = causality(*causal); err != nil {
+		return Misused, err
+	}
 	if *predict {
 		watch.detect.add(mcmName)
+		watch.detect.add(syncpName)
 		watch.predictions = newFindings(inv.resolver, nil, watch.known)
 		watch.folder = *folder
 	}
@@ -64,6 +76,9 @@ func (inv *invocation) test() (int, error) {
 		return Failed, err
 	}
 	defer inv.holdSignals()()
+	if watch.filter.mode(watch.detect)&recorder.FindingsOnly != 0 && watch.live == nil && !*predict && watch.known.newBaselineFile == "" && !inv.unconnected {
+		inv.passes = inv.reusePasses()
+	}
 	cmd, err := inv.goTestCommand()
 	if err != nil {
 		return Failed, err

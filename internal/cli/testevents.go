@@ -15,14 +15,15 @@ import (
 
 // testEvents is the output of go test -json with the reports of heisen between its lines.
 //
-// A report is an event that every reader of such streams knows: output of a package. It names no
-// test, because readers drop the output of tests that pass, and the test may have passed before the
-// finding is known. The text names the tests.
+// A report is an event that every reader of such streams knows: output of the test whose goroutine made
+// the access, or of the package if no test runs.
 type testEvents struct {
 	name string // of the command
 	mu   sync.Mutex
 	w    io.Writer
 	line []byte // start of an unfinished line of go test
+
+	reports placedReports
 
 	advice map[string][]string // on functions that did not link, by the import path of the build
 }
@@ -32,6 +33,7 @@ type testEvent struct {
 	Time    time.Time
 	Action  string
 	Package string          `json:",omitempty"`
+	Test    string          `json:",omitempty"`
 	Output  string          `json:",omitempty"`
 	Finding json.RawMessage `json:",omitempty"`
 }
@@ -45,9 +47,20 @@ func (e *testEvents) Write(p []byte) (int, error) {
 	if end == 0 {
 		return len(p), nil
 	}
-	_, err := e.w.Write(e.advised(e.line[:end]))
+	_, err := e.w.Write(e.reported(e.advised(e.line[:end])))
 	e.line = append(e.line[:0], e.line[end:]...)
 	return len(p), err
+}
+
+// reported returns lines of go test with the reports that have their places between them.
+func (e *testEvents) reported(lines []byte) []byte {
+	var out []byte
+	for line := range bytes.Lines(lines) {
+		before, after := e.reports.follow(line)
+		out = append(appendEvents(out, before), line...)
+		out = appendEvents(out, after)
+	}
+	return out
 }
 
 // buildEvent is an event of a build, as in go help buildjson.
@@ -101,45 +114,55 @@ func (e *testEvents) keepAdvice(event buildEvent) {
 func (e *testEvents) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	_, err := e.w.Write(e.line)
+	_, err := e.w.Write(append(appendEvents(nil, e.reports.rest()), e.line...))
 	e.line = nil
 	return err
 }
 
-// text prints a finding as text, with an event for each line.
-func (e *testEvents) text(f *report.Finding) error {
-	var b bytes.Buffer
-	if err := report.WriteText(&b, f); err != nil {
-		return err
-	}
-	for line := range bytes.Lines(b.Bytes()) {
-		if err := e.put(testEvent{Package: f.Package, Output: string(line)}); err != nil {
+// printer returns a function that prints findings as text, with an event for each line, where its place is.
+func (e *testEvents) printer(to *reports) func(*report.Finding) error {
+	return func(f *report.Finding) error {
+		var b bytes.Buffer
+		if err := to.textTo(&b, to.inFull(), false)(f); err != nil {
 			return err
 		}
+		return e.text(f, b.Bytes())
 	}
-	return nil
 }
 
-// finding prints a finding as JSON, with a line of text.
+// text prints the report of a finding.
+func (e *testEvents) text(f *report.Finding, text []byte) error {
+	var events []testEvent
+	for line := range bytes.Lines(text) {
+		events = append(events, testEvent{Package: f.Package, Output: string(line)})
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, err := e.w.Write(appendEvents(nil, e.reports.add(f, events)))
+	return err
+}
+
+// finding prints a finding as JSON, with a line of text, after the tests: as output of the package.
 func (e *testEvents) finding(f *report.Finding) error {
 	output := e.name + ": " + string(f.Kind) + ": " + f.Message + ", fingerprint " + f.Fingerprint + "\n"
 	var line bytes.Buffer
 	if err := report.WriteJSON(&line, f); err != nil {
 		return err
 	}
-	return e.put(testEvent{Package: f.Package, Output: output, Finding: bytes.TrimSpace(line.Bytes())})
-}
-
-func (e *testEvents) put(event testEvent) error {
-	event.Time, event.Action = time.Now(), "output"
-	var line bytes.Buffer
-	enc := json.NewEncoder(&line)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(event); err != nil {
-		return err
-	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	_, err := printable.NewWriter(e.w).Write(line.Bytes())
+	_, err := e.w.Write(appendEvents(nil, []testEvent{{Package: f.Package, Output: output, Finding: bytes.TrimSpace(line.Bytes())}}))
 	return err
+}
+
+// appendEvents appends lines of output.
+func appendEvents(to []byte, events []testEvent) []byte {
+	var lines bytes.Buffer
+	enc := json.NewEncoder(printable.NewWriter(&lines))
+	enc.SetEscapeHTML(false)
+	for _, event := range events {
+		event.Time, event.Action = time.Now(), "output"
+		_ = enc.Encode(event) // of strings, to memory
+	}
+	return append(to, lines.Bytes()...)
 }

@@ -83,7 +83,7 @@ func (inv *invocation) trace() (int, error) {
 func (inv *invocation) stat(ctx context.Context, r *trace.Reader, _ string) error {
 	var stats trace.Stats
 	_, err := heisen.Run(ctx, inv.guard.source(r), &stats)
-	stats.Skipped = r.Skipped()
+	stats.Skipped, stats.Gaps = r.Skipped(), r.Gaps()
 	_, werr := stats.WriteTo(inv.Out)
 	return errors.Join(err, werr)
 }
@@ -185,9 +185,9 @@ func (inv *invocation) copyTrace(ctx context.Context, w io.Writer, r *trace.Read
 	var out writer
 	var err error
 	if format == trace.Binary {
-		out, err = trace.NewWriter(w, r.Symbols())
+		out, err = trace.NewWriter(w, r.Symbols(), trace.WithGaps(r.Gaps()))
 	} else {
-		var options []trace.STDWriterOption
+		options := []trace.STDWriterOption{trace.WithTextGaps(r.Gaps())}
 		if numbers {
 			options = append(options, trace.WithSiteNumbers())
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // newTraceFilter makes the filter that may precede a detector of a trace without changing its
-// findings; nil is no filter.
+// findings, where that is faster; nil is no filter.
 type newTraceFilter func(heisen.Detector) (*tree.Filter, error)
 
 // treeFilter returns a front that makes filters with the given options.
@@ -26,12 +26,8 @@ type traceFilters struct {
 }
 
 // wrap puts a filter before a detector, if there is one for it. A TREE filter may leave out the
-// accesses that the recorder may leave out for the detector. In front of a detector that the tool
-// has added, the filter is never bypassed, because the cost of an event is unknown there.
+// accesses that the recorder may leave out for the detector.
 func (f *traceFilters) wrap(known Detector, d heisen.Detector) (heisen.Detector, error) {
-	if known.front == nil && known.Filter == RecorderFiltered {
-		known.front = treeFilter(tree.WithoutBypass())
-	}
 	if known.front == nil {
 		return d, nil
 	}

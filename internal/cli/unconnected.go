@@ -26,7 +26,7 @@ func (inv *invocation) checkPort(t *build.Toolchain) error {
 // standsAlone reports whether programs find and print by themselves all that is asked for.
 func (w *observation) standsAlone() bool {
 	only := slices.Equal(w.detect.chosen, []string{fasttrackName})
-	return only && w.live == nil && w.predictions == nil && w.events == nil && !w.reports.foreignTo(asText) && w.known.none()
+	return only && w.live == nil && w.predictions == nil && w.events == nil && !w.reports.needsMore() && w.known.none()
 }
 
 // runUnconnected runs a command whose programs print the races that they find.
@@ -36,9 +36,9 @@ func (inv *invocation) runUnconnected(cmd *exec.Cmd) (int, error) {
 	return s.runAndWait(cmd)
 }
 
-// foreignTo reports whether findings are reported in another format, or to a file.
-func (r *reports) foreignTo(format string) bool {
-	return slices.ContainsFunc(r.all, func(to reportTo) bool { return to.format != format || to.file != "" })
+// needsMore reports whether findings are reported in other formats than text, or to a file.
+func (r *reports) needsMore() bool {
+	return slices.ContainsFunc(r.all, func(to reportTo) bool { return !to.isText() || to.file != "" })
 }
 
 // none reports whether all findings are reported, and no baseline is written.

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +30,7 @@ import (
 	"github.com/heisen-go/heisen/internal/confirm/suspects"
 	"github.com/heisen-go/heisen/internal/confirm/trials"
 	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/readuse"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
 	"github.com/heisen-go/heisen/section"
@@ -40,12 +42,13 @@ type Config struct {
 
 	Programs []*controlled.Program
 	Origin   controlled.Origin // of the programs, for their schedules
-	Library  string            // folder of the standard library's source
 
 	// Time is what each unit has for everything; with 0 all suspects are tried with all seeds, and nothing is searched.
-	// Bounded is set if it bounds how often suspects are tried, too.
+	// Bounded is set if it bounds how often suspects are tried, too. Within bounds the time of all units together instead, in real
+	// time; with 0 it does not.
 	Time        time.Duration
 	Bounded     bool
+	Within      time.Duration
 	Part, Parts int // of the suspects and units, only part Part of Parts is tried, from 1
 	// Any is set if nothing is suspected, and the seeds try Strategy.
 	Any      bool
@@ -53,8 +56,11 @@ type Config struct {
 
 	// As in Survey.
 	Own, Predict bool
+	Causality    suspects.Causality
+	Lines        *readuse.Lines
 	Sections     []section.Section
 	Known        []report.Finding
+	Certain      bool // these need no confirmation
 	Walks        uint64
 
 	Minimize    int  // shrink a schedule in at most so many executions
@@ -62,8 +68,9 @@ type Config struct {
 	Quiet       bool // report these suspects in any case; see Listener.Add
 	Timing      bool // report failures that may only be assumptions
 
-	Folder string // where schedules are written
-	Replay string // the command that repeats a schedule, up to its file
+	Folder      string // where schedules are written
+	Unversioned bool   // git is to ignore the folder, if it is made
+	Replay      string // the command that repeats a schedule, up to its file
 }
 
 // Stage is what a campaign does at a time.
@@ -114,7 +121,8 @@ type behaviorOf struct {
 
 // Statistics are the numbers of a campaign so far.
 type Statistics struct {
-	Surveyed int // programs
+	Surveyed   int      // programs
+	Unsurveyed []string // packages of the programs for which there was no time
 
 	Suspects, Judged, Confirmed, Harmful int
 	Followed                             int // of the confirmed ones, those that belong to the findings of others
@@ -194,7 +202,11 @@ func (c *Campaign) Run(ctx context.Context) error {
 	if !c.Any {
 		units = controlled.Units(ctx, c.Programs)
 	}
-	if c.searches() {
+	switch {
+	case c.Within > 0:
+		c.Time = c.Within
+		c.Budget = suspects.NewBudgetWithin(c.Within, c.Parallel, units)
+	case c.searches():
 		c.Budget = suspects.NewBudget(c.Time, c.Parallel, units, c.Bounded)
 	}
 	c.survey = c.newSurvey()
@@ -202,6 +214,9 @@ func (c *Campaign) Run(ctx context.Context) error {
 	all := c.suspects(found)
 	err = errors.Join(err, c.try(ctx, partOf(all, c.Part, c.Parts)))
 	if err == nil && c.searches() {
+		if c.Within > 0 {
+			units = promising(units, all)
+		}
 		err = c.search(ctx, partOf(units, c.Part, c.Parts), len(all))
 	}
 	c.reportObserved(ctx)
@@ -215,7 +230,7 @@ func (c *Campaign) Run(ctx context.Context) error {
 // operations known, and tries what mcm predicts from that, and the findings that it does not predict again.
 func (c *Campaign) Confirm(ctx context.Context, predicted []report.Finding) error {
 	c.survey = &suspects.Survey{
-		Predict: true, Known: predicted, Sections: c.Sections, Walks: c.Walks, QuickWalks: 12,
+		Predict: true, Causality: c.Causality, Lines: c.Lines, Known: predicted, Sections: c.Sections, Walks: c.Walks, QuickWalks: 12,
 		Limit: c.Limit, Virtual: c.Virtual, Procs: c.Procs, Resolver: c.Resolver,
 	}
 	found, err := c.look(ctx)
@@ -241,6 +256,9 @@ func (c *Campaign) newSurvey() *suspects.Survey {
 	if !c.Any {
 		s.Races, s.Deadlocks, s.Violations, s.Predict = true, true, len(c.Sections) > 0, c.Predict
 		s.Witnesses, s.Walks = c.searches() && !c.Predict, c.Walks
+		if c.Predict {
+			s.Causality, s.Lines = c.Causality, c.Lines
+		}
 	}
 	return s
 }
@@ -248,7 +266,11 @@ func (c *Campaign) newSurvey() *suspects.Survey {
 // look is the first stage. It surveys the programs, in their order, up to the first one for which that fails.
 func (c *Campaign) look(ctx context.Context) (found []*suspects.Surveyed, err error) {
 	defer c.enter(Surveying, func(*Statistics) {})()
-	for _, p := range c.Programs {
+	for i, p := range c.Programs {
+		if i > 0 && c.Budget.SurveyEnded() {
+			c.count(func(n *Statistics) { n.Unsurveyed = append(n.Unsurveyed, p.Package) })
+			continue
+		}
 		before := len(c.survey.Panics)
 		of, err := c.survey.Run(ctx, p)
 		for _, failed := range c.survey.Panics[before:] {
@@ -257,6 +279,7 @@ func (c *Campaign) look(ctx context.Context) (found []*suspects.Surveyed, err er
 		if err != nil {
 			return found, fmt.Errorf("%s: %w", p.Package, err)
 		}
+		p.Surveyed = true
 		c.count(func(n *Statistics) {
 			n.Surveyed++
 			for _, t := range of.Runs {
@@ -292,6 +315,23 @@ func (c *Campaign) suspects(found []*suspects.Surveyed) (all []*suspects.Suspect
 	}
 	suspects.AddSuspects(all)
 	return all
+}
+
+// promising returns the units of programs that were surveyed, those with suspects first.
+func promising(units []*controlled.Unit, all []*suspects.Suspect) (sorted []*controlled.Unit) {
+	with := map[*controlled.Unit]bool{}
+	for _, s := range all {
+		for _, u := range s.Units() {
+			with[u] = true
+		}
+	}
+	for _, u := range units {
+		if u.Program.Surveyed {
+			sorted = append(sorted, u)
+		}
+	}
+	slices.SortStableFunc(sorted, func(a, b *controlled.Unit) int { return suspects.BoolOrder(with[b]) - suspects.BoolOrder(with[a]) })
+	return sorted
 }
 
 // partOf returns the i-th of n parts, from 1.
@@ -333,7 +373,9 @@ func (c *Campaign) try(ctx context.Context, all []*suspects.Suspect) error {
 	results, err := c.Confirmer.Run(ctx, all)
 	close(ready)
 	<-reported
-	c.mentionKnown(results)
+	if !c.Certain {
+		c.mentionKnown(results)
+	}
 	for _, v := range results {
 		if !v.Incomplete {
 			continue

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,14 +28,13 @@ type reporting struct {
 	bugs        []*trials.Result                             // confirmed suspects, with the findings that were reported
 	open        []*trials.Result                             // suspects that were tried and not confirmed
 	following   []followingRace
-	told        map[string]bool              // races by their fingerprints: whether they do harm
-	mistakes    map[string]bool              // races inside the standard library that were reported, as in AtCalls
+	told        map[string]told              // races by the fingerprints of their pairs
 	lateUse     map[*controlled.Program]bool // a test was used after its end
 	assumed     []assumed
 }
 
 func newReporting() reporting {
-	return reporting{explained: map[*controlled.Program][]controlled.Outcome{}, told: map[string]bool{}, mistakes: map[string]bool{}, lateUse: map[*controlled.Program]bool{}}
+	return reporting{explained: map[*controlled.Program][]controlled.Outcome{}, told: map[string]told{}, lateUse: map[*controlled.Program]bool{}}
 }
 
 // reportSuspect reports a suspect, if it was confirmed or is reported in any case.
@@ -50,8 +50,9 @@ func (c *Campaign) reportSuspect(ctx context.Context, v *trials.Result) {
 	}
 	finding := v.Report(v.Suspect.Usual()...)
 	if v.Confirmed > 0 {
+		told := c.isTold(&finding)
 		follows := c.follows(ctx, v, &finding, true)
-		if !follows {
+		if !follows && !told {
 			c.reproduce(ctx, v, &finding)
 		}
 		c.bugs = append(c.bugs, &trials.Result{Suspect: v.Suspect, Finding: finding})
@@ -64,13 +65,29 @@ func (c *Campaign) reportSuspect(ctx context.Context, v *trials.Result) {
 		if len(v.Endings) > 0 {
 			finding.Unseen = v.Endings[0].Trial.Execution.Unseen.Reasons()
 		}
-		if v.Suspect.Predicted && !finding.Supposed() { // the prediction is reported nevertheless
+		if v.Suspect.Predicted { // it is reported nevertheless, as a suspicion
 			c.count(func(n *Statistics) { n.Predicted++ })
 		}
 	}
 	if wanted := v.Confirmed > 0 || v.Suspect.Predicted || c.Unconfirmed; wanted || c.Quiet {
 		c.listener.Add(finding, !wanted)
 	}
+}
+
+// told is a race that was reported.
+type told struct {
+	bug     string // the fingerprint of the finding
+	harmful bool
+}
+
+// isTold reports whether the variable of a race has a finding that is worth as much as its own would be.
+func (c *Campaign) isTold(race *report.Finding) bool {
+	for _, one := range c.told {
+		if one.bug == race.Fingerprint && (one.harmful || !race.Trials.Harmful) {
+			return true
+		}
+	}
+	return false
 }
 
 // confirm counts a confirmed suspect.
@@ -87,7 +104,7 @@ func (c *Campaign) mentionKnown(results []*trials.Result) {
 		g := &c.Known[i]
 		executions, confirmed := 0, false
 		for _, v := range results {
-			if v.Suspect.Finding.Fingerprint == g.Fingerprint {
+			if v.Suspect.Finding.PairFingerprint() == g.PairFingerprint() {
 				executions, confirmed = executions+v.Tried, confirmed || v.Confirmed > 0
 			}
 		}
@@ -104,9 +121,26 @@ func (c *Campaign) mentionKnown(results []*trials.Result) {
 // reportObserved reports what executions have shown by themselves, unless a confirmed suspect is the same bug.
 func (c *Campaign) reportObserved(ctx context.Context) {
 	for _, v := range c.observed.Results(func(p *controlled.Program, seen *report.Finding) bool {
-		return !slices.ContainsFunc(c.bugs, func(v *trials.Result) bool { return v.Suspect.Program == p && trials.SameBug(&v.Finding, seen) })
+		at := slices.IndexFunc(c.bugs, func(v *trials.Result) bool { return v.Suspect.Program == p && trials.SameBug(&v.Finding, seen) })
+		if at >= 0 && seen.Fingerprint == c.bugs[at].Finding.Fingerprint && seen.Identity != "" {
+			c.addPairs(c.bugs[at].Finding, seen)
+		}
+		return at < 0
 	}) {
 		c.reportBug(ctx, v)
+	}
+}
+
+// addPairs reports the pairs of accesses of a race that were observed beside the one that was confirmed.
+func (c *Campaign) addPairs(confirmed report.Finding, seen *report.Finding) {
+	if _, told := c.told[confirmed.PairFingerprint()]; !told {
+		return
+	}
+	for _, one := range seen.EachPair() {
+		if !confirmed.HasPair(one.PairFingerprint()) {
+			one.Detector, one.Count, one.Trials = confirmed.Detector, 0, nil // the executions are counted already
+			c.listener.Add(one, false)
+		}
 	}
 }
 
@@ -126,12 +160,6 @@ func (c *Campaign) reportBug(ctx context.Context, v *trials.Result) {
 	c.explained[p] = append(c.explained[p], v.Explains...)
 	if c.follows(ctx, v, &finding, c.shown(p, &finding)) {
 		return
-	}
-	if mistake := observed.AtCalls(&finding, c.Library); mistake != "" {
-		if c.mistakes[mistake] {
-			return
-		}
-		c.mistakes[mistake] = true
 	}
 	c.reportFailure(ctx, v, finding, fmt.Sprintf("%s (%s)", finding.Message, finding.Accesses[0].Site))
 }
@@ -194,7 +222,6 @@ func (c *Campaign) reportFailure(ctx context.Context, v *trials.Result, f report
 		c.say("%s: %s, but not when its schedule was repeated: %s; -unconfirmed reports it", v.Suspect.Program.Package, what, cause)
 		return
 	}
-	observed.AtCalls(&f, c.Library) // its accesses are those of the repetition
 	c.listener.Add(f, false)
 	c.count(func(n *Statistics) { n.Failures++ })
 }
@@ -244,7 +271,7 @@ func (c *Campaign) reproduce(ctx context.Context, v *trials.Result, finding *rep
 func (c *Campaign) write(p *controlled.Program, f *report.Finding, r *repro.Reproduction) (name string, err error) {
 	text, err := c.Origin.Schedule(p, r.Tests, r.Schedule, r.Execution).MarshalText()
 	if err == nil {
-		err = private.Open(c.Folder)
+		err = c.openFolder()
 	}
 	if err != nil {
 		return "", err
@@ -254,6 +281,15 @@ func (c *Campaign) write(p *controlled.Program, f *report.Finding, r *repro.Repr
 		_, err := w.Write(text)
 		return err
 	})
+}
+
+// openFolder makes the folder of the schedules, if there is none.
+func (c *Campaign) openFolder() error {
+	_, missing := os.Stat(c.Folder)
+	if err := private.Open(c.Folder); err != nil || missing == nil || !c.Unversioned {
+		return err
+	}
+	return private.Put(filepath.Join(c.Folder, ".gitignore"), []byte("*\n"))
 }
 
 // Races that follow from others belong to the findings of these, and are none of their own. Which ones these are is known
@@ -279,7 +315,10 @@ func (c *Campaign) follows(ctx context.Context, v *trials.Result, finding *repor
 		c.following = append(c.following, followingRace{v, *finding, roots, suspect})
 		return true
 	}
-	c.told[finding.Fingerprint] = finding.Trials.Harmful
+	c.told[finding.PairFingerprint()] = told{finding.Fingerprint, finding.Trials.Harmful}
+	if finding.Inside != "" {
+		c.told[finding.Inside] = told{finding.Fingerprint, finding.Trials.Harmful}
+	}
 	return false
 }
 
@@ -288,9 +327,13 @@ func (c *Campaign) follows(ctx context.Context, v *trials.Result, finding *repor
 func (c *Campaign) reportFollowing(ctx context.Context) {
 	for i := range c.following {
 		one := &c.following[i]
+		if slices.ContainsFunc(one.roots, func(root string) bool { return c.told[root].bug == one.finding.Fingerprint }) {
+			c.listener.Add(one.finding, false) // another pair of accesses to the same variable
+			continue
+		}
 		if slices.ContainsFunc(one.roots, func(root string) bool {
-			harmful, known := c.told[root]
-			return known && (harmful || !one.finding.Trials.Harmful) && c.listener.Follow(root, report.FollowingOf(&one.finding))
+			of, known := c.told[root]
+			return known && (of.harmful || !one.finding.Trials.Harmful) && c.listener.Follow(root, report.FollowingOf(&one.finding))
 		}) {
 			if one.suspect {
 				c.count(func(n *Statistics) { n.Followed++ })

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/internal/wording"
 	"github.com/heisen-go/heisen/report"
 )
@@ -76,7 +77,7 @@ type EdgeKind string
 const (
 	Order    EdgeKind = "order"    // the first event happens before the second one
 	Conflict EdgeKind = "conflict" // nothing orders the two accesses
-	WaitsFor EdgeKind = "waits"    // the first event waits until the lock of the second one is free
+	WaitsFor EdgeKind = "waits"    // the first event waits for the goroutine of the second one, until what that has acquired there is free
 )
 
 // Edge connects two events.
@@ -100,6 +101,7 @@ const (
 	maxRows   = 40
 	afterMark = 6 // rows after the last access of the finding
 	maxLanes  = 4 // beyond which no more ancestors are added
+	maxWaits  = 8 // goroutines that only wait beyond which no more are added
 )
 
 // Of returns the diagram of a finding. It has no lanes if the finding has neither accesses nor a
@@ -117,6 +119,7 @@ func Of(f *report.Finding) *Diagram {
 	}
 	switch {
 	case drawn:
+		b.narrow()
 	case b.sequential():
 		b.d.Ordered = f.Kind == heisen.Atomicity && !f.Unproved()
 		b.sequence()
@@ -219,16 +222,30 @@ func (b *builder) sequential() bool {
 	return b.f.Kind == heisen.Atomicity || len(threads) < len(b.f.Accesses)
 }
 
-// locked adds the acquisition of a lock that is held at an access.
-func (b *builder) locked(a *report.Access, l *report.Lock, row int) {
+// locked adds the acquisition of a lock that a goroutine holds.
+func (b *builder) locked(thread heisen.Thread, l *report.Lock, row int) {
 	op := heisen.Acquire.String()
 	if l.Mode == "read" {
 		op = heisen.AcquireShared.String()
 	}
 	b.add(Event{
-		Lane: b.lane(a.Thread, a.Goroutine, a.Test), Row: row, thread: a.Thread,
+		Lane: b.lanes[thread], Row: row, thread: thread,
 		Op: op, Verb: wording.Op(op), What: wording.LockName(l), Object: l.Lock, Site: l.Site, Access: -1,
 	})
+}
+
+// holds draws the locks that a goroutine holds in a row: above it their acquisitions, of which the places are known.
+func (b *builder) holds(thread heisen.Thread, locks []report.Lock, row int) {
+	for j := range locks {
+		l := &locks[j]
+		from := row - len(locks) + j
+		if l.Site == "" {
+			from = row
+		} else {
+			b.locked(thread, l, from)
+		}
+		b.bar(b.lanes[thread], l, from, row, l.Site == "")
+	}
 }
 
 // sideBySide draws the accesses in one row, above each the locks that are held there.
@@ -237,30 +254,32 @@ func (b *builder) sideBySide() {
 	for i := range b.f.Accesses {
 		row = max(row, len(b.f.Accesses[i].Locks))
 	}
+	for i := range b.f.Blocked {
+		row = max(row, len(b.f.Blocked[i].Locks))
+	}
 	for i := range b.f.Accesses {
 		a := &b.f.Accesses[i]
-		for j := range a.Locks {
-			l := &a.Locks[j]
-			from := row - len(a.Locks) + j
-			if l.Site == "" {
-				from = row
-			} else {
-				b.locked(a, l, from)
-			}
-			b.bar(a, l, from, row, l.Site == "")
-		}
+		b.lane(a.Thread, a.Goroutine, a.Test)
+		b.holds(a.Thread, a.Locks, row)
 		b.access(i, row)
 	}
-	b.blocked(row)
+	for _, g := range b.blocked(row) {
+		b.holds(g.Thread, g.Locks, row)
+	}
 	if len(b.d.Lanes) > 1 {
 		b.note("The order of events of different goroutines is not known, except where it is shown.")
 	}
 }
 
-// blocked adds the goroutines of the finding that do not make progress and have no event in the row.
-func (b *builder) blocked(row int) {
+// blocked adds the goroutines of the finding that do not make progress, and returns those that had no event that says so.
+func (b *builder) blocked(row int) (added []*report.Blocked) {
+	more := 0
 	for i := range b.f.Blocked {
 		g := &b.f.Blocked[i]
+		if _, drawn := b.lanes[g.Thread]; !drawn && i >= maxWaits {
+			more++
+			continue
+		}
 		lane := b.lane(g.Thread, g.Goroutine, g.Test)
 		if slices.ContainsFunc(b.d.Events, func(e Event) bool { return e.Lane == lane && e.Waits }) {
 			continue
@@ -270,13 +289,17 @@ func (b *builder) blocked(row int) {
 			Lane: lane, Row: row, thread: g.Thread, Op: "wait", Verb: "waits: " + g.Reason, What: cmp.Or(g.Variable, g.Object),
 			Object: g.Object, Site: site(frame), Access: -1, Waits: true,
 		})
+		added = append(added, g)
 	}
+	if more > 0 {
+		b.note(plural.Of(more, "goroutine") + " more that wait for ever are not shown.")
+	}
+	return added
 }
 
-func (b *builder) bar(a *report.Access, l *report.Lock, from, to int, before bool) {
+func (b *builder) bar(lane int, l *report.Lock, from, to int, before bool) {
 	b.d.Bars = append(b.d.Bars, Bar{
-		Lane: b.lane(a.Thread, a.Goroutine, a.Test), From: from, To: to, Lock: wording.LockName(l), Shared: l.Mode == "read",
-		Before: before, After: true, Object: l.Lock,
+		Lane: lane, From: from, To: to, Lock: wording.LockName(l), Shared: l.Mode == "read", Before: before, After: true, Object: l.Lock,
 	})
 }
 
@@ -298,10 +321,10 @@ func (b *builder) sequence() {
 					from = row
 				}
 				if !shown && l.Site != "" {
-					b.locked(a, l, row)
+					b.locked(a.Thread, l, row)
 					row++
 				}
-				b.bar(a, l, from, row, l.Site == "")
+				b.bar(lane, l, from, row, l.Site == "")
 			}
 			until = append(until, k)
 		}
@@ -350,26 +373,53 @@ func ConflictLabel(kind heisen.Kind) string {
 	return ""
 }
 
-// waits connects each access of a deadlock with the acquisition of its lock by the goroutine that
-// holds it.
+// waits connects what waits for a lock with its acquisition by the goroutine that holds it, or with what that goroutine waits for if the
+// acquisition is not shown or, as in the case of a reader behind a writer, there is none yet.
 func (b *builder) waits() {
-	if b.f.Kind != heisen.Deadlock {
-		return
-	}
-	for i := range b.f.Accesses {
-		from := b.eventOf(i)
-		holder := &b.f.Accesses[(i+1)%len(b.f.Accesses)]
-		to := -1
-		for k := range b.d.Events {
-			e := &b.d.Events[k]
-			if e.thread == holder.Thread && isAcquire(e.Op) && !e.Waits && !e.Pending && e.Object == b.f.Accesses[i].Object {
-				to = k
-			}
-		}
-		if from >= 0 && to >= 0 {
+	connected := map[int]bool{}
+	connect := func(from, to int) {
+		if from >= 0 && to >= 0 && from != to {
+			connected[from] = true
 			b.d.Edges = append(b.d.Edges, Edge{WaitsFor, from, to, "waits for"})
 		}
 	}
+	if b.f.Kind == heisen.Deadlock {
+		for i := range b.f.Accesses {
+			next := (i + 1) % len(b.f.Accesses)
+			to := b.acquisition(b.f.Accesses[i].Object, b.f.Accesses[next].Thread)
+			if to < 0 {
+				to = b.eventOf(next)
+			}
+			connect(b.eventOf(i), to)
+		}
+	}
+	for k := range b.d.Events {
+		e := &b.d.Events[k]
+		if !e.Waits || e.Object == "" || connected[k] {
+			continue
+		}
+		for _, bar := range b.d.Bars {
+			if bar.Object != e.Object || bar.Lane == e.Lane || !bar.After {
+				continue
+			}
+			to := b.acquisition(bar.Object, b.d.Lanes[bar.Lane].Thread)
+			if to < 0 {
+				to = slices.IndexFunc(b.d.Events, func(e Event) bool { return e.Lane == bar.Lane && e.Waits })
+			}
+			connect(k, to)
+			break
+		}
+	}
+}
+
+// acquisition returns the latest event by which a goroutine has acquired a lock, or -1.
+func (b *builder) acquisition(lock string, by heisen.Thread) int {
+	for k, e := range slices.Backward(b.d.Events) {
+		if e.thread == by && isAcquire(e.Op) && !e.Waits && !e.Pending && e.Object == lock {
+			return k
+		}
+	}
+	return -1
 }
 
 // eventOf returns the index of the event that is an access of the finding, or -1.
@@ -408,7 +458,7 @@ func (b *builder) forked(name string) bool {
 	return slices.ContainsFunc(b.d.Events, func(e Event) bool { return e.Op == heisen.Fork.String() && e.Object == name })
 }
 
-// sort puts the lanes of goroutines that start others first, and events in the order of rows.
+// sort puts the lanes of goroutines that start others first, then those of the finding, and events in the order of rows.
 func (b *builder) sort() {
 	d := b.d
 	depth := make([]int, len(d.Lanes))
@@ -427,18 +477,17 @@ func (b *builder) sort() {
 	for _, s := range d.Starts {
 		parents[s.Parent] = true
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		if parents[i] != parents[j] {
-			if parents[i] {
-				return -1
-			}
-			return 1
+	rank := func(lane int) int {
+		of := func(a report.Access) bool { return a.Thread == d.Lanes[lane].Thread }
+		switch {
+		case parents[lane]:
+			return depth[lane]
+		case slices.ContainsFunc(b.f.Accesses, of):
+			return len(d.Lanes)
 		}
-		if parents[i] {
-			return cmp.Compare(depth[i], depth[j])
-		}
-		return 0
-	})
+		return len(d.Lanes) + 1
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(rank(i), rank(j)) })
 	place, lanes := make([]int, len(order)), make([]Lane, len(order))
 	for p, i := range order {
 		place[i], lanes[p] = p, d.Lanes[i]
@@ -476,4 +525,9 @@ func (d *Diagram) note(text string) { d.Notes = append(d.Notes, text) }
 // isAcquire reports whether an op takes a lock.
 func isAcquire(op string) bool {
 	return op == heisen.Acquire.String() || op == heisen.AcquireShared.String()
+}
+
+// isRelease reports whether an op releases a lock.
+func isRelease(op string) bool {
+	return op == heisen.Release.String() || op == heisen.ReleaseShared.String()
 }

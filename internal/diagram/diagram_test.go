@@ -1,4 +1,4 @@
-package diagram
+package diagram_test
 
 import (
 	"bytes"
@@ -8,92 +8,20 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/diagram"
+	"github.com/heisen-go/heisen/internal/testaid/diagramtest"
 	"github.com/heisen-go/heisen/internal/wording"
 	"github.com/heisen-go/heisen/report"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
-
-// text prints a diagram: a line for each event, then what connects them.
-func text(d *Diagram) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "ordered: %v\n", d.Ordered)
-	for i, l := range d.Lanes {
-		fmt.Fprintf(&b, "lane %d: %s %s\n", i, l.Name, l.Test)
-	}
-	for _, s := range d.Starts {
-		fmt.Fprintf(&b, "lane %d starts lane %d at %s\n", s.Parent, s.Child, s.Site)
-	}
-	for i, e := range d.Events {
-		fmt.Fprintf(&b, "%3d row %d lane %d: %s %s at %s", i, e.Row, e.Lane, e.Verb, e.What, e.Site)
-		if e.Times > 1 {
-			fmt.Fprintf(&b, ", %d times", e.Times)
-		}
-		if e.Waits {
-			b.WriteString(", waits")
-		}
-		if e.Pending {
-			b.WriteString(", pending")
-		}
-		if e.Access >= 0 {
-			fmt.Fprintf(&b, ", access %d", e.Access)
-		}
-		if e.NoLocks {
-			b.WriteString(", no locks")
-		}
-		b.WriteByte('\n')
-	}
-	for _, e := range d.Edges {
-		fmt.Fprintf(&b, "%s: %d to %d %s\n", e.Kind, e.From, e.To, e.Label)
-	}
-	for _, bar := range d.Bars {
-		fmt.Fprintf(&b, "lane %d holds %s in rows %d to %d, before %v, after %v\n", bar.Lane, bar.Lock, bar.From, bar.To, bar.Before, bar.After)
-	}
-	for _, n := range d.Notes {
-		fmt.Fprintln(&b, n)
-	}
-	return b.String()
-}
-
-// check returns an error if numbers of a diagram do not fit together.
-func check(d *Diagram) error {
-	taken := map[[2]int]bool{}
-	for i, e := range d.Events {
-		if e.Lane < 0 || e.Lane >= len(d.Lanes) || e.Row < 0 || e.Row >= d.Rows {
-			return fmt.Errorf("event %d is in lane %d, row %d", i, e.Lane, e.Row)
-		}
-		if at := [2]int{e.Lane, e.Row}; taken[at] {
-			return fmt.Errorf("two events are in lane %d, row %d", e.Lane, e.Row)
-		} else {
-			taken[at] = true
-		}
-	}
-	for _, s := range d.Starts {
-		if s.Parent >= len(d.Lanes) || s.Child >= len(d.Lanes) {
-			return fmt.Errorf("start %v", s)
-		}
-	}
-	for _, e := range d.Edges {
-		if e.From >= len(d.Events) || e.To >= len(d.Events) {
-			return fmt.Errorf("edge %v", e)
-		}
-		if e.Kind == Order && d.Events[e.From].Row >= d.Events[e.To].Row {
-			return fmt.Errorf("edge %v goes up", e)
-		}
-	}
-	for _, bar := range d.Bars {
-		if bar.Lane >= len(d.Lanes) || bar.From > bar.To || bar.To >= d.Rows {
-			return fmt.Errorf("bar %v", bar)
-		}
-	}
-	return nil
-}
 
 // TestGolden draws the findings of all kinds of package report.
 func TestGolden(t *testing.T) {
@@ -112,11 +40,11 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range found {
-			d := Of(&found[i])
-			if err := check(d); err != nil {
+			d := diagram.Of(&found[i])
+			if err := diagramtest.Numbers(d); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			fmt.Fprintf(&all, "%s\n%s\n", filepath.Base(name), text(d))
+			fmt.Fprintf(&all, "%s\n%s\n", filepath.Base(name), diagramtest.Text(d))
 		}
 	}
 	golden := filepath.Join("testdata", "diagrams.golden")
@@ -150,7 +78,7 @@ func TestOrders(t *testing.T) {
 		threads := 2 + random.IntN(3)
 		name := func(t int) string { return fmt.Sprintf("goroutine %d", t) }
 		f := report.Finding{Kind: heisen.Race, Detector: "mcm"}
-		for range 3 + random.IntN(maxRows-4) {
+		for range 3 + random.IntN(36) {
 			op := ops[random.IntN(len(ops))]
 			at := random.IntN(threads)
 			object := fmt.Sprintf("0x%d", random.IntN(2))
@@ -163,8 +91,8 @@ func TestOrders(t *testing.T) {
 		if selected {
 			f.Trials = &report.Trials{}
 		}
-		d := Of(&f)
-		if err := check(d); err != nil {
+		d := diagram.Of(&f)
+		if err := diagramtest.Numbers(d); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		if len(d.Events) != len(f.Witness) {
@@ -173,7 +101,7 @@ func TestOrders(t *testing.T) {
 		before := happensBefore(f.Witness, !selected)
 		for _, e := range d.Edges {
 			edges++
-			if e.Kind != Order || !before[e.From][e.To] {
+			if e.Kind != diagram.Order || !before[e.From][e.To] {
 				t.Fatalf("seed %d: %v is no happens-before edge of %v", seed, e, f.Witness)
 			}
 		}
@@ -190,6 +118,64 @@ func TestOrders(t *testing.T) {
 	}
 	if edges < 2000 {
 		t.Errorf("only %d edges", edges)
+	}
+}
+
+// TestNarrow: where a schedule has many goroutines, the diagram shows those of the finding and some others, and between all events that it
+// shows the same order as a diagram of all.
+func TestNarrow(t *testing.T) {
+	ops := []heisen.Op{
+		heisen.Read, heisen.Write, heisen.Acquire, heisen.Release, heisen.Send, heisen.Receive, heisen.Fork, heisen.Join, heisen.AcquireShared, heisen.ReleaseShared,
+	}
+	narrowed, edges := 0, 0
+	for seed := range uint64(2000) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		threads := 5 + random.IntN(6)
+		f := report.Finding{Kind: heisen.Atomicity, Detector: "mcm"}
+		for range 10 + random.IntN(25) {
+			op, at, object := ops[random.IntN(len(ops))], heisen.Thread(random.IntN(threads)), fmt.Sprintf("0x%d", random.IntN(5))
+			if op == heisen.Fork || op == heisen.Join {
+				object = fmt.Sprint("goroutine ", random.IntN(threads))
+			}
+			f.Witness = append(f.Witness, report.Step{Op: op.String(), Thread: at, Name: fmt.Sprint("goroutine ", at), Object: object, Site: fmt.Sprint(len(f.Witness))})
+		}
+		first := random.IntN(len(f.Witness) - 1)
+		for _, at := range []int{first, first + 1 + random.IntN(len(f.Witness)-first-1)} {
+			s := f.Witness[at]
+			f.Accesses = append(f.Accesses, report.Access{Op: s.Op, Thread: s.Thread, Goroutine: s.Name, Object: s.Object, Site: s.Site})
+		}
+		d := diagram.Of(&f)
+		if err := diagramtest.Numbers(d); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if len(d.Events) == len(f.Witness) || !d.Ordered {
+			continue
+		}
+		narrowed++
+		step := func(i int) int {
+			n, err := strconv.Atoi(d.Events[i].Site)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		before, shown := happensBefore(f.Witness, true), closure(d, -1)
+		for i := range d.Events {
+			for j := range d.Events {
+				if i < j && shown[i][j] != before[step(i)][step(j)] {
+					t.Fatalf("seed %d: the diagram orders %d and %d: %v, but the steps %v\n%s", seed, i, j, shown[i][j], before[step(i)][step(j)], diagramtest.Text(d))
+				}
+			}
+		}
+		for skip := range d.Edges {
+			edges++
+			if reflect.DeepEqual(closure(d, skip), shown) {
+				t.Fatalf("seed %d: edge %v follows from the others\n%s", seed, d.Edges[skip], diagramtest.Text(d))
+			}
+		}
+	}
+	if narrowed < 200 || edges < 1000 {
+		t.Errorf("%d diagrams, %d edges: too few", narrowed, edges)
 	}
 }
 
@@ -252,7 +238,7 @@ func happensBefore(steps []report.Step, atomics bool) [][]bool {
 }
 
 // closure returns the order that a diagram shows without one of its edges.
-func closure(d *Diagram, skip int) [][]bool {
+func closure(d *diagram.Diagram, skip int) [][]bool {
 	n := len(d.Events)
 	before := make([][]bool, n)
 	for j := range n {
@@ -296,16 +282,16 @@ func TestContradiction(t *testing.T) {
 			step(heisen.Acquire, 2, "0x10"), step(heisen.Read, 2, "0x8"),
 		},
 	}
-	d := Of(&f)
+	d := diagram.Of(&f)
 	if d.Ordered || len(d.Events) != 2 || d.Events[0].Row != d.Events[1].Row {
-		t.Errorf("the contradiction is drawn:\n%s", text(d))
+		t.Errorf("the contradiction is drawn:\n%s", diagramtest.Text(d))
 	}
 	f.Witness = append(f.Witness[:1], f.Witness[3])
-	if d := Of(&f); !d.Ordered || len(d.Edges) != 1 || d.Edges[0].Kind != Conflict {
-		t.Errorf("without the lock:\n%s", text(d))
+	if d := diagram.Of(&f); !d.Ordered || len(d.Edges) != 1 || d.Edges[0].Kind != diagram.Conflict {
+		t.Errorf("without the lock:\n%s", diagramtest.Text(d))
 	}
-	if d := Of(&report.Finding{}); len(d.Lanes) > 0 {
-		t.Errorf("of nothing:\n%s", text(d))
+	if d := diagram.Of(&report.Finding{}); len(d.Lanes) > 0 {
+		t.Errorf("of nothing:\n%s", diagramtest.Text(d))
 	}
 }
 
@@ -324,7 +310,7 @@ func TestUnknownLocks(t *testing.T) {
 		{"0x10", wording.LostLock, "mu", "It is not known whether locks"},
 		{wording.ManyLocks, wording.ManyLocks, "mu", "It is not known whether locks"},
 	} {
-		d := Of(&report.Finding{Kind: heisen.Race, Accesses: []report.Access{access(1, test.one), access(2, test.other)}})
+		d := diagram.Of(&report.Finding{Kind: heisen.Race, Accesses: []report.Access{access(1, test.one), access(2, test.other)}})
 		if d.Held[0][0] != test.held || test.note != "" && !strings.Contains(strings.Join(d.Notes, " "), test.note) {
 			t.Errorf("%s and %s are held as %v: %v", test.one, test.other, d.Held, d.Notes)
 		}

@@ -3,6 +3,7 @@ package diagram
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/heisen-go/heisen"
@@ -68,14 +69,20 @@ func (b *builder) witness() {
 	}
 	if b.stops() { // what does not complete is no step of an execution, and comes last
 		for i := range b.f.Accesses {
-			if b.eventOf(i) < 0 {
+			a := &b.f.Accesses[i]
+			waits := slices.IndexFunc(b.d.Events, func(e Event) bool { return e.Waits && e.thread == a.Thread && e.Object == a.Object })
+			switch {
+			case b.eventOf(i) >= 0:
+			case waits >= 0: // the schedule ends with it
+				b.d.Events[waits].Access, b.d.Events[waits].NoLocks = i, len(a.Locks) == 0 && !a.LocksUnknown
+			default:
 				b.access(i, row)
 			}
 		}
 	}
 	b.blocked(max(row, b.d.Rows-1))
 	b.orders()
-	b.heldBars()
+	b.lockBars()
 	if b.selected() {
 		b.note("The diagram has the steps that explain the execution, not all of them. The marked accesses are those of the finding that come closest to each other.")
 	}
@@ -303,33 +310,85 @@ func (b *builder) orderAfter(i int, from []map[int]int, clocks [][]int, clock []
 	}
 }
 
-// heldBars adds the locks that are held at the accesses of the finding, from the event at which they
-// were acquired, if it is shown.
-func (b *builder) heldBars() {
-	for i := range b.f.Accesses {
-		a := &b.f.Accesses[i]
-		k := b.eventOf(i)
-		if k < 0 {
-			continue
-		}
-		to := b.d.Events[k].Row
-		for j := range a.Locks {
-			l := &a.Locks[j]
-			from, before := to, true
-			for m := range b.d.Events {
-				e := &b.d.Events[m]
-				if e.thread == a.Thread && isAcquire(e.Op) && !e.Waits && e.Object == l.Lock && e.Site == l.Site && e.Row < to {
-					from, before = e.Row, false
-				}
+// lockBars adds the locks that are held: from each acquisition to the release, or to the end of the diagram, to a release that has no
+// acquisition from the beginning, and the locks that are held at the accesses of the finding and whose acquisition is not shown.
+func (b *builder) lockBars() {
+	open := map[int][]Event{} // acquisitions of locks that are held, by lane
+	add := func(e Event, from, to int, before, after bool) {
+		b.d.Bars = append(b.d.Bars, Bar{
+			Lane: e.Lane, From: from, To: to, Lock: e.What, Shared: e.Op == heisen.AcquireShared.String() || e.Op == heisen.ReleaseShared.String(),
+			Object: e.Object, Before: before, After: after,
+		})
+	}
+	for _, e := range b.d.Events {
+		switch {
+		case e.Waits || e.Pending:
+		case isAcquire(e.Op):
+			open[e.Lane] = append(open[e.Lane], e)
+		case isRelease(e.Op):
+			from := opened(open, &e)
+			if from == nil {
+				add(e, 0, e.Row, true, false)
+				continue
 			}
-			known := slices.ContainsFunc(b.d.Bars, func(bar Bar) bool {
-				return bar.Lane == b.lanes[a.Thread] && bar.Object == l.Lock && bar.From == from
-			})
-			if !known {
-				b.bar(a, l, from, to, before)
-			}
+			add(*from, from.Row, e.Row, false, false)
 		}
 	}
+	for lane := range b.d.Lanes {
+		for _, e := range open[lane] {
+			add(e, e.Row, b.d.Rows-1, false, true)
+		}
+	}
+	for i := range b.f.Accesses {
+		if k := b.eventOf(i); k >= 0 {
+			b.heldAt(b.d.Events[k].Row, b.lanes[b.f.Accesses[i].Thread], b.f.Accesses[i].Locks)
+		}
+	}
+	for i := range b.f.Blocked {
+		lane, drawn := b.lanes[b.f.Blocked[i].Thread]
+		if !drawn {
+			continue
+		}
+		if k := slices.IndexFunc(b.d.Events, func(e Event) bool { return e.Lane == lane && e.Waits }); k >= 0 {
+			b.heldAt(b.d.Events[k].Row, lane, b.f.Blocked[i].Locks)
+		}
+	}
+}
+
+// heldAt adds the locks that a lane holds in a row and that have no bar there.
+func (b *builder) heldAt(row, lane int, locks []report.Lock) {
+	for j := range locks {
+		l := &locks[j]
+		shown := slices.ContainsFunc(b.d.Bars, func(bar Bar) bool {
+			return bar.Lane == lane && bar.Object == l.Lock && bar.From <= row && row <= bar.To
+		})
+		if !shown {
+			b.bar(lane, l, row, row, true)
+		}
+	}
+}
+
+// opened takes the acquisition of what an event releases from those of a lane, nil if there is none: that of the same goroutine, or that
+// of another one, which may leave it to this one to unlock a Mutex.
+func opened(open map[int][]Event, e *Event) *Event {
+	take := func(lane int) *Event {
+		for i, acquired := range slices.Backward(open[lane]) {
+			if acquired.Object == e.Object {
+				open[lane] = slices.Delete(open[lane], i, i+1)
+				return &acquired
+			}
+		}
+		return nil
+	}
+	if from := take(e.Lane); from != nil || e.Op != heisen.Release.String() {
+		return from
+	}
+	for _, lane := range slices.Sorted(maps.Keys(open)) {
+		if from := take(lane); from != nil {
+			return from
+		}
+	}
+	return nil
 }
 
 // contradicts reports whether the events that are the accesses of a race are ordered with each other.

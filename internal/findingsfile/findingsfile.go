@@ -24,7 +24,7 @@ var ErrNone = errors.New("no findings")
 
 // Read returns the findings in a file. Names of files in them that are not absolute are relative to the working folder, and become
 // absolute. What is not known is empty: the operation of an access of which only the line is known, and all but the places of findings
-// of other tools. The error of a file without findings is [ErrNone]; other errors have the line.
+// of other tools. A race with several pairs of accesses is a finding for each of them. The error of a file without findings is [ErrNone]; other errors have the line.
 func Read(name string) ([]report.Finding, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -37,7 +37,11 @@ func Read(name string) ([]report.Finding, error) {
 	case err != nil || len(found) == 0:
 		return nil, fmt.Errorf("%s: %w", name, ErrNone)
 	}
-	return found, nil
+	var all []report.Finding
+	for i := range found {
+		all = append(all, found[i].EachPair()...)
+	}
+	return all, nil
 }
 
 // ReadOwn returns the findings in a file that heisen has written as JSON. There may be none.

@@ -1,9 +1,12 @@
 package findingsfile
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +53,55 @@ func TestRead(t *testing.T) {
 				t.Errorf("%s: incomplete: %+v", file, found[i])
 			}
 		}
+	}
+}
+
+// TestReadShort: the short reports of races are read back with their places, whatever stands around them.
+func TestReadShort(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "report", "testdata", "kinds.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := report.ReadJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var printed bytes.Buffer
+	var want []string
+	known := map[string]bool{}
+	for _, f := range all {
+		for i := range f.Accesses { // files are below the working folder
+			for j := range f.Accesses[i].Stack {
+				at := &f.Accesses[i].Stack[j]
+				at.File = strings.Replace(at.File, "/src/", here+"/", 1)
+			}
+			f.Accesses[i].Site = strings.Replace(f.Accesses[i].Site, "/src/", here+"/", 1)
+		}
+		fmt.Fprintln(&printed, "=== RUN   TestOther")
+		if err := (&report.Brief{Folder: here, Full: "heisen show"}).Write(&printed, &f); err != nil {
+			t.Fatal(err)
+		}
+		places := []string{}
+		for _, a := range f.Accesses {
+			places = append(places, a.Op+" "+a.Stack[0].Func+" "+a.Site)
+		}
+		slices.Reverse(places) // the text has the later access first
+		if line := "race: " + strings.Join(places, ", "); strings.HasSuffix(string(f.Kind), "race") && !known[line] {
+			known[line] = true
+			want = append(want, line)
+		}
+	}
+	if err := os.WriteFile("log.txt", printed.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	found, err := Read("log.txt")
+	if got := places(found); err != nil || len(want) < 4 || !slices.Equal(got, want) {
+		t.Errorf("error %v\n%s\nwant\n%s", err, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

@@ -9,11 +9,14 @@ import (
 )
 
 // header matches the line above the calls of an access, as Go's race detector and heisen print it: "Previous write at 0xc000012345 by
-// goroutine 7:", "Concurrent read by goroutine 9 (TestGet) at 0x867ec8:".
-var header = regexp.MustCompile(`^(?i:(?:previous |concurrent )?(atomic )?(read|write|update))\b.* by (?:main goroutine|goroutine \d+)\b.*:$`)
+// goroutine 7:", "Concurrent read by goroutine 9 (TestGet) at 0x867ec8:", "Write by main goroutine, holding no locks:".
+var header = regexp.MustCompile(`^(?i:(?:previous |concurrent )?(atomic )?(read|write|update))\b.* by (?:main goroutine|goroutine \d+|cleanup \d+|a goroutine that has done nothing yet)\b.*:$`)
 
 // place matches the line below a function: its file and line, and perhaps an offset.
 var place = regexp.MustCompile(`^ {6}(\S.*):(\d+)(?: \+0x[0-9a-f]+)?$`)
+
+// call matches a call on one line, as heisen's short reports have it: "  store/store.go:12  example.org/store.(*db).get()".
+var call = regexp.MustCompile(`^  (\S.*:\d+)  (\S.*)\(\)$`)
 
 // races returns the races in a text, which may have anything between them.
 func races(text []byte) (found []report.Finding) {
@@ -55,7 +58,11 @@ func frames(lines []string, i int) (stack []report.Frame, last int) {
 		if !strings.HasPrefix(function, "  ") {
 			break
 		}
-		if m := place.FindStringSubmatch(lines[i+1]); m != nil {
+		if m := call.FindStringSubmatch(function); m != nil {
+			if file, line, ok := cutPlace(m[1]); ok {
+				stack = append(stack, report.Frame{Func: m[2], File: file, Line: line})
+			}
+		} else if m := place.FindStringSubmatch(lines[i+1]); m != nil {
 			name := strings.TrimSpace(function)
 			if open := strings.LastIndexByte(name, '('); open > 0 {
 				name = name[:open]

@@ -114,6 +114,7 @@ type findingView struct {
 	Legend                        []sign
 	Notes                         []string
 	Excerpts                      []excerpt
+	Pairs                         []string // further pairs of accesses
 	Replay, Text                  string
 }
 
@@ -127,8 +128,11 @@ func findingOf(f *report.Finding, n int, sources *sources) (findingView, error) 
 		ID: fmt.Sprintf("finding-%d", n+1), Kind: kindOf(f), Package: packageOf(f),
 		Title: kindOf(f), What: printable.Text(wording.What(f)), Sentence: sentenceOf(f),
 		Reason: wording.Reason(f), Level: "suspected", First: n == 0,
-		Detector: printable.Text(f.Detector), Fingerprint: printable.Text(f.Fingerprint), Times: f.Times(),
+		Detector: printable.Text(f.By()), Fingerprint: printable.Text(f.Fingerprint), Times: f.Times(),
 		Drawing: draw(d), Legend: legendOf(d), Notes: d.Notes, Excerpts: sources.excerpts(f, d), Replay: printable.Text(f.Replay), Text: text.String(),
+	}
+	for i := range f.Pairs {
+		v.Pairs = append(v.Pairs, f.Pairs[i].String())
 	}
 	if wording.Certain(f) {
 		v.Level = "certain"

@@ -236,6 +236,36 @@ func TestStarts(t *testing.T) {
 	}
 }
 
+// unreadable lists the texts of diagrams that overlap others of the same diagram, or are smaller than nine pixels.
+const unreadable = `[...document.querySelectorAll(".diagram svg")].flatMap((svg) => {
+	const texts = [...svg.querySelectorAll("text")].filter((t) => t.textContent.trim()).map((t) => ({t, r: t.getBoundingClientRect()}));
+	const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+	const apart = (a, b) => a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 3 || b.bottom <= a.top + 3;
+	return texts.flatMap((a, i) => {
+		const over = texts.slice(i + 1).filter((b) => !apart(a.r, b.r)).map((b) => a.t.textContent + " over " + b.t.textContent);
+		const small = parseFloat(getComputedStyle(a.t).fontSize) * scale < 9 ? [a.t.textContent + " is small: " + scale] : [];
+		return over.concat(small);
+	});
+}).join("\n")`
+
+// TestPairs: the page lists the other pairs of accesses of a race.
+func TestPairs(t *testing.T) {
+	folder, f := bank(t)
+	if strings.Contains(pageOf(t, []report.Finding{f}, folder), `class="pairs"`) {
+		t.Error("a race with one pair of accesses has others")
+	}
+	other := f
+	other.Identity, other.Pair, f.Identity, f.Pair = "example.com/bank.balance", "2", "example.com/bank.balance", "1"
+	other.Accesses = slices.Clone(f.Accesses)
+	other.Accesses[0].Site = "/src/other.go:7"
+	other.Accesses[0].Stack = []report.Frame{{Func: "example.com/bank.other", File: "/src/other.go", Line: 7}}
+	f.AddPairs(&other)
+	page := pageOf(t, []report.Finding{f}, folder)
+	if _, list, _ := strings.Cut(page, `class="pairs"`); !strings.Contains(list, "other.go:7") || strings.Count(page, `<details class="finding`) != 1 {
+		t.Errorf("the other pair is not listed:\n%s", list)
+	}
+}
+
 // TestBrowser shows pages in a browser: they load without errors, the diagram is there, and filter
 // and keys work.
 func TestBrowser(t *testing.T) {
@@ -275,8 +305,20 @@ func TestBrowser(t *testing.T) {
 		b.theme("light")
 	}
 
-	b.size(1280, 844)
 	all := samples(t)
+	for _, width := range []int{390, 1280} {
+		b.size(width, 844)
+		show("all.html", "testdata", all)
+		b.value("document.querySelectorAll('.finding').forEach(f => f.open = true)")
+		b.want("document.documentElement.scrollWidth <= innerWidth", true)
+		b.want("[...document.querySelectorAll('#overview, .sentence, summary, .about, .replay')].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.outerHTML).join()", "")
+		b.want("[...document.querySelectorAll('#overview tbody th button')].filter(e => e.getClientRects().length != 1 || e.offsetHeight > 60).map(e => e.outerHTML).join()", "")
+		b.want("document.querySelectorAll('.diagram svg text').length > 100", true)
+		b.want(unreadable, "")
+		b.picture(fmt.Sprint("all-", width))
+	}
+
+	b.size(1280, 844)
 	show("all.html", "testdata", all)
 	n := float64(len(all))
 	b.picture("all")

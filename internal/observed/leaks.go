@@ -31,26 +31,24 @@ type Leaks struct {
 	Handler
 	held     *HeldLocks
 	resolver *Resolver
-	mode     recorder.Mode
 }
 
 // NewLeaks returns a Leaks for a stream in a mode.
 func NewLeaks(symbols *heisen.Symbols, mode recorder.Mode, resolver *report.Resolver) *Leaks {
 	held := newHeldLocks(symbols)
-	held.elsewhere = mode == recorder.Races
-	return &Leaks{held.Handler, held, &Resolver{report: resolver}, mode}
+	held.elsewhere = mode&recorder.FindingsOnly != 0
+	return &Leaks{held.Handler, held, &Resolver{report: resolver}}
 }
 
-// Findings returns a finding for each place at which goroutines wait for ever, with the number of those
+// Findings returns a finding for each deadlock, and then for each place at which other goroutines wait for ever, with the number of
 // goroutines as its count. leaked are all that one search has found.
 func (l *Leaks) Findings(leaked []recorder.Blocked) []report.Finding {
-	all := l.held.Leaks(leaked, l.resolver)
+	circles := l.held.newLockWaits(leaked).circles()
+	all := l.held.deadlocks(leaked, circles, l.resolver)
 	for i := range all {
-		for j := range all[i].Accesses {
-			all[i].Accesses[j].LocksUnknown = l.mode == recorder.FindingsOnly
-		}
+		all[i].Count = uint64(len(circles[i].members) + len(circles[i].behind))
 	}
-	return all
+	return append(all, l.held.Leaks(without(leaked, circles), l.resolver)...)
 }
 
 // waitOps has the operations that goroutines wait to complete, by the runtime's wait reasons. A
@@ -72,8 +70,8 @@ func WaitOp(reason string) heisen.Op {
 	return heisen.Receive
 }
 
-// Leaks returns a finding for each place at which goroutines wait for ever, with the number of these as
-// its count. Those of the same test that came there by other calls, or wait elsewhere, are its Blocked.
+// Leaks returns a finding for each place at which goroutines wait for ever, with the number of these as its count. Those of the same test that
+// came there by other calls, or wait elsewhere, are its Blocked, and so are those that wait only because others do.
 func (h *HeldLocks) Leaks(leaked []recorder.Blocked, resolver *Resolver) (all []report.Finding) {
 	if len(leaked) == 0 {
 		return nil
@@ -93,6 +91,9 @@ func (h *HeldLocks) Leaks(leaked []recorder.Blocked, resolver *Resolver) (all []
 		}
 		if alike[g.Context]++; alike[g.Context] <= maxAlike && !g.Unstoppable {
 			some = append(some, g)
+		}
+		if g.Behind {
+			continue
 		}
 		fingerprint := f.Fingerprint(h.symbols)
 		if at, is := known[fingerprint]; is {

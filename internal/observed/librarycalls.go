@@ -1,6 +1,8 @@
 package observed
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,41 +24,82 @@ import (
 // libraryCall is the call of the standard library that leads to an access inside of it.
 type libraryCall struct {
 	callee string
-	site   string // in the program; empty if the library itself has started the goroutine
+	from   report.Frame // in the program; zero if the library itself has started the goroutine
 }
 
-// AtCalls makes a race inside the standard library one of the calls that have led there. standard is the folder of
-// the library. It returns what such races have in common if they are the same mistake, and an empty text for any
-// other finding.
-func AtCalls(f *report.Finding, standard string) (mistake string) {
+// AtCalls makes a race inside the standard library one of the calls that have led there. standard is the folder of the library; empty if it is
+// not known. It is about the variable of the program to whose value both calls are applied, or else about the type in the library. If that is
+// not known either, the two calls alone are the bug.
+func AtCalls(f *report.Finding, standard string, sources *report.Resolver) {
 	if f.Kind != heisen.Race || len(f.Accesses) != 2 || standard == "" {
-		return ""
+		return
 	}
 	var calls [2]libraryCall
 	for i := range calls {
 		var inside bool
 		if calls[i], inside = callIn(f.Accesses[i].Stack, standard); !inside {
-			return ""
+			return
 		}
 	}
-	if calls[0].site == "" && calls[1].site == "" {
-		return ""
+	if calls[0].from.File == "" && calls[1].from.File == "" {
+		return
 	}
 	f.Message = fmt.Sprintf("%s races with earlier %s", calls[1].callee, calls[0].callee)
 	f.Variable = ""
-	ends := []string{f.Detector, f.Package}
+	ends := []string{"calls"}
 	for i, c := range calls {
 		end := c.callee
-		if c.site != "" {
-			f.Accesses[i].Site = c.site
-			if end += " " + c.site; calls[1-i].site == "" {
+		if c.from.File != "" {
+			f.Accesses[i].Site = fmt.Sprintf("%s:%d", c.from.File, c.from.Line)
+			if end += " " + place(c.from); calls[1-i].from.File == "" {
 				end = startOf(f, i, standard)
 			}
 		}
 		ends = append(ends, end)
 	}
-	slices.Sort(ends[2:])
-	return strings.Join(ends, "\n")
+	slices.Sort(ends[1:])
+	if f.Inside == "" {
+		f.Inside = f.PairFingerprint()
+	}
+	sum := sha256.Sum256([]byte(strings.Join(ends, "\n")))
+	f.Identity, f.Pair, f.Fingerprint = "", "", hex.EncodeToString(sum[:8])
+	f.Identify(appliedTo(calls, sources), f.Fingerprint)
+}
+
+// appliedTo returns the identity of the variable to whose value both calls are applied, or of what such a value is in the library; an empty
+// text if that is not known.
+func appliedTo(calls [2]libraryCall, sources *report.Resolver) string {
+	var variables, types [2]string
+	for i, c := range calls {
+		if c.from.File == "" {
+			return ""
+		}
+		method := c.callee[strings.LastIndexByte(c.callee, '.')+1:]
+		variables[i], types[i] = sources.Receiver(c.from, method), receiverType(c.callee)
+	}
+	switch {
+	case variables[0] != "" && variables[0] == variables[1]:
+		return variables[0]
+	case types[0] != "" && types[0] == types[1]:
+		return types[0]
+	}
+	return ""
+}
+
+// receiverType returns the identity of the values of the type of which a function is a method; an empty text if it is none.
+func receiverType(function string) string {
+	of, _, isMethod := strings.Cut(function, ").")
+	pkg, name, isPointer := strings.Cut(of, ".(*")
+	if !isMethod || !isPointer {
+		return ""
+	}
+	name, _, _ = strings.Cut(name, "[")
+	return pkg + ".*" + name
+}
+
+// place returns a place of a function without the folder of its file.
+func place(at report.Frame) string {
+	return fmt.Sprintf("%s %s:%d", at.Func, at.File[strings.LastIndexByte(at.File, '/')+1:], at.Line)
 }
 
 // callIn returns the outermost call of the standard library of a stack, and whether the access is inside of it.
@@ -71,7 +114,7 @@ func callIn(stack []report.Frame, standard string) (c libraryCall, inside bool) 
 		case c.callee == "":
 			return c, false
 		default:
-			c.site = fmt.Sprintf("%s:%d", frame.File, frame.Line)
+			c.from = frame
 			return c, true
 		}
 	}
@@ -90,7 +133,7 @@ func startOf(f *report.Finding, i int, standard string) string {
 	}
 	for _, g := range f.Goroutines {
 		if g.Thread == a.Thread && len(g.Stack) > 0 && !inLibrary(g.Stack[0], standard) {
-			return fmt.Sprintf("started at %s:%d", g.Stack[0].File, g.Stack[0].Line)
+			return "started in " + place(g.Stack[0])
 		}
 	}
 	return "in " + outermost

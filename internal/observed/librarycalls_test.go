@@ -21,17 +21,24 @@ func TestAtCalls(t *testing.T) {
 		return &report.Finding{Kind: heisen.Race, Message: "m", Accesses: []report.Access{{Stack: first}, {Stack: second}}}
 	}
 	stack := func(frames ...report.Frame) []report.Frame { return frames }
+	at := func(f *report.Finding) string {
+		AtCalls(f, "/go/src", nil)
+		return f.Fingerprint
+	}
 	inner := race(stack(grow, write, one), stack(write, two))
-	mistake := AtCalls(inner, "/go/src")
+	mistake := at(inner)
 	if mistake == "" || inner.Accesses[0].Site != "/home/p/p.go:7" || inner.Accesses[1].Site != "/home/p/p.go:9" ||
 		inner.Message != "bytes.(*Buffer).WriteString races with earlier bytes.(*Buffer).WriteString" {
 		t.Errorf("%q: %+v", mistake, inner)
 	}
-	if again := AtCalls(race(stack(write, two), stack(write, one)), "/go/src"); again != mistake {
+	if again := at(race(stack(write, two), stack(write, one))); again != mistake {
 		t.Errorf("%q, not %q", again, mistake)
 	}
-	if f := race(stack(served, wrapped), stack(write, one)); AtCalls(f, "/go/src") == "" || f.Message != "bytes.(*Buffer).WriteString races with earlier net/http.(*conn).serve" {
+	if f := race(stack(served, wrapped), stack(write, one)); at(f) == "" || f.Message != "bytes.(*Buffer).WriteString races with earlier net/http.(*conn).serve" {
 		t.Errorf("beside the library: %+v", f)
+	}
+	if other := race(stack(write, one), stack(write, one)); at(other) != mistake || other.Identity != "bytes.*Buffer" || other.PairFingerprint() == inner.PairFingerprint() {
+		t.Errorf("two other calls of methods of the type: %+v", other)
 	}
 	// Beside a goroutine of the library, all calls of a goroutine of the program are one mistake.
 	beside := func(start int, frames ...report.Frame) string {
@@ -40,7 +47,7 @@ func TestAtCalls(t *testing.T) {
 		if start > 0 {
 			f.Goroutines = []report.Goroutine{{Thread: 3, Stack: stack(served)}, {Thread: 7, Stack: stack(report.Frame{Func: "p.start", File: "/home/p/p.go", Line: start})}}
 		}
-		return AtCalls(f, "/go/src")
+		return at(f)
 	}
 	if beside(4, write, one) != beside(4, grow, two) || beside(4, write, one) == beside(5, write, one) {
 		t.Error("calls beside the library are not told apart by where their goroutine was started")
@@ -49,7 +56,7 @@ func TestAtCalls(t *testing.T) {
 		t.Error("calls beside the library are not told apart by the outermost function of the program")
 	}
 	for name, f := range map[string]*report.Finding{
-		"other lines":       race(stack(write, one), stack(write, one)),
+		"another type":      race(stack(served, wrapped, one), stack(write, one)),
 		"in the program":    race(stack(one), stack(write, two)),
 		"an atomic access":  race(stack(load, one), stack(write, two)),
 		"by nobody":         race(stack(served), stack(served)),
@@ -57,7 +64,7 @@ func TestAtCalls(t *testing.T) {
 		"no race":           {Kind: heisen.Leak, Accesses: []report.Access{{Stack: stack(write, one)}, {Stack: stack(write, two)}}},
 		"an unknown folder": race(stack(report.Frame{Func: "p.x", File: "/go/srcs/p.go"}, one), stack(write, two)),
 	} {
-		if got := AtCalls(f, "/go/src"); got == mistake || name != "other lines" && got != "" {
+		if got := at(f); got == mistake || name != "another type" && got != "" {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

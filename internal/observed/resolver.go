@@ -44,8 +44,13 @@ func (r *Resolver) InProgram(a heisen.Access, symbols *heisen.Symbols) (call hei
 	})
 }
 
+// Resolve resolves a finding. A race inside the standard library is one of the calls that have led there, see AtCalls.
 func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) report.Finding {
-	return r.report.Resolve(f, symbols)
+	resolved := r.report.Resolve(f, symbols)
+	if r.Toolchain != nil {
+		AtCalls(&resolved, filepath.Join(r.Toolchain.Root, "src"), r.report)
+	}
+	return resolved
 }
 
 // blocked resolves where goroutines are blocked: where has the operation that each was about to do,

@@ -156,7 +156,7 @@ func TestBugs(t *testing.T) {
 	}
 	races := 0
 	for _, class := range []string{"atomicity", "channelmisuse", "datarace", "library", "order", "waitgroupmisuse"} {
-		dir := filepath.Join("..", "testaid", "bugcorpus", "testdata", class)
+		dir := filepath.Join("..", "..", "corpus", "testdata", class)
 		r, err := Analyze(t.Context(), ssaload.Source{Dir: dir, Tests: true})
 		if err != nil {
 			t.Fatal(err)

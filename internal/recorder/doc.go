@@ -27,6 +27,7 @@
 //   - Everything, Unrepeated and Marked send events. Unrepeated leaves out repeated accesses
 //     (inject/filter.go; TREE, section 3.3). Everything also sends states of channels, wait groups
 //     and timers, as Change and Observe events, for predictions (inject/states.go).
+//   - Synchronization sends what Unrepeated does, without accesses.
 //   - Races sends the races that the program finds with package internal/core/fasttrack
 //     (inject/races.go, inject/syncorder.go), and no events.
 //   - [Live] sends overlapping accesses and violated sections, found with package
@@ -52,10 +53,8 @@
 // that are left can go on to their ends (inject/toend.go), and the program looks for those that wait
 // for ever (inject/leaks.go).
 //
-// [Hidden] packages are not recorded. Calls of their functions by other packages are Hide and
-// Reveal events with the sets of objects that the calls may touch (inject/hide.go). The program
-// finds each set anew (inject/reach.go), or sends once what objects point to, and again when that
-// has changed, and the sets are made here (inject/objectgraph.go, objects.go).
+// Of [Hidden] packages, synchronization is recorded and accesses are not. Calls of their functions by
+// other packages are Hide and Reveal events (inject/hide.go).
 //
 // Package testing is patched to report the test that a goroutine runs. In Symbols that is a call at
 // a site that has a Task.

@@ -48,14 +48,22 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 			default:
 				m.longAccess(g, heisen.Object(arg), uint64(size), site, eventOps[op], flags)
 			}
+		case wire.OpValue:
+			r := m.emit(g)
+			r.Op, r.Object, r.Value, r.Flags = heisen.Done, heisen.Object(arg), record[1], heisen.HasValue
+		case wire.OpToken:
+			r := m.emit(g)
+			r.Op, r.Object, r.Value = heisen.Done, heisen.Object(arg), record[1]
 		case wire.OpAlloc, wire.OpFree:
 			if err := m.emitAllocation(g, op, arg, record); err != nil {
 				return i, false, err
 			}
+		case wire.OpHide, wire.OpReveal:
+			if err := m.hiddenCall(g, op, arg, record[1]>>32); err != nil {
+				return i, false, err
+			}
 		case wire.OpShade:
 			g.inHidden = arg != 0
-		case wire.OpRoot:
-			g.roots = append(g.roots, arg)
 		case wire.OpEntered:
 			if !g.entered || int(arg) < g.kept {
 				g.entered, g.kept = true, int(arg)
@@ -147,8 +155,7 @@ func (m *merger) emitAllocation(g *goroutine, op, arg uint64, record []uint64) e
 	return nil
 }
 
-// emitStamped emits the events of a record whose stamp is the next: synchronization or a hidden
-// call.
+// emitStamped emits the events of a record whose stamp is the next: synchronization.
 func (m *merger) emitStamped(g *goroutine, op, arg uint64, record []uint64) error {
 	first := len(m.s.out)
 	site, err := m.moveTo(g, record[2])
@@ -156,12 +163,8 @@ func (m *merger) emitStamped(g *goroutine, op, arg uint64, record []uint64) erro
 		return err
 	}
 	m.next++
-	if op == wire.OpHide {
-		err = m.hide(g, arg, site, record[1], record[3])
-	} else {
-		err = m.sync(g, op, arg, site)
-	}
-	if g.inHidden && op != wire.OpReveal && op != wire.OpHide {
+	err = m.sync(g, op, arg, site)
+	if g.inHidden {
 		m.markHidden(first)
 	}
 	return err
@@ -331,6 +334,8 @@ func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 		r.Flags = heisen.Chance
 	case wire.OpEnd:
 		r.Object = 0
+	case wire.OpRenew:
+		r.Value = 8
 	}
 	switch code := r.Op; code {
 	case heisen.Acquire, heisen.AcquireShared:

@@ -31,9 +31,8 @@ func FuzzStream(f *testing.F) {
 			word(wire.OpCollected, 0), 1, 1, word(wire.OpEnd, 0), 2, 0)))
 	f.Add(executionMessages())
 	f.Add(quietMessages())
-	f.Add(slices.Concat(message(nil, wire.MsgObjects, 0, 0, 0, 1, 64, 64, 8, 1, 128, 128, 16, 1|wire.GraphMore, 64, wire.GraphUntil, 0, 0),
-		message(nil, wire.MsgWords, 0, word(wire.OpSwitch, 0), 0, word(wire.OpBegin, 1|wire.Orphan),
-			word(wire.OpRoot, 64), word(wire.OpHide, testText), 0, 0, wire.Follow, word(wire.OpReveal, testText), 1, 0)))
+	f.Add(message(nil, wire.MsgWords, 0, word(wire.OpSwitch, 0), 0, word(wire.OpBegin, 1|wire.Orphan),
+		word(wire.OpHide, testText), 1<<32, word(wire.OpShade, 1), word(wire.OpReveal, testText), 1<<32))
 	f.Add(message(nil, wire.MsgWords, 0, placedWords()...))
 	f.Add(callMessages())
 	f.Fuzz(func(t *testing.T, data []byte) {

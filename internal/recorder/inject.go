@@ -247,6 +247,7 @@ var AddedAnnotations = []string{
 	"EndStep()",
 	"Input(addr unsafe.Pointer, file int)",
 	"Locked(lock unsafe.Pointer) bool",
+	"WriteLocked(lock unsafe.Pointer) bool",
 	"TryLocked(lock unsafe.Pointer)",
 	"Unlocking(lock unsafe.Pointer)",
 	"RLocked(lock unsafe.Pointer) bool",

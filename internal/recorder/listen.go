@@ -67,10 +67,6 @@ func (l *Listener) Close() error {
 
 // Program is a connected program.
 type Program struct {
-	// Stripped means that the program has no symbol table, or its executable cannot be found, so hidden calls reach all
-	// objects. Open sets it, if there are hidden packages.
-	Stripped bool
-
 	conn   connection
 	tells  bool // the program itself tells the names of its places: nobody else knows how to find them
 	stream *Stream
@@ -92,9 +88,13 @@ const (
 	// made safe for detectors that follow lock edges. A goroutine whose lock another one releases
 	// may seem to hold it until its next synchronization.
 	//
+	// A program that hardly repeats accesses looks for repeated ones only from time to time, and records all others.
+	//
 	// Accesses by one instruction to memory side by side, as those of a loop over a slice, may be one
 	// access to all of it.
 	Unrepeated Mode = wire.WantFilter
+	// Synchronization records everything but accesses, and neither the states of channels and the like.
+	Synchronization Mode = wire.WantOrder
 	// Marked is Everything, with the flag Repeated on accesses that Unrepeated leaves out.
 	Marked Mode = wire.WantFilter | wire.WantMarks
 	// FindingsOnly records no events, for programs that only detect overlaps themselves. Such a
@@ -104,9 +104,18 @@ const (
 	// Races is FindingsOnly, and the program finds races in the observed order itself, as
 	// vclock.FastTrack does. They come with the stream, see Stream.OnOverlap.
 	Races Mode = wire.WantNothing | wire.WantRaces
+	// LockOrder is FindingsOnly, and of synchronization all that package lockset's LockOrder needs. It has the
+	// same findings as with the mode Synchronization. Acquisitions that make no difference to it are left out, or
+	// have the flag heisen.NoWait, and so are messages that tell nothing new of acquisitions.
+	LockOrder Mode = wire.WantNothing | wire.WantLocks
+	// RacesAndLockOrder is Races and LockOrder.
+	RacesAndLockOrder Mode = Races | LockOrder
 	// EverythingAndRaces is Everything and Races: both find the same racing words.
 	EverythingAndRaces Mode = wire.WantRaces
 )
+
+// FindsRaces reports whether a program in this mode finds races itself.
+func (m Mode) FindsRaces() bool { return m&wire.WantRaces != 0 }
 
 // Repeated is the flag of redundant accesses in a recording in the mode Marked.
 const Repeated heisen.Flags = 1 << 7
@@ -116,7 +125,7 @@ type Want struct {
 	Mode Mode
 	// Live is what to look for during the run; nil is nothing.
 	Live *Live
-	// Hidden is what is not recorded; nil is nothing. It requires the mode Everything.
+	// Hidden is the packages whose accesses are not recorded; nil is none. It requires the mode Everything.
 	Hidden *Hidden
 	// Symbolizer resolves the program's sites; nil asks its executable.
 	Symbolizer Symbolizer
@@ -172,15 +181,7 @@ func (p *Program) Open(want Want) (*Stream, error) {
 		add(wire.WantOverlaps, live)
 	}
 	if want.Hidden != nil {
-		message, err := want.Hidden.encode(p.Executable(), stream.hello.text)
-		if message == nil {
-			return nil, err
-		}
-		p.Stripped = err != nil
-		if want.Hidden.Limit > 0 {
-			stream.graph.limit = want.Hidden.Limit
-		}
-		add(wire.WantHidden, message)
+		add(wire.WantHidden, want.Hidden.encode())
 	}
 	if want.Schedule != nil {
 		add(wire.WantSched, schedule)

@@ -29,16 +29,15 @@ type goroutine struct {
 	next     uint64   // words received without a gap
 	queue    []uint64 // from head on: those of them that could not be consumed
 	head     int
-	gaps     []run    // what came after a gap, by position
-	forked   bool     // its Fork was emitted
-	begun    bool     // its Begin was emitted
-	ready    bool     // it is in merger.ready
-	inHidden bool     // its events are of hidden code
-	roots    []uint64 // the roots of its next hidden call
-	numbered bool     // its events have operation numbers
-	opNumber uint64   // the current operation number
-	calls    []call   // for which Call events were emitted, or that are tasks, outermost first
-	entered  bool     // the calls from kept on are new
+	gaps     []run  // what came after a gap, by position
+	forked   bool   // its Fork was emitted
+	begun    bool   // its Begin was emitted
+	ready    bool   // it is in merger.ready
+	inHidden bool   // its events are of hidden code
+	numbered bool   // its events have operation numbers
+	opNumber uint64 // the current operation number
+	calls    []call // for which Call events were emitted, or that are tasks, outermost first
+	entered  bool   // the calls from kept on are new
 	kept     int
 	ended    bool // its End was emitted; the state is free
 
@@ -89,7 +88,7 @@ func (m *merger) newGoroutine() *goroutine {
 	}
 	g := m.free[last]
 	m.free = m.free[:last]
-	*g = goroutine{queue: g.queue[:0], holds: g.holds[:0], roots: g.roots[:0], calls: g.calls[:0]}
+	*g = goroutine{queue: g.queue[:0], holds: g.holds[:0], calls: g.calls[:0]}
 	return g
 }
 
@@ -116,7 +115,7 @@ func (m *merger) lostEvents() (events uint64) {
 	count := func(words []uint64) {
 		for len(words) > 0 {
 			op := words[0] >> wire.OpShift
-			if op != wire.OpShade && op != wire.OpRoot && op != wire.OpPoint && op != wire.OpEntered {
+			if op != wire.OpShade && op != wire.OpPoint && op != wire.OpEntered {
 				events++
 			}
 			words = words[recordWords[op]:]

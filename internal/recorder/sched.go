@@ -30,6 +30,9 @@ type Schedule struct {
 	Explore bool
 	// Number requests operation numbers in events, see Numbered.
 	Number bool
+	// Values requests, after each access to a scalar, a Done event with the eight bytes at its address once
+	// it has taken place. The mode must be one that records accesses. It also requests what TokenOf tells.
+	Values bool
 	// ToEnd lets goroutines go on that are left when main, or the tests of a test binary, have
 	// returned: until they have ended or wait, or one minute of the program's time or 20,000 choices
 	// are over. Execution.Leaked then has those that wait for ever.
@@ -138,6 +141,9 @@ func (s *Schedule) encode() ([]byte, error) {
 	if s.Slow {
 		flags |= 64
 	}
+	if s.Values {
+		flags |= 128
+	}
 	b := append32(nil, uint32(s.Strategy.Strategy), or(s.Procs, defaultProcs), or(s.Spin, defaultSpin), flags)
 	b = append64(b, s.Strategy.Seed, s.MaxSteps, uint64(virtual), uint64(start.UnixNano()), uint64(max(s.MaxTime, 0)))
 	b = append64(b, s.Strategy.PostponeLimit, s.Strategy.WaitLimit, s.Strategy.Depth, s.Strategy.Steps, s.Strategy.Variation,
@@ -173,7 +179,39 @@ func (s *Schedule) encode() ([]byte, error) {
 // operation: the number of points it has reached (where it synchronizes, starts a goroutine or
 // makes an atomic operation), times 1<<32, plus the number of accesses since. See strategies.Task,
 // Seq. Schedule.Number requests it.
-const Numbered heisen.Flags = 1 << 4
+const Numbered heisen.Flags = 1 << 6
+
+// Token is an operation on a channel that holds at most one element.
+type Token uint8
+
+const (
+	NoToken      Token = iota
+	Put                // a send
+	Taken              // a receive by which nobody gets an element, or one of size 0
+	TakenAndRead       // another receive
+)
+
+// TokenOf returns what the next events of the thread of a Done event are, if these are one operation on a channel, which is
+// the Done event's object. See Schedule.Values. There are two, a Receive and a Send of the channel, or four if its elements
+// have a size: a Receive of the slot in its buffer, an Observe and a Change of a state, and a Send of the slot.
+func TokenOf(r *heisen.Record) (t Token, events int) {
+	switch kind := r.Value &^ wire.TokenSlot; {
+	case r.Op != heisen.Done || r.Flags&heisen.HasValue != 0:
+		return NoToken, 0
+	case kind == wire.TokenPut:
+		t = Put
+	case kind == wire.TokenTaken:
+		t = Taken
+	case kind == wire.TokenRead:
+		t = TakenAndRead
+	default:
+		return NoToken, 0
+	}
+	if r.Value&wire.TokenSlot != 0 {
+		return t, 4
+	}
+	return t, 2
+}
 
 // Meeting means that goroutines were at places of interest at the same time.
 type Meeting struct {
@@ -353,6 +391,8 @@ type Blocked struct {
 	Channels []heisen.Object
 	// Unstoppable means that it does not wait for ever: timers wake it again and again, and nothing can stop it.
 	Unstoppable bool
+	// Behind means that it waits for ever only because others do that wait for ever.
+	Behind bool
 	// Step is the number of choices that were made when it ran last, and Clock the virtual time that had
 	// passed since the start of the program; 0 in other runs than those of a Schedule.
 	Step  uint64
@@ -502,10 +542,11 @@ func (s *Stream) addStuck(why uint32, words []uint64) error {
 		into = &s.execution.Stuck.Goroutines
 	}
 	for len(words) > 0 {
-		if len(words) < wire.StuckWords || words[5] > maxReason || words[6] > wire.StuckChannels || uint64(len(words)) < wire.StuckWords+(words[5]+7)/8+words[6] {
+		if len(words) < wire.StuckWords || words[5]&^wire.StuckBehind > maxReason || words[6] > wire.StuckChannels || uint64(len(words)) < wire.StuckWords+(words[5]&^wire.StuckBehind+7)/8+words[6] {
 			return s.corrupt("%d words of a goroutine", len(words))
 		}
-		id, goid, object, place, size := words[0]&(1<<32-1), words[0]>>32, words[1], words[2], words[5]
+		id, goid, object, place := words[0]&(1<<32-1), words[0]>>32, words[1], words[2]
+		size, behind := words[5]&^wire.StuckBehind, words[5]&wire.StuckBehind != 0
 		if id >= wire.UnknownG {
 			return s.corrupt("goroutine %d", id)
 		}
@@ -524,7 +565,7 @@ func (s *Stream) addStuck(why uint32, words []uint64) error {
 		}
 		blocked := Blocked{
 			Thread: heisen.Thread(id), Reason: string(reason[:size]), Object: heisen.Object(object),
-			Step: words[3], Clock: time.Duration(words[4]), Unstoppable: StuckReason(why) == unstoppable,
+			Behind: behind, Step: words[3], Clock: time.Duration(words[4]), Unstoppable: StuckReason(why) == unstoppable,
 			Site: p.site, Context: s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks}), Labels: p.labels,
 		}
 		for _, c := range words[n : n+words[6]] {

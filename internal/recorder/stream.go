@@ -68,10 +68,8 @@ type Stream struct {
 	tasks   map[uint32]heisen.Site   // by number
 	names   map[string]heisen.Site   // of tasks
 	labels  map[uint32]heisen.Labels // by number in the recording
-	reach   []heisen.Reach           // by number in the recording
-	graph   objectGraph
-	called  map[uint32]bool // hidden functions that have, or will have, a name, by text offset
-	unnamed []uint32        // those without a name yet
+	called  map[uint32]bool          // hidden functions that have, or will have, a name, by text offset
+	unnamed []uint32                 // those without a name yet
 
 	joins      bool                     // accesses that continue each other are one; see Unrepeated
 	tellsCalls bool                     // Call and Return events are made
@@ -120,8 +118,6 @@ func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
 		tasks:  map[uint32]heisen.Site{},
 		names:  map[string]heisen.Site{},
 		labels: map[uint32]heisen.Labels{},
-		reach:  make([]heisen.Reach, 1),
-		graph:  newObjectGraph(),
 		called: map[uint32]bool{},
 	}
 	s.syms.SetLimits(defaultLimits)
@@ -277,10 +273,6 @@ func (s *Stream) read() error {
 		return s.addTask(m.id, m.words)
 	case wire.MsgLabels:
 		return s.addLabels(m.id, m.words)
-	case wire.MsgReach:
-		return s.addReach(m.id, m.words)
-	case wire.MsgObjects:
-		return s.addObjects(m.words)
 	case wire.MsgOrigins:
 		return s.addOrigins(m.words)
 	case wire.MsgOverlapStats:

@@ -56,14 +56,14 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// Contains reports whether a Go file is in the repository, also if links lead to it. Relative names are
+// Contains reports whether a Go file or a go.mod file is in the repository, also if links lead to it. Relative names are
 // those of the working folder.
 func (r Root) Contains(file string) bool {
 	real, err := filepath.EvalSymlinks(file)
 	if err == nil {
 		real, err = filepath.Abs(real)
 	}
-	if err != nil || filepath.Ext(real) != ".go" {
+	if err != nil || filepath.Ext(real) != ".go" && filepath.Base(real) != "go.mod" {
 		return false
 	}
 	_, ok := r.Rel(real)

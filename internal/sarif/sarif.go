@@ -88,9 +88,14 @@ func (w writer) result(f *report.Finding, rule int) result {
 		if len(r.Locations) == 0 {
 			r.Locations = append(r.Locations, l)
 		} else {
-			id := len(r.Related) + 1
-			l.ID = &id
-			r.Related = append(r.Related, l)
+			r.relate(l)
+		}
+	}
+	for _, pair := range f.EachPair()[1:] {
+		for i := range pair.Accesses {
+			l := w.access(&pair, &pair.Accesses[i])
+			l.Message.Text += ", in another pair of accesses"
+			r.relate(l)
 		}
 	}
 	if at := wording.SiteOf(f, w.root.InPackage); len(r.Locations) == 0 && at != "" {
@@ -101,6 +106,19 @@ func (w writer) result(f *report.Finding, rule int) result {
 		r.Flows = []codeFlow{w.flow(d)}
 	}
 	return r
+}
+
+// relate adds a related location, unless there is one with the same place and message.
+func (r *result) relate(l location) {
+	if slices.ContainsFunc(r.Related, func(known location) bool {
+		known.ID = nil
+		return reflect.DeepEqual(known, l)
+	}) {
+		return
+	}
+	id := len(r.Related) + 1
+	l.ID = &id
+	r.Related = append(r.Related, l)
 }
 
 // stacks returns the stacks of the accesses and of the starts of goroutines, each once.

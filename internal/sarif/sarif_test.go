@@ -158,6 +158,35 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestPairs: the accesses of each pair of a race are places of its result.
+func TestPairs(t *testing.T) {
+	f, other := race(), race()
+	f.Identity, f.Pair = "example.com/m.n", "1"
+	other.Identity, other.Pair = f.Identity, "2"
+	other.Accesses[0].Stack[1].Line, other.Accesses[0].Site = 33, "/repo/a b/x#1%.go:33"
+	f.AddPairs(&other)
+	text := write(t, []report.Finding{f}, repository.At("/repo"))
+	if err := validate(official(t), text); err != nil {
+		t.Error(err)
+	}
+	var log sarif
+	if err := json.Unmarshal(text, &log); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(log.Runs[0].Results); n != 1 {
+		t.Fatalf("%d results", n)
+	}
+	var lines []int
+	for _, l := range log.Runs[0].Results[0].Related {
+		if strings.Contains(l.Message.Text, "in another pair of accesses") && l.Physical != nil {
+			lines = append(lines, l.Physical.Region.Line)
+		}
+	}
+	if diff := cmp.Diff([]int{33, 4}, lines); diff != "" {
+		t.Errorf("lines of the other pair (-want +got)\n%s", diff)
+	}
+}
+
 // TestRules checks that the ids of rules, which services store, are the ones of version 1.
 func TestRules(t *testing.T) {
 	var ids []string

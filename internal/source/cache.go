@@ -154,7 +154,7 @@ func (e *Excerpt) cost() int64 {
 	for i := range e.candidates {
 		c := &e.candidates[i]
 		n += 128 + len(c.text) + len(c.typ)
-		for _, key := range c.keys {
+		for _, key := range slices.Concat(c.keys, c.identity) {
 			n += 16 + len(key)
 		}
 	}
@@ -217,7 +217,7 @@ func (p *pkg) at(frame heisen.Frame, r role, size uint64) *Excerpt {
 	if f.syntax == nil {
 		return excerpt
 	}
-	find := &finder{pkg: p, file: f, fset: p.fset, lines: lines, innermost: map[int]string{}}
+	find := &finder{pkg: p, file: f, fset: p.fset, lines: lines, importPath: p.importPathOf(frame.Func), innermost: map[int]string{}}
 	find.search()
 	excerpt.candidates = find.fitting(r, size, frame.Func)
 	excerpt.Statement = find.statementIn(frame.Func)
@@ -278,7 +278,7 @@ func (c *Cache) loadText(file string, text []byte) *pkg {
 		return e.pkg
 	}
 	key, e := file, entry{pkg: newPackage()}
-	e.pkg.language = c.languageOf(dir)
+	e.pkg.language, e.pkg.folder = c.languageOf(dir), c.pathOf(dir)
 	if e.pkg.parse(file, text).syntax != nil {
 		if e.pkg.addSiblings(c, dir, name, file) {
 			c.store.Set(file, entry{name: name}, int64(len(file)))
@@ -321,7 +321,7 @@ func readSource(name string) ([]byte, error) {
 }
 
 // pkg is a package with the type information that its own files give. Imports stay unresolved:
-// an expression with an imported type has no type. A pkg does not change after check.
+// an expression with an imported type has no type. A pkg does not change after check, but for names.
 type pkg struct {
 	fset     *token.FileSet
 	files    map[string]*file
@@ -329,8 +329,10 @@ type pkg struct {
 	size     int64                      // of the files, in bytes
 	info     types.Info
 	types    *types.Package
-	language string                // the version of its module, as in languageOf
-	captured map[types.Object]bool // local variables that other goroutines can reach
+	language string                  // the version of its module, as in languageOf
+	folder   string                  // its import path, as the module of its folder tells it; empty if that is not known
+	captured map[types.Object]bool   // local variables that other goroutines can reach
+	names    map[types.Object]string // of its declarations; nil until one is wanted
 }
 
 // file is a file of a package.
@@ -407,14 +409,19 @@ func goFiles(dir string) (files []string) {
 	return files
 }
 
-// check type-checks the files of the package, as far as that is possible without its imports.
-func (p *pkg) check() {
-	var files []*ast.File
+// parsed returns the files that parse, in the order of their names.
+func (p *pkg) parsed() (files []*ast.File) {
 	for _, name := range slices.Sorted(maps.Keys(p.files)) {
 		if f := p.files[name]; f.syntax != nil {
 			files = append(files, f.syntax)
 		}
 	}
+	return files
+}
+
+// check type-checks the files of the package, as far as that is possible without its imports.
+func (p *pkg) check() {
+	files := p.parsed()
 	p.info = types.Info{
 		Types:      map[ast.Expr]types.TypeAndValue{},
 		Defs:       map[*ast.Ident]types.Object{},

@@ -111,6 +111,7 @@ type candidate struct {
 	verb      string // what is done to it, if that synchronizes and Op does not say it
 	rank      int
 	keys      []string // its storage, then the storages around it
+	identity  []string // its identity, then those around it
 	typ       string   // its type, if known
 	size      uint64   // of its type in bytes; 0 if not known
 	choice    bool     // whether it is one of several that a select statement chooses from
@@ -356,9 +357,9 @@ func (f *finder) addElements(e ast.Expr, r role) {
 	f.addPart(e, "[]", r, rankShared)
 }
 
-func (f *finder) addPart(e ast.Expr, part string, r role, limit int) {
+func (f *finder) addPart(e ast.Expr, elements string, r role, limit int) {
 	e = ast.Unparen(e)
-	for part != "" { // the elements of a slice expression are those of what is sliced
+	for elements != "" { // the elements of a slice expression are those of what is sliced
 		s, ok := e.(*ast.SliceExpr)
 		if !ok {
 			break
@@ -367,7 +368,7 @@ func (f *finder) addPart(e ast.Expr, part string, r role, limit int) {
 	}
 	rank := f.rank(e)
 	switch {
-	case part != "":
+	case elements != "":
 		rank = rankShared
 	case r&(locks|messages|atomics) != 0:
 		rank = max(rank, rankUnknown) // such objects are meant to be shared
@@ -383,8 +384,9 @@ func (f *finder) addPart(e ast.Expr, part string, r role, limit int) {
 		return
 	}
 	keys := f.storage(e)
-	if part != "" {
-		keys = []string{keys[0] + part}
+	identity := f.identityOf(e)
+	if elements != "" {
+		keys, identity = []string{keys[0] + elements}, []string{part(identity[0], elements)}
 	}
 	c := candidate{
 		text:      shorten(text),
@@ -393,6 +395,7 @@ func (f *finder) addPart(e ast.Expr, part string, r role, limit int) {
 		verb:      f.verb,
 		rank:      min(rank, limit),
 		keys:      keys,
+		identity:  identity,
 		choice:    f.choosing,
 		timed:     f.choosing && f.sendsTime(e),
 		onLine:    f.onLine(e.Pos(), e.End()) || f.within != nil && f.onLine(f.within.Pos(), f.within.End()) || r&writes != 0 && f.operator.IsValid() && f.onLine(f.operator, f.operator),
@@ -401,7 +404,7 @@ func (f *finder) addPart(e ast.Expr, part string, r role, limit int) {
 	}
 	switch t := f.typeOf(e); {
 	case t == nil:
-	case part == "":
+	case elements == "":
 		c.typ, c.size = typeText(t), sizeOf(t)
 	default: // the access may be to many elements
 		c.typ = elementText(t)

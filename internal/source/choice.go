@@ -13,6 +13,8 @@ type Choice struct {
 	Variable, Statement, Verb string
 	// Alternatives are the expressions that fit, the likeliest first, if there are two or three.
 	Alternatives []string
+	// Identity names the declaration of the variable, if that is known, and those of the variables that contain it.
+	Identity []string
 }
 
 // maxAlternatives bounds the expressions that are told of an access.
@@ -51,6 +53,7 @@ func Choose(excerpts []*Excerpt) []Choice {
 // there are no others.
 func only(candidates []candidate) (choice Choice) {
 	candidates = prefer(candidates, func(c candidate) bool { return c.rank > rankRemote })
+	identity := commonIdentity(candidates)
 	var texts []string
 	for i, c := range candidates {
 		if i == 0 {
@@ -66,6 +69,7 @@ func only(candidates []candidate) (choice Choice) {
 			choice.Verb = ""
 		}
 	}
+	choice.Identity = identity
 	switch n := len(texts); {
 	case n == 1:
 		choice.Variable = texts[0]

@@ -12,10 +12,11 @@ import (
 // roles. It follows what the compiler instruments: loads and stores of memory that other goroutines
 // may reach.
 type finder struct {
-	pkg   *pkg
-	file  *file
-	fset  *token.FileSet
-	lines []int
+	pkg        *pkg
+	file       *file
+	fset       *token.FileSet
+	lines      []int
+	importPath string // of the package; empty if it is not known
 
 	found     []candidate
 	innermost map[int]string // text of the innermost statement on the line, by the function literals around it

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/version"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 )
@@ -28,6 +29,20 @@ func (c *Cache) languageOf(dir string) string {
 		return "go" + string(m[1])
 	}
 	return ""
+}
+
+// pathOf returns the import path of a folder in a module; an empty text if that is not known.
+func (c *Cache) pathOf(dir string) string {
+	root, text := c.moduleOf(dir)
+	m := modulePath.FindSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	folder, err := filepath.Rel(root, dir)
+	if err != nil {
+		return ""
+	}
+	return path.Join(string(m[1]), filepath.ToSlash(folder))
 }
 
 // moduleOf returns the root of the module of a folder, and its go.mod file; nil if it is not found, or may not be read.

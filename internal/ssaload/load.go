@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"go/token"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,14 +53,7 @@ func (n Note) String() string { return fmt.Sprintf("%s:%d: %s", n.File, n.Line, 
 // LoadAll loads packages with their syntax. It loads their imports from export data, which the go
 // command compiles if it is not in the build cache.
 func (s Source) LoadAll(ctx context.Context) (*Loaded, error) {
-	tags, without := racetag.Split(s.Tags)
-	env := s.environment(ctx)
-	if tags == nil {
-		tags = tagsOf(env.GOFLAGS)
-	}
-	if !without && racetag.Compiles(env.GOOS, env.GOARCH) {
-		tags = racetag.Add(tags)
-	}
+	tags := s.tags(ctx)
 	out := &Loaded{Fset: s.Fset}
 	if out.Fset == nil {
 		out.Fset = token.NewFileSet()
@@ -110,6 +104,42 @@ func (s Source) LoadAll(ctx context.Context) (*Loaded, error) {
 	}
 	out.Err = errors.Join(failed...)
 	return out, nil
+}
+
+// Dependencies returns what packages import, and what that imports, and their tests if these are included. The standard
+// library and the packages themselves are left out.
+func (s Source) Dependencies(ctx context.Context) ([]string, error) {
+	roots, err := packages.Load(&packages.Config{
+		Context: ctx, Dir: s.Dir, Overlay: s.Overlay, Tests: s.Tests,
+		Mode:       packages.NeedName | packages.NeedImports | packages.NeedDeps | packages.NeedModule | packages.NeedForTest,
+		BuildFlags: []string{"-tags=" + strings.Join(s.tags(ctx), ",")},
+	}, s.Packages...)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrPackages, err)
+	}
+	imported := map[string]bool{}
+	packages.Visit(roots, nil, func(pkg *packages.Package) {
+		if pkg.Module != nil && pkg.ForTest == "" && !strings.HasSuffix(pkg.ID, ".test") {
+			imported[pkg.PkgPath] = true
+		}
+	})
+	for _, pkg := range roots {
+		delete(imported, pkg.PkgPath)
+	}
+	return slices.Sorted(maps.Keys(imported)), nil
+}
+
+// tags returns the build tags by which files are chosen.
+func (s Source) tags(ctx context.Context) []string {
+	tags, without := racetag.Split(s.Tags)
+	env := s.environment(ctx)
+	if tags == nil {
+		tags = tagsOf(env.GOFLAGS)
+	}
+	if !without && racetag.Compiles(env.GOOS, env.GOARCH) {
+		tags = racetag.Add(tags)
+	}
+	return tags
 }
 
 // Load loads the packages with their syntax and types, and their imports from export data. Packages that

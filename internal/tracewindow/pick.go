@@ -59,7 +59,6 @@ func (s *selection) pick() error {
 	}
 	if s.about != nil {
 		f := s.q.Resolver.Resolve(s.about.finding, symbols)
-		f.Fingerprint = s.about.fingerprint
 		s.w.Finding, s.w.found = &f, &s.about.finding
 		s.w.Missing = len(f.Accesses)
 		for i := range p.out {

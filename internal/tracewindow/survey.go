@@ -77,7 +77,9 @@ func (s *selection) choose() error {
 	} else if number, err := strconv.Atoi(name); err == nil && len(name) < 16 {
 		i = number - 1
 	} else {
-		i = slices.IndexFunc(s.items, func(i item) bool { return i.fingerprint == name })
+		i = slices.IndexFunc(s.items, func(i item) bool {
+			return i.fingerprint == name || s.q.Resolver.Resolve(i.finding, s.names.symbols).Fingerprint == name
+		})
 	}
 	if i < 0 || i >= len(s.items) {
 		if s.q.Finding != "" {

@@ -157,7 +157,7 @@ func sentenceOfRace(f *report.Finding) string {
 
 func sentenceOfDeadlock(f *report.Finding) string {
 	waits, end := "can come to wait for", "If all of them do so at the same time, none can go on."
-	if confirmed(f) {
+	if f.Certainty() == report.Confirmed {
 		waits, end = "waits for", "Each waits for the next, so none can go on."
 	}
 	var parts []string

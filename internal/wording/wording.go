@@ -21,7 +21,7 @@ func confirmed(f *report.Finding) bool { return f.Trials != nil && f.Trials.Conf
 // Title returns what a finding is called, such as "Data race".
 func Title(f *report.Finding) string {
 	switch {
-	case f.Kind == heisen.Deadlock && !confirmed(f):
+	case f.Kind == heisen.Deadlock && f.Certainty() != report.Confirmed:
 		return "Potential deadlock"
 	case f.Kind == heisen.Race && f.Supposed():
 		return KindTitle(heisen.PotentialRace)
@@ -94,7 +94,7 @@ func Certain(f *report.Finding) bool {
 	case heisen.PotentialRace, heisen.Discipline:
 		return confirmed(f)
 	case heisen.Deadlock:
-		return confirmed(f) || len(f.Witness) > 0
+		return f.Certainty() != report.Suspected
 	case heisen.Atomicity:
 		return !f.Potential()
 	}

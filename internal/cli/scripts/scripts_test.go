@@ -27,12 +27,16 @@ import (
 	"github.com/heisen-go/heisen/trace"
 )
 
+// fullReports is the environment variable with which heisen prints reports in full. Scripts have it unless they set it to nothing: most
+// look at what is found, down to addresses.
+const fullReports = "HEISEN_TEST_FULL"
+
 // TestMain makes the test binary the heisen command of the scripts.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"heisen": func() {
 			streams := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
-			os.Exit(cli.Main(context.Background(), cli.Tool{}, os.Args[1:], streams))
+			os.Exit(cli.Main(context.Background(), cli.Tool{Full: os.Getenv(fullReports) != ""}, os.Args[1:], streams))
 		},
 	})
 }
@@ -46,6 +50,7 @@ func TestMain(m *testing.M) {
 //	flip file N          flip a bit of byte N of a file; from its end if negative
 //	corpus file          copy a trace of package trace's corpus
 //	events file             check that a file is the output of go test -json
+//	attributed race file    check that reports belong to the tests as in the output of go test -race -json
 //	fingerprint a b      check that the reports in two files have the same fingerprints
 //	fingerprints in out  extract the sorted fingerprints from findings in JSON
 //	example name         copy a package of examples/racefuzz
@@ -73,6 +78,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"flip":   flip,
 	"corpus": copyCorpus,
 	"events": checkEvents,
+
+	"attributed": sameAttribution,
 
 	"fingerprint":  sameFingerprints,
 	"fingerprints": fingerprints,
@@ -109,6 +116,7 @@ func setup(t *testing.T) func(*testscript.Env) error {
 	}
 	return func(env *testscript.Env) error {
 		env.Setenv("HEISEN_DIR", filepath.Dir(self))
+		env.Setenv(fullReports, "1")
 		env.Setenv("HEISEN_MODULE", module)
 		for name, dir := range caches {
 			env.Setenv(name, dir)
@@ -268,6 +276,43 @@ func checkEvents(ts *testscript.TestScript, neg bool, args []string) {
 	if last != "fail" {
 		ts.Fatalf("the package's last event is %q, want fail", last)
 	}
+}
+
+// sameAttribution compares the output of heisen test -json with that of go test -race -json, event by event.
+// Reports stand where their tests are running; which lines of the test they precede is left open, and so is
+// how many there are in a row.
+func sameAttribution(ts *testscript.TestScript, neg bool, args []string) {
+	noNegation(ts, neg, args, 2, "attributed race file")
+	want, got := attribution(ts, args[0]), attribution(ts, args[1])
+	if !slices.ContainsFunc(want, func(event string) bool { return strings.HasPrefix(event, "report") }) {
+		ts.Fatalf("no report in %s", args[0])
+	}
+	if !slices.Equal(want, got) {
+		ts.Fatalf("go test -race:\n\t%s\nheisen test:\n\t%s", strings.Join(want, "\n\t"), strings.Join(got, "\n\t"))
+	}
+}
+
+// attribution returns the events of tests and packages in a file, and the reports, each with its test.
+func attribution(ts *testscript.TestScript, file string) (events []string) {
+	for line := range strings.Lines(ts.ReadFile(file)) {
+		var event struct {
+			Action, Test, Output string
+			Finding              json.RawMessage
+		}
+		ts.Check(json.Unmarshal([]byte(line), &event))
+		text := event.Action + " " + event.Test
+		switch {
+		case event.Finding != nil, strings.HasPrefix(event.Output, "WARNING: "):
+			text = "report " + event.Test
+		case event.Action == "output" && !strings.HasPrefix(event.Output, "=== RUN"),
+			event.Action == "pause", event.Action == "cont": // in any order
+			continue
+		}
+		if n := len(events); n == 0 || events[n-1] != text {
+			events = append(events, text)
+		}
+	}
+	return events
 }
 
 // sameFingerprints compares the fingerprints of the reports in two files, in any order.

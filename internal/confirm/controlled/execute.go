@@ -50,11 +50,12 @@ type Plan struct {
 // Execution is the result of a Plan.
 type Execution struct {
 	recorder.Execution
-	Outcome  Outcome
-	Blocked  []report.Blocked // the goroutines that had not ended, if the program got stuck, or that wait for ever
-	Observed []report.Finding // bugs that it has shown by itself, each once
-	Unseen   recorder.Unseen  // what may synchronize besides
-	Outside  []string         // inputs besides the schedule, with places
+	Outcome   Outcome
+	Blocked   []report.Blocked // the goroutines that had not ended, if the program got stuck, or that wait for ever
+	Observed  []report.Finding // bugs that it has shown by itself, each once
+	Unseen    recorder.Unseen  // what may synchronize besides
+	Deadlocks []report.Finding // circles of goroutines that wait for each other's locks, as far as it is known who holds them
+	Outside   []string         // inputs besides the schedule, with places
 	// Awaited is what outside of the program could still answer when virtual time first went past the
 	// real one nevertheless, with a place; empty if it never did.
 	Awaited string
@@ -80,7 +81,31 @@ func (e *Execution) Findings() (all []report.Finding) {
 	for i := range e.Meetings {
 		all = append(all, e.Meetings[i].Finding)
 	}
-	return append(all, e.Observed...)
+	all = append(all, e.Deadlocks...)
+	for i := range e.Observed {
+		if e.DeadlockOf(&e.Observed[i]) == nil {
+			all = append(all, e.Observed[i])
+		}
+	}
+	return all
+}
+
+// DeadlockOf returns the deadlock that a failure, or a goroutine that waits for ever, belongs to, if the locks of the execution were recorded; nil
+// if there is none.
+func (e *Execution) DeadlockOf(f *report.Finding) *report.Finding {
+	if f.Kind == heisen.Failure && e.Outcome.Class == Deadlocked && len(e.Deadlocks) > 0 {
+		return &e.Deadlocks[0]
+	}
+	if f.Kind != heisen.Leak || len(f.Accesses) != 1 || len(f.Accesses[0].Stack) == 0 {
+		return nil
+	}
+	at := f.Accesses[0].Stack[0]
+	for i := range e.Deadlocks {
+		if slices.ContainsFunc(e.Deadlocks[i].Blocked, func(b report.Blocked) bool { return len(b.Stack) > 0 && b.Stack[0] == at }) {
+			return &e.Deadlocks[i]
+		}
+	}
+	return nil
 }
 
 // LongExecution is a number of steps that take about a second.
@@ -325,9 +350,11 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	r.program.behaviors.add(r.execution.Behaviors, stream)
 	if stuck := r.execution.Stuck; stuck != nil {
 		r.execution.Blocked = held.Blocked(stuck.Goroutines, r.resolver)
+		r.execution.Deadlocks = held.Deadlocks(stuck.Goroutines, r.resolver)
 	} else {
 		waiting := slices.DeleteFunc(slices.Clone(r.execution.Leaked), func(b recorder.Blocked) bool { return b.Unstoppable })
 		r.execution.Blocked = held.Blocked(waiting, r.resolver)
+		r.execution.Deadlocks = held.Deadlocks(waiting, r.resolver)
 	}
 	leaks := held.Leaks(r.execution.Leaked, r.resolver)
 	for i := range leaks {

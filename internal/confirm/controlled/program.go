@@ -22,6 +22,8 @@ type Program struct {
 	Args    []string
 	Usual   Outcome // how it ends under the default schedule, once a survey has seen that
 
+	Surveyed bool // a survey has seen it
+
 	importPath string // of the main package, as the executable has it; empty if Test is set
 
 	// Files are the source files of the package and its tests or, of a program, of all packages of the main

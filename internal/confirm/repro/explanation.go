@@ -19,7 +19,7 @@ import (
 
 // explanation selects the steps of an execution that explain it to people: the
 // first and the last operation of a goroutine between two switches, the operations at targets, and the acquisitions of locks for which
-// goroutines wait at the end. It finds nothing.
+// goroutines wait at the end. With the acquisition of a lock it has the release, and the other way around. It finds nothing.
 type explanation struct {
 	symbols *heisen.Symbols
 	with    *build.Toolchain // whose standard library and whose modules are not code of the program
@@ -35,6 +35,7 @@ type explanation struct {
 	last      numbered // of the running thread, if it is not in all
 	pending   bool
 	held      map[heisen.Object][]numbered // acquisitions of locks that are held
+	acquired  *numbered                    // the acquisition of what the present record releases, or nil
 	meetingAt int                          // the length of all at the latest meeting, or 0
 	steps     []report.Step
 }
@@ -50,7 +51,8 @@ type place struct {
 // numbered is a record with its number among the events.
 type numbered struct {
 	heisen.Record
-	number uint64
+	number  uint64
+	partner *numbered // of the acquisition of a lock the release, of a release the acquisition; nil if it is not known
 }
 
 // attempt is a place at which a goroutine has tried to use an object in vain.
@@ -106,6 +108,7 @@ func (s *explanation) handle(r *heisen.Record) {
 			return
 		}
 	}
+	s.acquired = nil
 	if r.Op.IsLock() {
 		s.hold(r, p.program)
 	}
@@ -135,8 +138,11 @@ func (s *explanation) handle(r *heisen.Record) {
 			return
 		}
 	}
-	s.last, s.pending = numbered{*r, s.events}, true
+	s.last, s.pending = s.numbered(r), true
 }
+
+// numbered returns the present record.
+func (s *explanation) numbered(r *heisen.Record) numbered { return numbered{*r, s.events, s.acquired} }
 
 // hold notes the acquisition of a lock, or its release.
 func (s *explanation) hold(r *heisen.Record, program bool) {
@@ -144,6 +150,9 @@ func (s *explanation) hold(r *heisen.Record, program bool) {
 	switch {
 	case r.Op == heisen.Release || r.Op == heisen.ReleaseShared:
 		at := slices.IndexFunc(held, func(a numbered) bool { return a.Thread == r.Thread })
+		if at >= 0 || r.Op == heisen.Release && len(held) == 1 {
+			s.pair(held[max(at, 0)], r)
+		}
 		if at < 0 { // another thread has acquired it
 			at = 0
 		}
@@ -154,9 +163,21 @@ func (s *explanation) hold(r *heisen.Record, program bool) {
 	case !program || len(held) == maxHeld || !s.concerns(r):
 		return
 	default:
-		held = append(held, numbered{*r, s.events})
+		held = append(held, s.numbered(r))
 	}
 	s.held[r.Object] = held
+}
+
+// pair notes that the present record releases what another one has acquired.
+func (s *explanation) pair(acquired numbered, r *heisen.Record) {
+	released := s.numbered(r)
+	if s.pending && s.last.number == acquired.number {
+		s.last.partner = &released
+	}
+	if i, kept := slices.BinarySearchFunc(s.all, acquired.number, func(n numbered, number uint64) int { return cmp.Compare(n.number, number) }); kept {
+		s.all[i].partner = &released
+	}
+	s.acquired = &acquired
 }
 
 // concerns reports whether a record belongs to one of the tests that the bug is about.
@@ -180,7 +201,7 @@ func (s *explanation) keep(r *heisen.Record) {
 	if !s.concerns(r) {
 		return
 	}
-	s.all = append(s.all, numbered{*r, s.events})
+	s.all = append(s.all, s.numbered(r))
 	if over := len(s.all) - 4*(maxBefore+maxAfter); over > 0 && (s.meetingAt == 0 || s.meetingAt > over+maxBefore) {
 		s.all = append(s.all[:0], s.all[over:]...)
 		s.meetingAt = max(s.meetingAt-over, 0)
@@ -190,7 +211,8 @@ func (s *explanation) keep(r *heisen.Record) {
 // meeting marks the latest step as the one at which goroutines met.
 func (s *explanation) meeting() { s.meetingAt = len(s.all) }
 
-// selected returns the steps around the latest meeting, and the acquisitions of the awaited locks by those who hold them.
+// selected returns the steps around the latest meeting, the acquisitions of the awaited locks by those who hold them, and what belongs to
+// the acquisitions and releases among these.
 func (s *explanation) selected(awaited []heisen.Object) (records []heisen.Record) {
 	s.keepLast()
 	all := s.all
@@ -200,6 +222,11 @@ func (s *explanation) selected(awaited []heisen.Object) (records []heisen.Record
 	all = slices.Clone(all[max(0, len(all)-maxBefore-maxAfter):])
 	for _, lock := range awaited {
 		all = append(all, s.held[lock]...)
+	}
+	for _, r := range all {
+		if r.partner != nil {
+			all = append(all, *r.partner)
+		}
 	}
 	slices.SortStableFunc(all, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
 	for _, r := range slices.CompactFunc(all, func(a, b numbered) bool { return a.number == b.number }) {

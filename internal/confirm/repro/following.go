@@ -1,6 +1,7 @@
 package repro
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -392,7 +393,9 @@ func (c Repeater) rootsIn(ctx context.Context, v *trials.Result, e *trials.Endin
 		}
 		return []heisen.Detector{observed.Handler(d.handle)}, nil
 	}
-	plan.Finish = func(*controlled.Execution, *heisen.Symbols) { from = d.rootsWith(v.Finding.Fingerprint) }
+	plan.Finish = func(*controlled.Execution, *heisen.Symbols) {
+		from = d.rootsWith(cmp.Or(v.Finding.Inside, v.Finding.PairFingerprint()))
+	}
 	_, err = v.Suspect.Program.Execute(ctx, plan, c.Resolver)
 	return from, err
 }

@@ -148,8 +148,33 @@ func (r *Reproduction) Show(f *report.Finding) {
 	if f.Kind == heisen.Race && shown.Kind == heisen.Race {
 		f.Message = shown.Message
 	}
+	lead(f, shown)
+	r.knowDeadlock(f)
 	f.Accesses, f.Goroutines, f.Witness = shown.Accesses, shown.Goroutines, r.Steps
 	AddBlocked(f, r.blockedFor(f))
+}
+
+// lead makes the pair of accesses that is shown the first one of a race on a variable.
+func lead(f, shown *report.Finding) {
+	if shown.Pair == "" || shown.Fingerprint != f.Fingerprint || shown.Pair == f.Pair {
+		return
+	}
+	before := report.Finding{Kind: f.Kind, Fingerprint: f.Fingerprint, Message: f.Message, Identity: f.Identity, Variable: f.Variable, Pair: f.Pair, Accesses: f.Accesses, Goroutines: f.Goroutines}
+	f.Pairs = slices.DeleteFunc(slices.Clone(f.Pairs), func(p report.Pair) bool { return p.Fingerprint == shown.Pair })
+	f.Pair, f.Variable = shown.Pair, shown.Variable
+	f.AddPairs(&before)
+}
+
+// knowDeadlock makes a failure in which all goroutines are blocked, or a goroutine that waits for ever, the deadlock that it is, if goroutines
+// wait in a circle for each other's locks. It is known only from an execution whose locks were recorded.
+func (r *Reproduction) knowDeadlock(f *report.Finding) {
+	d := r.Execution.DeadlockOf(f)
+	if d == nil {
+		return
+	}
+	f.Detector, f.Kind, f.Fingerprint, f.Message, f.Cycle, f.Variable = controlled.DetectorName, d.Kind, d.Fingerprint, d.Message, d.Cycle, d.Variable
+	f.Wait, f.Trials.Suspect, f.Trials.Harmful = nil, d.Fingerprint, true
+	r.Finding.Accesses, r.Finding.Goroutines = d.Accesses, d.Goroutines
 }
 
 // blockedFor returns the blocked goroutines that matter to a finding: of those that wait for ever in an execution that went on without
@@ -286,7 +311,7 @@ func (c Repeater) record(ctx context.Context, s *suspects.Suspect, tests []strin
 		}
 	}
 	plan.OnRace = func(f *heisen.Finding, symbols *heisen.Symbols) {
-		if s.Observed && f.Fingerprint(symbols) == s.Finding.Fingerprint {
+		if s.Observed && c.Resolver.Resolve(*f, symbols).Fingerprint == s.Finding.Fingerprint {
 			story.meeting()
 		}
 	}

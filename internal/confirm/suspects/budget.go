@@ -20,7 +20,9 @@ type Budget struct {
 	limit   time.Duration // of the executions of a unit together
 	at      time.Duration // how many executions of a unit there are at a time, at least 1
 	mu      sync.Mutex
-	nothing bool // suspects have no bound
+	nothing bool          // suspects have no bound
+	ends    time.Time     // of all units together; zero if there is no bound
+	within  time.Duration // how long that is
 }
 
 // leastTime is the time that an execution has in any case.
@@ -32,6 +34,33 @@ func NewBudget(each time.Duration, parallel int, units []*controlled.Unit, suspe
 	at := time.Duration(max(parallel/max(len(units), 1), 1))
 	return &Budget{limit: each * at, at: at, nothing: !suspects}
 }
+
+// leastSearch is the time that a unit has at least within a bound on all units.
+const leastSearch = time.Second
+
+// NewBudgetWithin returns a budget for units that end at about the same time, within some real time from now. If there are
+// many, there is no time for all of them.
+func NewBudgetWithin(within time.Duration, parallel int, units []*controlled.Unit) *Budget {
+	n := max(len(units), 1)
+	b := NewBudget(max(within*time.Duration(min(parallel, n))/time.Duration(n), leastSearch), parallel, units, true)
+	b.within, b.ends = within, time.Now().Add(within)
+	return b
+}
+
+// ended reports whether a share of the time of all units together is over, if there is a bound on it.
+func (b *Budget) ended(part share) bool {
+	return b != nil && !b.ends.IsZero() && !time.Now().Before(b.ends.Add(-b.within*time.Duration(100-part)/100))
+}
+
+// When the stages end, where a bound is on all units. A survey of a program tells more than a longer search of another one.
+const (
+	surveyEnds  share = 60
+	suspectsEnd share = 85
+	searchEnds  share = 100
+)
+
+// SurveyEnded reports whether no further programs may be surveyed.
+func (b *Budget) SurveyEnded() bool { return b.ended(surveyEnds) }
 
 // share is what part of the time may be used, in percent.
 type share int64
@@ -100,7 +129,7 @@ func (b *Budget) MaySearch(u *controlled.Unit, found bool) bool {
 	if found {
 		part = forSearch
 	}
-	return b.left([]*controlled.Unit{u}, part) > 0
+	return !b.ended(searchEnds) && b.left([]*controlled.Unit{u}, part) > 0
 }
 
 // Over reports whether a unit has no time for one more execution.
@@ -113,35 +142,35 @@ func (b *Budget) ForEnumeration() time.Duration { return b.of(forEnumeration) }
 
 // MayTry reports whether there is time for an execution that tries a suspect.
 func (b *Budget) MayTry(s *Suspect) bool {
-	return b == nil || b.nothing || len(s.in()) == 0 || b.left(s.in(), forSuspects) > 0
+	return b == nil || b.nothing || len(s.Units()) == 0 || !b.ended(suspectsEnd) && b.left(s.Units(), forSuspects) > 0
 }
 
 // Bounds returns the real time that an execution for a suspect may take, at most limit: half of the time
 // that is left, so that a program that does not end in time has several executions. The rest of the time
 // of all its units counts: most executions are much shorter.
 func (b *Budget) Bounds(s *Suspect, limit time.Duration) time.Duration {
-	if b == nil || len(s.in()) == 0 || b.nothing && s.Directed() {
+	if b == nil || len(s.Units()) == 0 || b.nothing && s.Directed() {
 		return limit
 	}
-	left := b.left(s.in(), forSchedules) * time.Duration(len(s.in())) / b.at
+	left := b.left(s.Units(), forSchedules) * time.Duration(len(s.Units())) / b.at
 	return min(max(left/2, leastTime), limit)
 }
 
 // Spend adds the time of an execution for a suspect.
 func (b *Budget) Spend(s *Suspect, took time.Duration) {
 	if b != nil && !(b.nothing && s.Directed()) {
-		b.AddTime(s.in(), took)
+		b.AddTime(s.Units(), took)
 	}
 }
 
 // Shrinking returns how long the executions that shrink the schedule of a suspect may take together.
 // bounded is false if there is no bound.
 func (b *Budget) Shrinking(s *Suspect) (bound time.Duration, bounded bool) {
-	if b == nil || b.nothing || len(s.in()) == 0 {
+	if b == nil || b.nothing || len(s.Units()) == 0 {
 		return 0, false
 	}
 	one := b.of(forSchedule)
-	return min(b.left(s.in(), forSchedules)*time.Duration(len(s.in())), one), true
+	return min(b.left(s.Units(), forSchedules)*time.Duration(len(s.Units())), one), true
 }
 
 // ForSurvey returns how long the executions of a survey may take at most, given the units of a program.

@@ -84,3 +84,45 @@ func TestPromising(t *testing.T) {
 		}
 	}
 }
+
+// TestBudgetWithin: units share a bound on real time, each has at least a second, and the stages end one after the other.
+func TestBudgetWithin(t *testing.T) {
+	p := &controlled.Program{}
+	for range 4 {
+		p.Units = append(p.Units, &controlled.Unit{Program: p})
+	}
+	each := func(within time.Duration, parallel int) time.Duration {
+		return NewBudgetWithin(within, parallel, p.Units).limit
+	}
+	for _, c := range []struct {
+		within   time.Duration
+		parallel int
+		want     time.Duration
+	}{
+		{40 * time.Second, 1, 10 * time.Second},
+		{40 * time.Second, 2, 20 * time.Second},
+		{40 * time.Second, 8, 80 * time.Second}, // two executions of each at a time
+		{time.Second, 2, leastSearch},
+	} {
+		if got := each(c.within, c.parallel); got != c.want {
+			t.Errorf("%v, %d executions at a time: %v for each, want %v", c.within, c.parallel, got, c.want)
+		}
+	}
+
+	s := testSuspect(heisen.PotentialRace, p, 1, 2)
+	for _, c := range []struct {
+		passed                     time.Duration
+		survey, suspects, searches bool
+	}{
+		{0, true, true, true}, {61 * time.Minute, false, true, true}, {86 * time.Minute, false, false, true}, {100 * time.Minute, false, false, false},
+	} {
+		b := NewBudgetWithin(100*time.Minute, 2, p.Units)
+		b.ends = b.ends.Add(-c.passed)
+		if b.SurveyEnded() == c.survey || b.MayTry(s) != c.suspects || b.MaySearch(p.Units[0], false) != c.searches || b.MaySearch(p.Units[0], true) != c.searches {
+			t.Errorf("after %v: survey ended %t, may try %t, may search %t", c.passed, b.SurveyEnded(), b.MayTry(s), b.MaySearch(p.Units[0], false))
+		}
+	}
+	if NewBudget(time.Nanosecond, 1, p.Units, true).SurveyEnded() || (*Budget)(nil).SurveyEnded() {
+		t.Error("a survey ends without a bound on all units")
+	}
+}

@@ -58,6 +58,9 @@ type leads struct {
 	open  []opening
 }
 
+// maxLeadEvents bounds the events before a lead.
+const maxLeadEvents = 1 << 17
+
 // opening is an access of a lead whose position is not known yet.
 type opening struct {
 	lead   *lead
@@ -80,10 +83,10 @@ func (l *leads) handle(r *heisen.Record) {
 
 // meeting takes a meeting between two events. The next events of its goroutines are its accesses.
 func (l *leads) meeting(m recorder.Meeting) {
-	if m.Kind != strategies.Race || len(m.Accesses) != 2 || len(l.all) == maxLeads || l.order.forgotten > 0 {
+	if m.Kind != strategies.Race || len(m.Accesses) != 2 || len(l.all) == maxLeads || len(l.order.steps) > maxLeadEvents {
 		return
 	}
-	one := &lead{of: l.of, seed: l.seed, tests: l.tests, order: appendPositions(nil, l.order.latest)}
+	one := &lead{of: l.of, seed: l.seed, tests: l.tests, order: l.order.first(len(l.order.steps))}
 	for i, a := range m.Accesses {
 		l.open = append(l.open, opening{one, i, a.Thread})
 	}
@@ -177,7 +180,7 @@ func (g *gathering) repeat(ctx context.Context, x Shown) error {
 	s, schedule := g.survey, *x.Schedule
 	schedule.Number = true
 	found := &leads{of: x.Suspect, seed: schedule.Strategy.Seed, tests: x.Suspect.TestsOf(&schedule)}
-	at := scope{found.tests, x.Suspect.in(), found}
+	at := scope{found.tests, x.Suspect.Units(), found}
 	_, err := g.execute(ctx, at, &schedule, recorder.Everything, s.Budget.Bounds(x.Suspect, s.Limit), s.detectors)
 	if err == nil {
 		g.addLeads(found.complete())

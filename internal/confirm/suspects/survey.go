@@ -13,6 +13,7 @@ import (
 	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/internal/fold"
 	"github.com/heisen-go/heisen/internal/observed"
+	"github.com/heisen-go/heisen/internal/readuse"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/report"
@@ -27,10 +28,13 @@ type Survey struct {
 	Deadlocks  bool
 	Sections   []section.Section // that others may come into; with absolute names of files
 	Violations bool              // whatever accesses the variable of one of Sections
-	// Predict adds the bugs that package mcm predicts from the runs, in Sections too. They come
+	// Predict adds the bugs that packages mcm and syncp predict from the runs, in Sections too. They come
 	// first and have witnesses to follow.
 	Predict bool
-	// Witnesses looks for witnesses of suspects: package mcm predicts from one more run of each test,
+	// Causality is what the runs record for predictions, and Lines what the source says of it.
+	Causality Causality
+	Lines     *readuse.Lines
+	// Witnesses looks for witnesses of suspects: they predict from one more run of each test,
 	// and what it predicts is suspected.
 	Witnesses bool
 	// Known are findings that are suspected before the first run, if they are in the program's
@@ -221,8 +225,8 @@ func (g *gathering) witnesses(ctx context.Context) error {
 			continue
 		}
 		_, err := g.execute(ctx, g.scope(u), s.schedule(strategies.Config{Strategy: strategies.Replay}, true), recorder.Everything, limit,
-			func(order *orderRecorder, symbols *heisen.Symbols, sink heisen.Sink) ([]heisen.Detector, error) {
-				d, err := s.newPredictor(order, symbols, sink)
+			func(ctx context.Context, order *orderRecorder, symbols *heisen.Symbols, sink heisen.Sink) ([]heisen.Detector, error) {
+				d, err := s.newPredictors(ctx, order, symbols, sink, maxPredicted+1)
 				return []heisen.Detector{&ownEvents{detector: d, symbols: symbols, with: s.Resolver.Toolchain}}, err
 			})
 		if err != nil {
@@ -235,13 +239,16 @@ func (g *gathering) witnesses(ctx context.Context) error {
 // quick is how long runs may take until there are no further walks than there have to be.
 const quick = 10 * time.Second
 
-// newDetectors returns the detectors of a run. The order is that of a detector with witnesses.
-type newDetectors func(*orderRecorder, *heisen.Symbols, heisen.Sink) ([]heisen.Detector, error)
+// newDetectors returns the detectors of a run, which work until the context ends. The order is that of a detector with witnesses.
+type newDetectors func(context.Context, *orderRecorder, *heisen.Symbols, heisen.Sink) ([]heisen.Detector, error)
 
 // schedule returns the schedule of a run. predict is set if detectors predict, for which operations have
 // numbers.
 func (s *Survey) schedule(config strategies.Config, predict bool) *recorder.Schedule {
-	return &recorder.Schedule{Strategy: config, Procs: s.Procs, MaxVirtual: s.Virtual, Number: predict}
+	return &recorder.Schedule{
+		Strategy: config, Procs: s.Procs, MaxVirtual: s.Virtual,
+		Number: predict, Values: predict && s.Causality != OrderCausality,
+	}
 }
 
 // scope is what an execution of a survey runs.
@@ -271,7 +278,7 @@ func (g *gathering) execute(ctx context.Context, of scope, schedule *recorder.Sc
 			sink := fold.NewSet(symbols, func(i fold.Item) {
 				f := s.Resolver.Resolve(i.Finding, symbols)
 				same := g.suspect(&f, false)
-				if same == nil || same.witness != nil || i.Finding.Detector != predictor {
+				if same == nil || same.witness != nil || !isPrediction(i.Finding.Detector) {
 					return
 				}
 				if w := order.witnessOf(&i.Finding, schedule.Strategy.Seed, of.tests); w != nil {
@@ -279,7 +286,7 @@ func (g *gathering) execute(ctx context.Context, of scope, schedule *recorder.Sc
 					predicted = append(predicted, w)
 				}
 			}).Add
-			all, err := detectors(order, symbols, sink)
+			all, err := detectors(ctx, order, symbols, sink)
 			if of.leads != nil {
 				all = append(all, observed.Handler(of.leads.handle))
 			}
@@ -330,7 +337,7 @@ func (s *Survey) setAbove(suspect *Suspect) {
 }
 
 // detectors returns the detectors of ordinary runs.
-func (s *Survey) detectors(order *orderRecorder, symbols *heisen.Symbols, sink heisen.Sink) (all []heisen.Detector, err error) {
+func (s *Survey) detectors(ctx context.Context, order *orderRecorder, symbols *heisen.Symbols, sink heisen.Sink) (all []heisen.Detector, err error) {
 	named := func(name string) heisen.Sink {
 		return func(f heisen.Finding) {
 			f.Detector = name
@@ -360,7 +367,7 @@ func (s *Survey) detectors(order *orderRecorder, symbols *heisen.Symbols, sink h
 		add("atomrace", d)
 	}
 	if s.Predict {
-		d, err := s.newPredictor(order, symbols, sink)
+		d, err := s.newPredictors(ctx, order, symbols, sink, 0)
 		if err != nil {
 			return nil, err
 		}

@@ -35,7 +35,7 @@ type Suspect struct {
 	// Strategy tries to reproduce it.
 	Strategy strategies.Strategy
 	Length   uint64 // steps of an execution, for PCT
-	// Predicted is set if mcm predicts that it can happen.
+	// Predicted is set if a predictor says that it can happen.
 	Predicted bool
 	// Given is set if it is one of Survey.Known.
 	Given    bool
@@ -46,8 +46,8 @@ type Suspect struct {
 	units    []*controlled.Unit // in which it was seen, or that the executions search
 }
 
-// in returns the units that the suspect concerns: all of its program if they are not known.
-func (s *Suspect) in() []*controlled.Unit {
+// Units returns the units that the suspect concerns: all of its program if they are not known.
+func (s *Suspect) Units() []*controlled.Unit {
 	if len(s.units) > 0 {
 		return s.units
 	}
@@ -58,7 +58,7 @@ func (s *Suspect) in() []*controlled.Unit {
 // concerns, by themselves, as far as they are known.
 func (s *Suspect) Usual() []controlled.Outcome {
 	all := []controlled.Outcome{s.Program.Usual}
-	for _, u := range s.in() {
+	for _, u := range s.Units() {
 		if u.Executions > 0 {
 			all = append(all, u.Usual)
 		}
@@ -78,7 +78,7 @@ func (s *Suspect) Directed() bool {
 // names for functions, so it concerns whatever stands on the lines. suspectOf returns an error if the finding cannot be
 // tried, such as for lack of file names and lines.
 func suspectOf(p *controlled.Program, f *report.Finding, given bool) (*Suspect, error) {
-	s := &Suspect{Program: p, Finding: *f, Predicted: f.Detector == predictor, Given: given}
+	s := &Suspect{Program: p, Finding: *f, Predicted: isPrediction(f.Detector), Given: given}
 	s.Finding.Package = p.Tested()
 	var roles []strategies.Roles
 	switch f.Kind {

@@ -10,19 +10,24 @@ import (
 
 // harmful reports whether the endings of a bug of a kind show that it does harm: a deadlock does in any case.
 // Other bugs do harm if an execution with the bug has failed, unless the failure may have another reason. That
-// is so if the program fails in the same way under the default schedule, and the endings do not show that the
-// bug decides it. usual has the outcomes of the default schedule: of all of the program, and of tests by themselves.
+// is so if a test fails in the same way in an execution without the race (other failures end a program before it can show the race), or the program does so under the default schedule, and the endings do not show
+// that the bug decides it. usual has the outcomes of the default schedule: of all of the program, and of tests by themselves.
 func harmful(kind heisen.Kind, endings []Ending, usual ...controlled.Outcome) bool {
-	return slices.ContainsFunc(endings, func(e Ending) bool {
-		switch {
-		case !e.Confirmed:
-			return false
-		case kind == heisen.Deadlock:
-			return true
-		}
-		anyway := slices.ContainsFunc(usual, func(o controlled.Outcome) bool { return o.Includes(e.Outcome) })
-		return e.Outcome.Class.Failed() && (!anyway || decides(kind, endings, e.Outcome))
-	})
+	return slices.ContainsFunc(endings, func(e Ending) bool { return e.Confirmed && e.harms(kind, endings, usual...) })
+}
+
+// harms reports whether the executions with an ending, which show the bug, show that it does harm.
+func (e *Ending) harms(kind heisen.Kind, endings []Ending, usual ...controlled.Outcome) bool {
+	switch {
+	case kind == heisen.Deadlock:
+		return true
+	case !e.Outcome.Class.Failed():
+		return false
+	case kind == heisen.Race && e.Outcome.Class == controlled.TestFailed && slices.ContainsFunc(endings, func(other Ending) bool { return other.without > 0 && other.Outcome.Same(e.Outcome) }):
+		return false
+	}
+	anyway := slices.ContainsFunc(usual, func(o controlled.Outcome) bool { return o.Includes(e.Outcome) })
+	return !anyway || decides(kind, endings, e.Outcome)
 }
 
 // decidesAny reports whether the bug decides one of the failures in its endings.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/internal/confirm/controlled"
+	"github.com/heisen-go/heisen/internal/confirm/suspects"
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
@@ -16,7 +17,7 @@ func TestEndingMeasured(t *testing.T) {
 		e.Execution.Measured = recorder.Measured{Kinds: freed, Failed: true, Before: before}
 		return &Trial{Execution: e, First: -1}
 	}
-	var v Result
+	v := Result{Suspect: &suspects.Suspect{}}
 	for _, before := range []recorder.MeasuredKinds{freed, 0, freed} {
 		v.Add(trial(before))
 	}

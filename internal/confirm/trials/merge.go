@@ -10,11 +10,14 @@ import (
 
 // Merge combines the results of separate runs, for example on several machines. Findings about the
 // same suspect become one, in the order in which the suspects first appear. A finding without Trials
-// stays as it is.
+// stays as it is. Each pair of accesses of a race is a finding by itself.
 func Merge(findings []report.Finding) []report.Finding {
-	var merged []report.Finding
+	var each, merged []report.Finding
+	for i := range findings {
+		each = append(each, findings[i].EachPair()...)
+	}
 	at := map[string]int{}
-	for _, f := range findings {
+	for _, f := range each {
 		if f.Trials == nil {
 			merged = append(merged, f)
 			continue

@@ -50,3 +50,17 @@ func TestMerge(t *testing.T) {
 		t.Error("what was merged has changed")
 	}
 }
+
+// TestMergePairs: the pairs of accesses to a variable are merged each by itself.
+func TestMergePairs(t *testing.T) {
+	trials := func(suspect string, n int) *report.Trials {
+		return &report.Trials{Suspect: suspect, Executions: n, Confirmed: n, Endings: []report.Ending{}}
+	}
+	one := report.Finding{Kind: heisen.Race, Fingerprint: "v", Identity: "p.x", Pair: "1", Count: 2, Trials: trials("1", 2)}
+	one.AddPairs(&report.Finding{Kind: heisen.Race, Fingerprint: "v", Identity: "p.x", Pair: "2", Count: 3, Trials: trials("2", 3)})
+	other := report.Finding{Kind: heisen.Race, Fingerprint: "v", Identity: "p.x", Pair: "2", Count: 4, Trials: trials("2", 4)}
+	got := Merge([]report.Finding{one, other})
+	if len(got) != 2 || got[0].Trials.Confirmed != 2 || got[1].Trials.Confirmed != 7 || got[1].Fingerprint != "v" || got[1].PairFingerprint() != "2" {
+		t.Errorf("%+v", got)
+	}
+}

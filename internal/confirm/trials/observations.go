@@ -30,7 +30,8 @@ type observationKey struct {
 // access that came first.
 type observation struct {
 	endings map[endingKey]*observedEnding
-	shown   map[shownKey]int // executions
+	shown   map[shownKey]int           // executions
+	pairs   map[string]*observedEnding // the first executions with the pairs of accesses of a race, by their fingerprints
 }
 
 // endedKey says which tests an execution had, and how it ended, without numbers.
@@ -86,7 +87,11 @@ func (o *Observations) Add(position int, s *suspects.Suspect, t *Trial) {
 		f := &t.Execution.Observed[i]
 		key := observationKey{s.Program, f.Fingerprint}
 		if o.known[key] == nil {
-			o.known[key] = &observation{map[endingKey]*observedEnding{}, map[shownKey]int{}}
+			o.known[key] = &observation{map[endingKey]*observedEnding{}, map[shownKey]int{}, map[string]*observedEnding{}}
+		}
+		o.known[key].addPair(&observedEnding{suspect: s.AsObserved(f), trial: t, position: position, count: 1})
+		if slices.ContainsFunc(t.Execution.Observed[:i], func(other report.Finding) bool { return other.Fingerprint == f.Fingerprint }) {
+			continue // another pair of accesses to the same variable
 		}
 		next := &observedEnding{suspect: s.AsObserved(f), trial: t, position: position, count: 1}
 		if t.Execution.Late() {
@@ -107,6 +112,30 @@ func (o *Observations) Add(position int, s *suspects.Suspect, t *Trial) {
 		}
 		o.known[key].endings[ending] = next
 	}
+}
+
+// addPair adds an execution with a pair of accesses.
+func (b *observation) addPair(next *observedEnding) {
+	pair := next.suspect.Finding.PairFingerprint()
+	same := b.pairs[pair]
+	if same != nil {
+		next.count += same.count
+		if !next.before(same) {
+			next.suspect, next.trial, next.position = same.suspect, same.trial, same.position
+		}
+	}
+	b.pairs[pair] = next
+}
+
+// otherPairs adds to the finding of the observation the pairs of accesses that it does not have.
+func (b *observation) otherPairs(f *report.Finding) {
+	count := f.Count
+	for _, pair := range slices.Sorted(maps.Keys(b.pairs)) {
+		one := b.pairs[pair].suspect.Finding
+		one.Count = uint64(b.pairs[pair].count)
+		f.AddPairs(&one)
+	}
+	f.Count = count
 }
 
 // Count returns the number of bugs so far.
@@ -159,8 +188,25 @@ func (b *observation) result(made map[*controlled.Program]int) (v *Result, first
 			first = e
 		}
 	}
+	b.otherPairs(&v.Finding)
 	v.Timing = timing
 	return v, first
+}
+
+// countWithout counts the executions that ended as some with a race did, but do not show it. ended has all executions of the program.
+func (b *observation) countWithout(endings []Ending, ended map[endedKey]int) {
+	for key, n := range ended {
+		for shown, k := range b.shown {
+			if shown.endedKey == key {
+				n -= k
+			}
+		}
+		for i := range endings {
+			if n > 0 && endings[i].Outcome.Same(key.outcome) {
+				endings[i].without += n
+			}
+		}
+	}
 }
 
 // explains returns the failures that a race decides: each execution that failed so shows the race, and of the same tests, without
@@ -214,6 +260,7 @@ func (o *Observations) Results(wanted func(*controlled.Program, *report.Finding)
 	firsts := map[*Result]*observedEnding{}
 	for _, b := range o.known {
 		v, first := b.result(o.made)
+		b.countWithout(v.Endings, o.ended[v.Suspect.Program])
 		if v.Finding.Kind == heisen.Race {
 			v.Explains = b.explains(o.ended[v.Suspect.Program])
 		}

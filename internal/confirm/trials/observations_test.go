@@ -228,3 +228,24 @@ func TestObservationsExplain(t *testing.T) {
 		}
 	}
 }
+
+// TestObservedPairs: an execution that shows several pairs of accesses to a variable counts once, and the bug has all pairs.
+func TestObservedPairs(t *testing.T) {
+	p := &controlled.Program{Package: "p"}
+	pair := func(fingerprint string) report.Finding {
+		return report.Finding{Kind: heisen.Race, Detector: observed.RaceDetector, Fingerprint: "v", Identity: "p.x", Pair: fingerprint, Count: 1}
+	}
+	var o Observations
+	s := &suspects.Suspect{Program: p, Strategy: strategies.RaceDirected}
+	for i, found := range [][]report.Finding{{pair("1"), pair("2")}, {pair("2")}, {pair("3"), pair("2"), pair("1")}} {
+		e := &controlled.Execution{Outcome: controlled.Outcome{Class: controlled.Passed}, Observed: found}
+		o.Add(0, s, &Trial{Schedule: &recorder.Schedule{}, Execution: e, Number: uint64(i)})
+	}
+	all := o.Results(func(*controlled.Program, *report.Finding) bool { return true })
+	if len(all) != 1 || all[0].Confirmed != 3 || all[0].Finding.Pair != "1" || len(all[0].Finding.Pairs) != 2 {
+		t.Fatalf("%d bugs: %+v", len(all), all[0].Finding)
+	}
+	if pairs := all[0].Finding.Pairs; pairs[0].Count != 3 || pairs[1].Count != 1 || all[0].Report().Count != 3 {
+		t.Errorf("%+v", pairs)
+	}
+}

@@ -79,6 +79,7 @@ type Ending struct {
 	delayed   int    // executions with a delay: a goroutine was held back while time passed, or the outside was
 	leaks     int    // executions that left goroutines that wait for ever
 	starved   int    // executions without one in which a goroutine was starved
+	without   int    // executions that do not show the bug, as far as that is known: a race not with any pair of accesses to its variable
 }
 
 // mayBeMeasured reports whether the ending may be due to what the program has measured in the trial.
@@ -132,12 +133,22 @@ func (v *Result) Add(t *Trial) {
 		e := &v.Endings[i]
 		if e.Confirmed == t.Confirmed && e.First == t.First && e.Outcome.Same(t.Execution.Outcome) {
 			e.count(t)
+			e.without += v.without(t)
 			return
 		}
 	}
-	e := Ending{Outcome: t.Execution.Outcome, First: t.First, Confirmed: t.Confirmed, Trial: t}
+	e := Ending{Outcome: t.Execution.Outcome, First: t.First, Confirmed: t.Confirmed, Trial: t, without: v.without(t)}
 	e.count(t)
 	v.Endings = append(v.Endings, e)
+}
+
+// without returns 1 if a trial does not show the bug. It shows a race also if it shows another pair of accesses to the variable.
+func (v *Result) without(t *Trial) int {
+	identity := v.Suspect.Finding.Identity
+	if t.Confirmed || t.Execution.Unseen.Any() || identity != "" && slices.ContainsFunc(t.Execution.Observed, func(f report.Finding) bool { return f.Identity == identity }) {
+		return 0
+	}
+	return 1
 }
 
 // deviates reports whether an ending is that of a schedule that deviates from the default one.
@@ -170,7 +181,7 @@ func (v *Result) Report(usual ...controlled.Outcome) report.Finding {
 	default:
 		strategy = controlled.StrategyName(strategies.Follow) + ", " + strategy
 	}
-	t := &report.Trials{Suspect: v.Suspect.Finding.Fingerprint, Strategy: strategy, Executions: v.Tried,
+	t := &report.Trials{Suspect: v.Suspect.Finding.PairFingerprint(), Strategy: strategy, Executions: v.Tried,
 		Confirmed: v.Confirmed, Follow: string(v.Follow)}
 	for i := range v.Endings {
 		e := &v.Endings[i]
@@ -181,6 +192,7 @@ func (v *Result) Report(usual ...controlled.Outcome) report.Finding {
 		if first := e.First; first >= 0 {
 			ending.First = &first
 		}
+		ending.Anyway = e.Confirmed && e.Outcome.Class.Failed() && !e.harms(v.Finding.Kind, v.Endings, usual...)
 		ending.Timing = e.Outcome.Class.Failed() && e.timing()
 		for _, from := range e.Trial.Execution.Outside {
 			if !slices.Contains(t.Outside, from) {

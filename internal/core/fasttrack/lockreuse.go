@@ -61,6 +61,7 @@ func (t *Table) countAcquire(x *extension) {
 //go:nosplit
 func (t *Table) removeObject(x *extension) {
 	storeRelease32(&x.object, x.object.Load()&^numberMask)
+	x.note = 0
 	t.countAcquire(x)
 }
 

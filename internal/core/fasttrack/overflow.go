@@ -24,6 +24,7 @@ type extension struct {
 	bytes [numKinds]uint8
 	// The entries of a small set before this number may be in use. Loaded without the cell's lock.
 	smallUsed atomic.Uint32
+	note      uint32 // of the host about the object, see SetNote
 
 	inline inlineClock // of release, if its clock is inlined
 }

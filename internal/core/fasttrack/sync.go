@@ -179,6 +179,48 @@ func (t *Table) unlockedObject(th *Thread, c *Cell, addr uint64) (head uint64, i
 	return head, i
 }
 
+// Note returns what SetNote has noted about the object at addr, or 0. The object's cell is locked and has the
+// given head.
+//
+//go:nosplit
+func (t *Table) Note(head, addr uint64) uint32 {
+	for i := uint32(head >> headExtension); i != 0; i = extensionAt(i).next {
+		if x := extensionAt(i); x.number() == uint32(addr&7)+1 {
+			return x.note
+		}
+	}
+	return 0
+}
+
+// SetNote notes a number about the synchronization object at addr, for the host, until the object's memory is
+// cleared. The object's cell is locked and has the given head. SetNote returns the new one.
+//
+//go:nosplit
+func (t *Table) SetNote(head, addr uint64, note uint32) uint64 {
+	number := uint32(addr&7) + 1
+	i := uint32(head >> headExtension)
+	for i != 0 && extensionAt(i).number() != number {
+		i = extensionAt(i).next
+	}
+	if i == 0 {
+		if head, i = t.newObject(head, number); i == 0 {
+			return head
+		}
+	}
+	extensionAt(i).note = note
+	return head
+}
+
+// Noted reports whether there is a note about an object in the word. It must not be used at the time.
+func (t *Table) Noted(c *Cell) bool {
+	for i := uint32(c.head.Load() >> headExtension); i != 0; i = extensionAt(i).next {
+		if x := extensionAt(i); x.number() != 0 && x.note != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // newObject adds an object at a byte of a word. It returns the new head and the object's extension,
 // 0 if memory runs out.
 //

@@ -19,17 +19,6 @@ const (
 	MsgMeeting   = 10 // payload: kind, step, and for both sides goroutine, op and place (as for an overlap), address and size
 	MsgChoices   = 11 // payload: step and goroutine of each
 
-	MsgReach = 12 // buffer: number of a set of objects, from 1; payload: start and size of each, in no order; 0 is all objects
-
-	// What objects point to, see objectgraph.go of the recorder. Payload, for each object: address, size and number
-	// of its targets, and their addresses; or ^0, the stamp before which the objects since the last
-	// stamp were not so, and 0. The object at 0 is hidden packages.
-	MsgObjects = 13
-
-	GraphMore  = 1 << 63   // in the count: more targets of the previous object
-	GraphUntil = 1<<64 - 1 // instead of an object: a stamp; the records before it hold only from that stamp on
-	Follow     = 1<<32 - 1 // instead of the number of a set: what the roots before the Hide lead to
-
 	MsgRaces = 14 // before the last: statistics of WantRaces; payload: goroutines that shared slots, OutOfClocks and BeyondShadow, forgotten epochs of ended goroutines
 
 	// Of quiet programs, see origins.go. Payload, for each goroutine: number<<32 | the starting
@@ -101,8 +90,9 @@ const (
 	UnknownG = 1<<32 - 1 // stands for a goroutine that is no longer known
 
 	ExecutionWords = 12
-	StuckWords     = 7 // of a goroutine, without the reason and the channels
-	StuckChannels  = 8 // at most
+	StuckWords     = 7       // of a goroutine, without the reason and the channels
+	StuckChannels  = 8       // at most
+	StuckBehind    = 1 << 32 // with the length of the reason: it waits for ever only because others do
 	OverlapWords   = 8
 	OriginWords    = 3
 
@@ -122,5 +112,5 @@ const (
 
 	TaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	Version = 17
+	Version = 18
 )

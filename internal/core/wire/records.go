@@ -40,6 +40,16 @@ const (
 	OpTryAcquireShared = 25
 	OpChanceReceive    = 26 // as 17, but from goroutines that happened to be earlier
 
+	// arg: the channel, which holds at most one element, on which the goroutine's next records are one operation; word 1:
+	// which, of the next three, with TokenSlot if the element has a size; recorded on demand
+	OpToken    = 27
+	TokenPut   = 1
+	TokenTaken = 2 // and nobody gets the element
+	TokenRead  = 3
+	TokenSlot  = 4
+
+	OpValue = 23 // arg: address of the goroutine's latest access; word 1: what the eight bytes there are once it has taken place; recorded on demand
+
 	// overlapping accesses, see overlaps.go; arg: address; word 1: stamp; words 2 and 3: the access
 	// and the other one, each goroutine<<32 | op<<24 | place, with the op as in package heisen;
 	// word 4: size<<48 | the other one's address; word 5: of a section, the low half of the access
@@ -47,16 +57,19 @@ const (
 	// from 1
 	OpOverlap = 28
 
-	OpHide   = 29 // arg: address of the function; words 1 and 2 as 9; word 3: number of a set of objects
-	OpReveal = 30 // as 9
-	OpShade  = 31 // arg: whether the next events are of hidden code; recorded on demand
+	// arg: address in the function; word 1: place<<32
+	OpHide   = 29
+	OpReveal = 30
+
+	OpShade = 31 // arg: whether the next events are of hidden code; recorded on demand
 
 	// as 9, of states; see states.go
 	OpChange  = 32
 	OpObserve = 33
 	OpStep    = 34 // both: depends on the steps before
 
-	OpRoot = 35 // arg: address of a root of the next hidden call, if its set is Follow
+	// arg: address of a word in which something has synchronized, of a new object; word 1: stamp
+	OpRenew = 35
 
 	OpEntered = 36 // arg: how many of the goroutine's calls are those of its last record; recorded on demand
 

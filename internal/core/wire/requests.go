@@ -4,6 +4,7 @@ package wire
 const (
 	SocketEnv    = "HEISEN_SOCKET"       // names the analyzer's socket, and is set by the analyzer
 	ChildEnv     = "HEISEN_CHILD_SOCKET" // the same in a program that a recorded program has started
+	PassesEnv    = "HEISEN_PASSES"       // is looked at by tests, so that it decides whether the go command reuses a result
 	SymbolizeEnv = "HEISEN_SYMBOLIZE"    // makes the program name places instead of running, see symbolize.go of the recorder
 )
 
@@ -13,18 +14,19 @@ const (
 	HealFindings = 2 // and at what findings name, from then on
 
 	HiddenShow = 1 // what hidden packages do is recorded, marked
-	HiddenOnce = 2 // see objectgraph.go
 
-	WantFilter   = 1   // leave out redundant accesses
-	WantMarks    = 2   // with one of the others: rather mark them
-	WantRaces    = 4   // races, found by the program itself
-	WantOverlaps = 8   // overlaps; the answer is followed by the number of bytes that say what to look for, and these
-	WantNothing  = 16  // nothing else
-	WantSched    = 32  // a deterministic run; followed by how, in the same way, after hidden packages
-	WantHidden   = 64  // hidden packages; followed by which, in the same way, after overlaps
-	WantLeaks    = 128 // goroutines that wait for ever
-	WantCalls    = 256 // which calls are new
-	WantNames    = 512 // the functions at all text offsets that are sent
+	WantFilter   = 1    // leave out redundant accesses
+	WantMarks    = 2    // with one of the others: rather mark them
+	WantRaces    = 4    // races, found by the program itself
+	WantOverlaps = 8    // overlaps; the answer is followed by the number of bytes that say what to look for, and these
+	WantNothing  = 16   // nothing else
+	WantSched    = 32   // a deterministic run; followed by how, in the same way, after hidden packages
+	WantHidden   = 64   // hidden packages; followed by which, in the same way, after overlaps
+	WantLeaks    = 128  // goroutines that wait for ever
+	WantCalls    = 256  // which calls are new
+	WantNames    = 512  // the functions at all text offsets that are sent
+	WantOrder    = 1024 // no accesses
+	WantLocks    = 2048 // the order of locks: with WantNothing, what a detector of potential deadlocks needs
 )
 
 // NoFunction stands for all functions in a location.

@@ -36,6 +36,9 @@ func heisenReportWaiting(why uint32, concerns func(*g) bool) (waiting int) {
 		used = 0
 	}
 	heisenFlushAll(heisenForever)
+	if why == heisenLeaked {
+		heisenFindBehind()
+	}
 	forEachGRace(func(gp *g) {
 		status := readgstatus(gp) &^ _Gscan
 		h := (*heisenG)(unsafe.Pointer(gp.racectx))
@@ -70,6 +73,9 @@ func heisenReportWaiting(why uint32, concerns func(*g) bool) (waiting int) {
 		text := (*[8 * 8]byte)(unsafe.Pointer(&words[used+heisenStuckWords]))
 		n := uintptr(copy(text[:], reason))
 		words[used+5] = uint64(n)
+		if why == heisenLeaked && h.task.behind == heisenBehindOthers {
+			words[used+5] |= heisenStuckBehind
+		}
 		clear(text[n:])
 		object, channels := &words[used+1], &words[used+6]
 		*channels = 0
@@ -102,8 +108,8 @@ func heisenWaitPlace(gp *g, h *heisenG) uint64 {
 	}
 	pc := heisenCallerOn(gp, gp.sched.bp)
 	place := uint64(0)
-	if heisen.races && !heisenSched.on {
-		place = heisenNameLocks(b, h.id, h.order.Epoch|heisenPlaceWithLocks(b, h, pc))
+	if heisen.quiet && !heisenSched.on {
+		place = heisenNameLocksNow(b, h, heisenPlaceWithLocks(b, h, pc))
 	} else {
 		place = heisenPlace(b, h, heisenPC(pc))
 	}

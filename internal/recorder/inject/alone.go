@@ -58,7 +58,7 @@ func heisenStartAlone() {
 	}
 	heisenFindUnseen()
 	heisenAlone.on = true
-	heisen.quiet, heisen.races = true, true
+	heisen.quiet, heisen.races, heisen.cells = true, true, true
 	heisen.mode = heisenModeFollow
 	heisenFastHeap, heisenFastData = heisenShadow.heap, heisenShadow.data
 	heisen.on = true
@@ -72,6 +72,7 @@ func heisenAloneNow() bool {
 		return false
 	}
 	heisenAlone.on = true
+	heisen.locks = false // nobody listens
 	publicationBarrier() // before the caller ends the connection: a thread that ends the program looks at both
 	heisenSayGone("heisen: the analyzer is gone; the program prints the races of this run itself\n")
 	return true

@@ -152,6 +152,8 @@ func race_AcquireByChance(addr unsafe.Pointer) {
 func race_Send(message unsafe.Pointer) {
 	if !heisen.quiet {
 		racereleasemerge(message)
+	} else if heisen.locks {
+		heisenTellLocks(heisenOpSend, uintptr(message))
 	}
 }
 
@@ -160,6 +162,8 @@ func race_Send(message unsafe.Pointer) {
 func race_Receive(message unsafe.Pointer) {
 	if !heisen.quiet {
 		raceacquire(message)
+	} else if heisen.locks {
+		heisenTellLocks(heisenOpReceive, uintptr(message))
 	}
 }
 
@@ -325,6 +329,18 @@ func race_Input(addr unsafe.Pointer, file int) {
 //go:linkname race_Locked internal/race.Locked
 //go:nosplit
 func race_Locked(lock unsafe.Pointer) (again bool) {
+	heisenSyncG(getg(), heisenOpAcquire, uintptr(lock), getcallerfp())
+	return heisenHealing.on && heisenHealStandsBack(uintptr(lock))
+}
+
+// race_WriteLocked is race_Locked for a lock that others may hold for reading.
+//
+//go:linkname race_WriteLocked internal/race.WriteLocked
+//go:nosplit
+func race_WriteLocked(lock unsafe.Pointer) (again bool) {
+	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); heisen.locks && h != nil {
+		h.readWrite = true
+	}
 	heisenSyncG(getg(), heisenOpAcquire, uintptr(lock), getcallerfp())
 	return heisenHealing.on && heisenHealStandsBack(uintptr(lock))
 }

@@ -33,9 +33,6 @@ func heisenAtomicBegin(op uint64, addr unsafe.Pointer) *heisenStripe {
 	if heisenSched.on {
 		heisenPointAtomic(op, addr, getcallerfp())
 	}
-	if heisen.once {
-		heisenBeforeWrite(uintptr(addr), heisenWroteWord)
-	}
 	gp := getg()
 	heisenEndPending((*heisenG)(unsafe.Pointer(gp.racectx)))
 	if heisen.noisy {
@@ -47,7 +44,7 @@ func heisenAtomicBegin(op uint64, addr unsafe.Pointer) *heisenStripe {
 			return nil
 		}
 	}
-	if !heisen.on || heisen.quiet && !heisenOverlaps.sections && !heisen.races || gp.racectx == 0 || (*heisenG)(unsafe.Pointer(gp.racectx)).mute || gp.raceignore != 0 || gp.m.p == 0 ||
+	if !heisen.on || heisen.quiet && !heisenOverlaps.sections && !heisen.races || gp.racectx == 0 || gp.raceignore != 0 || gp.m.p == 0 ||
 		heisenOnStack(uintptr(addr)) {
 		return nil
 	}
@@ -122,7 +119,7 @@ func heisenBeginLoad(addr unsafe.Pointer) (head uint64, version uint32) {
 func heisenRefreshLoad(h *heisenG, addr uintptr) bool {
 	gp := getg()
 	b := heisenBufOfP()
-	if !heisen.on || h.mute || gp.raceignore != 0 || gp.m.p == 0 || b == nil || !h.started || heisenOnStack(addr) {
+	if !heisen.on || gp.raceignore != 0 || gp.m.p == 0 || b == nil || !h.started || heisenOnStack(addr) {
 		return false
 	}
 	place := heisenPlaceFrom(b, h, 0, getcallerfp())

@@ -76,6 +76,9 @@ var heisenAllBufs [4096]*heisenBuf
 //
 //go:nosplit
 func heisenOpen(h *heisenG, n uintptr) *heisenBuf {
+	if heisenSched.values.of != nil {
+		systemstack(heisenPutWritten) // it calls heisenOpen
+	}
 	b := heisenBufOfP()
 	if b == nil {
 		atomic.Xadd64(&heisen.lost, 1)

@@ -185,7 +185,7 @@ func (c *heisenShadowMemory) cover(end uintptr) {
 // heisenHeapGrows is called when the heap has grown by n bytes at v, before they are used. It tells the
 // page allocator.
 func heisenHeapGrows(h *mheap, v, n uintptr) {
-	if heisen.races {
+	if heisen.cells {
 		heisenShadow.cover(v + n)
 	}
 	h.pages.grow(v, n)

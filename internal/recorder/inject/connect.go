@@ -28,6 +28,7 @@ func init() {
 	defer func() { heisenAsking = false }()
 	asked := heisenTakeEnv(heisenSymbolizeEnv)
 	path, child := heisenTakeEnv(heisenSocketEnv), heisenTakeEnv(heisenChildEnv)
+	heisenTakeEnv(heisenPassesEnv)
 	defer heisenStartCollecting(heisenTakeEnv(heisenCollectEnv))
 	if heisenIsParent(asked) {
 		heisenSymbolize()
@@ -84,6 +85,8 @@ func heisenPrepare(want uint32) (why string) {
 	heisen.filter = want&heisenWantFilter != 0
 	heisen.marks = want&heisenWantMarks != 0
 	heisen.quiet = want&heisenWantNothing != 0
+	heisen.order = want&heisenWantOrder != 0
+	heisen.locks = want&heisenWantLocks != 0
 	heisen.overlaps = want&heisenWantOverlaps != 0
 	heisenNames.wanted = want&heisenWantNames != 0
 	heisenFindUnseen()
@@ -99,12 +102,11 @@ func heisenPrepare(want uint32) (why string) {
 		}
 		heisen.hides = true
 	}
-	if want&heisenWantRaces != 0 {
-		if !heisenInitFastTrack() {
-			return "no address space for shadow memory"
-		}
-		heisen.races = true
+	heisen.cells = want&(heisenWantRaces|heisenWantLocks) != 0
+	if heisen.cells && !heisenInitFastTrack() {
+		return "no address space for shadow memory"
 	}
+	heisen.races = want&heisenWantRaces != 0
 	if want&heisenWantSched != 0 && !heisenInitSched() {
 		return "the schedule cannot be read"
 	}

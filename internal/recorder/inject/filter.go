@@ -36,6 +36,9 @@ type heisenRecorded struct {
 type heisenFilter struct {
 	spans   uint64 // the last span number given out here
 	skipped uint64 // accesses left out
+	before  uint64 // of these, before the window
+	asked   uint32 // accesses looked at in the window
+	idle    uint32 // accesses not to look at
 	seen    [heisenRecordedSize]heisenRecorded
 }
 
@@ -43,7 +46,29 @@ const (
 	heisenRecordedBits = 12
 	heisenRecordedSize = 1 << heisenRecordedBits
 	heisenSpanBits     = 48 // of a span, for its number on the P; above is the P's
+
+	heisenFilterWindow = 1 << 13
+	heisenFilterIdle   = 1 << 19 // accesses
+	heisenFilterFewest = 8       // the part of a window that must be left out
 )
+
+// pays reports whether the filter looks at the next access. It looks at a window of them, and if it has left out only few, not at the next
+// ones. What it has recorded stays recorded.
+//
+//go:nosplit
+func (f *heisenFilter) pays() bool {
+	if f.idle > 0 {
+		f.idle--
+		return false
+	}
+	if f.asked++; f.asked == heisenFilterWindow {
+		if (f.skipped-f.before)*heisenFilterFewest < heisenFilterWindow && !heisen.marks {
+			f.idle = heisenFilterIdle
+		}
+		f.asked, f.before = 0, f.skipped
+	}
+	return true
+}
 
 // repeated reports whether an access was recorded already in the goroutine's span. If not, it
 // returns where to record it.

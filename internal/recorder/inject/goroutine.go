@@ -21,7 +21,7 @@ type heisenG struct {
 	started bool                  // it has done something
 	orphan  bool                  // no recorded goroutine has started it
 	hidden  bool                  // it is in hidden code
-	mute    bool                  // nothing is recorded of it at the moment
+	mute    bool                  // its accesses are not recorded at the moment
 	lockset uint32                // where it acquired the locks it holds, as a place; see locksets.go
 	handed  atomic.Uint32         // locks that it has acquired and others have released since; see handover.go
 	origin  heisenOrigin          // in quiet programs; see origins.go
@@ -60,14 +60,17 @@ type heisenG struct {
 	tried               uintptr
 	triedAt, triedWords uint64
 
-	wrote uintptr // what it was about to write, not recorded yet; see objectgraph.go
-
 	noise    uint64 // state of the random number generator for noise
 	noiseDue bool   // it is to wait
 
 	task  heisenSchedG // in a deterministic run and for leaks; see sched.go
 	ended uint32       // number of the latest task that has ended, or 0
 	test  uint32       // the top-level test that it belongs to, from 1, or 0; see leaktests.go
+
+	news      uint32 // what it knows of acquisitions, see lockorder.go
+	inherited uint32 // what it knew when it began, until it has sent something; 0 if nothing
+	moment    uint32 // changes when it passes on, or learns, what is known of acquisitions
+	readWrite bool   // the lock that it is about to record is a read-write lock
 
 	labels uint32 // the number of its labels, 0 if it has none; see labels.go
 
@@ -85,7 +88,7 @@ type heisenFrame struct {
 	pc    uintptr // return address in the caller, or a task's number with heisenIsTask
 	base  uint32
 	place uint32 // of the call, once needed; see places.go
-	call  uint32 // entry of the function, if opened
+	call  uint32 // text offset in the function, if opened
 
 	hidden bool // it is hidden code
 	opened bool // it is hidden and its caller is not
@@ -207,7 +210,7 @@ func (h *heisenG) leave(base uint32) {
 		f = f.below()
 	}
 	if h.pairs != 0 && f != h.top {
-		systemstack(func() { h.reveal(f) }) // little stack is left where some hooks run
+		h.reveal(f)
 	}
 	h.top = f
 }

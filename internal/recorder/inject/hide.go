@@ -8,16 +8,11 @@ import (
 	"unsafe"
 )
 
-// Hidden packages. What their functions do is not recorded. A call of a hidden function by another
-// one becomes a Hide, its return a Reveal. In between, accesses and synchronization of the
-// goroutine are dropped, except those of functions that hidden code calls back. Hidden packages are
-// compiled with the same hooks as others; the hook at a function's entry finds out which it is.
-// Functions of the standard library that are not hidden belong to their caller. The functions run
-// in hooks; what is not nosplit runs on the system stack.
-//
-// A Hide has the set of objects that the call may touch: those reachable from the live pointers at
-// the function's entry (arguments, receiver and captured variables, by its stack map) and from the
-// variables of hidden packages. Every word of an object that may have pointers counts as a pointer.
+// Hidden packages. The accesses of their functions are not recorded; their synchronization is. A call
+// of a hidden function by another one becomes a Hide, its return a Reveal. Functions that hidden code
+// calls back are recorded as usual. Hidden packages are compiled with the same hooks as others; the
+// hook at a function's entry finds out which it is. Functions of the standard library that are not
+// hidden belong to their caller.
 
 // The kinds of functions. The kinds table has an entry for each 16 bytes of text.
 const (
@@ -27,64 +22,14 @@ const (
 	heisenKindHidden  = 2
 )
 
-const (
-	heisenMaxReach  = 4096    // spans in a set, as many as a message holds
-	heisenMaxWords  = 1 << 17 // words scanned for a set
-	heisenMaxFramed = 64      // frames scanned for pointers to stack variables
-	heisenReachBits = 13
-	heisenSetBits   = 16
-	heisenMaxSpans  = 1 << 22 // spans in all sets
-	heisenIsRoot    = 1 << 63 // in the size of a global: a variable of a hidden package
-	heisenIsOpaque  = 1 << 62 // in the size of a global: a variable of the runtime, which the program cannot touch
-	heisenMaxHidden = 64 << 20
-)
+const heisenMaxHidden = 64 << 20
 
-// heisenSpan is a range of addresses.
-type heisenSpan struct{ start, size uintptr }
-
-// heisenSet is an entry of the table of sets that were sent, by two hashes.
-type heisenSet struct {
-	sum, other uint64
-	id         uint32
-}
-
-// heisenHiddenState is what is hidden, and the set that is being made.
+// heisenHiddenState is what is hidden.
 type heisenHiddenState struct {
 	_        sys.NotInHeap
 	kinds    uintptr
-	limit    uintptr // spans in a set; a larger one becomes the set of all objects
 	prefixes uintptr
-	count    uint32        // of prefixes
-	globals  uintptr       // heisenSpans of all variables, by address
-	vars     uintptr       // their number
-	timers   [2]heisenSpan // the functions that set timers
-	timed    uintptr
-
-	lock    uint32 // guards the rest
-	spans   [heisenMaxReach]heisenSpan
-	n       uintptr // of spans
-	full    bool
-	words   uintptr
-	walked  uint64 // a sum of the words scanned
-	frames  [heisenMaxFramed]heisenSpan
-	framed  uintptr
-	roots   [heisenMaxReach]uint32 // the variables of hidden packages
-	rooted  uintptr
-	tracing bool // what is found is the target of an object, see objectgraph.go
-	turn    uint32
-	mask    uintptr // of the part of seen that is used, at least twice the number of spans
-	seen    [1 << heisenReachBits]struct {
-		start uintptr
-		turn  uint32
-	}
-	gp     *g
-	pc, sp uintptr // of the function that is entered
-
-	closures uintptr // a table of heisenClosures
-
-	sets uintptr // a table of heisenSets
-	ids  uint32
-	sent uintptr // spans
+	count    uint64 // of prefixes
 }
 
 var heisenHidden heisenHiddenState
@@ -100,36 +45,11 @@ func heisenInitHidden() bool {
 	if at == 0 || !heisenReadAll(heisen.from, unsafe.Pointer(at), uintptr(size)) {
 		return false
 	}
-	next := func() uint64 {
-		v := *(*uint64)(unsafe.Pointer(at))
-		at += 8
-		return v
-	}
-	w.limit = min(uintptr(next()), heisenMaxReach)
-	for w.mask = 1; w.mask < 2*w.limit; w.mask = 2*w.mask + 1 {
-	}
-	w.count, w.vars = uint32(next()), uintptr(next())
-	flags := next()
-	heisen.shows, heisen.once = flags&heisenHiddenShow != 0, flags&heisenHiddenOnce != 0
-	if heisen.once && !heisenInitGraph() {
-		return false
-	}
-	w.globals = at
-	for i := range w.vars {
-		if w.global(i).size&heisenIsRoot != 0 {
-			if w.rooted < uintptr(len(w.roots)) {
-				w.roots[w.rooted] = uint32(i)
-			}
-			w.rooted++ // if they don't fit, every call reaches everything
-		}
-	}
-	at += w.vars * unsafe.Sizeof(heisenSpan{})
-	w.prefixes = at
-	w.sets = uintptr(heisenReserve(unsafe.Sizeof(heisenSet{}) << heisenSetBits))
+	w.count = *(*uint64)(unsafe.Pointer(at))
+	heisen.shows = *(*uint64)(unsafe.Pointer(at + 8))&heisenHiddenShow != 0
+	w.prefixes = at + 16
 	m := &firstmoduledata
-	w.kinds = uintptr(heisenReserve((m.etext-m.text)>>heisenKindShift + 1))
-	w.closures = uintptr(heisenReserve(unsafe.Sizeof(heisenClosure{}) << heisenClosureBits))
-	if w.sets == 0 || w.kinds == 0 || w.closures == 0 {
+	if w.kinds = uintptr(heisenReserve((m.etext-m.text)>>heisenKindShift + 1)); w.kinds == 0 {
 		return false
 	}
 	for i := range m.ftab[:len(m.ftab)-1] {
@@ -138,12 +58,7 @@ func heisenInitHidden() bool {
 		if !f.valid() || entry-m.text >= m.etext-m.text || end > m.etext {
 			continue
 		}
-		name := funcname(f)
-		if name == "time.newTimer" || name == "time.resetTimer" {
-			w.timers[w.timed] = heisenSpan{entry, end - entry}
-			w.timed = 1
-		}
-		kind := w.kindOf(name)
+		kind := w.kindOf(funcname(f))
 		if kind == heisenKindStd {
 			continue
 		}
@@ -182,11 +97,11 @@ func heisenKind(pc uintptr) uint8 {
 	return *(*uint8)(unsafe.Pointer(heisenHidden.kinds + off>>heisenKindShift))
 }
 
-// heisenEntered is called when h has entered the function at pc and its frame is on the shadow
-// stack.
+// heisenEntered is called when h has entered the function with pc and its frame is on the shadow
+// stack. pc is the same for all calls.
 //
 //go:nosplit
-func heisenEntered(h *heisenG, pc, sp uintptr) {
+func heisenEntered(h *heisenG, pc uintptr) {
 	f := h.top
 	f.hidden, f.opened = h.hidden, false
 	kind := heisenKind(pc)
@@ -194,17 +109,36 @@ func heisenEntered(h *heisenG, pc, sp uintptr) {
 		return
 	}
 	f.hidden = kind == heisenKindHidden
-	gp := getg()
-	systemstack(func() { // little stack is left where some functions are entered
-		if f.hidden {
-			heisenHide(gp, h, f, pc, sp)
+	if f.hidden {
+		f.opened, f.call = true, uint32(pc-firstmoduledata.text)
+		h.pairs++
+		if heisenNames.wanted {
+			systemstack(func() { heisenTellName(f.call) })
 		}
-		h.shade(f.hidden)
-	})
+		h.tellCall(heisenOpHide, f)
+	}
+	h.shade(f.hidden)
 }
 
-// heisenIsHidden reports whether what h, the current goroutine, does in a frame with stack pointer
-// sp is not recorded. It pops frames that a panic has left.
+// tellCall records a hidden call, or its return.
+//
+//go:nosplit
+func (h *heisenG) tellCall(op uint64, f *heisenFrame) {
+	if b := heisenBufOfP(); heisen.on && b != nil {
+		heisenPutAccess(h, op, firstmoduledata.text+uintptr(f.call), 0, uint64(f.path(b)))
+	}
+}
+
+// muted reports whether accesses of h, the current goroutine, in a frame with stack pointer sp are
+// certainly not recorded: heisenIsHidden in short, for the many accesses of hidden code.
+//
+//go:nosplit
+func (h *heisenG) muted(sp uintptr) bool {
+	return h.mute && uint32(getg().stack.hi-sp)+goarch.PtrSize > h.top.base
+}
+
+// heisenIsHidden reports whether accesses of h, the current goroutine, in a frame with stack pointer
+// sp are not recorded. It pops frames that a panic has left.
 //
 //go:nosplit
 func heisenIsHidden(h *heisenG, sp uintptr) bool {
@@ -228,76 +162,24 @@ func (h *heisenG) called(b *heisenBuf) uint32 {
 	return 0
 }
 
-// heisenSetsTimer reports whether pc is where a timer is set. What happens before that happens
-// before what the timer starts, even in hidden code. Nothing else would show that order, because
-// the timer is in no set.
+// reveal records the returns of hidden calls among the frames above last, which are left.
 //
 //go:nosplit
-func heisenSetsTimer(pc uintptr) bool {
-	w := &heisenHidden
-	return pc-w.timers[0].start < w.timers[0].size || pc-w.timers[1].start < w.timers[1].size
-}
-
-// heisenHide records that h calls the hidden function at pc. If there is no recorded function
-// below, h is a goroutine of the hidden packages, or was called by one that is not known; then its
-// objects are not known either. It must run on the system stack; gp is h's goroutine.
-func heisenHide(gp *g, h *heisenG, f *heisenFrame, pc, sp uintptr) {
-	h.commitWrite()
-	h.pairs++
-	f.opened = true
-	if !heisen.on {
-		return
-	}
-	h.top = f.below() // the caller
-	var reach uint32
-	if h.top != h.bottom {
-		reach = heisenReach(gp, h, pc, sp)
-	}
-	heisenTellName(uint32(heisenEntry(pc)-firstmoduledata.text) + 1) // as a return address
-	if b := heisenOpen(h, 4); b != nil {
-		p := b.pos
-		b.words[p] = heisenOpHide<<heisenOpShift | uint64(heisenEntry(pc))
-		b.words[p+1] = heisenStamp()
-		b.words[p+2] = heisenPlace(b, h, uint64(f.at()))
-		b.words[p+3] = uint64(reach)
-		h.words += 4
-		b.commit(p + 4)
-		b.wrote()
-	}
-	f.call = uint32(heisenEntry(pc) - firstmoduledata.text)
-	h.top = f
-}
-
-// heisenEntry returns the address of the function at pc, which names the call.
-func heisenEntry(pc uintptr) uintptr {
-	if f := findfunc(pc); f.valid() {
-		return f.entry()
-	}
-	return 0
-}
-
-// reveal records the returns of hidden calls among the frames above last, which are left. It must
-// run on the system stack.
 func (h *heisenG) reveal(last *heisenFrame) {
 	for h.top != last {
 		f := h.top
 		h.top = f.below()
-		if !f.opened {
-			continue
-		}
-		h.pairs--
-		h.commitWrite()
-		if !heisen.on {
-			continue
-		}
-		if b := heisenOpen(h, 3); b != nil {
-			heisenPut(b, h, heisenOpReveal, firstmoduledata.text+uintptr(f.call), heisenStamp(), uint64(f.at()))
+		if f.opened {
+			h.pairs--
+			h.tellCall(heisenOpReveal, f)
 		}
 	}
 	h.shade(last != h.bottom && last.hidden)
 }
 
-// shade records whether h is in hidden code. It must run on the system stack.
+// shade records whether h is in hidden code.
+//
+//go:nosplit
 func (h *heisenG) shade(hidden bool) {
 	if h.hidden == hidden {
 		return

@@ -26,7 +26,7 @@ var (
 //
 //go:nosplit
 func heisenReadSlowly(addr uintptr) {
-	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); h != nil {
+	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); h != nil && !h.muted(sys.GetCallerSP()) {
 		heisenAccessByte(h, false, addr, sys.GetCallerPC(), sys.GetCallerSP())
 	}
 }
@@ -35,7 +35,7 @@ func heisenReadSlowly(addr uintptr) {
 //
 //go:nosplit
 func heisenWriteSlowly(addr uintptr) {
-	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); h != nil {
+	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); h != nil && !h.muted(sys.GetCallerSP()) {
 		heisenAccessByte(h, true, addr, sys.GetCallerPC(), sys.GetCallerSP())
 	}
 }
@@ -147,6 +147,9 @@ func heisenAccessByte(h *heisenG, write bool, addr, pc, sp uintptr) {
 		op = heisenOpWrite
 	}
 	heisenAccess(op, addr, 1, pc)
+	if heisenSched.values.wanted {
+		heisenSched.values.note(h, write, addr)
+	}
 }
 
 // heisenFollowByte does what an access to a byte needs if only races are looked for. It reports whether nothing is left to
@@ -167,10 +170,7 @@ func heisenBeforeAccess(h *heisenG, write bool, addr, size, pc, sp uintptr) bool
 	if heisenSched.on {
 		heisenPointAccess(write, addr, size, pc)
 	}
-	if heisen.once && write {
-		heisenBeforeWrite(addr, heisenWroteWord+min(size/9, 1))
-	}
-	return heisen.hides && heisenIsHidden(h, sp)
+	return h.hidden && heisenIsHidden(h, sp)
 }
 
 // heisenFuncEnter is racefuncenter if there is more to do than to push a frame.
@@ -198,7 +198,7 @@ func heisenEnter(h *heisenG, base uint32, callpc, pc, sp uintptr) {
 	f.pc, f.base, f.place = callpc, base, 0
 	h.top = f
 	if heisen.hides {
-		heisenEntered(h, pc, sp)
+		heisenEntered(h, pc)
 	}
 }
 

@@ -242,6 +242,18 @@ func heisenNameLocks(b *heisenBuf, id uint32, entry uint64) uint64 {
 	return heisenNameAs(b, place, past)
 }
 
+// heisenNameLocksNow is heisenNameLocks for the place where goroutine h waits now.
+func heisenNameLocksNow(b *heisenBuf, h *heisenG, place uint64) uint64 {
+	past := &b.past
+	if uint32(*heisenNode(uint32(place))>>32)&^(heisenMaxPlaces-1) != heisenNodeAccess {
+		return place
+	}
+	if _, _, _, ok := h.locksHeld.copyTo(past); !ok {
+		return place
+	}
+	return heisenNameAs(b, place, past)
+}
+
 // heisenNameAs returns a place with locks, which are given.
 func heisenNameAs(b *heisenBuf, place uint64, past *heisenPast) uint64 {
 	node := *heisenNode(uint32(place))

@@ -26,6 +26,7 @@ type heisenHeld struct {
 	below  uint32 // the set of sites without it, if set is known
 	set    uint32 // the set with it, once it has been needed
 	shared bool
+	sent   bool // its acquisition was sent, see lockorder.go
 }
 
 const (
@@ -51,7 +52,7 @@ func (h *heisenG) pushLock(lock uintptr, shared bool, pc uint64) {
 	l := &k.held[k.count]
 	k.begin()
 	k.count++
-	l.lock = lock
+	l.lock, l.sent = lock, false
 	if l.set != 0 && l.pc == uint32(pc) && l.shared == shared && l.below == h.lockset {
 		h.lockset = l.set // the same sites as last time
 	} else {

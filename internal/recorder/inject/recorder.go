@@ -51,9 +51,11 @@ type heisenRecorder struct {
 	calls    bool   // racefuncenter and racefuncexit have more to do than to keep the shadow stack
 	noisy    bool   // accesses may have to wait
 	hides    bool   // some packages are hidden
-	once     bool   // the objects reachable from an object are found once, as far as possible
 	shows    bool   // hidden packages are also recorded, marked
 	quiet    bool   // only findings are sent
+	order    bool   // accesses are not recorded
+	locks    bool   // what the order of locks depends on is sent, see lockorder.go
+	cells    bool   // words have shadow cells: for races or locks
 	marks    bool   // repeated accesses are recorded, marked
 	entries  bool   // which calls are new is recorded
 	leaks    bool   // the program looks for goroutines that wait for ever
@@ -136,7 +138,7 @@ func heisenAccess(op uint64, addr, size, pc uintptr) {
 		}
 		heisenRaceAccess(h, kind, addr, size, pc)
 	}
-	if heisen.quiet {
+	if heisen.quiet || heisen.order {
 		return
 	}
 	if b := heisenBufOfP(); b == nil {
@@ -152,6 +154,10 @@ func heisenAccess(op uint64, addr, size, pc uintptr) {
 //
 //go:nosplit
 func heisenFiltered(b *heisenBuf, h *heisenG, op uint64, addr, size uintptr, pc uint64) {
+	if !b.filter.pays() {
+		heisenPutAccess(h, op, addr, size, heisenPlace(b, h, pc))
+		return
+	}
 	access := op<<heisenOpShift | uint64(addr)
 	where := pc<<32 | uint64(min(size, 1<<32-1))
 	seen, repeated := b.filter.repeated(h, access, where)
@@ -190,7 +196,9 @@ func heisenShared(addr uintptr) bool {
 //
 //go:nosplit
 func heisenSync(h *heisenG, op uint64, obj uintptr, fp uintptr) {
-	if heisen.races {
+	if heisen.locks {
+		heisenSyncLocks(h, op, obj, fp)
+	} else if heisen.races {
 		heisenSyncOrder(h, op, obj, fp)
 	} else if (heisen.overlaps || heisen.leaks) && heisenLockOps>>op&1 != 0 {
 		heisenFollowLock(h, op, obj, fp)
@@ -236,16 +244,14 @@ func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
 		h.origin.goid = gp.goid
 	}
 	if heisen.mode == heisenModeFollow {
-		if heisen.on && h != nil && !h.mute && self.raceignore == 0 && !heisenOnStack(obj) {
+		switch {
+		case !heisen.on || h == nil || self.raceignore != 0 || heisenOnStack(obj):
+		case heisen.locks:
+			heisenSyncLocks(h, op, obj, fp)
+		default:
 			heisenSyncOrder(h, op, obj, fp)
 		}
 		return
-	}
-	if heisen.once {
-		(*heisenG)(unsafe.Pointer(self.racectx)).commitWrite()
-		if op == heisenOpSend { // an element of a channel may be written
-			heisenBeforeWrite(obj, heisenWroteWide)
-		}
 	}
 	if heisenOnlyLearns>>op&1 == 0 || heisenOverlaps.sections || heisenOverlaps.brief {
 		heisenEndPending(h)
@@ -253,7 +259,7 @@ func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
 	if heisenHealing.on && h != nil {
 		h.healSync(op, obj)
 	}
-	if !heisen.on || h == nil || h.mute || self.raceignore != 0 ||
+	if !heisen.on || h == nil || self.raceignore != 0 ||
 		obj-self.stack.lo < self.stack.hi-self.stack.lo {
 		return
 	}

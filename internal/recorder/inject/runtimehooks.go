@@ -5,7 +5,6 @@ package runtime
 import (
 	"internal/abi"
 	"internal/runtime/atomic"
-	"internal/runtime/sys"
 	"unsafe"
 )
 
@@ -25,6 +24,7 @@ func raceinit() (gctx, pctx uintptr) {
 		racedataend = m.covctrs
 	}
 	heisenUnchecked = heisenGrowslice
+	heisenMallocgc = mallocgc
 	heisenStatements = [...]uintptr{
 		abi.FuncPCABIInternal(growslice), abi.FuncPCABIInternal(slicecopy), abi.FuncPCABIInternal(makeslicecopy),
 		abi.FuncPCABIInternal(slicebytetostring), abi.FuncPCABIInternal(slicerunetostring),
@@ -43,6 +43,10 @@ func heisenGrowslice(oldPtr unsafe.Pointer, newLen, oldCap, num int, et *_type) 
 	}
 	return growslice(oldPtr, newLen, oldCap, num, et)
 }
+
+// heisenMallocgc is mallocgc, for the functions that allocate objects of one size. Code that is not instrumented calls them.
+// They cannot name mallocgc, because its tables name them.
+var heisenMallocgc func(size uintptr, typ *_type, needzero bool) unsafe.Pointer
 
 // racefini ends a program that exits with status 0.
 func racefini() {
@@ -95,7 +99,7 @@ func racemapshadow(addr unsafe.Pointer, size uintptr) {
 		racearenastart = uintptr(addr)
 	}
 	racearenaend = max(racearenaend, uintptr(addr)+size)
-	if r := &heisenShadow.heap; heisen.races && (racearenastart < r.lo || !heisenShadow.growing && racearenaend-r.lo > r.span) {
+	if r := &heisenShadow.heap; heisen.cells && (racearenastart < r.lo || !heisenShadow.growing && racearenaend-r.lo > r.span) {
 		heisenShadow.beyond = true
 	}
 	heisenArenaMapped()
@@ -107,11 +111,8 @@ func racemapshadow(addr unsafe.Pointer, size uintptr) {
 //go:nosplit
 func racemalloc(p unsafe.Pointer, sz uintptr) {
 	gp := getg()
-	if heisen.once {
-		heisenForgetObjects(uintptr(p), sz)
-	}
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if heisen.races {
+	if heisen.cells {
 		heisenClearShadow(uintptr(p), sz)
 	}
 	heisenHealing.found.forget(uintptr(p), sz)
@@ -178,7 +179,6 @@ func heisenStart(pc, spawnctx uintptr) (ctx uintptr) {
 	if parent != nil && parent.numHealed != 0 {
 		parent.endHealing(false)
 	}
-	parent.commitWrite()
 	if heisenSched.on && parent != nil {
 		heisenSched.behaviors.add(heisenDidStart, 0, uint32(heisenPC(pc)))
 	}
@@ -197,6 +197,9 @@ func heisenStart(pc, spawnctx uintptr) (ctx uintptr) {
 	}
 	if heisen.quiet {
 		heisenSetOrigin(parent, child, pc)
+		if heisen.locks && parent.news != 0 {
+			heisenForkLocks(parent, child)
+		}
 		return ctx
 	}
 	b := heisenOpen(parent, 3)
@@ -222,7 +225,6 @@ func racectxend(racectx uintptr) {
 		return
 	}
 	h.leave(0)
-	h.commitWrite()
 	heisenEndPending(h)
 	if h.numHealed != 0 {
 		h.endHealing(true)
@@ -267,21 +269,14 @@ func raceacquireg(gp *g, addr unsafe.Pointer) {
 //go:nosplit
 func raceacquirectx(racectx uintptr, addr unsafe.Pointer) {
 	h := (*heisenG)(unsafe.Pointer(racectx))
-	if heisen.on && h != nil && !h.mute {
+	if heisen.on && h != nil {
 		heisenSync(h, heisenOpReceive, uintptr(addr), 0)
 	}
 }
 
 //go:nosplit
 func racerelease(addr unsafe.Pointer) {
-	gp := getg()
-	if h := (*heisenG)(unsafe.Pointer(gp.racectx)); heisen.hides && h != nil && h.mute && heisenSetsTimer(sys.GetCallerPC()) {
-		h.mute = false
-		heisenSyncG(gp, heisenOpSend, uintptr(addr), getcallerfp())
-		h.mute = true
-		return
-	}
-	heisenSyncG(gp, heisenOpSend, uintptr(addr), getcallerfp())
+	heisenSyncG(getg(), heisenOpSend, uintptr(addr), getcallerfp())
 }
 
 //go:nosplit
@@ -374,13 +369,6 @@ func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 	}
 	if sz == 0 {
 		return
-	}
-	if heisen.once && op == heisenOpWrite {
-		if sz == 1 { // as maps do
-			heisenBeforeWrite(uintptr(addr), heisenWroteMap)
-		} else {
-			heisenBeforeWrite(uintptr(addr), heisenWroteWide)
-		}
 	}
 	if heisenSched.on {
 		heisenPointAccess(op == heisenOpWrite, uintptr(addr), sz, heisenUserPC(callerpc, pc, getcallerfp()))

@@ -31,8 +31,9 @@ type heisenScheduler struct {
 	maxClock  int64
 	maxTime   int64 // of nanotime1; 0 for no bound
 	logging   bool
-	passes    bool  // an access at which nothing stops needs no call of heisenPointAccess
-	placing   bool  // events are recorded with the operation they belong to
+	passes    bool // an access at which nothing stops needs no call of heisenPointAccess
+	placing   bool // events are recorded with the operation they belong to
+	values    heisenValues
 	clock     int64 // what nanotime returns
 	slow      bool  // ticks take hardly any time
 	ticks     int   // short ones, since the clock has advanced to a timer
@@ -95,16 +96,17 @@ type heisenSchedG struct {
 	deepest uint32
 	// expects is the value that its compare-and-swap compares with.
 	expects       uint64
-	hooks         uint32  // since its last point
-	within        uint32  // in how many operations it is that are one step
-	first         uint32  // the channel of its select statement that is tried first, from 1, without nil channels; 0 if not decided
-	decided       bool    // no random number decides in its select statement
-	wide          uint8   // width of the compare-and-swap in bytes, 0 if there is none
-	kind          uint8   // whose goroutine it is, once known
-	resumes       bool    // it continues without a choice
-	fromSyscall   bool    // it returns from a system call that took long
-	inRuntimeWait bool    // and the call was a wait, in the runtime, for something that is no goroutine
-	stranded      bool    // it may be waiting for ever; see leaks.go
+	hooks         uint32 // since its last point
+	within        uint32 // in how many operations it is that are one step
+	first         uint32 // the channel of its select statement that is tried first, from 1, without nil channels; 0 if not decided
+	decided       bool   // no random number decides in its select statement
+	wide          uint8  // width of the compare-and-swap in bytes, 0 if there is none
+	kind          uint8  // whose goroutine it is, once known
+	resumes       bool   // it continues without a choice
+	fromSyscall   bool   // it returns from a system call that took long
+	inRuntimeWait bool   // and the call was a wait, in the runtime, for something that is no goroutine
+	stranded      bool   // it may be waiting for ever; see leaks.go
+	behind        heisenBehind
 	leaked        bool    // it was reported to wait for ever
 	queued        uint32  // in how many queues it was found; see leaks.go
 	runs          uintptr // the test that it runs; see misuse.go

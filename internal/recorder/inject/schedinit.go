@@ -33,7 +33,7 @@ func heisenInitSched() bool {
 		s.exploring.init()
 	}
 	s.measures.init(&m, flags&32 != 0)
-	s.slow = flags&64 != 0
+	s.slow, s.values.wanted = flags&64 != 0, flags&128 != 0
 	if s.logging {
 		c.Log = heisenChoices(heisenLogged)
 	}

@@ -273,5 +273,10 @@ func heisenClearCells(r *heisenRegion, addr, size uintptr) {
 //go:noinline
 func heisenClearBytes(c *heisenFastTrackCell, addr, n uintptr) {
 	mask := (uint32(1)<<n - 1) << (addr & 7)
-	systemstack(func() { heisenFastTrack.Clear(c, mask) })
+	systemstack(func() {
+		if heisen.locks && heisenFastTrack.Noted(c) {
+			heisenRenewed(addr)
+		}
+		heisenFastTrack.Clear(c, mask)
+	})
 }

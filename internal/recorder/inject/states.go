@@ -22,7 +22,7 @@ import (
 //
 //go:nosplit
 func heisenKeeping() bool {
-	return heisen.on && !heisen.quiet && !heisen.filter
+	return heisen.on && !heisen.quiet && !heisen.filter && !heisen.order
 }
 
 // heisenRecordState records an operation of gp, the current goroutine or a parked one, on a state.
@@ -34,7 +34,7 @@ func heisenRecordState(gp *g, op uint64, state unsafe.Pointer, fp uintptr) {
 		fp = 0 // gp is elsewhere
 	}
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if !heisenKeeping() || h == nil || h.mute || self.raceignore != 0 || !heisenShared(uintptr(state)) ||
+	if !heisenKeeping() || h == nil || self.raceignore != 0 || !heisenShared(uintptr(state)) ||
 		uintptr(state)-self.stack.lo < self.stack.hi-self.stack.lo {
 		return
 	}
@@ -51,7 +51,7 @@ const heisenFiles = 1 << 54
 func heisenRecordFile(file uintptr) {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if heisenKeeping() && h != nil && !h.mute && gp.raceignore == 0 {
+	if heisenKeeping() && h != nil && gp.raceignore == 0 {
 		heisenSync(h, heisenOpStep, heisenFiles+file, getcallerfp())
 	}
 }
@@ -63,15 +63,18 @@ func heisenSlotted(c *hchan) bool { return c.dataqsiz != 0 && c.elemsize != 0 }
 
 // heisenNotify takes the place of racenotify where sg's goroutine, or the current one, sends or
 // receives an element of slot idx. Its step on that side comes after what it acquires from the slot
-// and before what it releases to it.
-func heisenNotify(c *hchan, idx uint, sg *sudog, side *uint) {
-	if !heisenSlotted(c) || !heisenKeeping() {
-		racenotify(c, idx, sg)
-		return
-	}
+// and before what it releases to it. reads is set if it gets the element that it receives.
+func heisenNotify(c *hchan, idx uint, sg *sudog, side *uint, reads bool) {
 	gp := getg()
 	if sg != nil {
 		gp = sg.g
+	}
+	if heisenIsToken(c) {
+		heisenRecordToken(gp, c, side == &c.sendx, reads)
+	}
+	if !heisenSlotted(c) || !heisenKeeping() {
+		racenotify(c, idx, sg)
+		return
 	}
 	slot, fp := chanbuf(c, idx), getcallerfp()
 	heisenSyncG(gp, heisenOpReceive, uintptr(slot), fp)
@@ -145,8 +148,10 @@ func heisenTriedAll(cases []scase) {
 // elements sent and received at one time.
 func heisenObserveChan(c *hchan, fp uintptr) {
 	gp := getg()
-	if !heisenSlotted(c) {
+	if !heisenSlotted(c) || heisenIsToken(c) {
 		heisenRecordState(gp, heisenOpObserve, c.raceaddr(), fp)
+	}
+	if !heisenSlotted(c) {
 		return
 	}
 	heisenRecordState(gp, heisenOpObserve, unsafe.Pointer(&c.sendx), fp)

@@ -49,11 +49,12 @@ func heisenSyncOrder(h *heisenG, op uint64, obj, fp uintptr) {
 func heisenReleaseAgain(lock uintptr) bool {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if heisen.mode != heisenModeFollow || !heisen.on || h == nil || h.mute || gp.raceignore != 0 || heisenOnStack(lock) {
+	if heisen.mode != heisenModeFollow || !heisen.on || h == nil || gp.raceignore != 0 || heisenOnStack(lock) {
 		return false
 	}
 	held := h.findLock(lock, false)
-	if held == 0 || !heisenFastTrack.ReleaseAgain(&h.order, heisenCellAt(lock), uint64(lock)) {
+	if held == 0 || heisen.locks && h.locksHeld.held[(held-1)%heisenMaxHeld].sent ||
+		!heisenFastTrack.ReleaseAgain(&h.order, heisenCellAt(lock), uint64(lock)) {
 		return false
 	}
 	h.popLock(held)
@@ -206,7 +207,7 @@ func heisenAtomicSlow(b *heisenBuf, h *heisenG, how uint32, addr uintptr, place 
 func heisenAtomicLock(op uint64, addr uintptr) bool {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if !heisen.on || h == nil || h.mute || gp.raceignore != 0 || gp.m.p == 0 || heisenOnStack(addr) {
+	if !heisen.on || h == nil || gp.raceignore != 0 || gp.m.p == 0 || heisenOnStack(addr) {
 		return false
 	}
 	b, c := heisenBufOfG(h), heisenCellAt(addr)

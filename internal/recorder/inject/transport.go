@@ -17,7 +17,7 @@ const heisenPollEvery = 5 * 1000 * 1000 // ns
 func heisenSend(kind, id, skipped uint32, p unsafe.Pointer, n uintptr) {
 	header := [4]uint32{kind, id, uint32(n), skipped}
 	heisenLock(&heisen.sendLock)
-	ok := heisenSendPlaces() && heisenSendObjects()
+	ok := heisenSendPlaces()
 	ok = ok && heisenSendAll(unsafe.Pointer(&header), unsafe.Sizeof(header)) && heisenSendAll(p, n)
 	heisenUnlock(&heisen.sendLock)
 	heisenSent(ok)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/testaid/bugcorpus"
+	"github.com/heisen-go/heisen/corpus"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -183,7 +183,7 @@ func (o *outcome) compare(b *batch, expected map[uint64]string) {
 
 // expects reports whether a finding is what a bug must lead to.
 func (b *bug) expects(f *report.Finding) bool {
-	p := bugcorpus.Program{Package: name, File: b.file, Wants: b.wants}
+	p := corpus.Program{Class: name, File: b.file, Wants: b.wants}
 	return p.Expects(f)
 }
 

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/heisen-go/heisen/internal/testaid/bugcorpus"
+	"github.com/heisen-go/heisen/corpus"
 )
 
 // sources are the files that all programs have in common.
@@ -31,7 +31,7 @@ type fragment struct {
 type bug struct {
 	name, class string
 	file        string
-	wants       []bugcorpus.Want
+	wants       []corpus.Want
 }
 
 // A library has all fragments and bugs, sorted by name.
@@ -74,7 +74,7 @@ func (l *library) read(name string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	wants, err := bugcorpus.ReadWants(fset, file.Comments)
+	wants, err := corpus.ReadWants(fset, file.Comments)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heisen-go/heisen/internal/testaid/bugcorpus"
+	"github.com/heisen-go/heisen/internal/testaid/bugfuzz"
 )
 
 // run runs the command with flags, and returns what it has shown.
@@ -265,7 +265,7 @@ func TestState(t *testing.T) {
 		}
 		return outcome{executions: 1}, nil
 	}}}
-	tester := tester{settings: s, outer: bugcorpus.Heisen{Work: t.TempDir()}}
+	tester := tester{settings: s, outer: bugfuzz.Heisen{Work: t.TempDir()}}
 	campaign := func() (st *state) {
 		defer func() { recover() }()
 		st, err := tester.campaign(t.Context())

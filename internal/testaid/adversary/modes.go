@@ -16,7 +16,8 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/processes"
-	"github.com/heisen-go/heisen/internal/testaid/bugcorpus"
+	"github.com/heisen-go/heisen/internal/testaid/bugfuzz"
+	"github.com/heisen-go/heisen/internal/testaid/diagramtest"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -82,16 +83,17 @@ func ofSection(f *report.Finding, _ []report.Finding) bool { return f.Kind == he
 
 // confirmed is about races that a detector of happens-before has found in the same run.
 func confirmed(f *report.Finding, all []report.Finding) bool {
-	return f.Detector == "hb" || slices.ContainsFunc(all, func(other report.Finding) bool {
-		return other.Detector == "hb" && other.Fingerprint == f.Fingerprint
+	byHB := func(f *report.Finding) bool { return f.Detector == "hb" || slices.Contains(f.Detectors, "hb") }
+	return byHB(f) || slices.ContainsFunc(all, func(other report.Finding) bool {
+		return byHB(&other) && other.Fingerprint == f.Fingerprint
 	})
 }
 
 // A tester runs commands on batches.
 type tester struct {
 	*settings
-	outer bugcorpus.Heisen // the command, in a process of its own
-	kept  bugcorpus.Heisen // the command in this process, which builds a batch once
+	outer bugfuzz.Heisen // the command, in a process of its own
+	kept  bugfuzz.Heisen // the command in this process, which builds a batch once
 }
 
 // newTester builds the command. dir is a folder for what it writes.
@@ -101,11 +103,11 @@ func newTester(ctx context.Context, s *settings, dir string) (*tester, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.outer = bugcorpus.Heisen{Corpus: here, Work: dir}
+	t.outer = bugfuzz.Heisen{Corpus: here, Work: dir}
 	if err := t.outer.Build(ctx); err != nil {
 		return nil, err
 	}
-	t.kept = bugcorpus.Heisen{Work: dir}
+	t.kept = bugfuzz.Heisen{Work: dir}
 	return t, t.kept.Keep()
 }
 
@@ -186,7 +188,7 @@ func restore(key, value string) (undo func()) {
 	}
 }
 
-// readFindings reads findings from a file, and removes it.
+// readFindings reads findings from a file, and removes it. It is an error if the diagram of one does not show it.
 func readFindings(file string) ([]report.Finding, error) {
 	f, err := os.Open(file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -196,7 +198,11 @@ func readFindings(file string) ([]report.Finding, error) {
 	}
 	defer os.Remove(file)
 	defer f.Close()
-	return report.ReadJSON(f)
+	found, err := report.ReadJSON(f)
+	for i := range found {
+		err = errors.Join(err, diagramtest.Check(&found[i]))
+	}
+	return found, err
 }
 
 // fuzz explores each program by itself.
@@ -219,7 +225,7 @@ func (t *tester) fuzz(ctx context.Context, m *mode, b *batch) (o outcome, err er
 func (t *tester) planted(ctx context.Context, m *mode, b *batch) (o outcome, err error) {
 	for _, p := range b.programs {
 		h := hunt{Class: p.bug.class, Bug: p.bug.name}
-		for i, limit := range bugcorpus.Times(t.search, 16*t.search) {
+		for i, limit := range bugfuzz.Times(t.search, 16*t.search) {
 			found, err := t.hunt(ctx, &p, limit, &o)
 			if err != nil {
 				return o, err

@@ -1,4 +1,4 @@
-// Command bugtests tries heisen fuzz on the programs of package bugcorpus and prints how often it found
+// Command bugtests tries heisen fuzz on the programs of package corpus and prints how often it found
 // each bug.
 //
 //	go run ./internal/testaid/bugtests [-tries n] [-class list] [-run regexp] [-time 10s] [-quick 300ms] [-json]

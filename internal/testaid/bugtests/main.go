@@ -16,7 +16,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/heisen-go/heisen/internal/testaid/bugcorpus"
+	"github.com/heisen-go/heisen/corpus"
+	"github.com/heisen-go/heisen/internal/testaid/bugfuzz"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -43,7 +44,7 @@ type options struct {
 	packages     []string
 	built        subject // whose executable is there
 
-	heisen bugcorpus.Heisen
+	heisen bugfuzz.Heisen
 	out    io.Writer
 }
 
@@ -75,8 +76,8 @@ func command(ctx context.Context, out io.Writer, args []string) (status int, err
 	if o.selected, err = regexp.Compile(*run); err != nil {
 		return 2, err
 	}
-	var programs []bugcorpus.Program
-	if o.heisen.Corpus, programs, err = bugcorpus.Load(ctx, *classes, o.selected); err != nil {
+	var programs []corpus.Program
+	if o.heisen.Corpus, programs, err = bugfuzz.Load(ctx, *classes, o.selected); err != nil {
 		return 1, err
 	}
 	if len(programs) == 0 && !o.goroot && len(o.packages) == 0 {
@@ -127,7 +128,7 @@ func (r *result) good() bool {
 }
 
 // tryAll tries the programs and prints the results.
-func (o *options) tryAll(ctx context.Context, programs []bugcorpus.Program) (status int, err error) {
+func (o *options) tryAll(ctx context.Context, programs []corpus.Program) (status int, err error) {
 	const row = "%-16s %-12s %-12s %-12s %-6s %-6s %s\n" // printed at once: the tries take long
 	if !o.asJSON {
 		fmt.Fprintf(o.out, row, "class", "program", "found", "replayed", "wrong", "false", "median")
@@ -186,12 +187,12 @@ func (o *options) summary(all []result) {
 }
 
 // try tries a program.
-func (o *options) try(ctx context.Context, p *bugcorpus.Program) (r result, err error) {
+func (o *options) try(ctx context.Context, p *corpus.Program) (r result, err error) {
 	r = result{Class: p.Class, Program: strings.TrimPrefix(p.Test, "Test"), Tries: o.tries}
 	var took []float64
 	for k := range o.tries {
 		seed := o.first + 1000*k
-		buggy, err := o.fuzz(ctx, p, p.Test, seed, func(t *bugcorpus.Try) bool {
+		buggy, err := o.fuzz(ctx, p, p.Test, seed, func(t *bugfuzz.Try) bool {
 			return slices.ContainsFunc(t.Findings, func(f report.Finding) bool { return p.Expects(&f) })
 		})
 		if err != nil {
@@ -220,7 +221,7 @@ func (o *options) try(ctx context.Context, p *bugcorpus.Program) (r result, err 
 		if found {
 			r.Found++
 		}
-		fixed, err := o.fuzz(ctx, p, p.Fixed, seed, func(*bugcorpus.Try) bool { return true })
+		fixed, err := o.fuzz(ctx, p, p.Fixed, seed, func(*bugfuzz.Try) bool { return true })
 		if err != nil {
 			return r, err
 		}
@@ -235,9 +236,9 @@ func (o *options) try(ctx context.Context, p *bugcorpus.Program) (r result, err 
 }
 
 // fuzz runs heisen fuzz on a test of a program, for increasing times if there is a quick one, until that is enough.
-func (o *options) fuzz(ctx context.Context, p *bugcorpus.Program, test string, seed int, enough func(*bugcorpus.Try) bool) (t bugcorpus.Try, err error) {
-	for _, limit := range bugcorpus.Times(o.quick, o.time) {
-		if t, err = o.heisen.Fuzz(ctx, "./"+p.Package, test, seed, limit); err != nil || enough(&t) {
+func (o *options) fuzz(ctx context.Context, p *corpus.Program, test string, seed int, enough func(*bugfuzz.Try) bool) (t bugfuzz.Try, err error) {
+	for _, limit := range bugfuzz.Times(o.quick, o.time) {
+		if t, err = o.heisen.Fuzz(ctx, "./"+p.Class, test, seed, limit); err != nil || enough(&t) {
 			break
 		}
 	}

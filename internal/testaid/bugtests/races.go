@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/testaid/bugcorpus"
+	"github.com/heisen-go/heisen/corpus"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -33,7 +33,7 @@ func (s *subject) String() string {
 
 // compareRaces runs the subjects plainly, and those with a race under heisen fuzz. It prints a line for
 // each subject with a race, and the status is 1 if heisen fuzz reports none in one of them.
-func (o *options) compareRaces(ctx context.Context, programs []bugcorpus.Program) (status int, err error) {
+func (o *options) compareRaces(ctx context.Context, programs []corpus.Program) (status int, err error) {
 	subjects, err := o.subjects(ctx, programs)
 	if err != nil {
 		return 1, err

@@ -13,13 +13,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heisen-go/heisen/corpus"
 	"github.com/heisen-go/heisen/internal/build"
-	"github.com/heisen-go/heisen/internal/testaid/bugcorpus"
 )
 
 // subjects returns what the command line selects: the tests of the corpus, those of Go's race detector,
 // or the programs of packages and the tests of the others.
-func (o *options) subjects(ctx context.Context, programs []bugcorpus.Program) (all []subject, err error) {
+func (o *options) subjects(ctx context.Context, programs []corpus.Program) (all []subject, err error) {
 	switch {
 	case o.goroot:
 		return o.raceTests(ctx)
@@ -29,7 +29,7 @@ func (o *options) subjects(ctx context.Context, programs []bugcorpus.Program) (a
 	for i := range programs {
 		p := &programs[i]
 		for _, test := range []string{p.Test, p.Fixed} {
-			all = append(all, subject{o.heisen.Corpus, "./" + p.Package, test})
+			all = append(all, subject{o.heisen.Corpus, "./" + p.Class, test})
 		}
 	}
 	return all, nil

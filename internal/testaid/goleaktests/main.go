@@ -17,7 +17,8 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/build"
-	"github.com/heisen-go/heisen/internal/testaid/bugcorpus"
+	"github.com/heisen-go/heisen/internal/testaid/bugfuzz"
+	"github.com/heisen-go/heisen/internal/testaid/diagramtest"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -43,7 +44,7 @@ type options struct {
 
 	experiment bool // the profile of leaked goroutines is an experiment in this release
 
-	heisen bugcorpus.Heisen
+	heisen bugfuzz.Heisen
 }
 
 // command parses the flags, tries the programs and prints the results.
@@ -168,7 +169,7 @@ func (o *options) tryAll(ctx context.Context, programs []program) (status int, e
 // goroutines that wait for ever; see leaksIn.
 func (o *options) try(ctx context.Context, p *program, seed int) (all []string, err error) {
 	missing := func(l leak) bool { return !slices.ContainsFunc(all, l.pattern.MatchString) }
-	for _, limit := range bugcorpus.Times(o.quick, o.time) {
+	for _, limit := range bugfuzz.Times(o.quick, o.time) {
 		seen, err := o.fuzz(ctx, p, seed, limit)
 		if err != nil {
 			return nil, err
@@ -194,6 +195,9 @@ func (o *options) fuzz(ctx context.Context, p *program, seed int, limit time.Dur
 		return nil, fmt.Errorf("%w: %s", err, messages.Bytes())
 	}
 	findings, err := report.ReadJSON(&out)
+	for i := range findings {
+		err = errors.Join(err, diagramtest.Check(&findings[i]))
+	}
 	return leaksIn(findings), err
 }
 

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/heal"
-	"github.com/heisen-go/heisen/internal/testaid/heisentest"
+	"github.com/heisen-go/heisen/internal/testaid/heisencmd"
 )
 
-func TestMain(m *testing.M) { heisentest.Main(m) }
+func TestMain(m *testing.M) { heisencmd.Main(m) }
 
 // TestPrograms: for more programs use go run ./internal/testaid/healedprograms -n 1000.
 func TestPrograms(t *testing.T) {

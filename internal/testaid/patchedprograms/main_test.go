@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heisen-go/heisen/internal/testaid/heisentest"
+	"github.com/heisen-go/heisen/internal/testaid/heisencmd"
 	"github.com/heisen-go/heisen/internal/testaid/tier"
 )
 
-func TestMain(m *testing.M) { heisentest.Main(m) }
+func TestMain(m *testing.M) { heisencmd.Main(m) }
 
 // TestPrograms: for more programs use go run ./internal/testaid/patchedprograms -n 1000.
 func TestPrograms(t *testing.T) {

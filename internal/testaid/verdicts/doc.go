@@ -1,5 +1,5 @@
 // Command verdicts runs test data with known verdicts for the Go releases and ports that this machine can run, and writes the
-// table in docs/limits.md.
+// table in docs/design/platforms.md.
 //
 //	go run ./internal/testaid/verdicts                       # list the cells of the table
 //	go run ./internal/testaid/verdicts -run .                # run all

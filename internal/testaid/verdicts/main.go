@@ -34,7 +34,7 @@ func command(ctx context.Context, w io.Writer, args []string) error {
 	missing := flags.Bool("missing", false, "only those without a result")
 	toolchains := flags.String("toolchains", "local,go1.27.4", "comma-separated `list` of values of GOTOOLCHAIN, one for each release")
 	verbose := flags.Bool("v", false, "print what the suites print")
-	file := flags.String("file", "docs/limits.md", "the `document` that has the table")
+	file := flags.String("file", "docs/design/platforms.md", "the `document` that has the table")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func TestCommand(t *testing.T) {
 
 // TestDocument: the document has the table of all ports and releases, as the command writes it.
 func TestDocument(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "limits.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "design", "platforms.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,6 +103,9 @@ func (s *Delays) tryDelayPoints(points []order.Node, a, b order.Node, states int
 		if nodes := s.tryDelayPoint(point, a, b, states); nodes != nil {
 			return nodes
 		}
+		if s.Interrupted() {
+			break
+		}
 	}
 	return nil
 }

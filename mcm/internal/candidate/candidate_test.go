@@ -223,15 +223,3 @@ func TestSectionViolations(t *testing.T) {
 		}
 	})
 }
-
-// TestByPosition: the last records decide first.
-func TestByPosition(t *testing.T) {
-	ordered := [][]int32{{}, {3, 4}, {1, 5}, {2, 5}, {0, 2, 5}, {0, 6}}
-	for i, a := range ordered {
-		for j, b := range ordered {
-			if got, want := candidate.ByPosition(a, b), max(-1, min(1, i-j)); i > 0 && j > 0 && got != want {
-				t.Errorf("%v and %v: %d, want %d", a, b, got, want)
-			}
-		}
-	}
-}

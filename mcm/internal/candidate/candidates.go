@@ -1,7 +1,6 @@
 package candidate
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/heisen-go/heisen"
@@ -357,14 +356,4 @@ func Together(r, b order.Node) model.Query { return model.Query{Pending: []order
 // may continue.
 func Between(a, r, b order.Node) *model.Query {
 	return &model.Query{Pending: []order.Node{b}, Past: []order.Node{r}, Order: []model.Edge{{From: a, To: r}}}
-}
-
-// ByPosition compares two lists of records by their last records, then by the ones before, and so on.
-func ByPosition(a, b []int32) int {
-	for i := 1; i <= min(len(a), len(b)); i++ {
-		if c := cmp.Compare(a[len(a)-i], b[len(b)-i]); c != 0 {
-			return c
-		}
-	}
-	return cmp.Compare(len(a), len(b))
 }

@@ -35,6 +35,8 @@ const (
 	insistentQueries = 8 * QueriesPerModel
 
 	manyWritesPerChoice = 8 // see manyChoices
+
+	usualNodes = 2000 // nodes of a model up to which the budgets hold as they are
 )
 
 // DefaultStages returns the stages for a model. Every stage is exact when it answers. The order of
@@ -59,7 +61,24 @@ func DefaultStages(m *model.Model, conflicts, propagations int) []Stage {
 	if !m.HasChoices {
 		return append(stages, Stage{"solver", solver(1), Solver})
 	}
-	return append(stages, SearchStages(manyChoices(m), conflicts, propagations)...)
+	searches := SearchStages(manyChoices(m), conflicts, propagations)
+	for i := range searches {
+		searches[i].Budget.Fit(int(m.Goal))
+	}
+	return append(stages, searches...)
+}
+
+// Fit lowers a budget of states for a model of more than usualNodes nodes. A state costs more there, and
+// there are more queries of which each may spend its budget: without this, ten times as many events in a
+// window take a hundred times as long.
+func (b *Budget) Fit(nodes int) {
+	if nodes <= usualNodes {
+		return
+	}
+	part := float64(usualNodes) / float64(nodes)
+	for _, n := range []*int{&b.States, &b.Total, &b.growth} {
+		*n = int(float64(*n) * part * part)
+	}
 }
 
 // SearchStages returns the stages that follow those of package quick if reads have choices. many

@@ -25,7 +25,9 @@ type barrier struct {
 	thread int32
 	call   heisen.Object
 	spans  heisen.Objects // the objects that it reaches
-	cells  []int32        // those of its cells that other threads touch, too
+
+	synchronized bool    // see happensBefore
+	cells        []int32 // those of its cells that other threads touch, too
 }
 
 // findBarriers finds the BarrierPairs, the records that open and close them, and the records inside
@@ -34,8 +36,16 @@ func (b *builder) findBarriers() {
 	open := map[int32][]int32{}
 	enter := func(t int32, r *heisen.Record) int32 {
 		k := int32(len(b.barriers))
-		open[t] = append(open[t], k)
-		b.barriers = append(b.barriers, barrier{thread: t, call: r.Object, spans: b.Reach(r)})
+		open[t] = append(slices.Clip(open[t]), k) // records share the lists
+		p := barrier{thread: t, call: r.Object, synchronized: r.Reach() == heisen.Synchronized}
+		if p.synchronized {
+			if b.synchronized == nil {
+				b.synchronized = make([]bool, len(b.Records))
+			}
+		} else {
+			p.spans = b.Reach(r)
+		}
+		b.barriers = append(b.barriers, p)
 		if b.openPairs == nil {
 			b.openPairs = make([][]int32, len(b.Records))
 			b.orderingPairs = make([][]int32, len(b.Records))
@@ -59,8 +69,14 @@ func (b *builder) findBarriers() {
 			continue
 		}
 		if !window.IsAllocation(r.Op) { // allocations are not events of the hidden code
-			b.openPairs[i] = slices.Clone(list)
-			b.orderingPairs[i] = b.openPairs[i]
+			b.openPairs[i] = list
+			for _, k := range list {
+				if b.barriers[k].synchronized {
+					b.synchronized[i] = true
+				} else {
+					b.orderingPairs[i] = list
+				}
+			}
 		}
 		keep := len(list)
 		switch r.Op {
@@ -74,8 +90,10 @@ func (b *builder) findBarriers() {
 				}
 			}
 		}
-		b.closes[i] = slices.Clone(list[keep:])
-		open[t] = list[:keep]
+		if keep < len(list) {
+			b.closes[i] = list[keep:]
+			open[t] = list[:keep]
+		}
 	}
 }
 

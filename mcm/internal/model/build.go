@@ -25,15 +25,18 @@ type builder struct {
 	values        map[valueKey][]order.Node
 	initialValues map[int32]valueKey // by cell
 
-	relevant []bool // by record: it becomes a node
+	relevant []bool  // by record: it becomes a node
+	bound    []int32 // with ControlFlow, by record: the last one on whose reads it depends as a decision, or -1
 
 	barriers      []barrier
-	openAtStart   int       // how many BarrierPairs are open at the start of the window
-	opens         []int32   // by record: the BarrierPair that it opens, or -1
-	closes        [][]int32 // by record: the BarrierPairs that it closes
-	openPairs     [][]int32 // by record: the open BarrierPairs of its thread; nil if there are none in the window
-	orderingPairs [][]int32 // by record: those of openPairs that touch a cell of another thread
-	relays        []relay   // of the BarrierPairs that are open
+	openAtStart   int            // how many BarrierPairs are open at the start of the window
+	opens         []int32        // by record: the BarrierPair that it opens, or -1
+	closes        [][]int32      // by record: the BarrierPairs that it closes
+	openPairs     [][]int32      // by record: the open BarrierPairs of its thread; nil if there are none in the window
+	orderingPairs [][]int32      // by record: those of openPairs that touch a cell of another thread
+	relays        []relay        // of the BarrierPairs that are open
+	synchronized  []bool         // by record: an open BarrierPair of its thread is heisen.Synchronized; nil if there are none in the window
+	before        *happensBefore // nil without synchronized
 }
 
 func newBuilder(m *Model) *builder {
@@ -49,6 +52,9 @@ func (b *builder) build() {
 	b.findBarriers()
 	b.findBounds()
 	b.findUses()
+	if b.ControlFlow {
+		b.findDecisions()
+	}
 	b.findRelevant()
 	b.numberNodes()
 	b.findValues()
@@ -110,7 +116,7 @@ func (b *builder) findRelevant() {
 // decision.
 func (b *builder) matters(i int) bool {
 	r := &b.Records[i]
-	if b.orderingPairs != nil && len(b.orderingPairs[i]) > 0 {
+	if b.orderingPairs != nil && len(b.orderingPairs[i]) > 0 || b.synchronized != nil && b.synchronized[i] {
 		return true
 	}
 	from, to := b.accessed(r)
@@ -132,13 +138,7 @@ func (b *builder) matters(i int) bool {
 		t, ok := b.threadOf[r.Object.Thread()]
 		return ok && t != b.thread[i]
 	}
-	return b.ControlFlow && b.decides(r)
-}
-
-// decides reports whether r is a decision, see Flow.
-func (b *builder) decides(r *heisen.Record) bool {
-	from, to := b.accessed(r)
-	return r.Op == heisen.Branch || from < to && window.IsRead(r.Op) && r.Op != heisen.Read
+	return b.ControlFlow && b.bound[i] >= 0
 }
 
 // numberNodes numbers the nodes, chain after chain.

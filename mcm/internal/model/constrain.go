@@ -22,6 +22,9 @@ func (b *builder) constrain() {
 	latest := make([]order.Node, len(b.present)) // by thread: its latest node, plus one
 	forked := make([]order.Node, len(b.present)) // by thread: its fork, plus one
 	accesses := make([][]CellAccess, nodes)
+	if b.synchronized != nil {
+		b.before = &happensBefore{make([]past, len(b.present)), map[int32]past{}, map[heisen.Object]*syncPast{}}
+	}
 	for k := range b.openAtStart {
 		b.openRelay(int32(k))
 	}
@@ -116,6 +119,7 @@ func (b *builder) orderOnObjects(i int, n order.Node) {
 	if s := b.syncs[r.Object]; s != nil && s.use.ordered && (window.IsLockOp(r.Op) || window.IsMessage(r.Op) || r.Op.IsAtomic()) {
 		b.orderOn(&s.use, n, true)
 	}
+	b.orderHidden(i, n)
 	if !b.hasSpans {
 		return
 	}
@@ -238,7 +242,7 @@ func (b *builder) readOf(r *heisen.Record, n order.Node, c int) Read {
 		}
 	}
 	if b.ControlFlow {
-		rd.Fixed = false
+		rd.Fixed, rd.Decides = false, r.Flags&heisen.Decides != 0
 	}
 	if rd.Fixed && rd.Saw != None {
 		b.readsFrom(rd.Saw, n)

@@ -76,6 +76,7 @@ type Read struct {
 	Initial bool         // the value before the window is accepted
 	Fixed   bool         // the read has one choice, and ReadsFrom has it
 	Unowned bool         // it reads the state of an unowned lock, which matters without a decision, too
+	Decides bool         // with ControlFlow: it matters without another decision
 }
 
 // HasChoice reports whether the read accepts more than one source: several writes, or a write and

@@ -66,7 +66,7 @@ func (b *builder) findBounds() {
 		b.hasRanges = b.hasRanges || r.Op.IsAccess() && r.Len > 1
 		b.hasSpans = b.hasSpans || window.IsAllocation(r.Op)
 	}
-	b.hasSpans = b.hasSpans || len(b.barriers) > 0
+	b.hasSpans = b.hasSpans || slices.ContainsFunc(b.barriers, func(p barrier) bool { return !p.synchronized })
 	b.hasRanges = b.hasRanges || b.hasSpans
 	add := func(s heisen.Span) {
 		b.bounds = append(b.bounds, s.Start)

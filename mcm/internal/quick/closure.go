@@ -219,7 +219,7 @@ func (c *Closure) saturateReads() bool {
 	}
 	for i := range m.Reads {
 		r := &m.Reads[i]
-		if !c.beforeGoal(r.Node) || needed != nil && !r.Unowned && m.Pos(r.Node) >= needed[m.Chain[r.Node]] {
+		if !c.beforeGoal(r.Node) || needed != nil && !r.Unowned && !r.Decides && m.Pos(r.Node) >= needed[m.Chain[r.Node]] {
 			continue
 		}
 		saw := r.Saw

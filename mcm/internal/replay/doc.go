@@ -12,9 +12,9 @@
 // Guarantees. Replayer.Replay returns nil if and only if the witness is a feasible reordering of the
 // window by the rules in the documentation of package mcm.
 //
-// Cost. A replay takes time in proportion to its length and the accessed cells. Allocations,
-// BarrierPairs and objects with mixed uses cost time in proportion to the records before them. So
-// NewFacts and a replay are quadratic in the worst case.
+// Cost. A replay takes time in proportion to its length and the accessed cells. BarrierPairs cost time in
+// proportion to the records before them, and allocations and objects with mixed uses to those before that touch
+// objects nearby. So NewFacts and a replay are quadratic in the worst case.
 //
 // Concurrency. Facts do not change after NewFacts. A Replayer belongs to one goroutine.
 package replay

@@ -27,7 +27,8 @@ type Facts struct {
 	Unowned       map[heisen.Object]bool // unowned locks: a thread ends an exclusive hold of another one
 	EndedByOthers map[int][]int          // by acquisition: the releases by other threads that ended earlier holds of its thread
 	Sends         map[heisen.Object][]int32
-	Mixed         map[heisen.Object]bool // objects that keep the order of all their events
+	changes       map[heisen.Object][]int32 // those of Sends that are Change events
+	Mixed         map[heisen.Object]bool    // objects that keep the order of all their events
 
 	Bounds    []heisen.Object
 	From, To  []int32   // by record: the cells that it accesses
@@ -37,7 +38,11 @@ type Facts struct {
 
 	IsOrdered []bool             // by record: BarrierPairs, an allocation or a mixed object keep its order with others
 	ordered   []int32            // these records
+	keeping   nearby             // likewise
+	touching  nearby             // all records
 	learned   []map[int]bool     // by record: the records that hidden code may have passed on to it
+	hidden    []bool             // by record: an open BarrierPair of its thread is heisen.Synchronized
+	before    [][]int32          // by record and thread: how many records of the thread happened before it or are it; nil without hidden
 	reaches   [][]heisen.Objects // by record: what the open BarrierPairs of its thread reach; nil if there are none in the window
 }
 

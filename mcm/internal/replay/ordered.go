@@ -8,9 +8,10 @@ import (
 
 // hiddenCall is a call of hidden code that has not returned: an open BarrierPair.
 type hiddenCall struct {
-	call    heisen.Object
-	reach   heisen.Objects
-	learned map[int]bool // the records that the hidden code may know of
+	call         heisen.Object
+	reach        heisen.Objects
+	learned      map[int]bool // the records that the hidden code may know of
+	synchronized bool
 }
 
 // findOrdered finds the records that keep their order with others because of allocations,
@@ -19,7 +20,11 @@ func (p *Facts) findOrdered() {
 	p.IsOrdered = make([]bool, len(p.Window.Records))
 	open := map[heisen.Thread][]*hiddenCall{}
 	enter := func(r *heisen.Record) {
-		open[r.Thread] = append(open[r.Thread], &hiddenCall{r.Object, p.Rules.Reach(r), map[int]bool{}})
+		h := &hiddenCall{call: r.Object, learned: map[int]bool{}, synchronized: r.Reach() == heisen.Synchronized}
+		if !h.synchronized {
+			h.reach = p.Rules.Reach(r)
+		}
+		open[r.Thread] = append(open[r.Thread], h)
 	}
 	all := func() (list []*hiddenCall) {
 		for _, calls := range open {
@@ -37,6 +42,7 @@ func (p *Facts) findOrdered() {
 	if hasHidden {
 		p.reaches = make([][]heisen.Objects, len(p.Window.Records))
 		p.learned = make([]map[int]bool, len(p.Window.Records))
+		p.hidden = make([]bool, len(p.Window.Records))
 	}
 	for i := range p.Window.Records {
 		r := &p.Window.Records[i]
@@ -57,6 +63,7 @@ func (p *Facts) findOrdered() {
 			for _, h := range open[r.Thread] {
 				p.reaches[i] = append(p.reaches[i], h.reach)
 				p.IsOrdered[i] = true
+				p.hidden[i] = p.hidden[i] || h.synchronized
 			}
 		}
 		if hasHidden {
@@ -71,10 +78,93 @@ func (p *Facts) findOrdered() {
 		if p.Mixed[r.Object] && usesObject(r.Op) {
 			p.IsOrdered[i] = true
 		}
+		p.touching.add(i, touched(r))
 		if p.IsOrdered[i] {
 			p.ordered = append(p.ordered, int32(i))
+			p.keeping.add(i, touched(r))
 		}
 	}
+}
+
+// mayKeep calls visit with records before i, until it returns false: with all that may keep their order with i.
+func (p *Facts) mayKeep(i int, visit func(j int) bool) {
+	var list []int32
+	switch s := touched(&p.Window.Records[i]); {
+	case p.reaches == nil && p.IsOrdered[i]:
+		list = p.touching.before(i, s)
+	case p.reaches == nil:
+		list = p.keeping.before(i, s)
+	case p.IsOrdered[i]:
+		for j := range i {
+			if !visit(j) {
+				return
+			}
+		}
+		return
+	default:
+		k, _ := slices.BinarySearch(p.ordered, int32(i))
+		list = p.ordered[:k]
+	}
+	for _, j := range list {
+		if !visit(int(j)) {
+			return
+		}
+	}
+	if slices.Contains(p.hidden, true) {
+		p.findBefore()
+	}
+}
+
+// findBefore finds what happened before each record, by the rules of package heisen.
+func (p *Facts) findBefore() {
+	p.before = make([][]int32, len(p.Window.Records))
+	written, readers := map[heisen.Object][]int32{}, map[heisen.Object][]int32{}
+	publish := func(to map[heisen.Object][]int32, o heisen.Object, i int) {
+		to[o] = maxima(to[o], p.before[i])
+	}
+	for i := range p.Window.Records {
+		r := &p.Window.Records[i]
+		own := make([]int32, len(p.Steps))
+		own[p.Thread[i]] = p.Pos[i] + 1
+		if k := p.Pos[i]; k > 0 {
+			own = maxima(own, p.before[p.Steps[p.Thread[i]][k-1]])
+		}
+		if f := p.Fork[i]; f >= 0 {
+			own = maxima(own, p.before[f])
+		}
+		switch r.Op {
+		case heisen.Join:
+			if n := p.Joins[i]; n > 0 {
+				own = maxima(own, p.before[p.Steps[p.ThreadIndex[r.Object.Thread()]][n-1]])
+			}
+		case heisen.Acquire:
+			own = maxima(maxima(own, written[r.Object]), readers[r.Object])
+		case heisen.AcquireShared, heisen.Receive, heisen.AtomicRead, heisen.AtomicUpdate:
+			own = maxima(own, written[r.Object])
+		}
+		p.before[i] = own
+		switch r.Op {
+		case heisen.ReleaseShared:
+			publish(readers, r.Object, i)
+		case heisen.Release, heisen.Send, heisen.AtomicUpdate:
+			publish(written, r.Object, i)
+		case heisen.AtomicWrite:
+			delete(written, r.Object)
+			publish(written, r.Object, i)
+		}
+	}
+}
+
+// maxima returns the larger of each two numbers.
+func maxima(a, b []int32) []int32 {
+	out := slices.Clone(a)
+	if out == nil {
+		out = make([]int32, len(b))
+	}
+	for k, v := range b {
+		out[k] = max(out[k], v)
+	}
+	return out
 }
 
 // passOn finds the records that open calls of hidden code may pass on to record i, and passes record i
@@ -165,6 +255,9 @@ func (p *Facts) KeepsOrder(i, j int) bool {
 	}
 	if p.reaches == nil {
 		return false
+	}
+	if p.before != nil && (p.hidden[i] || p.hidden[j]) && p.before[j][p.Thread[i]] > p.Pos[i] {
+		return true
 	}
 	if p.learned[j][i] {
 		return true

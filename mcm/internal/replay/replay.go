@@ -18,8 +18,14 @@ type Replayer struct {
 	Writer    []int32 // by cell: the last writer in the window, or -1
 	Held      map[heisen.Object][]window.Holder
 	exclusive map[heisen.Object]int // unowned locks: how often they are held exclusively
+	sent      map[heisen.Object]sent
+	changed   map[heisen.Object]int // how many of the first changes are known to be done
 	Deviated  []int32               // by thread, with ControlFlow: the position of its first read that saw no accepted value
 }
+
+// sent says which of the Sends of an object are done: if the last of count done ones is the count-th of all, the
+// first ones.
+type sent struct{ count, last int }
 
 // New returns a replayer at the start of a window.
 func New(w *window.Window, rules window.Rules) *Replayer { return newReplayer(NewFacts(w, rules)) }
@@ -39,6 +45,7 @@ func (p *Replayer) Reset() {
 		p.Writer[k] = -1
 	}
 	p.Held, p.exclusive = map[heisen.Object][]window.Holder{}, map[heisen.Object]int{}
+	p.sent, p.changed = map[heisen.Object]sent{}, map[heisen.Object]int{}
 	for _, hold := range p.Window.Held {
 		op := heisen.Acquire
 		if hold.Shared {
@@ -104,23 +111,14 @@ func (p *Replayer) Ready(i int) error {
 	if f := p.Fork[i]; f >= 0 && !p.Done[f] {
 		return fmt.Errorf("record %d comes before the fork of thread %d", i, r.Thread)
 	}
-	if p.IsOrdered[i] {
-		for j := range i {
-			if !p.Done[j] && p.Thread[j] != p.Thread[i] && p.KeepsOrder(j, i) {
-				return fmt.Errorf("record %d comes before record %d", i, j)
-			}
+	var err error
+	p.mayKeep(i, func(j int) bool {
+		if !p.Done[j] && p.Thread[j] != p.Thread[i] && p.KeepsOrder(j, i) {
+			err = fmt.Errorf("record %d comes before record %d", i, j)
 		}
-		return nil
-	}
-	for _, j := range p.ordered {
-		if int(j) >= i {
-			break
-		}
-		if !p.Done[j] && p.Thread[j] != p.Thread[i] && p.KeepsOrder(int(j), i) {
-			return fmt.Errorf("record %d comes before record %d", i, j)
-		}
-	}
-	return nil
+		return err == nil
+	})
+	return err
 }
 
 // Can returns an error unless a record can be executed now.
@@ -144,8 +142,12 @@ func (p *Replayer) Can(i int) error {
 		if Reads(r) && !p.seesAccepted(i) {
 			return fmt.Errorf("record %d reads another value than observed", i)
 		}
-	case p.decides(i):
+	case p.DecidesOnAll(i):
 		if p.Deviated[p.Thread[i]] < p.Pos[i] || Reads(r) && !p.seesAccepted(i) {
+			return fmt.Errorf("record %d decides on another value than observed by its thread", i)
+		}
+	case r.Flags&heisen.Decides != 0:
+		if Reads(r) && !p.seesAccepted(i) {
 			return fmt.Errorf("record %d decides on another value than observed", i)
 		}
 	}
@@ -166,18 +168,20 @@ func (p *Replayer) canSynchronize(i int) error {
 			return fmt.Errorf("record %d joins thread %d, which has not ended", i, r.Object)
 		}
 	case heisen.Send:
-		for _, s := range p.Sends[r.Object] {
-			if int(s) < i && !p.Done[s] && p.Window.Records[s].Op == heisen.Change && !p.Mixed[r.Object] {
-				return fmt.Errorf("record %d comes before the change %d", i, s)
-			}
+		if p.Mixed[r.Object] {
+			return nil
+		}
+		changes := p.changes[r.Object]
+		for k := p.changed[r.Object]; k < len(changes) && p.Done[changes[k]]; k++ {
+			p.changed[r.Object] = k + 1
+		}
+		if k := p.changed[r.Object]; k < len(changes) && int(changes[k]) < i {
+			return fmt.Errorf("record %d comes before the change %d", i, changes[k])
 		}
 	case heisen.Receive, heisen.Observe:
-		sends := p.Sends[r.Object]
-		before, _ := slices.BinarySearch(sends, int32(i))
-		for k, s := range sends {
-			if p.Done[s] != (k < before) && !p.Mixed[r.Object] {
-				return fmt.Errorf("record %d receives other messages than observed", i)
-			}
+		before, _ := slices.BinarySearch(p.Sends[r.Object], int32(i))
+		if sent := p.sent[r.Object]; (sent.count != before || sent.last > before) && !p.Mixed[r.Object] {
+			return fmt.Errorf("record %d receives other messages than observed", i)
 		}
 	}
 	return nil
@@ -215,11 +219,14 @@ func (p *Replayer) canRelease(i int) error {
 	return nil
 }
 
-// decides reports whether a record is a decision with ControlFlow: what its thread does afterwards
-// may depend on what it has read.
-func (p *Replayer) decides(i int) bool {
+// DecidesOnAll reports whether a record is a decision with ControlFlow that may depend on all that its
+// thread has read: one without the flag Decides, or of hidden code.
+func (p *Facts) DecidesOnAll(i int) bool {
 	r := &p.Window.Records[i]
-	return r.Op == heisen.Branch || len(p.Saw[i]) > 0 && r.Access() != heisen.Read
+	if p.reaches != nil && len(p.reaches[i]) > 0 && r.Op != heisen.Read && r.Op != heisen.Write {
+		return true // of hidden code
+	}
+	return r.Op == heisen.Branch || len(p.Saw[i]) > 0 && r.Access() != heisen.Read && r.Flags&heisen.Decides == 0
 }
 
 // Step executes a record.
@@ -231,11 +238,23 @@ func (p *Replayer) Step(i int) {
 	p.Done[i] = true
 	p.Next[p.Thread[i]]++
 	p.ApplyLock(r, p.Owner[i])
+	p.ApplyMessage(i)
 	if r.Access().IsWrite() || r.Op == heisen.Alloc || r.Op == heisen.Free {
 		for k := p.From[i]; k < p.To[i]; k++ {
 			p.Writer[k] = int32(i)
 		}
 	}
+}
+
+// ApplyMessage notes that record i has happened, if it sends a message.
+func (p *Replayer) ApplyMessage(i int) {
+	r := &p.Window.Records[i]
+	if !window.IsSend(r.Op) {
+		return
+	}
+	k, _ := slices.BinarySearch(p.Sends[r.Object], int32(i))
+	s := p.sent[r.Object]
+	p.sent[r.Object] = sent{s.count + 1, max(s.last, k+1)}
 }
 
 // ApplyLock applies r to the holders of locks, if it acquires or releases one. A release ends the hold

@@ -34,7 +34,7 @@ type threadHold struct {
 func (p *Facts) findSyncs() {
 	p.Owner = make([]heisen.Thread, len(p.Window.Records))
 	p.Mixed = map[heisen.Object]bool{}
-	p.Sends = map[heisen.Object][]int32{}
+	p.Sends, p.changes = map[heisen.Object][]int32{}, map[heisen.Object][]int32{}
 	p.EndedByOthers = map[int][]int{}
 	p.Unowned = map[heisen.Object]bool{}
 	f := &syncFinder{Facts: p, holders: window.NewLocks(), uses: map[heisen.Object]int{}, endedByOthers: map[threadHold][]int{},
@@ -58,6 +58,9 @@ func (p *Facts) findSyncs() {
 			f.release(i, r)
 		case heisen.Send, heisen.Receive, heisen.Change, heisen.Observe:
 			f.uses[r.Object] |= asMessage
+			if r.Op == heisen.Change {
+				p.changes[r.Object] = append(p.changes[r.Object], int32(i))
+			}
 			if window.IsSend(r.Op) {
 				p.Sends[r.Object] = append(p.Sends[r.Object], int32(i))
 			}

@@ -197,10 +197,11 @@ func (s *writer) writeRead(i int, cell, saw int32, writers []int) {
 		s.print(")")
 	}
 	s.print("(assert (or ")
-	if s.Rules.ControlFlow {
-		s.print("(not M%d)", i)
-	} else {
+	switch {
+	case !s.Rules.ControlFlow, s.Window.Records[i].Flags&heisen.Decides != 0:
 		s.print("(< R O%d)", i)
+	default:
+		s.print("(not M%d)", i)
 	}
 	if same(-1) {
 		choice(-1)
@@ -226,10 +227,10 @@ func (s *writer) writeDecisions() {
 			s.print("(assert (=> M%d M%d))\n", i, previous)
 		}
 		switch {
-		case r.Op == heisen.Branch && previous >= 0:
-			s.print("(assert (=> (< O%d R) M%d))\n", i, previous)
-		case len(s.Saw[i]) > 0 && r.Access() != heisen.Read:
+		case len(s.Saw[i]) > 0 && r.Access() != heisen.Read && s.DecidesOnAll(i):
 			s.print("(assert (=> (< O%d R) M%d))\n", i, i)
+		case s.DecidesOnAll(i) && previous >= 0:
+			s.print("(assert (=> (< O%d R) M%d))\n", i, previous)
 		}
 	}
 }

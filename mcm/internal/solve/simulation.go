@@ -50,8 +50,8 @@ func (s *Simulation) Violated(nodes []order.Node) (clauses [][]order.Lit) {
 	m := s.m
 	for _, n := range s.start(nodes) {
 		clauses = s.access(n, clauses)
-		if m.Flow != nil && m.Flow.Decides[n] {
-			if r := s.deviation(n); r >= 0 {
+		if m.Flow != nil && m.Flow.Bound[n] != model.None {
+			if r := s.deviation(m.Flow.Bound[n]); r >= 0 {
 				clauses = s.forbidDeviation(r, []order.Lit{{Before: m.Goal, After: n}}, clauses)
 			}
 		}
@@ -103,8 +103,14 @@ func (s *Simulation) access(n order.Node, clauses [][]order.Lit) [][]order.Lit {
 			switch {
 			case m.Flow != nil && !r.Unowned:
 				s.sees[t.Read] = w
-				if s.deviated[m.Chain[n]] == 0 && (!r.Accepts(w) || w != model.None && s.deviation(w) >= 0) {
+				if r.Accepts(w) && (w == model.None || s.deviation(w) < 0) {
+					break
+				}
+				if s.deviated[m.Chain[n]] == 0 {
 					s.deviated[m.Chain[n]] = t.Read + 1
+				}
+				if r.Decides {
+					clauses = s.forbidDeviation(t.Read, []order.Lit{{Before: m.Goal, After: n}}, clauses)
 				}
 			case !r.Accepts(w):
 				clauses = s.forbidMisread(t.Read, w, []order.Lit{{Before: m.Goal, After: r.Node}}, clauses)

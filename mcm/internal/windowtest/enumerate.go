@@ -84,6 +84,7 @@ func (e *Enumeration) Enter(s state) {
 		if e.Replayer.Done[i] {
 			e.Replayer.Next[e.Replayer.Thread[i]]++
 			e.Replayer.ApplyLock(&e.Replayer.Window.Records[i], e.Replayer.Owner[i])
+			e.Replayer.ApplyMessage(i)
 		}
 	}
 	copy(e.Replayer.Writer, s.writer)

@@ -11,17 +11,19 @@ import (
 type Shape struct {
 	Threads, Events, Vars, Locks int
 
-	Values      bool // accesses have values
-	Branches    bool // Branch events
-	Barriers    bool // BarrierPairs
-	Messages    bool
-	Atomics     bool
-	Shared      bool // shared holds of locks
-	Ranges      bool // accesses to ranges of memory, and a lock in memory
-	Allocations bool
-	Held        bool // a lock is held at the start
-	misused     bool // locks that are acquired while they are held, or used as messages
-	Nested      bool // many lock operations, with nested critical sections
+	Values       bool // accesses have values
+	Branches     bool // Branch events
+	Decides      bool // reads that decide
+	Barriers     bool // BarrierPairs
+	Synchronized bool // BarrierPairs that are heisen.Synchronized
+	Messages     bool
+	Atomics      bool
+	Shared       bool // shared holds of locks
+	Ranges       bool // accesses to ranges of memory, and a lock in memory
+	Allocations  bool
+	Held         bool // a lock is held at the start
+	misused      bool // locks that are acquired while they are held, or used as messages
+	Nested       bool // many lock operations, with nested critical sections
 
 	Reacquired bool // threads often acquire locks that they hold
 	Foreign    bool // threads often release locks that others hold
@@ -203,6 +205,9 @@ func (g *generator) access(r *heisen.Record) {
 	if g.Values && r.Op == heisen.Read && g.memory[r.Object] == unknownValue {
 		r.Flags, r.Value = 0, 0
 	}
+	if g.Decides && window.IsRead(r.Op) && g.rng.IntN(3) == 0 {
+		r.Flags |= heisen.Decides
+	}
 }
 
 // release makes r the release of a lock that thread t has acquired. Sometimes another thread releases
@@ -276,7 +281,7 @@ func (g *generator) message(r *heisen.Record) bool {
 }
 
 func (g *generator) hideOrReveal(t int, r *heisen.Record) bool {
-	if !g.Barriers {
+	if !g.Barriers && !g.Synchronized {
 		return false
 	}
 	if len(g.hidden[t]) > 0 && g.rng.IntN(2) == 0 {
@@ -287,6 +292,11 @@ func (g *generator) hideOrReveal(t int, r *heisen.Record) bool {
 	}
 	r.Op, r.Object = heisen.Hide, heisen.Object(100+len(g.window.Records))
 	reach := func(spans ...heisen.Span) { r.Value = uint64(g.symbols.AddReach(heisen.NewObjects(spans...))) }
+	if g.Synchronized {
+		r.Value = uint64(heisen.Synchronized)
+		g.hidden[t] = append(g.hidden[t], *r)
+		return true
+	}
 	switch g.rng.IntN(6) {
 	case 0: // all objects
 	case 1:

@@ -89,6 +89,28 @@ func closer() map[string]func() {
 			done <- true
 			<-done // at: channel-receive
 		},
+		"distinct": func() { // many accesses of which none is repeated, and then a race
+			words := make([]int, 100_000)
+			done := make(chan bool)
+			last := 0
+			runtime.GOMAXPROCS(1) // the filter has a state for each
+			for range 2 {
+				go func() {
+					sum := 0
+					for _, w := range words {
+						sum += w
+					}
+					last = sum // at: late
+					last = sum // at: later
+					done <- true
+				}()
+				<-done
+			}
+			for range 100_000 {
+				v[0]++ // at: repeated
+			}
+			v[1] = last
+		},
 		"spans": func() {
 			var mu1, mu2 sync.Mutex
 			var mu3 sync.RWMutex

@@ -17,6 +17,7 @@ var race, norace, others, deterministic, meddling map[string]func()
 func init() {
 	race, norace, others, deterministic, meddling = races(), noRaces(), closer(), scheduled(), descriptors()
 	maps.Copy(deterministic, systemScheduled())
+	maps.Copy(others, values())
 }
 
 func main() {

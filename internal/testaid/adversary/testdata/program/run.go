@@ -10,7 +10,7 @@
 //
 // A function with the line //adversary:bug and a class is a planted bug. It really can happen, and under the default
 // schedule it does not fail the test. Comments in it state what is expected of heisen fuzz, in the form of package
-// bugcorpus.
+// corpus.
 package adversary
 
 import (
