@@ -58,7 +58,8 @@ func (p *parser) schedule() (s Schedule, err error) {
 	if !ok {
 		return s, ErrNoSchedule
 	}
-	if version != scheduleVersion && version != laterVersion {
+	number, err := decimal(version, scheduleVersions)
+	if err != nil || number == 0 {
 		return s, fmt.Errorf("%w: %q", ErrVersion, version)
 	}
 	seen := map[string]bool{}
@@ -73,11 +74,11 @@ func (p *parser) schedule() (s Schedule, err error) {
 		}
 		seen[key] = true
 		switch {
-		case (key == "virtual" || key == "stop" || key == "spin") && version != laterVersion:
+		case sinceVersion(key) > number:
 			return s, fmt.Errorf("unknown key %q", key)
 		case key == "choices":
 			return s, p.choices(&s, words[1:])
-		case key == "turns" && version == laterVersion:
+		case key == "turns":
 			if err := p.turns(&s, words[1:]); err != nil {
 				return s, err
 			}
@@ -92,7 +93,7 @@ func (p *parser) schedule() (s Schedule, err error) {
 
 // set sets the field that a line describes.
 func (s *Schedule) set(key string, words []string) (err error) {
-	want := map[string]int{"go": 2, "command": 2, "procs": 1, "virtual": 1, "stop": 1, "spin": 1, "strategy": 1, "seed": 1, "steps": 1, "hash": 1}
+	want := map[string]int{"go": 2, "command": 2, "procs": 1, "virtual": 1, "stop": 1, "spin": 1, "prologue": 1, "strategy": 1, "seed": 1, "steps": 1, "hash": 1}
 	if n, ok := want[key]; ok && len(words) != n {
 		return fmt.Errorf("%q has %d words, want %d", key, len(words), n)
 	} else if len(words) == 0 {
@@ -132,6 +133,8 @@ func (s *Schedule) set(key string, words []string) (err error) {
 		n, err := decimal(words[0], math.MaxInt32)
 		s.Spin = int(n)
 		return err
+	case "prologue":
+		s.Prologue, err = decimal(words[0], math.MaxUint64)
 	case "seed":
 		s.Seed, err = decimal(words[0], math.MaxUint64)
 	case "steps":

@@ -45,6 +45,10 @@ import (
 //
 //	spin 1048576
 //
+// Version 3 has the number of a prologue, if the steps count from the first test, or from main:
+//
+//	prologue 1
+//
 // Each line has a key and words. A word that is empty or contains blanks, quotes or unprintable
 // characters is quoted as in Go. Keys without a value are left out.
 //
@@ -75,6 +79,9 @@ type Schedule struct {
 	// Spin is how often in a row a goroutine continued, or how many accesses it made, before it had to
 	// yield, or 0 for the default.
 	Spin int
+	// Prologue decides about random numbers before the first test, or before main.main, where the program runs by the default order.
+	// Steps, turns and choices count from there. It is 0 if they count from the start of the program.
+	Prologue uint64
 
 	Strategy string // name and parameters: fmt.Sprint of a Strategy of this package
 	Seed     uint64
@@ -136,11 +143,21 @@ var (
 )
 
 const (
-	scheduleHeader  = "heisen schedule"
-	scheduleVersion = "1"
-	laterVersion    = "2" // of schedules with turns, spin, or a bound of virtual time or steps
-	lineLength      = 76
+	scheduleHeader   = "heisen schedule"
+	scheduleVersions = 3 // the last one
+	lineLength       = 76
 )
+
+// sinceVersion returns the version in which a key was introduced.
+func sinceVersion(key string) uint64 {
+	switch key {
+	case "turns", "virtual", "stop", "spin":
+		return 2
+	case "prologue":
+		return 3
+	}
+	return 1
+}
 
 // MaxChoices bounds the number of choices and the number of turns of a Schedule.
 const MaxChoices = 1 << 22
@@ -148,11 +165,14 @@ const MaxChoices = 1 << 22
 // MarshalText implements encoding.TextMarshaler. The error wraps ErrSchedule.
 func (s *Schedule) MarshalText() ([]byte, error) {
 	var b bytes.Buffer
-	version := scheduleVersion
-	if len(s.Turns) > 0 || s.Virtual > 0 || s.Stop > 0 || s.Spin > 0 {
-		version = laterVersion
+	version := 1
+	switch {
+	case s.Prologue > 0:
+		version = 3
+	case len(s.Turns) > 0 || s.Virtual > 0 || s.Stop > 0 || s.Spin > 0:
+		version = 2
 	}
-	b.WriteString(scheduleHeader + " " + version + "\n")
+	fmt.Fprintf(&b, "%s %d\n", scheduleHeader, version)
 	line := func(key string, words ...string) {
 		b.WriteString(key)
 		for _, w := range words {
@@ -195,6 +215,7 @@ func (s *Schedule) MarshalText() ([]byte, error) {
 	}
 	number("stop", s.Stop)
 	number("spin", uint64(s.Spin))
+	number("prologue", s.Prologue)
 	if s.Strategy != "" {
 		line("strategy", s.Strategy)
 	}

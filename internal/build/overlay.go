@@ -159,11 +159,12 @@ func heisenForkEnv(path string, attr *ProcAttr, sys *SysProcAttr) []string {
 	return heisenEnv(path, attr.Env, false)
 }
 
-// heisenKills tells of signals that are sent. It runs in system calls.
+// heisenCalls tells of a system call, and of signals that are sent. It runs in system calls.
 //
 //go:nosplit
 //go:norace
-func heisenKills(trap, a1, a2, a3 uintptr) {
+func heisenCalls(trap, a1, a2, a3 uintptr) {
+	race.SystemCall(trap, a1, a3)
 	const pidfdSendSignal = 424
 	switch trap {
 	case SYS_KILL, SYS_RT_SIGQUEUEINFO:
@@ -219,6 +220,7 @@ var patches = []struct {
 		atEnd("newproc", "heisenPoint(nil); heisenMakeRoom()"),
 		atStart("LockOSThread", "heisenOutside(heisenByThread)"),
 		atStart("goexit1", "heisenPointEnd()"),
+		replaceCalls("main", "fn()", "heisenMain(fn)()", 1),
 		variable("randomizeScheduler"),
 		replaceStatements(`fatal("no goroutines (main called runtime.Goexit) - deadlock!")`,
 			`heisenDeadlocked(); fatal("no goroutines (main called runtime.Goexit) - deadlock!")`, 1),
@@ -426,7 +428,7 @@ var patches = []struct {
 		atStart("B.runN", `heisenTask(b.name); defer heisenTask("")`),
 		replaceCalls("PB.Next", "pb.globalN.Add(pb.grain)", "heisenHandOut(pb.globalN, pb.grain)", 1),
 	}},
-	{"testing/run_example.go", []patch{atStart("runExample", `heisenTask(eg.Name); defer heisenTask("")`)}},
+	{"testing/run_example.go", []patch{addImport("internal/race"), atStart("runExample", `heisenTask(eg.Name); defer heisenTask(""); race.PrologueEnds()`)}},
 	{"context/context.go", []patch{
 		addImport("internal/race"),
 		addImport("unsafe"),
@@ -461,7 +463,7 @@ var patches = []struct {
 		replaceCalls("forkExec", "SlicePtrFromStrings(attr.Env)", "SlicePtrFromStrings(heisenForkEnv(argv0, attr, sys))", 1),
 		replaceCalls("Exec", "SlicePtrFromStrings(envv)", `SlicePtrFromStrings(heisenEnv(argv0, envv, true))`, 1),
 	}},
-	{"syscall/syscall_linux.go", []patch{atStart("RawSyscall6", "heisenKills(trap, a1, a2, a3)")}},
+	{"syscall/syscall_linux.go", []patch{atStart("RawSyscall6", "heisenCalls(trap, a1, a2, a3)")}},
 	{"syscall/syscall_unix.go", []patch{
 		replaceCalls("Read", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync), fd)", 1),
 		replaceCalls("Pread", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync), -1)", 1), // at a given offset

@@ -21,6 +21,7 @@ func heisenBegin(c *common) {
 	race.Runs(unsafe.Pointer(c))
 	if c.level == 1 && !c.isSynctest {
 		race.TestBegins()
+		race.PrologueEnds()
 	}
 }
 

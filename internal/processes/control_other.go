@@ -25,9 +25,12 @@ func OwnGroup(*exec.Cmd) {}
 
 // KillGroup kills a command that OwnGroup was called for, and what it has started, as Tree finds it: what a process that has ended has
 // started goes on.
-func KillGroup(cmd *exec.Cmd) error {
-	below := Tree(Find(cmd.Process.Pid))
-	err := cmd.Process.Kill()
+func KillGroup(cmd *exec.Cmd) error { return KillGroupOf(cmd.Process) }
+
+// KillGroupOf does the same for a process.
+func KillGroupOf(p *os.Process) error {
+	below := Tree(Find(p.Pid))
+	err := p.Kill()
 	for _, p := range below {
 		p.Signal(Kill)
 	}

@@ -61,6 +61,7 @@ func (s System) substitutes() map[string]string {
 	if s >= Portable {
 		files["os_linux.go"] = "os_portable.go"
 		files["connection_linux.go"] = "connection_portable.go"
+		files["fork_linux.go"] = "fork_none.go"
 	}
 	if s == Apart {
 		files["connection_linux.go"] = "connection_none.go"
@@ -265,6 +266,8 @@ var AddedAnnotations = []string{
 	"ChildEnv(replaced bool) string",
 	"FuzzWorker()",
 	"TestBegins()",
+	"PrologueEnds()",
+	"SystemCall(trap, a1, a3 uintptr)",
 	"ClearStack()",
 	"MapKey(m unsafe.Pointer, hasher func(unsafe.Pointer, uintptr) uintptr, key unsafe.Pointer)",
 	"TestLeaks() int",

@@ -69,6 +69,8 @@ func (l *Listener) Close() error {
 type Program struct {
 	conn   connection
 	tells  bool // the program itself tells the names of its places: nobody else knows how to find them
+	forks  bool // its process is forked at the end of the prologue
+	forked bool // it was forked there
 	stream *Stream
 	solver *processSymbolizer
 }
@@ -149,7 +151,7 @@ func (p *Program) Open(want Want) (*Stream, error) {
 	if want.Calls && (want.Hidden != nil || want.Mode != Everything) {
 		return nil, errors.New("calls require the mode Everything, and nothing hidden")
 	}
-	var live, schedule []byte
+	var live, schedule, rest []byte
 	var err error
 	if want.Live != nil {
 		if live, err = want.Live.encode(); err != nil {
@@ -159,6 +161,12 @@ func (p *Program) Open(want Want) (*Stream, error) {
 	if want.Schedule != nil {
 		if schedule, err = want.Schedule.encode(); err != nil {
 			return nil, err
+		}
+		if want.Schedule.Prologue != 0 {
+			rest = append(append32(nil, uint32(len(schedule))), schedule...)
+			if schedule, err = want.Schedule.encodePrologue(p.forks); err != nil {
+				return nil, err
+			}
 		}
 	}
 	stream, err := NewStream(p.conn, nil)
@@ -194,9 +202,11 @@ func (p *Program) Open(want Want) (*Stream, error) {
 		stream.tellsCalls = true
 	}
 	stream.joins = want.Mode&(wire.WantFilter|wire.WantMarks) == wire.WantFilter
-	p.stream, stream.answer = stream, p.conn
-	// The answer lets the program continue. If the program has ended, the stream will show that.
-	p.conn.Write(append(append32(nil, flags), messages...))
+	p.stream, stream.answer, stream.afterPrologue = stream, p.conn, rest
+	if !p.forked { // else the process from which it was forked has got all this
+		// The answer lets the program continue. If the program has ended, the stream will show that.
+		p.conn.Write(append(append32(nil, flags), messages...))
+	}
 	return stream, nil
 }
 

@@ -53,6 +53,11 @@ type Schedule struct {
 	Still    bool
 	// Slow lets operations take hardly any time. Then time passes only where no goroutine can continue.
 	Slow bool
+	// Prologue, if it is not 0, gives the run a prologue, which ends where the first test, example or fuzz test of a test binary
+	// begins or, with AtMain, main.main. Until then the program runs by the default order, with random numbers that depend on
+	// Prologue only. Steps, Turns and bounds on steps count from there. Without such an end, all of the run is a prologue.
+	Prologue uint64
+	AtMain   bool
 	// Spin is the number of accesses that a goroutine may make, or of times in a row that it may be
 	// chosen, before it yields; 0 is 10,000.
 	Spin int
@@ -102,8 +107,40 @@ const maxAbove = 255
 // MaxTargets is the largest number of targets of a Schedule.
 const MaxTargets = 1<<16 - 1
 
+// prologue returns the schedule of the prologue.
+func (s *Schedule) prologue() *Schedule {
+	return &Schedule{
+		Strategy: strategies.Config{Strategy: strategies.Follow, Seed: s.Prologue, ByDefault: true},
+		Procs:    s.Procs, Number: s.Number, Values: s.Values, ToEnd: s.ToEnd, Start: s.Start, MaxVirtual: s.MaxVirtual, MaxTime: s.MaxTime,
+		Still: s.Still, Slow: s.Slow,
+	}
+}
+
+// PrologueKey returns a text that two schedules with prologues share if these are the same.
+func (s *Schedule) PrologueKey() string {
+	of := *s
+	of.MaxTime = 0
+	text, _ := of.encodePrologue(true)
+	return string(text)
+}
+
+// encodePrologue returns the message to the program if there is a prologue. With forks, its process is forked at the end.
+func (s *Schedule) encodePrologue(forks bool) ([]byte, error) {
+	flags := uint32(wire.SchedPrologue)
+	if s.AtMain {
+		flags |= wire.SchedAtMain
+	}
+	if forks {
+		flags |= wire.SchedForks
+	}
+	return s.prologue().encodeWith(flags)
+}
+
 // encode returns the message to the program.
-func (s *Schedule) encode() ([]byte, error) {
+func (s *Schedule) encode() ([]byte, error) { return s.encodeWith(0) }
+
+// encodeWith is encode with further flags.
+func (s *Schedule) encodeWith(flags uint32) ([]byte, error) {
 	if len(s.Targets) > MaxTargets {
 		return nil, fmt.Errorf("%d targets are more than %d", len(s.Targets), MaxTargets)
 	}
@@ -113,7 +150,7 @@ func (s *Schedule) encode() ([]byte, error) {
 		}
 		return uint32(v)
 	}
-	start, virtual, flags := s.Start, s.MaxVirtual, uint32(0)
+	start, virtual := s.Start, s.MaxVirtual
 	if start.IsZero() {
 		start = defaultStart
 	}
@@ -121,28 +158,28 @@ func (s *Schedule) encode() ([]byte, error) {
 		virtual = defaultVirtual
 	}
 	if s.Log {
-		flags |= 1
+		flags |= wire.SchedLog
 	}
 	if s.Strategy.ByDefault {
-		flags |= 2
+		flags |= wire.SchedByDefault
 	}
 	if s.Number {
-		flags |= 4
+		flags |= wire.SchedNumber
 	}
 	if s.ToEnd {
-		flags |= 8
+		flags |= wire.SchedToEnd
 	}
 	if s.Explore {
-		flags |= 16
+		flags |= wire.SchedExplore
 	}
 	if s.Still {
-		flags |= 32
+		flags |= wire.SchedStill
 	}
 	if s.Slow {
-		flags |= 64
+		flags |= wire.SchedSlow
 	}
 	if s.Values {
-		flags |= 128
+		flags |= wire.SchedValues
 	}
 	b := append32(nil, uint32(s.Strategy.Strategy), or(s.Procs, defaultProcs), or(s.Spin, defaultSpin), flags)
 	b = append64(b, s.Strategy.Seed, s.MaxSteps, uint64(virtual), uint64(start.UnixNano()), uint64(max(s.MaxTime, 0)))

@@ -58,6 +58,8 @@ type Stream struct {
 	leaks      func([]Blocked) int
 	answer     io.Writer // to the program; may be nil
 	failing    []string  // files with failing inputs
+
+	afterPrologue []byte // the message with the schedule of the rest; nil if there is no prologue
 	unseen     Unseen
 
 	meeting   func(Meeting)
@@ -313,6 +315,15 @@ func (s *Stream) read() error {
 		return nil
 	case wire.MsgRefused:
 		return &RefusedError{textOf(m.words)}
+	case wire.MsgPrologue:
+		if s.afterPrologue == nil {
+			return s.corrupt("end of a prologue")
+		}
+		if s.answer != nil { // if the program is gone, the stream will show that
+			s.answer.Write(s.afterPrologue)
+		}
+		s.afterPrologue = nil
+		return nil
 	case wire.MsgBarrier:
 		if left := s.merge.pending(); left > 0 {
 			return s.corrupt("%d words cannot be merged at a collection", left)

@@ -13,9 +13,11 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"os/exec"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/heisen-go/heisen"
@@ -152,12 +154,25 @@ const DetectorName = "racefuzz"
 
 // Execute runs a program once, with an empty standard input: another kind of file would change its execution on Windows, where
 // package os asks what it is. It returns an error if the execution could not be made or received.
-// The program's own failure is in the Execution.
+// The program's own failure is in the Execution. If the schedule has a prologue, the process may be forked where that is over: the
+// execution is the same, and costs less.
 func (p *Program) Execute(ctx context.Context, plan Plan, resolver *observed.Resolver) (*Execution, error) {
+	r := &receiver{plan: &plan, resolver: resolver, program: p}
+	if plan.Schedule.Prologue != 0 && p.forks != nil {
+		if e, err := p.forks.execute(ctx, r); err == nil || !errors.Is(err, errNotForked) {
+			return e, err
+		}
+	}
+	return p.executeAfresh(ctx, r)
+}
+
+// executeAfresh makes an execution in a process that is started for it.
+func (p *Program) executeAfresh(ctx context.Context, r *receiver) (*Execution, error) {
 	l, err := recorder.Listen()
 	if err != nil {
 		return nil, err
 	}
+	r.listener = l
 	temporary, err := takeFolder()
 	if err != nil {
 		l.Close()
@@ -165,34 +180,22 @@ func (p *Program) Execute(ctx context.Context, plan Plan, resolver *observed.Res
 	}
 	defer temporary.release()
 	var printed output
-	cmd := p.command(ctx, &plan, &printed)
+	stdout, stderr := r.plan.writers(&printed)
+	cmd := p.command(ctx, r.plan.Tests, stdout, stderr)
 	cmd.Env = append(recorder.Environ(cmd.Environ()), temporary.env(), l.Env())
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
 		l.Close()
 		return nil, err
 	}
-	r := &receiver{listener: l, plan: &plan, resolver: resolver, program: p}
 	received := make(chan struct{})
 	go func() {
 		defer close(received)
 		r.accept(ctx)
 	}()
-	hung := false
-	var watchdog *time.Timer
-	var mu sync.Mutex
-	if plan.Limit > 0 {
-		watchdog = time.AfterFunc(plan.Limit+grace, func() {
-			mu.Lock()
-			hung = true
-			mu.Unlock()
-			cmd.Cancel()
-		})
-	}
+	dog := watch(r.plan.Limit, func() { cmd.Cancel() })
 	err = cmd.Wait()
-	if watchdog != nil {
-		watchdog.Stop()
-	}
+	hung := dog.stop()
 	cmd.Cancel() // the processes that the program left behind
 	l.Stop()
 	<-received
@@ -204,11 +207,39 @@ func (p *Program) Execute(ctx context.Context, plan Plan, resolver *observed.Res
 	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
 		return nil, err
 	}
+	return r.ended(start, hung, cmd.ProcessState, temporary.hide(printed.text()))
+}
+
+// A watchdog kills a program that goes on beyond the limit of its execution.
+type watchdog struct {
+	timer *time.Timer // nil if there is no limit
+	bit   atomic.Bool
+}
+
+func watch(limit time.Duration, kill func()) *watchdog {
+	w := &watchdog{}
+	if limit > 0 {
+		w.timer = time.AfterFunc(limit+grace, func() {
+			w.bit.Store(true)
+			kill()
+		})
+	}
+	return w
+}
+
+// stop is called once the program has ended, and reports whether it was killed.
+func (w *watchdog) stop() bool {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	return w.bit.Load()
+}
+
+// ended returns the execution of a program that has ended, and has printed something.
+func (r *receiver) ended(start time.Time, hung bool, state *os.ProcessState, printed []byte) (*Execution, error) {
 	e := &r.execution
 	e.Took = time.Since(start)
-	e.Output = temporary.hide(printed.text())
-	mu.Lock()
-	defer mu.Unlock()
+	e.Output = printed
 	// The messages are part of the fingerprints of failures.
 	switch {
 	case hung || e.Stuck != nil && e.Stuck.Why == recorder.OutOfSteps:
@@ -218,35 +249,43 @@ func (p *Program) Execute(ctx context.Context, plan Plan, resolver *observed.Res
 	case e.Stuck != nil:
 		e.Outcome = Outcome{Class: Hung, Message: "it does not end by its own clock"}
 	default:
-		e.Outcome = outcomeOf(endingOf(cmd.ProcessState), e.Output)
+		e.Outcome = outcomeOf(endingOf(state), e.Output)
 	}
 	e.takeFailing()
 	if !r.met && !hung { // on a busy machine it may have been stopped before
-		return e, errors.Join(r.failed, fmt.Errorf("%s: the program has not connected to heisen", p.Path))
+		return e, errors.Join(r.failed, fmt.Errorf("%s: the program has not connected to heisen", r.program.Path))
 	}
 	return e, r.failed
 }
 
-// command returns the command of an execution. A copy of what it prints goes to printed.
-func (p *Program) command(ctx context.Context, plan *Plan, printed io.Writer) *exec.Cmd {
+// writers returns what the program's standard output and standard error go to: a copy goes to printed.
+func (plan *Plan) writers(printed io.Writer) (stdout, stderr io.Writer) {
 	tee := func(w io.Writer) io.Writer {
 		if w == nil {
 			return printed
 		}
 		return io.MultiWriter(printed, w)
 	}
+	return tee(plan.Output), tee(plan.Errors)
+}
+
+// command returns the command of a process for executions.
+func (p *Program) command(ctx context.Context, tests string, stdout, stderr io.Writer) *exec.Cmd {
 	args := p.Args
 	if p.Test {
-		args = testArgs(p.Args, plan.Tests)
+		args = testArgs(p.Args, tests)
 	}
 	cmd := exec.CommandContext(ctx, p.Path, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = p.Dir, tee(plan.Output), tee(plan.Errors)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = p.Dir, stdout, stderr
 	// Kill the program's process group, so that processes that it has started end with it.
 	processes.OwnGroup(cmd)
 	cmd.Cancel = func() error { return processes.KillGroup(cmd) }
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = waitDelay
 	return cmd
 }
+
+// waitDelay is how long processes that a program has left behind may print.
+const waitDelay = time.Second
 
 // receiver receives the events of a program. It ignores programs that the program starts.
 type receiver struct {
@@ -285,6 +324,19 @@ func (r *receiver) accept(ctx context.Context) {
 	}
 }
 
+// ignoreAll lets all programs run without recording them, until the listener is stopped and they have ended.
+func ignoreAll(l *recorder.Listener) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	for {
+		p, err := l.Accept()
+		if err != nil {
+			return
+		}
+		all.Go(func() { ignore(p) })
+	}
+}
+
 // ignore lets a program run without recording it.
 func ignore(p *recorder.Program) {
 	defer p.Close(0)
@@ -302,15 +354,20 @@ func drain(stream *recorder.Stream) {
 	}
 }
 
+// want returns what a program is to do for a plan, within a limit of real time.
+func (p *Program) want(plan *Plan, limit time.Duration) recorder.Want {
+	schedule := *plan.Schedule
+	schedule.ToEnd, schedule.AtMain, schedule.MaxTime = true, !p.Test, limit
+	want := recorder.Want{Mode: plan.Mode | recorder.EverythingAndRaces, Schedule: &schedule}
+	if p.symbols != nil {
+		want.Symbolizer = p.symbols
+	}
+	return want
+}
+
 func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	defer p.Close(0)
-	schedule := *r.plan.Schedule
-	schedule.ToEnd, schedule.MaxTime = true, r.plan.Limit
-	want := recorder.Want{Mode: r.plan.Mode | recorder.EverythingAndRaces, Schedule: &schedule}
-	if r.program.symbols != nil {
-		want.Symbolizer = r.program.symbols
-	}
-	stream, err := p.Open(want)
+	stream, err := p.Open(r.program.want(r.plan, r.plan.Limit))
 	if err != nil {
 		return err
 	}

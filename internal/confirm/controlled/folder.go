@@ -78,6 +78,12 @@ func (f *folder) clear() error {
 	return err
 }
 
+// isEmpty reports whether the folder has no files.
+func (f *folder) isEmpty() bool {
+	entries, err := os.ReadDir(f.path)
+	return err == nil && len(entries) == 0
+}
+
 // release removes the folder.
 func (f *folder) release() {
 	if private.RemovesOpen {

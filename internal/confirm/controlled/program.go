@@ -35,6 +35,7 @@ type Program struct {
 
 	behaviors *seenBehaviors        // of all executions; nil if nobody asks for them
 	symbols   *recorder.SymbolCache // of all executions; nil if each has its own
+	forks     *forks                // nil if each execution has a process that is started for it
 	Units     []*Unit               // see Units
 
 	Looked    map[recorder.Behavior]bool // what runs have done in which a survey has looked for suspects
@@ -49,8 +50,11 @@ func (p *Program) Tested() string {
 	return p.importPath
 }
 
-// Close gives up the symbols that executions share.
+// Close gives up the symbols and the processes that executions share.
 func (p *Program) Close() {
+	if p.forks != nil {
+		p.forks.close()
+	}
 	if p.symbols != nil {
 		p.symbols.Close()
 	}
@@ -102,6 +106,7 @@ func (s *Source) Build(ctx context.Context, folder string) (programs []*Program,
 		if p.symbols, err = recorder.OpenSymbolCache(p.Path); err != nil {
 			return nil, nil, err
 		}
+		p.forks = &forks{program: p}
 	}
 	return programs, b.Toolchain, err
 }

@@ -97,7 +97,7 @@ func (o *Origin) Schedule(p *Program, tests string, s *recorder.Schedule, e *Exe
 	if e.Stuck != nil && e.Stuck.Why == recorder.OutOfSteps {
 		out.Stop = e.Steps
 	}
-	out.Spin = s.Spin
+	out.Spin, out.Prologue = s.Spin, s.Prologue
 	for _, t := range s.Targets {
 		file := t.File
 		if rel, err := filepath.Rel(o.Folder, file); err == nil && filepath.IsLocal(rel) {
@@ -124,7 +124,7 @@ func Restore(s *racefuzz.Schedule, folder string) (Source, *recorder.Schedule, e
 		return source, nil, err
 	}
 	config.Seed, config.Choices, config.Turns = s.Seed, CoreChoices(s.Choices), CoreTurns(s.Turns)
-	out := &recorder.Schedule{Strategy: config, Procs: s.Procs, MaxVirtual: s.Virtual, MaxSteps: s.Stop, Spin: s.Spin}
+	out := &recorder.Schedule{Strategy: config, Procs: s.Procs, MaxVirtual: s.Virtual, MaxSteps: s.Stop, Spin: s.Spin, Prologue: s.Prologue}
 	for _, t := range s.Targets {
 		at := strings.LastIndexByte(t.Place, ':')
 		if at < 0 {

@@ -31,7 +31,7 @@ type enumeration struct {
 }
 
 // schedule returns the schedule of the next execution.
-func (m *enumeration) schedule(c *trials.Confirmer) *recorder.Schedule {
+func (m *enumeration) schedule(p *controlled.Program, c *trials.Confirmer) *recorder.Schedule {
 	config := strategies.Config{Strategy: strategies.Explore, Seed: c.From}
 	for i, task := range m.explorer.Prefix() {
 		choice := strategies.Choice{Step: uint64(i), ID: task}
@@ -46,7 +46,7 @@ func (m *enumeration) schedule(c *trials.Confirmer) *recorder.Schedule {
 			config.Sleepers = append(config.Sleepers, strategies.Sleeper{ID: task, Object: u.Object, Mode: uint64(u.Mode)})
 		}
 	})
-	return &recorder.Schedule{Strategy: config, Procs: c.Procs, MaxVirtual: c.Virtual, Log: true, Explore: true}
+	return &recorder.Schedule{Strategy: config, Prologue: p.Prologue(config.Seed), Procs: c.Procs, MaxVirtual: c.Virtual, Log: true, Explore: true}
 }
 
 // mainTask is the number of the main goroutine.

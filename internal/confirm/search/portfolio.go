@@ -174,7 +174,7 @@ func (u *searched) plan(c *trials.Confirmer) {
 		u.arms, u.patient = slices.Insert(u.arms, 1, patientArm()), true
 	}
 	if !u.enumeration.over {
-		u.plans = append(u.plans, plan{schedule: u.enumeration.schedule(c)})
+		u.plans = append(u.plans, plan{schedule: u.enumeration.schedule(u.Program, c)})
 		return
 	}
 	u.addDirectedArms(c)
@@ -246,7 +246,7 @@ func (u *searched) schedule(a *arm, c *trials.Confirmer) *recorder.Schedule {
 		config.Depth = min(config.Depth+k/depthGrowth, maxPCTDepth)
 		config.Steps = max(u.length, 1)
 	}
-	schedule := &recorder.Schedule{Strategy: config, Procs: c.Procs, MaxVirtual: c.Virtual, Spin: a.spin}
+	schedule := &recorder.Schedule{Strategy: config, Prologue: u.Program.Prologue(config.Seed), Procs: c.Procs, MaxVirtual: c.Virtual, Spin: a.spin}
 	for _, t := range u.Targets {
 		if t.Roles&a.targets != 0 || a.targets == 0 && k/2%2 == 0 {
 			schedule.Targets = append(schedule.Targets, t)

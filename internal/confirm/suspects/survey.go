@@ -190,7 +190,7 @@ func (g *gathering) runs(ctx context.Context, u *controlled.Unit) error {
 		if seed > 0 {
 			config = strategies.Config{Strategy: strategies.RandomWalk, Seed: seed}
 		}
-		e, err := g.execute(ctx, g.scope(u), s.schedule(config, s.Predict), s.mode(), s.limit(units), s.detectors)
+		e, err := g.execute(ctx, g.scope(u), s.schedule(g.program, config, s.Predict), s.mode(), s.limit(units), s.detectors)
 		if err != nil {
 			return err
 		}
@@ -224,7 +224,7 @@ func (g *gathering) witnesses(ctx context.Context) error {
 		if limit == 0 {
 			continue
 		}
-		_, err := g.execute(ctx, g.scope(u), s.schedule(strategies.Config{Strategy: strategies.Replay}, true), recorder.Everything, limit,
+		_, err := g.execute(ctx, g.scope(u), s.schedule(g.program, strategies.Config{Strategy: strategies.Replay}, true), recorder.Everything, limit,
 			func(ctx context.Context, order *orderRecorder, symbols *heisen.Symbols, sink heisen.Sink) ([]heisen.Detector, error) {
 				d, err := s.newPredictors(ctx, order, symbols, sink, maxPredicted+1)
 				return []heisen.Detector{&ownEvents{detector: d, symbols: symbols, with: s.Resolver.Toolchain}}, err
@@ -242,11 +242,11 @@ const quick = 10 * time.Second
 // newDetectors returns the detectors of a run, which work until the context ends. The order is that of a detector with witnesses.
 type newDetectors func(context.Context, *orderRecorder, *heisen.Symbols, heisen.Sink) ([]heisen.Detector, error)
 
-// schedule returns the schedule of a run. predict is set if detectors predict, for which operations have
+// schedule returns the schedule of a run of a program. predict is set if detectors predict, for which operations have
 // numbers.
-func (s *Survey) schedule(config strategies.Config, predict bool) *recorder.Schedule {
+func (s *Survey) schedule(p *controlled.Program, config strategies.Config, predict bool) *recorder.Schedule {
 	return &recorder.Schedule{
-		Strategy: config, Procs: s.Procs, MaxVirtual: s.Virtual,
+		Strategy: config, Prologue: p.Prologue(config.Seed), Procs: s.Procs, MaxVirtual: s.Virtual,
 		Number: predict, Values: predict && s.Causality != OrderCausality,
 	}
 }

@@ -51,7 +51,7 @@ func (c *Confirmer) followSchedule(s *suspects.Suspect, n uint64) *recorder.Sche
 	seed, turns := s.Follow(n)
 	return &recorder.Schedule{
 		Strategy: strategies.Config{Strategy: strategies.Follow, Seed: seed, Turns: controlled.CoreTurns(turns)},
-		Targets:  s.Targets, Procs: c.Procs, MaxVirtual: c.Virtual,
+		Targets:  s.Targets, Prologue: s.Program.Prologue(seed), Procs: c.Procs, MaxVirtual: c.Virtual,
 	}
 }
 
@@ -69,7 +69,7 @@ func (c *Confirmer) DirectedSchedule(s *suspects.Suspect, seed uint64) *recorder
 	case strategies.RaceDirected:
 		config.Depth = c.Passes
 	}
-	return &recorder.Schedule{Strategy: config, Targets: s.Targets, Procs: c.Procs, MaxVirtual: c.Virtual}
+	return &recorder.Schedule{Strategy: config, Targets: s.Targets, Prologue: s.Program.Prologue(seed), Procs: c.Procs, MaxVirtual: c.Virtual}
 }
 
 // Try executes a suspect's program once.

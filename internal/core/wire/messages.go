@@ -72,6 +72,16 @@ const (
 	// functions there, as a symbolizer answers (symbolize.go), with zero bytes up to a whole word.
 	MsgNames = 27
 
+	// Of deterministic runs with a prologue, where it is over. Everything recorded before was sent. The receiver answers with the
+	// schedule of the rest. Payload: why the process cannot be forked here, with zero bytes up to a whole word.
+	MsgPrologue = 28
+	// Of a process that is forked where its prologue is over: its answer to ForkWith. Payload: the number of the new process, or the
+	// negated error.
+	MsgForked = 29
+	// ForkWith is sent to such a process as one byte, with three descriptors: the connection, the standard output and the standard error
+	// of a new process.
+	ForkWith = 1
+
 	MisuseFails = 1 // FailNow of a test is called by a goroutine that does not run the test
 	MisuseSkips = 2 // SkipNow is
 	MisuseLate  = 3 // a test is used after its end
@@ -112,5 +122,5 @@ const (
 
 	TaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	Version = 18
+	Version = 19
 )

@@ -44,3 +44,18 @@ const (
 	LocationRoles = 8  // from this bit on: its roles in scheduling
 	LocationAbove = 24 // from this bit on: the number of calls above it at which its section ends
 )
+
+// Flags of a schedule, as it is sent.
+const (
+	SchedLog       = 1 << 0
+	SchedByDefault = 1 << 1
+	SchedNumber    = 1 << 2
+	SchedToEnd     = 1 << 3
+	SchedExplore   = 1 << 4
+	SchedStill     = 1 << 5
+	SchedSlow      = 1 << 6
+	SchedValues    = 1 << 7
+	SchedPrologue  = 1 << 8  // it is that of a prologue
+	SchedForks     = 1 << 9  // at whose end the process is forked
+	SchedAtMain    = 1 << 10 // the prologue ends where main begins, and not the first test
+)

@@ -110,7 +110,7 @@ func heisenPrepare(want uint32) (why string) {
 	if want&heisenWantSched != 0 && !heisenInitSched() {
 		return "the schedule cannot be read"
 	}
-	if !heisenStartSender() {
+	if !heisenPrologue.wanted && !heisenStartSender() {
 		return "no memory for messages"
 	}
 	heisenSendUnseen()
@@ -142,10 +142,15 @@ func heisenCloseConnection() {
 
 // heisenRefuse tells the analyzer why this run is not recorded. The program goes on.
 func heisenRefuse(why string) {
-	var text [16]uint64
-	n := copy((*[unsafe.Sizeof(text)]byte)(unsafe.Pointer(&text))[:], why)
-	heisenSend(heisenMsgRefused, 0, 0, unsafe.Pointer(&text), alignUp(uintptr(n), 8))
+	heisenSendText(heisenMsgRefused, why)
 	heisenHangUp()
+}
+
+// heisenSendText sends a message with a short text.
+func heisenSendText(kind uint32, s string) {
+	var text [16]uint64
+	n := copy((*[unsafe.Sizeof(text)]byte)(unsafe.Pointer(&text))[:], s)
+	heisenSend(kind, 0, 0, unsafe.Pointer(&text), alignUp(uintptr(n), 8))
 }
 
 // heisenReadAnswer waits for a number from the analyzer.

@@ -43,10 +43,12 @@ type heisenMeasures struct {
 	first [heisenMeasureKinds]int // their index in values, from 1
 }
 
-// init reads the values for the program.
+// init reads the values for the program. What it has measured before is not kept.
 func (m *heisenMeasures) init(from *heisenMessage, still bool) {
-	m.still = still
-	m.values = uintptr(persistentalloc(heisenMeasureRoom*8, 8, &memstats.other_sys))
+	*m = heisenMeasures{kinds: m.kinds, place: m.place, values: m.values, still: still}
+	if m.values == 0 {
+		m.values = uintptr(persistentalloc(heisenMeasureRoom*8, 8, &memstats.other_sys))
+	}
 	n := uintptr(from.next())
 	if n == 0 {
 		return

@@ -146,8 +146,14 @@ func heisenChildRuns(pid int32) bool {
 	return errno == 0 && *(*int32)(unsafe.Pointer(&info)) == 0
 }
 
-// heisenEntries has entries of the folder /proc. Only the scheduler uses it.
+// heisenEntries has entries of a folder in /proc. Only deterministic runs use it.
 var heisenEntries [4096]byte
+
+// Where an entry has its length and its name.
+const (
+	heisenEntryLength = 16
+	heisenEntryName   = 19
+)
 
 // heisenGroupRuns reports whether another process than this one runs in its process group. It knows that
 // only of a group that this process leads.
@@ -167,9 +173,8 @@ func heisenGroupRuns() bool {
 		if errno != 0 || n == 0 {
 			break
 		}
-		const lengthAt, nameAt = 16, 19 // in an entry
-		for at := uintptr(0); at < n && !found; at += uintptr(*(*uint16)(unsafe.Pointer(&heisenEntries[at+lengthAt]))) {
-			pid, digits := uintptr(0), at+nameAt
+		for at := uintptr(0); at < n && !found; at += uintptr(*(*uint16)(unsafe.Pointer(&heisenEntries[at+heisenEntryLength]))) {
+			pid, digits := uintptr(0), at+heisenEntryName
 			for ; heisenEntries[digits] >= '0' && heisenEntries[digits] <= '9'; digits++ {
 				pid = 10*pid + uintptr(heisenEntries[digits]-'0')
 			}

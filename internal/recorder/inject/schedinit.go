@@ -18,27 +18,10 @@ func heisenInitSched() bool {
 		return false
 	}
 	s := &heisenSched
-	var c heisenStrategiesConfig
-	c.Strategy, s.procs, s.spin = heisenStrategiesStrategy(m.next()), int32(m.next()), m.next()
-	flags := m.next()
-	s.logging, c.ByDefault, s.placing, s.ending.wanted = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0
-	c.Seed, s.maxSteps, s.maxClock, s.wallStart = m.next64(), m.next64(), int64(m.next64()), int64(m.next64())
-	if bound := int64(m.next64()); bound > 0 {
-		s.maxTime = nanotime1() + bound
+	s.follow(&m)
+	if heisenPrologue.forks {
+		heisenForksLater()
 	}
-	c.PostponeLimit, c.WaitLimit, c.Depth, c.Steps, c.Variation = m.next64(), m.next64(), m.next64(), m.next64(), m.next64()
-	c.Branch, c.BranchSeed = m.next64(), m.next64()
-	heisenReadLists(&m, &c)
-	if flags&16 != 0 {
-		s.exploring.init()
-	}
-	s.measures.init(&m, flags&32 != 0)
-	s.slow, s.values.wanted = flags&64 != 0, flags&128 != 0
-	if s.logging {
-		c.Log = heisenChoices(heisenLogged)
-	}
-	s.locations.read(&m)
-	s.picker.Start(&c)
 	s.running = heisenStrategiesNoTask
 	heisenInitHooks()
 	s.tries = heisenTriesLocks()
@@ -53,10 +36,36 @@ func heisenInitSched() bool {
 	}
 
 	s.clock = heisenClockStart
-	s.maxClock += heisenClockStart
 	s.on = true
 	heisenSeedHashes(func() uint64 { return s.picker.Random() })
 	return true
+}
+
+// follow reads a schedule, and begins to follow it: at the start, or at the end of a prologue.
+func (s *heisenScheduler) follow(m *heisenMessage) {
+	var c heisenStrategiesConfig
+	c.Strategy, s.procs, s.spin = heisenStrategiesStrategy(m.next()), int32(m.next()), m.next()
+	flags := m.next()
+	s.logging, c.ByDefault, s.placing, s.ending.wanted = flags&heisenSchedLog != 0, flags&heisenSchedByDefault != 0, flags&heisenSchedNumber != 0, flags&heisenSchedToEnd != 0
+	c.Seed, s.maxSteps, s.maxClock, s.wallStart = m.next64(), m.next64(), heisenClockStart+int64(m.next64()), int64(m.next64())
+	s.maxTime = 0
+	if bound := int64(m.next64()); bound > 0 {
+		s.maxTime = nanotime1() + bound
+	}
+	c.PostponeLimit, c.WaitLimit, c.Depth, c.Steps, c.Variation = m.next64(), m.next64(), m.next64(), m.next64(), m.next64()
+	c.Branch, c.BranchSeed = m.next64(), m.next64()
+	heisenReadLists(m, &c)
+	if flags&heisenSchedExplore != 0 {
+		s.exploring.init()
+	}
+	s.measures.init(m, flags&heisenSchedStill != 0)
+	s.slow, s.values.wanted = flags&heisenSchedSlow != 0, flags&heisenSchedValues != 0
+	heisenPrologue.wanted, heisenPrologue.forks, heisenPrologue.atMain = flags&heisenSchedPrologue != 0, flags&heisenSchedForks != 0, flags&heisenSchedAtMain != 0
+	if s.logging {
+		c.Log = heisenChoices(heisenLogged)
+	}
+	s.locations.read(m)
+	s.picker.Start(&c)
 }
 
 // heisenReadLists reads what a strategy is to follow.
@@ -134,6 +143,7 @@ func heisenMget() *m {
 			lock(&sched.lock)
 			mp = mget()
 		}
+		heisenRevive(mp)
 	}
 	return mp
 }

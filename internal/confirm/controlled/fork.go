@@ -1,0 +1,339 @@
+package controlled
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/heisen-go/heisen/internal/processes"
+	"github.com/heisen-go/heisen/internal/recorder"
+)
+
+// forks makes executions in processes that are forked where the prologue is over (recorder.Schedule). It keeps some processes that
+// wait there, for different tests, modes and prologues.
+type forks struct {
+	program *Program
+
+	mu      sync.Mutex
+	known   bool       // it is known whether the program can be forked
+	refuses error      // why it cannot, if it is known
+	idle    []*waiting // the one that was used last is the last one
+	closed  bool
+}
+
+// errNotForked means that an execution was not made, and is to be made in a process of its own.
+var errNotForked = errors.New("no process was forked")
+
+const (
+	maxIdle       = 16               // processes that wait and make nothing
+	prologueLimit = 10 * time.Second // how long a prologue may take
+	prologues     = 4                // with different random numbers
+)
+
+// Prologue returns the Prologue of a schedule for a program: 0 if the program cannot be forked.
+func (p *Program) Prologue(seed uint64) uint64 {
+	if p.forks == nil || !p.forks.can() {
+		return 0
+	}
+	return 1 + seed%prologues
+}
+
+// can reports whether the program can be forked. It tries that first.
+func (f *forks) can() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.known {
+		f.known = true
+		plan := Plan{Schedule: &recorder.Schedule{Prologue: 1}, Mode: recorder.FindingsOnly}
+		w, err := f.start(context.Background(), keyOf(&plan), &plan)
+		if os.Getenv("HFDEBUG") != "" { println("can:", err == nil); if err != nil { println(err.Error()) } }
+		if f.refuses = err; err == nil {
+			f.idle = append(f.idle, w)
+		}
+	}
+	return f.refuses == nil
+}
+
+// forkKey is what executions have in common that are forked from the same process.
+type forkKey struct {
+	tests, prologue string
+	mode            recorder.Mode
+}
+
+func keyOf(plan *Plan) forkKey {
+	return forkKey{plan.Tests, plan.Schedule.PrologueKey(), plan.Mode}
+}
+
+// waiting is a process that waits at the end of its prologue, or makes an execution at the moment.
+type waiting struct {
+	key      forkKey
+	program  *recorder.Program
+	forker   *recorder.Forker
+	folder   *folder
+	listener *recorder.Listener
+	gone     chan struct{} // closed once the process has ended; nil if there is none
+	ignored  chan struct{} // closed once no other program can connect any more; nil before that is waited for
+	printed  []byte        // by the prologue
+}
+
+// take returns a process for a plan.
+func (f *forks) take(ctx context.Context, plan *Plan) (*waiting, error) {
+	key := keyOf(plan)
+	f.mu.Lock()
+	if f.closed || f.refuses != nil {
+		f.mu.Unlock()
+		return nil, errNotForked
+	}
+	for i, w := range slices.Backward(f.idle) {
+		if w.key == key {
+			f.idle = slices.Delete(f.idle, i, i+1)
+			f.mu.Unlock()
+			return w, nil
+		}
+	}
+	f.mu.Unlock()
+	w, err := f.start(ctx, key, plan)
+	if err != nil {
+		return nil, errors.Join(errNotForked, err)
+	}
+	return w, nil
+}
+
+// giveBack keeps a process for further executions.
+func (f *forks) giveBack(w *waiting) {
+	var old *waiting
+	f.mu.Lock()
+	switch {
+	case f.closed:
+		old = w
+	case len(f.idle) == maxIdle:
+		old, f.idle = f.idle[0], append(f.idle[1:], w)
+	default:
+		f.idle = append(f.idle, w)
+	}
+	f.mu.Unlock()
+	if old != nil {
+		old.end()
+	}
+}
+
+// close ends all processes.
+func (f *forks) close() {
+	f.mu.Lock()
+	idle := f.idle
+	f.idle, f.closed = nil, true
+	f.mu.Unlock()
+	for _, w := range idle {
+		w.end()
+	}
+}
+
+// start starts a process and lets it run to the end of its prologue.
+func (f *forks) start(ctx context.Context, key forkKey, plan *Plan) (_ *waiting, err error) {
+	l, err := recorder.Listen()
+	if err != nil {
+		return nil, err
+	}
+	w := &waiting{key: key, listener: l}
+	defer func() {
+		if err != nil {
+			w.end()
+		}
+	}()
+	if w.folder, err = takeFolder(); err != nil {
+		return nil, err
+	}
+	out, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	defer in.Close()
+	// The context of one execution does not end the process, which others use.
+	cmd := f.program.command(context.WithoutCancel(ctx), plan.Tests, in, in)
+	cmd.Env = append(recorder.Environ(cmd.Environ()), w.folder.env(), l.Env())
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	dog := watch(prologueLimit, func() { cmd.Cancel() })
+	defer dog.stop()
+	w.gone = make(chan struct{})
+	go func() {
+		defer close(w.gone)
+		cmd.Wait()
+		cmd.Cancel()
+		l.Stop()
+	}()
+	if w.program, err = l.Accept(); err != nil {
+		return nil, err
+	}
+	if w.forker, err = w.program.Wait(f.program.want(plan, 0)); err != nil {
+
+		return nil, err
+	}
+	if w.printed, err = available(out); err != nil {
+		return nil, err
+	}
+	if !w.folder.isEmpty() {
+		return nil, errors.New("it has temporary files before its first test")
+	}
+	w.ignored = make(chan struct{})
+	go func() {
+		defer close(w.ignored)
+		ignoreAll(l)
+	}()
+	return w, nil
+}
+
+// end ends the process.
+func (w *waiting) end() {
+	if w.program != nil {
+		w.program.Close(0)
+	}
+	if w.gone != nil {
+		<-w.gone
+	}
+	if w.ignored != nil {
+		<-w.ignored
+	}
+	w.listener.Close()
+	if w.folder != nil {
+		w.folder.release()
+	}
+}
+
+// available returns what can be read from a pipe without waiting.
+func available(pipe *os.File) (text []byte, err error) {
+	conn, err := pipe.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var buf [4096]byte
+	for n := 1; n > 0; {
+		failed := conn.Read(func(fd uintptr) bool {
+			n, err = syscall.Read(int(fd), buf[:])
+			return true
+		})
+		if failed != nil {
+			return nil, failed
+		}
+		text = append(text, buf[:max(n, 0)]...)
+	}
+	return text, nil
+}
+
+// execute makes an execution. The error wraps errNotForked if it was not made.
+func (f *forks) execute(ctx context.Context, r *receiver) (*Execution, error) {
+	w, err := f.take(ctx, r.plan)
+	if err != nil {
+		return nil, err
+	}
+	e, err := w.execute(ctx, r)
+	if errors.Is(err, errNotForked) || w.folder.clear() != nil {
+		w.end()
+	} else {
+		f.giveBack(w)
+	}
+	return e, err
+}
+
+// execute makes an execution in a new process.
+func (w *waiting) execute(ctx context.Context, r *receiver) (*Execution, error) {
+	var printed output
+	stdout, stderr := r.plan.writers(&printed)
+	stdout.Write(w.printed)
+	pipes, err := newPipes(stdout, stderr)
+	if err != nil {
+		return nil, err
+	}
+	defer pipes.close()
+	start := time.Now()
+	program, process, err := w.forker.Fork(pipes.in[0], pipes.in[1])
+	if err != nil {
+		return nil, errors.Join(errNotForked, err)
+	}
+	kill := func() {
+		processes.KillGroupOf(process)
+		process.Kill() // it may not lead a group yet
+	}
+	pipes.copy()
+	r.met = true
+	received := make(chan struct{})
+	go func() {
+		defer close(received)
+		r.failed = r.receive(ctx, program)
+	}()
+	release := context.AfterFunc(ctx, kill)
+	defer release()
+	dog := watch(r.plan.Limit, kill)
+	state, err := process.Wait()
+	hung := dog.stop()
+	pipes.wait()
+	processes.KillGroupOf(process) // the processes that the program left behind
+	<-received
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.ended(start, hung, state, w.folder.hide(printed.text()))
+}
+
+// pipes carry what a process prints.
+type pipes struct {
+	to      [2]io.Writer
+	out, in [2]*os.File // the ends; the second ones are the first ones if the writers are the same
+	copied  sync.WaitGroup
+}
+
+func newPipes(stdout, stderr io.Writer) (p *pipes, err error) {
+	p = &pipes{to: [2]io.Writer{stdout, stderr}}
+	if p.out[0], p.in[0], err = os.Pipe(); err != nil {
+		return nil, err
+	}
+	p.out[1], p.in[1] = p.out[0], p.in[0]
+	if stdout != stderr {
+		if p.out[1], p.in[1], err = os.Pipe(); err != nil {
+			p.close()
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// copy begins to copy, once the process has the pipes.
+func (p *pipes) copy() {
+	p.each(func(i int) {
+		p.in[i].Close()
+		p.copied.Go(func() { io.Copy(p.to[i], p.out[i]) })
+	})
+}
+
+// wait waits for the end of what is printed, but not for long.
+func (p *pipes) wait() {
+	late := time.AfterFunc(waitDelay, p.closeOut)
+	p.copied.Wait()
+	late.Stop()
+}
+
+func (p *pipes) each(do func(i int)) {
+	do(0)
+	if p.out[1] != p.out[0] {
+		do(1)
+	}
+}
+
+func (p *pipes) closeOut() { p.each(func(i int) { p.out[i].Close() }) }
+
+func (p *pipes) close() {
+	p.each(func(i int) {
+		p.in[i].Close()
+		p.out[i].Close()
+	})
+}

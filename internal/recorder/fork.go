@@ -1,0 +1,109 @@
+package recorder
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/heisen-go/heisen/internal/core/wire"
+)
+
+// Forker makes processes of a program that waits at the end of its prologue. Each of them does what one that is started
+// afresh with the same prologue would do. A Forker belongs to one goroutine.
+type Forker struct {
+	program *Program
+	start   []byte // what the program has sent until then
+}
+
+// Processes can be forked if the program has a reason not to be.
+var errCannotFork = errors.New("the program cannot be forked")
+
+// Wait lets a program run to the end of its prologue, which want.Schedule must have, and wait there. Of the schedule, it uses what
+// concerns the prologue. It returns an error if there is no such end, or if the program cannot be forked there: it has changed
+// something besides its memory, or the system does not allow it. The program then ends. The caller closes the program in any case.
+func (p *Program) Wait(want Want) (*Forker, error) {
+	recorded := &recording{connection: p.conn, bytes: &bytes.Buffer{}}
+	p.conn, p.forks = recorded, true
+	stream, err := p.Open(want)
+	if err != nil {
+		return nil, err
+	}
+	stream.answer = nil
+	for {
+		m, err := stream.in.message()
+		if err != nil {
+			return nil, err
+		}
+		switch m.kind {
+		case wire.MsgPrologue:
+			if why := textOf(m.words); why != "" {
+				return nil, fmt.Errorf("%w: %s", errCannotFork, why)
+			}
+			f := &Forker{program: p, start: recorded.bytes.Bytes()}
+			p.conn, recorded.bytes = recorded.connection, nil
+			return f, nil
+		case wire.MsgCount, wire.MsgBye, wire.MsgRefused: // it wants an answer, or has ended
+			return nil, fmt.Errorf("%w: message of kind %d", errCannotFork, m.kind)
+		}
+	}
+}
+
+// recording keeps what is read from a connection, unless bytes is nil.
+type recording struct {
+	connection
+	bytes *bytes.Buffer
+}
+
+func (r *recording) Read(p []byte) (int, error) {
+	n, err := r.connection.Read(p)
+	if r.bytes != nil {
+		r.bytes.Write(p[:n])
+	}
+	return n, err
+}
+
+// continued is the connection of a forked process. What is read begins with what was sent before.
+type continued struct {
+	connection
+	both io.Reader
+}
+
+func (c *continued) Read(p []byte) (int, error) { return c.both.Read(p) }
+
+// Fork makes a process with the given standard output and standard error. Its Program is to be opened with the Want of Wait, and a
+// schedule that has the same prologue. The process is a child of this one, and leads a process group.
+func (f *Forker) Fork(stdout, stderr *os.File) (*Program, *os.Process, error) {
+	conn, err := f.request(stdout, stderr)
+	if err != nil {
+		return nil, nil, fmt.Errorf("forking a process: %w", err)
+	}
+	pid, err := f.answer()
+	if err != nil {
+		conn.Close()
+		return nil, nil, fmt.Errorf("forking a process: %w", err)
+	}
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		conn.Close()
+		return nil, nil, err
+	}
+	both := io.MultiReader(bytes.NewReader(f.start), conn)
+	return &Program{conn: &continued{conn, both}, forked: true}, process, nil
+}
+
+// answer returns the number of the new process.
+func (f *Forker) answer() (pid int, err error) {
+	m, err := f.program.stream.in.message()
+	if err != nil {
+		return 0, err
+	}
+	if m.kind != wire.MsgForked || len(m.words) != 1 {
+		return 0, fmt.Errorf("%w: message of kind %d", ErrCorrupt, m.kind)
+	}
+	if pid = int(int64(m.words[0])); pid <= 0 {
+		return 0, fmt.Errorf("error %d", -pid)
+	}
+	return pid, nil
+}

@@ -1,0 +1,83 @@
+//go:build heisen_inject
+
+package runtime
+
+import _ "unsafe" // for go:linkname
+
+// A deterministic run may have a prologue: everything before the first test, example or fuzz test of a test binary, or before
+// main.main of a program. It has a schedule of its own. Where it is over, the schedule of the rest is received, which begins
+// with step 0. So two runs with the same prologue are in the same state there, and a process that waits there can be forked for
+// each of them (fork_linux.go).
+
+// heisenPrologue is the state of a prologue, or of a run without one.
+var heisenPrologue struct {
+	wanted bool // it is not over
+	atMain bool // it ends where main.main begins
+	forks  bool // this process is to be forked at its end, and does not go on itself
+	calls  bool // it has made a system call that may change something besides memory
+}
+
+// race_PrologueEnds is called by the goroutine of a test or example before it.
+//
+//go:linkname race_PrologueEnds internal/race.PrologueEnds
+func race_PrologueEnds() { heisenPrologueEnds(false) }
+
+// heisenMain is called with main.main before it, and returns it.
+func heisenMain(main func()) func() {
+	heisenPrologueEnds(true)
+	return main
+}
+
+// heisenPrologueEnds is called where a prologue may end, on a goroutine.
+func heisenPrologueEnds(atMain bool) {
+	p := &heisenPrologue
+	if !p.wanted || p.atMain != atMain || !heisen.open {
+		return
+	}
+	p.wanted = false
+	why := ""
+	if p.forks {
+		why = heisenWhyNotFork()
+	}
+	systemstack(func() {
+		heisenFlushAll(heisenForever)
+		heisenSendText(heisenMsgPrologue, why)
+		if p.forks {
+			heisenFork(why == "")
+		}
+	})
+	if !heisen.open {
+		return
+	}
+	m, ok := heisenReceive()
+	if !ok {
+		heisenLost()
+		return
+	}
+	systemstack(func() { heisenSched.restart(&m) })
+	if !heisenStartSender() {
+		throw("heisen: no memory for messages")
+	}
+}
+
+// restart begins to follow the schedule after a prologue.
+func (s *heisenScheduler) restart(m *heisenMessage) {
+	s.follow(m)
+	for i := range s.count {
+		s.task(i).Since = 0
+	}
+	for h := heisen.allG; h != nil; h = h.link {
+		h.task.ranAt = 0
+	}
+	s.decidedAt, s.turn, s.outside.pacedReal = 0, 0, 0
+}
+
+// race_SystemCall is called before a system call that package syscall makes, with its first and its third argument.
+//
+//go:linkname race_SystemCall internal/race.SystemCall
+//go:nosplit
+func race_SystemCall(trap, a1, a3 uintptr) {
+	if p := &heisenPrologue; p.forks && p.wanted && !p.calls && !heisenOnlyLooks(trap, a1, a3) {
+		p.calls = true
+	}
+}
