@@ -51,7 +51,6 @@ func (f *forks) can() bool {
 		f.known = true
 		plan := Plan{Schedule: &recorder.Schedule{Prologue: 1}, Mode: recorder.FindingsOnly}
 		w, err := f.start(context.Background(), keyOf(&plan), &plan)
-		if os.Getenv("HFDEBUG") != "" { println("can:", err == nil); if err != nil { println(err.Error()) } }
 		if f.refuses = err; err == nil {
 			f.idle = append(f.idle, w)
 		}

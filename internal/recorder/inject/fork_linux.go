@@ -30,8 +30,6 @@ const (
 // heisenWhyNotFork returns why this process cannot be forked, or the empty string.
 func heisenWhyNotFork() (why string) {
 	switch {
-	case iscgo:
-		return "it uses C"
 	case heisenPrologue.calls:
 		return "it has made system calls before"
 	case heisenSched.outside.processes.count > 0 || heisenSched.outside.processes.others:
@@ -58,14 +56,16 @@ func heisenWhyNotFork() (why string) {
 	return why
 }
 
-// heisenAloneInProcess reports whether all other threads sleep, besides the monitor thread.
+// heisenAloneInProcess reports whether all other threads sleep, besides the monitor thread, and none is C's.
 func heisenAloneInProcess() bool {
 	for range heisenForkPatience {
 		lock(&sched.lock)
-		alone := mcount()-sched.nmidle-sched.nmsys == 1 && sched.nmsys == 1 && sched.nmidlelocked == 0
+		threads := mcount() - int32(extraMInUse.Load()) - int32(extraMLength.Load())
+		// Besides the monitor, a template for threads counts as the runtime's own.
+		alone := threads-sched.nmidle-sched.nmsys == 1 && sched.nmsys == 1+int32(newmHandoff.haveTemplateThread) && sched.nmidlelocked == 0
 		unlock(&sched.lock)
 		if alone {
-			return true
+			return !iscgo || heisenNumbersIn("/proc/self/task\x00", func(uintptr) { threads-- }) && threads == 0
 		}
 		usleep(100)
 	}
@@ -78,7 +78,7 @@ var heisenInherited [64]uintptr
 // heisenForksLater is called at the start of a process that is to be forked.
 func heisenForksLater() {
 	n := 0
-	heisenOpenFiles(func(fd uintptr) {
+	heisenNumbersIn(heisenOpenFiles, func(fd uintptr) {
 		if n < len(heisenInherited) {
 			heisenInherited[n] = fd
 			n++
@@ -88,7 +88,7 @@ func heisenForksLater() {
 
 // heisenOtherFiles reports whether the program has opened files, besides those that the runtime itself uses.
 func heisenOtherFiles() (others bool) {
-	known := heisenOpenFiles(func(fd uintptr) {
+	known := heisenNumbersIn(heisenOpenFiles, func(fd uintptr) {
 		for _, inherited := range &heisenInherited {
 			if fd == inherited {
 				return
@@ -101,9 +101,10 @@ func heisenOtherFiles() (others bool) {
 	return others || !known
 }
 
-// heisenOpenFiles calls do for each open descriptor, and reports whether it could.
-func heisenOpenFiles(do func(fd uintptr)) bool {
-	path := "/proc/self/fd\x00"
+const heisenOpenFiles = "/proc/self/fd\x00" // has the descriptors
+
+// heisenNumbersIn calls do for each number in a folder, besides its own descriptor, and reports whether it could.
+func heisenNumbersIn(path string, do func(number uintptr)) bool {
 	fd := open(unsafe.StringData(path), _O_RDONLY|_O_CLOEXEC, 0)
 	if fd < 0 {
 		return false
@@ -258,13 +259,29 @@ func heisenRevived() {
 //
 //go:nowritebarrierrec
 func heisenRevive(mp *m) {
-	if mp != nil && mp.procid == 0 && heisenPrologue.forks {
-		systemstack(func() { newosproc(mp) })
+	if mp != nil && mp.procid == 0 && heisenPrologue.forked {
+		systemstack(func() { heisenNewThread(mp) })
 	}
+}
+
+// heisenNewThread starts a thread for an M that has none.
+//
+//go:nowritebarrierrec
+func heisenNewThread(mp *m) {
+	if iscgo { // its stack is the thread's
+		mp.g0.stack.lo, mp.g0.stack.hi = 0, 0
+	}
+	newm1(mp)
+}
+
+// heisenBeginsWith reports whether the first thing that an M's thread does is to call a function.
+func heisenBeginsWith(mp *m, fn uintptr) bool {
+	return mp.mstartfn != nil && abi.FuncPCABIInternal(mp.mstartfn) == fn
 }
 
 // heisenForked prepares a new process.
 func heisenForked(files *[heisenForkFiles]int32) {
+	heisenPrologue.forked = true
 	linux.Syscall6(heisenSysSetpgid, 0, 0, 0, 0, 0, 0)
 	for i, fd := range files[1:] {
 		linux.Syscall6(heisenSysDup3, uintptr(fd), uintptr(i+1), 0, 0, 0, 0)
@@ -283,9 +300,9 @@ func heisenForked(files *[heisenForkFiles]int32) {
 	for mp := allm; mp != nil; mp = mp.alllink {
 		switch {
 		case mp == getg().m:
-		case mp.mstartfn != nil && abi.FuncPCABIInternal(mp.mstartfn) == abi.FuncPCABIInternal(sysmon):
+		case heisenBeginsWith(mp, abi.FuncPCABIInternal(sysmon)), heisenBeginsWith(mp, abi.FuncPCABIInternal(templateThread)):
 			sched.nmsys-- // it counts itself
-			newosproc(mp)
+			heisenNewThread(mp)
 		default:
 			mp.mstartfn = heisenRevived
 		}

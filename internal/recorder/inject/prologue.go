@@ -14,6 +14,7 @@ var heisenPrologue struct {
 	wanted bool // it is not over
 	atMain bool // it ends where main.main begins
 	forks  bool // this process is to be forked at its end, and does not go on itself
+	forked bool // this process was forked there
 	calls  bool // it has made a system call that may change something besides memory
 }
 

@@ -1,0 +1,3 @@
+module example.com/forked
+
+go 1.26
