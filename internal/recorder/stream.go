@@ -60,7 +60,7 @@ type Stream struct {
 	failing    []string  // files with failing inputs
 
 	afterPrologue []byte // the message with the schedule of the rest; nil if there is no prologue
-	unseen     Unseen
+	unseen        Unseen
 
 	meeting   func(Meeting)
 	meetings  []Meeting // that were not delivered

@@ -34,6 +34,7 @@ type Plan struct {
 	Schedule *recorder.Schedule
 	Mode     recorder.Mode
 	Tests    string        // which tests run, as -test.run takes it; empty for all
+	Afresh   bool          // in a process that is started for it
 	Limit    time.Duration // real time after which it ends, or is stopped if it does not; 0 for none
 	Output   io.Writer     // gets a copy of its standard output; may be nil
 	Errors   io.Writer     // gets a copy of its standard error; may be nil
@@ -157,13 +158,13 @@ const DetectorName = "racefuzz"
 // The program's own failure is in the Execution. If the schedule has a prologue, the process may be forked where that is over: the
 // execution is the same, and costs less.
 func (p *Program) Execute(ctx context.Context, plan Plan, resolver *observed.Resolver) (*Execution, error) {
-	r := &receiver{plan: &plan, resolver: resolver, program: p}
-	if plan.Schedule.Prologue != 0 && p.forks != nil {
-		if e, err := p.forks.execute(ctx, r); err == nil || !errors.Is(err, errNotForked) {
+	if plan.Schedule.Prologue != 0 && !plan.Afresh && p.forks != nil {
+		e, err := p.forks.execute(ctx, &receiver{plan: &plan, resolver: resolver, program: p})
+		if !errors.Is(err, errNotForked) {
 			return e, err
 		}
 	}
-	return p.executeAfresh(ctx, r)
+	return p.executeAfresh(ctx, &receiver{plan: &plan, resolver: resolver, program: p})
 }
 
 // executeAfresh makes an execution in a process that is started for it.

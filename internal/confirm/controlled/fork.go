@@ -1,11 +1,14 @@
 package controlled
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -17,11 +20,11 @@ import (
 // forks makes executions in processes that are forked where the prologue is over (recorder.Schedule). It keeps some processes that
 // wait there, for different tests, modes and prologues.
 type forks struct {
-	program *Program
-
 	mu      sync.Mutex
 	known   bool       // it is known whether the program can be forked
 	refuses error      // why it cannot, if it is known
+	differs error      // why it is not forked any more; nil if it is
+	made    int        // executions
 	idle    []*waiting // the one that was used last is the last one
 	closed  bool
 }
@@ -33,24 +36,25 @@ const (
 	maxIdle       = 16               // processes that wait and make nothing
 	prologueLimit = 10 * time.Second // how long a prologue may take
 	prologues     = 4                // with different random numbers
+	checked       = 256              // one of so many executions is repeated in a process of its own
 )
 
 // Prologue returns the Prologue of a schedule for a program: 0 if the program cannot be forked.
 func (p *Program) Prologue(seed uint64) uint64 {
-	if p.forks == nil || !p.forks.can() {
+	if p.forks == nil || !p.forks.can(p) {
 		return 0
 	}
 	return 1 + seed%prologues
 }
 
 // can reports whether the program can be forked. It tries that first.
-func (f *forks) can() bool {
+func (f *forks) can(p *Program) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.known {
 		f.known = true
 		plan := Plan{Schedule: &recorder.Schedule{Prologue: 1}, Mode: recorder.FindingsOnly}
-		w, err := f.start(context.Background(), keyOf(&plan), &plan)
+		w, err := f.start(context.Background(), p, &plan)
 		if f.refuses = err; err == nil {
 			f.idle = append(f.idle, w)
 		}
@@ -60,12 +64,12 @@ func (f *forks) can() bool {
 
 // forkKey is what executions have in common that are forked from the same process.
 type forkKey struct {
-	tests, prologue string
-	mode            recorder.Mode
+	args, prologue string
+	mode           recorder.Mode
 }
 
-func keyOf(plan *Plan) forkKey {
-	return forkKey{plan.Tests, plan.Schedule.PrologueKey(), plan.Mode}
+func keyOf(p *Program, plan *Plan) forkKey {
+	return forkKey{strings.Join(append(p.Args[:len(p.Args):len(p.Args)], plan.Tests), "\x00"), plan.Schedule.PrologueKey(), plan.Mode}
 }
 
 // waiting is a process that waits at the end of its prologue, or makes an execution at the moment.
@@ -81,10 +85,10 @@ type waiting struct {
 }
 
 // take returns a process for a plan.
-func (f *forks) take(ctx context.Context, plan *Plan) (*waiting, error) {
-	key := keyOf(plan)
+func (f *forks) take(ctx context.Context, p *Program, plan *Plan) (*waiting, error) {
+	key := keyOf(p, plan)
 	f.mu.Lock()
-	if f.closed || f.refuses != nil {
+	if f.closed || f.refuses != nil || f.differs != nil {
 		f.mu.Unlock()
 		return nil, errNotForked
 	}
@@ -96,7 +100,7 @@ func (f *forks) take(ctx context.Context, plan *Plan) (*waiting, error) {
 		}
 	}
 	f.mu.Unlock()
-	w, err := f.start(ctx, key, plan)
+	w, err := f.start(ctx, p, plan)
 	if err != nil {
 		return nil, errors.Join(errNotForked, err)
 	}
@@ -133,12 +137,12 @@ func (f *forks) close() {
 }
 
 // start starts a process and lets it run to the end of its prologue.
-func (f *forks) start(ctx context.Context, key forkKey, plan *Plan) (_ *waiting, err error) {
+func (f *forks) start(ctx context.Context, p *Program, plan *Plan) (_ *waiting, err error) {
 	l, err := recorder.Listen()
 	if err != nil {
 		return nil, err
 	}
-	w := &waiting{key: key, listener: l}
+	w := &waiting{key: keyOf(p, plan), listener: l}
 	defer func() {
 		if err != nil {
 			w.end()
@@ -154,7 +158,7 @@ func (f *forks) start(ctx context.Context, key forkKey, plan *Plan) (_ *waiting,
 	defer out.Close()
 	defer in.Close()
 	// The context of one execution does not end the process, which others use.
-	cmd := f.program.command(context.WithoutCancel(ctx), plan.Tests, in, in)
+	cmd := p.command(context.WithoutCancel(ctx), plan.Tests, in, in)
 	cmd.Env = append(recorder.Environ(cmd.Environ()), w.folder.env(), l.Env())
 	if err := cmd.Start(); err != nil {
 		return nil, err
@@ -171,7 +175,7 @@ func (f *forks) start(ctx context.Context, key forkKey, plan *Plan) (_ *waiting,
 	if w.program, err = l.Accept(); err != nil {
 		return nil, err
 	}
-	if w.forker, err = w.program.Wait(f.program.want(plan, 0)); err != nil {
+	if w.forker, err = w.program.Wait(p.want(plan, 0)); err != nil {
 
 		return nil, err
 	}
@@ -226,9 +230,10 @@ func available(pipe *os.File) (text []byte, err error) {
 	return text, nil
 }
 
-// execute makes an execution. The error wraps errNotForked if it was not made.
+// execute makes an execution. The error wraps errNotForked if it was not made, or is not to be trusted. Now and then it makes an
+// execution in a process of its own, too. If that is another one, the program is not forked any more.
 func (f *forks) execute(ctx context.Context, r *receiver) (*Execution, error) {
-	w, err := f.take(ctx, r.plan)
+	w, err := f.take(ctx, r.program, r.plan)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +243,53 @@ func (f *forks) execute(ctx context.Context, r *receiver) (*Execution, error) {
 	} else {
 		f.giveBack(w)
 	}
-	return e, err
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, errors.Join(errNotForked, err)
+	case e.Outcome.Class == Killed || e.Outcome.Class == Fatal: // what has become of the process may be to blame
+		return nil, errNotForked
+	case f.isChecked():
+		return e, f.check(ctx, r, e)
+	}
+	return e, nil
+}
+
+// isChecked counts an execution, and reports whether it is repeated in a process of its own.
+func (f *forks) isChecked() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.made++
+	return f.made%checked == 0
+}
+
+// check repeats an execution. It returns an error if that could not be done.
+func (f *forks) check(ctx context.Context, r *receiver, e *Execution) error {
+	plan := Plan{Schedule: r.plan.Schedule, Mode: r.plan.Mode, Tests: r.plan.Tests, Limit: r.plan.Limit}
+	again, err := r.program.executeAfresh(ctx, &receiver{plan: &plan, resolver: r.resolver, program: r.program})
+	if err != nil {
+		return err
+	}
+	if again.Hash != e.Hash && len(e.Outside) == 0 && len(again.Outside) == 0 && e.Stuck == nil && again.Stuck == nil {
+		f.mu.Lock()
+		f.differs = fmt.Errorf("an execution of %d steps has %d in a process of its own", e.Steps, again.Steps)
+		f.mu.Unlock()
+	}
+	return nil
+}
+
+// Unforked returns why each execution of the program has a process of its own; empty if processes are forked.
+func (p *Program) Unforked() string {
+	if p.forks == nil {
+		return ""
+	}
+	p.forks.mu.Lock()
+	defer p.forks.mu.Unlock()
+	if err := cmp.Or(p.forks.refuses, p.forks.differs); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // execute makes an execution in a new process.

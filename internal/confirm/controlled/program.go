@@ -106,7 +106,7 @@ func (s *Source) Build(ctx context.Context, folder string) (programs []*Program,
 		if p.symbols, err = recorder.OpenSymbolCache(p.Path); err != nil {
 			return nil, nil, err
 		}
-		p.forks = &forks{program: p}
+		p.forks = &forks{}
 	}
 	return programs, b.Toolchain, err
 }

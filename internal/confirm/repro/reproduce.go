@@ -296,11 +296,11 @@ func (c Repeater) findCalm(ctx context.Context, shrink *shrinking, ending *trial
 	return nil, nil, tried, nil
 }
 
-// record executes a suspect's program with everything recorded. tests are those that the bug is about.
+// record executes a suspect's program with everything recorded, in a process of its own. tests are those that the bug is about.
 func (c Repeater) record(ctx context.Context, s *suspects.Suspect, tests []string, schedule *recorder.Schedule) (*controlled.Execution, []report.Step, error) {
 	var story *explanation
 	plan := c.Plan(s, schedule)
-	plan.Mode = recorder.Everything
+	plan.Mode, plan.Afresh = recorder.Everything, true
 	plan.Detect = func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
 		story = newExplanation(symbols, c.Resolver.Toolchain, s, tests)
 		return []heisen.Detector{observed.Handler(story.handle)}, nil

@@ -99,7 +99,9 @@ func (c *Confirmer) ScheduleOf(s *suspects.Suspect, t *Trial) recorder.Schedule 
 	return *c.DirectedSchedule(s, t.Seed)
 }
 
-// Repeat executes a suspect's program once more with a schedule.
+// Repeat executes a suspect's program once more with a schedule, in a process of its own.
 func (c *Confirmer) Repeat(ctx context.Context, s *suspects.Suspect, schedule *recorder.Schedule) (*controlled.Execution, error) {
-	return s.Program.Execute(ctx, c.Plan(s, schedule), c.Resolver)
+	plan := c.Plan(s, schedule)
+	plan.Afresh = true
+	return s.Program.Execute(ctx, plan, c.Resolver)
 }

@@ -2,7 +2,7 @@
 
 package runtime
 
-import _ "unsafe" // for go:linkname
+import "unsafe"
 
 // A deterministic run may have a prologue: everything before the first test, example or fuzz test of a test binary, or before
 // main.main of a program. It has a schedule of its own. Where it is over, the schedule of the rest is received, which begins
@@ -71,6 +71,27 @@ func (s *heisenScheduler) restart(m *heisenMessage) {
 		h.task.ranAt = 0
 	}
 	s.decidedAt, s.turn, s.outside.pacedReal = 0, 0, 0
+}
+
+// turnsLeft returns those of some turns that are not over in the prologue. It overwrites them.
+func (s *heisenScheduler) turnsLeft(turns []heisenStrategiesTurn) (left []heisenStrategiesTurn) {
+	left = turns[:0]
+	for _, t := range turns {
+		if !s.isOver(t) {
+			left = append(left, t)
+		}
+	}
+	return left
+}
+
+// isOver reports whether the task of a turn has arrived at its end, blocks in the operation before, or has ended.
+func (s *heisenScheduler) isOver(t heisenStrategiesTurn) bool {
+	for h := heisen.allG; h != nil; h = h.link {
+		if h.id == t.ID {
+			return h.task.at >= t.Until || h.task.at+1 >= t.Until && h != (*heisenG)(unsafe.Pointer(getg().m.curg.racectx))
+		}
+	}
+	return t.ID < heisen.ids
 }
 
 // race_SystemCall is called before a system call that package syscall makes, with its first and its third argument.

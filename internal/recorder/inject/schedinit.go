@@ -55,6 +55,9 @@ func (s *heisenScheduler) follow(m *heisenMessage) {
 	c.PostponeLimit, c.WaitLimit, c.Depth, c.Steps, c.Variation = m.next64(), m.next64(), m.next64(), m.next64(), m.next64()
 	c.Branch, c.BranchSeed = m.next64(), m.next64()
 	heisenReadLists(m, &c)
+	if s.on {
+		c.Turns = s.turnsLeft(c.Turns)
+	}
 	if flags&heisenSchedExplore != 0 {
 		s.exploring.init()
 	}

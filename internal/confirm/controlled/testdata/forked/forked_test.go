@@ -451,6 +451,25 @@ func TestLeak(t *testing.T) {
 	<-c
 }
 
+func TestFails(t *testing.T) {
+	each(3, func(i int) { t.Error(i) })
+}
+
+func TestFailsAndGoesOn(t *testing.T) {
+	c := make(chan int)
+	for range 2 {
+		go func() {
+			for {
+				select {
+				case c <- 1:
+				case <-c:
+				}
+			}
+		}()
+	}
+	each(3, func(i int) { t.Error(i) })
+}
+
 func TestExits(t *testing.T) {
 	if rand.IntN(2) == 0 {
 		os.Exit(3)
