@@ -50,7 +50,7 @@ func TestScheduleGolden(t *testing.T) {
 	for range 20 {
 		turns.Turns = append(turns.Turns, racefuzz.Turn{ID: rng.Uint32N(12), Until: rng.Uint64N(99)<<32 + rng.Uint64N(9)})
 	}
-	stopped := racefuzz.Schedule{Strategy: "replay", Virtual: 10 * time.Minute, Stop: 2_000_000, Spin: 1 << 20, Outcome: "hang"}
+	stopped := racefuzz.Schedule{Strategy: "replay", Virtual: 10 * time.Minute, Stop: 2_000_000, Spin: 1 << 20, Prologue: 3, Outcome: "hang"}
 	var got []byte
 	for _, s := range []racefuzz.Schedule{bank, {}, long, turns, stopped} {
 		text, err := s.MarshalText()
@@ -147,7 +147,7 @@ func TestScheduleCutOff(t *testing.T) {
 	if err := new(racefuzz.Schedule).UnmarshalText([]byte(complete)); err != nil {
 		t.Error(err)
 	}
-	for _, text := range []string{"hello", "heisen sections", "heisen schedule 3"} {
+	for _, text := range []string{"hello", "heisen sections", "heisen schedule 4"} {
 		if err := new(racefuzz.Schedule).UnmarshalText([]byte(text)); err == nil || errors.Is(err, racefuzz.ErrTruncated) {
 			t.Errorf("%q: error %v", text, err)
 		}
@@ -164,7 +164,7 @@ func TestScheduleErrors(t *testing.T) {
 	}{
 		{"", 1, racefuzz.ErrNoSchedule, ""},
 		{"heisen sections 1\n", 1, racefuzz.ErrNoSchedule, ""},
-		{"heisen schedule 3\n", 1, racefuzz.ErrVersion, `"3"`},
+		{"heisen schedule 4\n", 1, racefuzz.ErrVersion, `"4"`},
 		{head2 + "turns 2\n 0:1+0\n", 4, racefuzz.ErrTruncated, ""},
 		{head2 + "turns 1\n 0:1+0 0:2+0\n", 3, racefuzz.ErrTooManyChoices, ""},
 		{head2 + "turns 1\n 0:1\n", 3, nil, `"0:1" is not a turn`},
@@ -238,6 +238,7 @@ func FuzzSchedule(f *testing.F) {
 	f.Add(text)
 	f.Add([]byte("heisen schedule 1\nchoices 3\n 0:1 5:0*2\nend\n"))
 	f.Add([]byte("heisen schedule 2\nturns 3\n 0:1+2 1:0+7\n 0:4294967295+0\nchoices 0\nend\n"))
+	f.Add([]byte("heisen schedule 3\nprologue 1\nchoices 0\nend\n"))
 	f.Add([]byte("heisen schedule 1\nargs \"a b\" c\ntarget first,end read x.go:1 f\nchoices 0\nend"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var s, back racefuzz.Schedule

@@ -24,7 +24,7 @@ const (
 	heisenRights    = 1 // SCM_RIGHTS
 	heisenForkFiles = 3 // connection, standard output, standard error
 
-	heisenForkPatience = 200 // times 100 µs, for threads that are about to sleep
+	heisenForkPatience = 20_000 // times 100 µs, for threads that are about to sleep
 )
 
 // heisenWhyNotFork returns why this process cannot be forked, or the empty string.
