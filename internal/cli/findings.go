@@ -407,7 +407,11 @@ const maxToldPairs = 4
 func (f *finding) tellPairs(w io.Writer) {
 	for i := f.told; i < len(f.Pairs); i++ {
 		if i-f.told == maxToldPairs {
-			fmt.Fprintf(w, "    and %s of accesses\n", plural.Of(len(f.Pairs)-i, "more pair"))
+			more := plural.Of(len(f.Pairs)-i, "more pair") + " of accesses"
+			if f.Kind == heisen.Leak {
+				more = plural.Of(len(f.Pairs)-i, "more place")
+			}
+			fmt.Fprintf(w, "    and %s\n", more)
 			return
 		}
 		fmt.Fprintf(w, "    also %s\n", &f.Pairs[i])

@@ -149,7 +149,11 @@ func (p *Page) writeFinding(b *strings.Builder, number int, f *report.Finding) {
 		line("and %s", plural.Of(more, "more place"))
 	}
 	if n := len(f.Pairs); n > 0 {
-		line("and %s of accesses: %s show %s", plural.Of(n, "more pair"), p.Tool, f.Fingerprint)
+		more := plural.Of(n, "more pair") + " of accesses"
+		if f.Kind == heisen.Leak {
+			more = plural.Of(n, "more place")
+		}
+		line("and %s: %s show %s", more, p.Tool, f.Fingerprint)
 	}
 	for _, printed := range f.Printed[max(0, len(f.Printed)-maxPrinted):] {
 		line("    %s", printed)

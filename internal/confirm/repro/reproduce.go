@@ -145,7 +145,7 @@ func (r *Reproduction) Show(f *report.Finding) {
 			}
 		}
 	}
-	if f.Kind == heisen.Race && shown.Kind == heisen.Race {
+	if f.Kind == shown.Kind && (f.Kind == heisen.Race || f.Kind == heisen.Leak) {
 		f.Message = shown.Message
 	}
 	lead(f, shown)
@@ -154,7 +154,7 @@ func (r *Reproduction) Show(f *report.Finding) {
 	AddBlocked(f, r.blockedFor(f))
 }
 
-// lead makes the pair of accesses that is shown the first one of a race on a variable.
+// lead makes the pair of accesses that is shown the first one of a race on a variable, or the place that is shown that of a leak.
 func lead(f, shown *report.Finding) {
 	if shown.Pair == "" || shown.Fingerprint != f.Fingerprint || shown.Pair == f.Pair {
 		return
@@ -174,6 +174,7 @@ func (r *Reproduction) knowDeadlock(f *report.Finding) {
 	}
 	f.Detector, f.Kind, f.Fingerprint, f.Message, f.Cycle, f.Variable = controlled.DetectorName, d.Kind, d.Fingerprint, d.Message, d.Cycle, d.Variable
 	f.Wait, f.Trials.Suspect, f.Trials.Harmful = nil, d.Fingerprint, true
+	f.Identity, f.Pair, f.Pairs = "", "", nil
 	r.Finding.Accesses, r.Finding.Goroutines = d.Accesses, d.Goroutines
 }
 

@@ -1,10 +1,11 @@
-// Package bugcounts counts what the heisen command reports about a test with one bug, in all ways in which it can look for it. A bug is one
-// finding, with one fingerprint, whatever has found it.
+// Package bugcounts counts what the heisen command reports about programs with known bugs, in all ways in which it can look for them. A bug is
+// one finding, with one fingerprint, whatever has found it.
 package bugcounts
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -12,33 +13,65 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/cli"
 	"github.com/heisen-go/heisen/internal/testaid/bugfuzz"
 	"github.com/heisen-go/heisen/report"
 )
 
-// A Way is one to look for bugs in a test.
+// A Way is one to look for bugs.
 type Way struct {
 	Name string
 	args []string
+	runs []string // the same for a program without tests; nil if there is no such way
+
+	searches bool        // it repeats executions for a time, and failures are findings
+	finds    bool        // it finds the bugs that are found in a while
+	only     heisen.Kind // what it looks for; empty for all
 }
 
-// Ways returns the ways to look for bugs that execute a test. Those that repeat executions take a time.
-func Ways(limit time.Duration) []Way {
-	within := "-time=" + limit.String()
+// Ways returns the ways to look for bugs that execute a program.
+func Ways() []Way {
 	const detect = "-detect=fasttrack,leak,lockorder"
 	all := []Way{
-		{"test", []string{"test", "-count=1", detect}},
-		{"test -detect hb", []string{"test", "-count=1", "-detect=hb,fasttrack"}},
-		{"test -predict", []string{"test", "-count=1", "-predict", detect}},
-		{"check", []string{"check", within}},
-		{"fuzz", []string{"fuzz", within}},
-		{"fuzz -predict", []string{"fuzz", within, "-predict"}},
+		{Name: "test", args: []string{"test", "-count=1", detect}, runs: []string{"run", detect}},
+		{Name: "test -detect hb", args: []string{"test", "-count=1", "-detect=hb,fasttrack"}, runs: []string{"run", "-detect=hb,fasttrack"}, only: heisen.Race},
+		{Name: "test -predict", args: []string{"test", "-count=1", "-predict", detect}},
+		{Name: "check", args: []string{"check"}, searches: true, finds: true},
+		{Name: "fuzz", args: []string{"fuzz"}, runs: []string{"fuzz"}, searches: true, finds: true},
+		{Name: "fuzz -predict", args: []string{"fuzz", "-predict"}, runs: []string{"fuzz", "-predict"}, searches: true},
 	}
 	for _, strategy := range []string{"walk", "pct", "pos"} {
-		all = append(all, Way{"fuzz -strategy " + strategy, []string{"fuzz", within, "-strategy", strategy}})
+		args := []string{"fuzz", "-strategy=" + strategy}
+		all = append(all, Way{Name: "fuzz -strategy " + strategy, args: args, runs: args, searches: true})
 	}
 	return all
+}
+
+// A Program is one with bugs.
+type Program struct {
+	Name    string
+	Package string
+	Test    string   // empty for a program without tests
+	Args    []string // of such a program
+	Bugs    []Bug
+}
+
+// A Bug is one of a program. Check and fuzz are expected to find it.
+type Bug struct {
+	Name string
+	Kind heisen.Kind
+	Is   func(*report.Finding) bool // reports whether a finding is this bug
+	// Each says that each execution has the bug: all ways find it that look for its kind.
+	Each bool
+	// Order says that each execution shows locks in an order that can deadlock: those ways find it that look for that.
+	Order bool
+}
+
+// expects reports whether the way is expected to find a bug.
+func (w *Way) expects(b *Bug) bool {
+	looks := w.only == b.Kind || w.only == "" && (w.searches || b.Kind != heisen.Failure)
+	return w.finds || looks && (b.Each || b.Order && !w.searches)
 }
 
 // Sight is a bug that was reported in some ways.
@@ -50,18 +83,19 @@ type Sight struct {
 // String returns the finding and the ways on one line.
 func (s *Sight) String() string { return fmt.Sprintf("%s: %s", &s.Finding, strings.Join(s.Ways, ", ")) }
 
-// Look looks for bugs in a test of a package in all of some ways, and then merges what fuzz has found. It returns a Sight for each fingerprint,
-// and an error for a way in which a fingerprint was reported twice.
-func Look(ctx context.Context, h *bugfuzz.Heisen, pkg, test string, ways []Way) (all []Sight, failed error) {
-	see := func(name string, found []report.Finding) error {
+// Look looks for the bugs of a program in all of some ways, and then merges what fuzz has found. A way that searches takes the first of some
+// times, and the next ones as long as it does not find what it is expected to find. Look returns a Sight for each fingerprint, and an error that
+// says what is wrong: a bug has not one fingerprint, a way reports one twice, or not the bug that it is expected to find, or something that is
+// no bug of the program.
+func Look(ctx context.Context, h *bugfuzz.Heisen, p *Program, ways []Way, times []time.Duration) (all []Sight, wrong error) {
+	fail := func(format string, args ...any) { wrong = errors.Join(wrong, fmt.Errorf(format, args...)) }
+	see := func(name string, found []report.Finding) {
 		seen := map[string]bool{}
 		for i := range found {
 			f := &found[i]
-			if !reported(f) {
-				continue
-			}
 			if seen[f.Fingerprint] {
-				return fmt.Errorf("%s reports %s twice", name, f)
+				fail("%s reports %s twice", name, f)
+				continue
 			}
 			seen[f.Fingerprint] = true
 			at := slices.IndexFunc(all, func(s Sight) bool { return s.Finding.Fingerprint == f.Fingerprint })
@@ -70,33 +104,100 @@ func Look(ctx context.Context, h *bugfuzz.Heisen, pkg, test string, ways []Way) 
 			}
 			all[at].Ways = append(all[at].Ways, name)
 		}
-		return nil
 	}
 	var files []string
-	for i, way := range ways {
+	for i := range ways {
+		way := &ways[i]
+		if p.Test == "" && way.runs == nil {
+			continue
+		}
 		file := filepath.Join(h.Work, fmt.Sprintf("way%d.json", i))
-		found, err := run(ctx, h, file, append(slices.Clone(way.args), "-run=^"+test+"$", "-schedules="+filepath.Join(h.Work, "schedules"), pkg)...)
-		if err == nil {
-			err = see(way.Name, found)
-		}
+		found, missing, err := way.look(ctx, h, file, p, times)
 		if err != nil {
-			return all, err
+			return all, errors.Join(wrong, err)
 		}
+		for _, b := range missing {
+			fail("%s does not find %s", way.Name, b.Name)
+		}
+		see(way.Name, found)
 		if way.args[0] == "fuzz" {
 			files = append(files, file)
 		}
 	}
+	before := len(all)
 	found, err := run(ctx, h, filepath.Join(h.Work, "merged.json"), append([]string{"fuzz", "-merge"}, files...)...)
-	if err == nil {
-		err = see("fuzz -merge", found)
+	if err != nil {
+		return all, errors.Join(wrong, err)
 	}
-	return all, err
+	see(merging, found)
+	for i := range all {
+		fuzzed := slices.ContainsFunc(all[i].Ways, func(way string) bool { return strings.HasPrefix(way, "fuzz") })
+		if i >= before || fuzzed && all[i].Ways[len(all[i].Ways)-1] != merging {
+			fail("%s changes what was reported: %s", merging, &all[i])
+		}
+	}
+	return all, errors.Join(wrong, p.count(all))
 }
 
-// reported reports whether a finding is told. Reports in JSON also have the suspects that were tried in vain.
-func reported(f *report.Finding) bool { return bugfuzz.Happened(f) }
+const merging = "fuzz -merge"
 
-// run runs the command with a report in a file, and returns what it has reported.
+// count returns an error if the sights are not one for each bug.
+func (p *Program) count(all []Sight) (wrong error) {
+	sights := make([]int, len(p.Bugs))
+	for i := range all {
+		b := slices.IndexFunc(p.Bugs, func(b Bug) bool { return b.Is(&all[i].Finding) })
+		if b < 0 {
+			wrong = errors.Join(wrong, fmt.Errorf("no bug of the program: %s", &all[i]))
+			continue
+		}
+		sights[b]++
+	}
+	for i, n := range sights {
+		if n != 1 {
+			wrong = errors.Join(wrong, fmt.Errorf("%d findings, not one: %s", n, p.Bugs[i].Name))
+		}
+	}
+	return wrong
+}
+
+// look looks for the bugs of a program, with a report in a file. It returns what is reported, and the bugs that it was expected to find and
+// did not.
+func (w *Way) look(ctx context.Context, h *bugfuzz.Heisen, file string, p *Program, times []time.Duration) (found []report.Finding, missing []*Bug, err error) {
+	for _, limit := range times {
+		args := slices.Clone(w.args)
+		if p.Test == "" {
+			args = slices.Clone(w.runs)
+		}
+		if w.searches {
+			args = append(args, "-time="+limit.String())
+		}
+		if args[0] == "fuzz" || args[0] == "check" || p.Test != "" {
+			args = append(args, "-schedules="+filepath.Join(h.Work, "schedules"))
+		}
+		switch {
+		case p.Test != "":
+			args = append(args, "-run=^"+p.Test+"$")
+		case args[0] == "fuzz":
+			args = append(args, "run")
+		}
+		if found, err = run(ctx, h, file, append(append(args, p.Package), p.Args...)...); err != nil {
+			return nil, nil, err
+		}
+		missing = nil
+		for i := range p.Bugs {
+			if b := &p.Bugs[i]; w.expects(b) && !slices.ContainsFunc(found, func(f report.Finding) bool { return b.Is(&f) }) {
+				missing = append(missing, b)
+			}
+		}
+		if !w.searches || len(missing) == 0 {
+			break
+		}
+	}
+	return found, missing, nil
+}
+
+// run runs the command with a report in a file, and returns what it has reported. Reports in JSON also have the suspects that were tried in
+// vain.
 func run(ctx context.Context, h *bugfuzz.Heisen, file string, args ...string) ([]report.Finding, error) {
 	args = slices.Insert(slices.Clone(args), 1, "-report=json:"+file)
 	var printed bytes.Buffer
@@ -111,5 +212,5 @@ func run(ctx context.Context, h *bugfuzz.Heisen, file string, args ...string) ([
 	if err != nil {
 		err = fmt.Errorf("heisen %s: %w\n%s", strings.Join(args, " "), err, &printed)
 	}
-	return found, err
+	return slices.DeleteFunc(found, func(f report.Finding) bool { return !bugfuzz.Happened(&f) }), err
 }
