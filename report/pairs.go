@@ -14,15 +14,18 @@ import (
 )
 
 // A race is about a variable. The statements that access it in pairs belong to one finding. A leak is about what is waited for: the
-// places where goroutines wait for ever to do the same with a variable belong to one finding, each as a pair of one access.
+// places where goroutines wait for ever to do the same with a variable belong to one finding, each as a pair of one access. A failure may be a
+// race that the program has noticed.
 
-// Identify makes a race, or a leak with an access, that of a variable with an identity, if there is one. pair is the fingerprint of the places of
-// its accesses.
+// Identify makes a race, a leak with an access, or a failure that is a race, that of a variable with an identity, if there is one. pair is the
+// fingerprint of the places of its accesses.
 func (f *Finding) Identify(identity, pair string) {
 	f.Identity, f.Pair, f.Fingerprint = "", "", pair
-	what := ""
+	kind, what := f.Kind, ""
 	switch f.Kind {
 	case heisen.Race, heisen.PotentialRace:
+	case heisen.Failure:
+		kind = heisen.Race
 	case heisen.Leak:
 		what = waitsTo(f.Accesses[0].Op) + "\n"
 	default:
@@ -31,7 +34,7 @@ func (f *Finding) Identify(identity, pair string) {
 	if identity == "" {
 		return
 	}
-	sum := sha256.Sum256([]byte(string(f.Kind) + " of\n" + what + identity))
+	sum := sha256.Sum256([]byte(string(kind) + " of\n" + what + identity))
 	f.Identity, f.Pair, f.Fingerprint = identity, pair, hex.EncodeToString(sum[:8])
 }
 

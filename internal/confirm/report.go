@@ -30,6 +30,7 @@ type reporting struct {
 	open        []*trials.Result                             // suspects that were tried and not confirmed
 	following   []followingRace
 	told        map[string]told              // races by the fingerprints of their pairs
+	races       []*trials.Result             // that have happened, with the findings that were reported
 	lateUse     map[*controlled.Program]bool // a test was used after its end
 	assumed     []assumed
 }
@@ -56,11 +57,13 @@ func (c *Campaign) reportSuspect(ctx context.Context, v *trials.Result) {
 		if !follows && !told {
 			c.reproduce(ctx, v, &finding)
 		}
-		c.bugs = append(c.bugs, &trials.Result{Suspect: v.Suspect, Finding: finding})
+		bug := &trials.Result{Suspect: v.Suspect, Finding: finding}
+		c.bugs = append(c.bugs, bug)
 		c.count(func(n *Statistics) { n.confirm(&finding) })
 		if follows {
 			return
 		}
+		c.races = append(c.races, bug)
 	} else {
 		c.open = append(c.open, v)
 		if len(v.Endings) > 0 {
@@ -200,6 +203,7 @@ func (c *Campaign) reportBug(ctx context.Context, v *trials.Result) {
 	if c.follows(ctx, v, &finding, c.shown(p, &finding)) {
 		return
 	}
+	c.races = append(c.races, &trials.Result{Suspect: v.Suspect, Finding: finding})
 	c.reportFailure(ctx, v, finding, fmt.Sprintf("%s (%s)", finding.Message, finding.Accesses[0].Site))
 }
 
@@ -246,9 +250,26 @@ func (c *Campaign) reportUnexplained(ctx context.Context) {
 				continue
 			}
 		}
-		c.reportFailure(ctx, v, v.Report(), "an execution failed ("+outcome.String()+")")
+		finding := v.Report()
+		c.joinRace(v, &finding)
+		c.reportFailure(ctx, v, finding, "an execution failed ("+outcome.String()+")")
 	}
 	c.mentionAssumptions()
+}
+
+// joinRace makes a failure the finding of a race that other executions have shown, if the statement that fails makes one of its accesses. The
+// program has ended before the other access, and so no execution shows both.
+func (c *Campaign) joinRace(v *trials.Result, failure *report.Finding) {
+	where := v.Endings[0].Trial.Execution.Where
+	if where == nil {
+		return
+	}
+	for _, race := range c.races {
+		if race.Suspect.Program == v.Suspect.Program && race.Finding.Identity != "" && suspects.MakesAccessOf(&race.Finding, &where.Access) {
+			failure.Pair, failure.Identity, failure.Fingerprint = failure.PairFingerprint(), race.Finding.Identity, race.Finding.Fingerprint
+			return
+		}
+	}
 }
 
 // reportFailure reports what no execution was to show. If no repetition of its schedule shows it, that is only mentioned.
