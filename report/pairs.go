@@ -123,9 +123,12 @@ func writePairs(b *strings.Builder, f *Finding) {
 	if len(f.Pairs) == 0 {
 		return
 	}
-	if f.Kind == heisen.Leak {
+	switch {
+	case f.Kind == heisen.Leak:
 		b.WriteString("\nOther places where goroutines wait for it:\n")
-	} else {
+	case f.Kind == heisen.Failure && f.Identity == "":
+		b.WriteString("\nOther goroutines come between accesses:\n")
+	default:
 		b.WriteString("\nOther pairs of accesses that race:\n")
 	}
 	for i := range f.Pairs {

@@ -265,7 +265,7 @@ func (c *Campaign) joinRace(v *trials.Result, failure *report.Finding) {
 		return
 	}
 	for _, race := range c.races {
-		if race.Suspect.Program == v.Suspect.Program && race.Finding.Identity != "" && suspects.MakesAccessOf(&race.Finding, &where.Access) {
+		if race.Suspect.Program == v.Suspect.Program && suspects.MakesAccessOf(&race.Finding, &where.Access) {
 			failure.Pair, failure.Identity, failure.Fingerprint = failure.PairFingerprint(), race.Finding.Identity, race.Finding.Fingerprint
 			return
 		}

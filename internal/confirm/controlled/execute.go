@@ -371,7 +371,9 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	}
 	r.execution.Observed = append(r.execution.Observed, leaks...)
 	for _, m := range r.execution.Misuses {
-		r.execution.Observed = observed.AddMisuse(r.execution.Observed, r.resolver.Resolve(observed.MisuseOf(m, stream.Symbols()), stream.Symbols()))
+		if f, is := observed.MisuseOf(m, stream.Symbols()); is {
+			r.execution.Observed = observed.AddMisuse(r.execution.Observed, r.resolver.Resolve(f, stream.Symbols()))
+		}
 	}
 	if at := r.execution.Failing; at != nil {
 		r.execution.Where = failingAt(r.resolver, at, stream.Symbols())
