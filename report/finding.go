@@ -27,8 +27,8 @@ type Finding struct {
 	Variable string   `json:"variable,omitempty"` // of the latest access of which it is known
 	Accesses []Access `json:"accesses"`           // in stream order, the later last; those of a deadlock in the order of Cycle
 
-	// Identity names the declaration of the variable of a race or potential race, of what the goroutine of a leak waits for, or of the
-	// WaitGroup whose misuse package sync has noticed, which is a race, whatever the expressions of the accesses are: a field of a
+	// Identity names the declaration of the variable of a race or potential race, or of what the goroutine of a leak waits for; a failure that is
+	// one of these has theirs. It is the same whatever the expressions of the accesses are: a field of a
 	// type, such as "example.org/shop/metrics.Counter.failures", a package-level variable, a local variable of a function, or the elements
 	// of one of these. It is empty if that is not known, as without source files. Pair is then empty, too, and otherwise the
 	// fingerprint of the two places of Accesses, as heisen.Finding.Fingerprint returns it.

@@ -109,7 +109,7 @@ func (f *Finding) EachPair() []Finding {
 
 // morePairs says how many further pairs there are.
 func (f *Finding) morePairs(n int) string {
-	if f.Kind == heisen.Leak {
+	if len(f.Pairs[0].Accesses) == 1 {
 		return plural.Of(n, "more place")
 	}
 	return plural.Of(n, "more pair") + " of accesses"
@@ -124,7 +124,7 @@ func writePairs(b *strings.Builder, f *Finding) {
 		return
 	}
 	switch {
-	case f.Kind == heisen.Leak:
+	case len(f.Pairs[0].Accesses) == 1:
 		b.WriteString("\nOther places where goroutines wait for it:\n")
 	case f.Kind == heisen.Failure && f.Identity == "":
 		b.WriteString("\nOther goroutines come between accesses:\n")

@@ -428,7 +428,7 @@ func (f *finding) tellPairs(w io.Writer) {
 	for i := f.told; i < len(f.Pairs); i++ {
 		if i-f.told == maxToldPairs {
 			more := plural.Of(len(f.Pairs)-i, "more pair") + " of accesses"
-			if f.Kind == heisen.Leak {
+			if len(f.Pairs[0].Accesses) == 1 {
 				more = plural.Of(len(f.Pairs)-i, "more place")
 			}
 			fmt.Fprintf(w, "    and %s\n", more)

@@ -166,9 +166,13 @@ func lead(f, shown *report.Finding) {
 }
 
 // knowDeadlock makes a failure in which all goroutines are blocked, or a goroutine that waits for ever, the deadlock that it is, if goroutines
-// wait in a circle for each other's locks. It is known only from an execution whose locks were recorded.
+// wait in a circle for each other's locks. Otherwise the failure may be a leak because of which all others wait; then it has the fingerprint of
+// that. It is known only from an execution whose locks were recorded.
 func (r *Reproduction) knowDeadlock(f *report.Finding) {
 	d := r.Execution.DeadlockOf(f)
+	if root := r.Execution.Root; d == nil && root != nil && f.Kind == heisen.Failure && r.Execution.Outcome.Class == controlled.Deadlocked {
+		f.Pair, f.Fingerprint, f.Identity = f.PairFingerprint(), root.Fingerprint, root.Identity
+	}
 	if d == nil {
 		return
 	}

@@ -4,6 +4,7 @@ package bugcounts
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,12 +66,19 @@ type Bug struct {
 	Is   func(*report.Finding) bool // reports whether a finding is this bug
 	// Each says that each execution has the bug: all ways find it that look for its kind.
 	Each bool
+	// May says that it need not be found.
+	May bool
+	// Most is how many findings it may be, if not one.
+	Most int
 	// Order says that each execution shows locks in an order that can deadlock: those ways find it that look for that.
 	Order bool
 }
 
 // expects reports whether the way is expected to find a bug.
 func (w *Way) expects(b *Bug) bool {
+	if b.May {
+		return false
+	}
 	looks := w.only == b.Kind || w.only == "" && (w.searches || b.Kind != heisen.Failure)
 	return w.finds || looks && (b.Each || b.Order && !w.searches)
 }
@@ -142,8 +150,8 @@ func Look(ctx context.Context, h *bugfuzz.Heisen, p *Program, ways []Way, times 
 
 const merging = "fuzz -merge"
 
-// count returns an error if the sights are not one for each bug. What different variables are waited for is told apart: it is not known which of
-// the goroutines waits because of the others.
+// count returns an error if the sights are not one for each bug. Races on different variables are told apart, and so are goroutines that wait for
+// different variables: it is not known which one is there because of the others.
 func (p *Program) count(all []Sight) (wrong error) {
 	sights := make([]map[string]int, len(p.Bugs))
 	for i := range all {
@@ -156,21 +164,34 @@ func (p *Program) count(all []Sight) (wrong error) {
 		if sights[b] == nil {
 			sights[b] = map[string]int{}
 		}
-		about := ""
-		if f.Kind == heisen.Leak {
-			about = f.Variable
-		}
-		sights[b][about]++
+		sights[b][about(f)]++
 	}
-	for i, about := range sights {
-		if len(about) == 0 {
-			wrong = errors.Join(wrong, fmt.Errorf("nothing finds %s", p.Bugs[i].Name))
+	for i, of := range sights {
+		b, different := &p.Bugs[i], 0 // findings that are of no variable, and one for those that are
+		different += of[""]
+		delete(of, "")
+		if len(of) > 0 {
+			different++
 		}
-		if leaks := about[""] == 0; !leaks && len(about) > 1 || slices.Max(append(slices.Collect(maps.Values(about)), 1)) > 1 {
-			wrong = errors.Join(wrong, fmt.Errorf("more than one finding: %s", p.Bugs[i].Name))
+		switch {
+		case different == 0 && !b.May:
+			wrong = errors.Join(wrong, fmt.Errorf("nothing finds %s", b.Name))
+		case different > max(b.Most, 1), slices.Max(append(slices.Collect(maps.Values(of)), 1)) > 1:
+			wrong = errors.Join(wrong, fmt.Errorf("more than one finding: %s", b.Name))
 		}
 	}
 	return wrong
+}
+
+// about returns the variable of a race, or what the goroutine of a leak waits for, or else where; an empty text for other findings.
+func about(f *report.Finding) string {
+	switch f.Kind {
+	case heisen.Race:
+		return f.Variable
+	case heisen.Leak:
+		return cmp.Or(f.Variable, f.Accesses[0].Site)
+	}
+	return ""
 }
 
 // look looks for the bugs of a program, with a report in a file. It returns what is reported, and the bugs that it was expected to find and

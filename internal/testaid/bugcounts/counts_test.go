@@ -1,7 +1,9 @@
 package bugcounts
 
 import (
+	"errors"
 	"flag"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,8 +12,10 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/corpus"
+	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/testaid/bugfuzz"
 	"github.com/heisen-go/heisen/internal/testaid/heisencmd"
+	"github.com/heisen-go/heisen/internal/testaid/leakprograms"
 	"github.com/heisen-go/heisen/internal/testaid/tier"
 	"github.com/heisen-go/heisen/report"
 )
@@ -81,57 +85,119 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestShop: each of the four bugs of the shop is one finding, and those of its tests that have several have one of each.
-func TestShop(t *testing.T) {
-	tier.Need(t, tier.CI)
-	heisencmd.NeedInstrumentation(t)
-	h := newHeisen(t, "../../../examples/shop")
-	about := func(name string, kind heisen.Kind, words ...string) Bug {
-		return Bug{Name: name, Kind: kind, Is: func(f *report.Finding) bool {
-			return f.Kind == kind && !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(f.String(), word) })
-		}}
+// withWords returns a function that reports whether a finding is of a kind and has some words.
+func withWords(kind heisen.Kind, words ...string) func(*report.Finding) bool {
+	return func(f *report.Finding) bool {
+		return f.Kind == kind && !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(f.String(), word) })
 	}
-	counter := about("the counter without a lock", heisen.Race, "c.failures")
-	loads := about("the cache that checks and acts in two sections", heisen.Failure, "test failed: TestGetOnce")
-	locks := about("the locks in opposite orders", heisen.Deadlock)
-	locks.Order = true
-	behind := about("the goroutine that stays behind", heisen.Leak, "chan send")
-	behind.Each = true
-	for _, p := range []Program{
-		{Name: "cache", Test: "TestGetOnce", Bugs: []Bug{loads}},
-		{Name: "store", Test: "TestPlaceCancel", Bugs: []Bug{locks}},
-		{Name: "pool", Test: "TestFirstTimesOut", Bugs: []Bug{behind}},
-	} {
-		t.Run(p.Test, func(t *testing.T) {
-			p.Package = "./" + p.Name
-			want(t, h, &p)
-		})
-	}
-	_ = counter
 }
 
-// corpora returns the programs of the bug corpus.
-func corpora(t *testing.T) (all []Program) {
+// shop returns the tests of the example of a service with four bugs. The bugs of its parts may also show in the test of all of it.
+func shop() []Program {
+	loads := Bug{Name: "the cache that checks and acts in two sections", Kind: heisen.Failure, Is: withWords(heisen.Failure, "test failed: TestGetOnce")}
+	locks := Bug{Name: "the locks in opposite orders", Kind: heisen.Deadlock, Is: of(heisen.Deadlock), Order: true}
+	behind := Bug{Name: "the goroutine that stays behind", Kind: heisen.Leak, Is: withWords(heisen.Leak, "chan send"), Each: true}
+	service := []Bug{
+		{Name: "the counter without a lock", Kind: heisen.Race, Is: withWords(heisen.Race, "c.failures")},
+		{Name: loads.Name, Kind: heisen.Failure, Is: withWords(heisen.Failure, "test failed: TestOrders"), May: true},
+		{Name: locks.Name, Kind: heisen.Deadlock, Is: locks.Is, May: true},
+		{Name: behind.Name, Kind: heisen.Leak, Is: behind.Is, May: true},
+	}
+	return []Program{
+		{Name: "shop/TestGetOnce", Package: "./cache", Test: "TestGetOnce", Bugs: []Bug{loads}},
+		{Name: "shop/TestPlaceCancel", Package: "./store", Test: "TestPlaceCancel", Bugs: []Bug{locks}},
+		{Name: "shop/TestFirstTimesOut", Package: "./pool", Test: "TestFirstTimesOut", Bugs: []Bug{behind}},
+		{Name: "shop/TestOrders", Package: "./api", Test: "TestOrders", Bugs: service},
+	}
+}
+
+// examples returns the examples whose bugs need no help, such as noise or sections.
+func examples() []Program {
+	race := Bug{Name: "the race", Kind: heisen.Race, Is: of(heisen.Race), Each: true}
+	return []Program{
+		{Name: "examples/bank", Package: "./examples/bank", Bugs: []Bug{race}},
+		{Name: "examples/config", Package: "./examples/config", Bugs: []Bug{race}},
+		{Name: "examples/metrics", Package: "./examples/metrics", Bugs: []Bug{race}},
+		{Name: "examples/stock", Package: "./examples/stock", Bugs: []Bug{{Name: "the deadlock", Kind: heisen.Deadlock, Is: of(heisen.Deadlock), Order: true}}},
+	}
+}
+
+// several has the programs of the bug corpus with more than one finding, and why.
+var several = map[string]int{
+	"waitgroupmisuse/TestTree": 2, // a race, and a test that fails, which no order of the race's accesses decides
+}
+
+// bugs returns the programs of the bug corpus.
+func bugs(t *testing.T) (all []Program) {
 	programs, err := corpus.Programs()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range programs {
-		bug := Bug{Name: "the bug", Kind: p.Wants[0].Kind, Is: p.Expects}
-		bug.Order = slices.ContainsFunc(p.Wants, func(w corpus.Want) bool { return w.Kind == heisen.Deadlock }) && slices.Contains([]string{"mutex", "rwmutex"}, p.Class)
+		bug := Bug{Name: "the bug", Kind: p.Wants[0].Kind, Is: p.Expects, Most: several[p.Class+"/"+p.Test]}
+		bug.Order = bug.Kind == heisen.Deadlock
 		all = append(all, Program{Name: p.Class + "/" + p.Test, Package: "./" + p.Class, Test: p.Test, Bugs: []Bug{bug}})
 	}
 	return all
 }
 
-// TestCorpus: the bug of each program of the corpus is one finding.
-func TestCorpus(t *testing.T) {
+// leaks returns the programs of the test data of Go's profile of leaked goroutines, in a folder. There are none before Go 1.26.
+func leaks(t *testing.T, folder string) (all []Program) {
+	toolchain, err := build.FindToolchain(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs, err := leakprograms.Read(toolchain.Root, folder, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range programs {
+		waits := Bug{Name: "what waits for ever", Kind: heisen.Leak, May: len(p.Leaks) == 0, Most: len(p.Leaks), Is: func(f *report.Finding) bool {
+			return f.Kind == heisen.Leak || f.Kind == heisen.Deadlock || withWords(heisen.Failure, "deadlock: ")(f)
+		}}
+		other := Bug{Name: "another bug", Is: func(*report.Finding) bool { return true }, May: true, Most: 4}
+		all = append(all, Program{Name: "leaks/" + p.Name, Package: "./" + p.Folder, Args: []string{p.Name}, Bugs: []Bug{waits, other}})
+	}
+	return all
+}
+
+// TestShop: each of the four bugs of the shop is one finding.
+func TestShop(t *testing.T) {
+	tier.Need(t, tier.CI)
+	heisencmd.NeedInstrumentation(t)
+	h := newHeisen(t, "../../../examples/shop")
+	for _, p := range shop()[:3] { // the service is one of the corpora
+		t.Run(p.Test, func(t *testing.T) { want(t, h, &p) })
+	}
+}
+
+// TestCorpora: the bug of each program of the corpora is one finding.
+func TestCorpora(t *testing.T) {
 	tier.Need(t, tier.Nightly)
 	heisencmd.NeedInstrumentation(t)
-	h := newHeisen(t, "../../../corpus/testdata")
-	all := corpora(t)
+	folders, all := map[string]string{}, []Program{}
+	add := func(folder string, programs []Program) {
+		for _, p := range programs {
+			folders[p.Name] = folder
+		}
+		all = append(all, programs...)
+	}
+	copied := t.TempDir()
+	add("../../../corpus/testdata", bugs(t))
+	add("../../../examples/shop", shop())
+	add("../../..", examples())
+	add(copied, leaks(t, copied))
+	byFolder := map[string]*bugfuzz.Heisen{}
 	for i := range *programs {
 		p := &all[(*first+i)%len(all)]
+		h := byFolder[folders[p.Name]]
+		if h == nil {
+			h = newHeisen(t, folders[p.Name])
+			byFolder[folders[p.Name]] = h
+		}
 		t.Run(p.Name, func(t *testing.T) { want(t, h, p) })
 	}
 }
