@@ -68,13 +68,13 @@ func (h *HeldLocks) newLockWaits(blocked []recorder.Blocked) *lockWaits {
 	for i := range blocked {
 		g := &blocked[i]
 		op := WaitOp(g.Reason)
+		for _, l := range h.symbols.Locks(h.access(g).Context) {
+			w.held[l.Lock] = append(w.held[l.Lock], lockHolder{i, l.Shared})
+		}
 		if g.Object == 0 || !op.IsLock() {
 			continue
 		}
 		w.waiting[i] = true
-		for _, l := range h.symbols.Locks(h.access(g).Context) {
-			w.held[l.Lock] = append(w.held[l.Lock], lockHolder{i, l.Shared})
-		}
 		if op == heisen.Acquire {
 			w.writers[g.Object] = append(w.writers[g.Object], i)
 		}
