@@ -40,7 +40,7 @@ func TestJoin(t *testing.T) {
 	suspicion := report.Finding{Detector: "stalecheck", Kind: heisen.Atomicity, Fingerprint: "a1", Count: 1, Accesses: []report.Access{{}, {}}}
 	failure := report.Finding{Detector: "racefuzz", Kind: heisen.Failure, Fingerprint: "b2", Count: 3, Accesses: []report.Access{}, Trials: &report.Trials{Confirmed: 3}}
 	for _, shown := range []bool{true, false} {
-		all := newFindings(nil, nil, nil)
+		all := newFindings(nil, nil, &knownFindings{})
 		all.add(suspicion)
 		all.add(failure)
 		all.join(&suspicion, func(f *report.Finding) bool { return shown && f.Fingerprint == "b2" })
