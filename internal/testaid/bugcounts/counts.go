@@ -28,6 +28,7 @@ type Way struct {
 	runs []string // the same for a program without tests; nil if there is no such way
 
 	searches bool        // it repeats executions for a time, and failures are findings
+	chance   bool        // it aims at no suspect: an execution shows what it shows
 	finds    bool        // it finds the bugs that are found in a while
 	only     heisen.Kind // what it looks for; empty for all
 }
@@ -45,7 +46,7 @@ func Ways() []Way {
 	}
 	for _, strategy := range []string{"walk", "pct", "pos"} {
 		args := []string{"fuzz", "-strategy=" + strategy}
-		all = append(all, Way{Name: "fuzz -strategy " + strategy, args: args, runs: args, searches: true})
+		all = append(all, Way{Name: "fuzz -strategy " + strategy, args: args, runs: args, searches: true, chance: true})
 	}
 	return all
 }
@@ -94,7 +95,7 @@ func (s *Sight) String() string { return fmt.Sprintf("%s: %s", &s.Finding, strin
 
 // Look looks for the bugs of a program in all of some ways, and then merges what fuzz has found. A way that searches takes the first of some
 // times, and the next ones as long as it does not find what it is expected to find. Look returns a Sight for each fingerprint, and an error that
-// says what is wrong: a bug has not one fingerprint, a way reports one twice, or not the bug that it is expected to find, or something that is
+// says what is wrong: a bug has not one fingerprint, a way reports one twice, or in more executions than there were, or not the bug that it is expected to find, or something that is
 // no bug of the program.
 func Look(ctx context.Context, h *bugfuzz.Heisen, p *Program, ways []Way, times []time.Duration) (all []Sight, wrong error) {
 	fail := func(format string, args ...any) { wrong = errors.Join(wrong, fmt.Errorf(format, args...)) }
@@ -127,6 +128,11 @@ func Look(ctx context.Context, h *bugfuzz.Heisen, p *Program, ways []Way, times 
 		}
 		for _, b := range missing {
 			fail("%s does not find %s", way.Name, b.Name)
+		}
+		for k := range found {
+			if f := &found[k]; way.chance && f.Trials != nil && f.Count > uint64(f.Trials.Executions) {
+				fail("%s has shown %s %d times in %d executions", way.Name, f, f.Count, f.Trials.Executions)
+			}
 		}
 		see(way.Name, found)
 		if way.args[0] == "fuzz" {
