@@ -73,7 +73,7 @@ func TestCases(t *testing.T) {
 		bug       Bug
 	}{
 		{"mutual", "TestPileUp", tier.Default, always},
-		{"library", "TestLog", tier.CI, Bug{Name: "the race", Kind: heisen.Race, Is: of(heisen.Race), Each: true}},
+		{"library", "TestLog", tier.CI, Bug{Name: "the race", Kind: heisen.Race, Is: of(heisen.Race), Each: true, Inside: true}},
 		{"mutual", "TestAtRest", tier.CI, always},
 		{"mutual", "TestReaders", tier.CI, always},
 		{"mutual", "TestTransfers", tier.CI, deadlock},
