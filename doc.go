@@ -167,6 +167,7 @@
 //   - internal/testaid/bugfuzz: runs heisen fuzz on the programs of package corpus.
 //   - internal/testaid/bugtests: tries heisen fuzz on these, and compares it with plain runs.
 //   - internal/testaid/goleaktests: runs heisen fuzz on the test data of Go's profile of leaked goroutines.
+//   - internal/testaid/leakprograms: reads that test data.
 //   - internal/testaid/goracetests: runs the test data of Go's race detector.
 //   - internal/testaid/checkgoroot: says what a Go release has changed that heisen patches, and whether it can be used.
 //   - internal/testaid/gosuites: runs tests of the Go distribution, and compares them with go test -race.

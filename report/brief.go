@@ -132,7 +132,7 @@ func (t *briefText) pairs() {
 		t.linef("Also: %s", &all[i])
 	}
 	if more := len(all) - maxBriefPairs; more > 0 {
-		t.linef("and %s of accesses", plural.Of(more, "more pair"))
+		t.linef("and %s", t.f.morePairs(more))
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 type Finding struct {
 	Detector    string      `json:"detector"`    // name, as the -detect flag takes it, of the one that Count is about
 	Kind        heisen.Kind `json:"kind"`        // race, potential-race, discipline, atomicity, deadlock, leak, unstoppable, misuse, failure, or a custom detector's
-	Fingerprint string      `json:"fingerprint"` // equal across runs and machines; of a race whose variable has an Identity, that of the variable
+	Fingerprint string      `json:"fingerprint"` // equal across runs and machines; of a race or leak whose variable has an Identity, that of the variable
 	Count       uint64      `json:"count"`       // how often it was found, from 1, in either order and with any of Pairs
 	Message     string      `json:"message"`     // one line, without the places
 
@@ -27,7 +27,8 @@ type Finding struct {
 	Variable string   `json:"variable,omitempty"` // of the latest access of which it is known
 	Accesses []Access `json:"accesses"`           // in stream order, the later last; those of a deadlock in the order of Cycle
 
-	// Identity names the declaration of the variable of a race or potential race, whatever the expressions of the accesses are: a field of a
+	// Identity names the declaration of the variable of a race or potential race, or of what the goroutine of a leak waits for; a failure that is
+	// one of these has theirs. It is the same whatever the expressions of the accesses are: a field of a
 	// type, such as "example.org/shop/metrics.Counter.failures", a package-level variable, a local variable of a function, or the elements
 	// of one of these. It is empty if that is not known, as without source files. Pair is then empty, too, and otherwise the
 	// fingerprint of the two places of Accesses, as heisen.Finding.Fingerprint returns it.
@@ -35,7 +36,8 @@ type Finding struct {
 	Pair     string `json:"pair,omitempty"`
 	// Inside is the fingerprint of the places of the Accesses, if the finding is about the calls that have led there; otherwise it is empty.
 	Inside string `json:"-"`
-	// Pairs are further pairs of accesses to the variable that race, each once.
+	// Pairs are further pairs of accesses to the variable that race, each once. Those of a leak are further places where goroutines wait for
+	// ever to do the same with the variable, one access each.
 	Pairs []Pair `json:"pairs,omitempty"`
 
 	// Cycle names the locks of a deadlock among locks, from the one that the goroutine of the first

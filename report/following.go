@@ -13,7 +13,8 @@ func FollowingOf(f *Finding) (one Following) {
 	if f == nil {
 		return one
 	}
-	one.Fingerprint, one.Variable = f.Fingerprint, f.Variable
+	one.Fingerprint = f.Fingerprint
+	one.Variable = cmp.Or(f.Variable, f.Identity[strings.LastIndexByte(f.Identity, '/')+1:]) // of calls of the standard library, only the latter is known
 	for i := range f.Accesses {
 		one.Places = append(one.Places, step(&f.Accesses[i]))
 	}

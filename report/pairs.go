@@ -9,23 +9,46 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/internal/printable"
 )
 
-// A race is about a variable. The statements that access it in pairs belong to one finding.
+// A race is about a variable. The statements that access it in pairs belong to one finding. A leak is about what is waited for: the
+// places where goroutines wait for ever to do the same with a variable belong to one finding, each as a pair of one access. A failure may be a
+// race that the program has noticed.
 
-// Identify makes a race that of a variable with an identity, if there is one. pair is the fingerprint of the places of its accesses.
+// Identify makes a race, a leak with an access, or a failure that is a race, that of a variable with an identity, if there is one. pair is the
+// fingerprint of the places of its accesses.
 func (f *Finding) Identify(identity, pair string) {
 	f.Identity, f.Pair, f.Fingerprint = "", "", pair
-	if identity == "" || f.Kind != heisen.Race && f.Kind != heisen.PotentialRace {
+	kind, what := f.Kind, ""
+	switch f.Kind {
+	case heisen.Race, heisen.PotentialRace:
+	case heisen.Failure:
+		kind = heisen.Race
+	case heisen.Leak:
+		what = waitsTo(f.Accesses[0].Op) + "\n"
+	default:
+		identity = ""
+	}
+	if identity == "" {
 		return
 	}
-	sum := sha256.Sum256([]byte(string(f.Kind) + " of\n" + identity))
+	sum := sha256.Sum256([]byte(string(kind) + " of\n" + what + identity))
 	f.Identity, f.Pair, f.Fingerprint = identity, pair, hex.EncodeToString(sum[:8])
 }
 
+// waitsTo returns what a goroutine waits to do, so that those that wait because of the same mistake wait to do the same: who holds a lock keeps
+// readers and writers out.
+func waitsTo(op string) string {
+	if op == heisen.AcquireShared.String() {
+		return heisen.Acquire.String()
+	}
+	return op
+}
+
 // PairFingerprint returns the fingerprint of the places of the Accesses, which two findings about one variable differ in. It is that of the
-// heisen.Finding. Of all but races, it is the Fingerprint.
+// heisen.Finding. Of all but races and leaks, it is the Fingerprint.
 func (f *Finding) PairFingerprint() string { return cmp.Or(f.Pair, f.Fingerprint) }
 
 // HasPair reports whether a pair of accesses with a fingerprint is among those of the finding.
@@ -84,6 +107,14 @@ func (f *Finding) EachPair() []Finding {
 	return all
 }
 
+// morePairs says how many further pairs there are.
+func (f *Finding) morePairs(n int) string {
+	if len(f.Pairs[0].Accesses) == 1 {
+		return plural.Of(n, "more place")
+	}
+	return plural.Of(n, "more pair") + " of accesses"
+}
+
 // maxPairs bounds the pairs that are printed.
 const maxPairs = 8
 
@@ -92,7 +123,14 @@ func writePairs(b *strings.Builder, f *Finding) {
 	if len(f.Pairs) == 0 {
 		return
 	}
-	b.WriteString("\nOther pairs of accesses that race:\n")
+	switch {
+	case len(f.Pairs[0].Accesses) == 1:
+		b.WriteString("\nOther places where goroutines wait for it:\n")
+	case f.Kind == heisen.Failure && f.Identity == "":
+		b.WriteString("\nOther goroutines come between accesses:\n")
+	default:
+		b.WriteString("\nOther pairs of accesses that race:\n")
+	}
 	for i := range f.Pairs {
 		if i == maxPairs {
 			fmt.Fprintf(b, "  and %d more\n", len(f.Pairs)-i)

@@ -223,3 +223,40 @@ func TestKnownCertainty(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsWaitedFor: goroutines that wait to do the same with a variable are one finding, wherever they wait, and a failure that is a race on the
+// variable is that of the race.
+func TestWhatIsWaitedFor(t *testing.T) {
+	of := func(kind heisen.Kind, op heisen.Op, identity, pair string) string {
+		f := Finding{Kind: kind, Accesses: []Access{{Op: op.String()}}}
+		f.Identify(identity, pair)
+		if (f.Pair != "") != (f.Fingerprint != pair) || f.PairFingerprint() != pair {
+			t.Errorf("%s of %s: fingerprint %s, pair %q, want one of the two to be %s", kind, identity, f.Fingerprint, f.Pair, pair)
+		}
+		return f.Fingerprint
+	}
+	lock := of(heisen.Leak, heisen.Acquire, "p.x", "1")
+	for _, same := range []string{of(heisen.Leak, heisen.Acquire, "p.x", "2"), of(heisen.Leak, heisen.AcquireShared, "p.x", "3")} {
+		if same != lock {
+			t.Errorf("a lock is waited for, %s and %s", lock, same)
+		}
+	}
+	for _, other := range []string{of(heisen.Leak, heisen.Send, "p.x", "1"), of(heisen.Leak, heisen.Acquire, "p.y", "1"), of(heisen.Leak, heisen.Acquire, "", "1"),
+		of(heisen.Race, heisen.Write, "p.x", "1"), of(heisen.Deadlock, heisen.Acquire, "p.x", "1")} {
+		if other == lock {
+			t.Errorf("%s is that of another bug", other)
+		}
+	}
+	if race, failure := of(heisen.Race, heisen.Write, "p.x", "1"), of(heisen.Failure, heisen.Call, "p.x", "2"); race != failure {
+		t.Errorf("the race is %s, the failure %s", race, failure)
+	}
+}
+
+// TestFollowingOf: a race of calls of the standard library is about the value to which they are applied.
+func TestFollowingOf(t *testing.T) {
+	for _, f := range []Finding{{Variable: "Log.buf"}, {Identity: "example.org/a/shop.Log.buf"}} {
+		if one := FollowingOf(&f); !strings.HasSuffix(one.Variable, "Log.buf") || strings.Contains(one.Variable, "/") {
+			t.Errorf("%+v follows with the variable %q", f, one.Variable)
+		}
+	}
+}

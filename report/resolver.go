@@ -136,7 +136,9 @@ func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) Finding {
 	nameAccesses(&f, &out)
 	nameLocks(f.Witness, out.Witness)
 	out.Variable = headVariable(out.Accesses)
-	out.Identify(source.SameVariable(choices), out.Fingerprint)
+	if f.Kind != heisen.Leak || len(f.Accesses) == 1 && f.Accesses[0].Object != 0 { // a select statement waits for several
+		out.Identify(source.SameVariable(choices), out.Fingerprint)
+	}
 	if isCycle(&f) {
 		out.Cycle = cycle(&f, out.Accesses)
 	}

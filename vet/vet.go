@@ -88,7 +88,10 @@ func newAnalyzer(name, doc, atomic string, find func(*analysis.Pass, bool) []inf
 			if read.Filename != write.Filename {
 				where = fmt.Sprintf("%s:%d", filepath.Base(read.Filename), read.Line)
 			}
-			pass.Report(analysis.Diagnostic{Pos: s.Write, Message: message(s, where)})
+			pass.Report(analysis.Diagnostic{
+				Pos: s.Write, Message: message(s, where),
+				Related: []analysis.RelatedInformation{{Pos: s.Read, Message: "the value is read here"}},
+			})
 		}
 		return nil, nil
 	}

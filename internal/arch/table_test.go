@@ -152,6 +152,7 @@ var table = map[string]room{
 	"internal/testaid/bugtests":        {floor: 6, step: 1},
 	"internal/testaid/goleaktests":     {floor: 6, step: 1},
 	"internal/testaid/goracetests":     {floor: 6},
+	"internal/testaid/leakprograms":    {floor: 5, step: 0, only: []string{".", "report"}},
 	"docs":                             {floor: 6},
 	"internal/testaid/checkgoroot":     {floor: 6, step: 1},
 	"internal/testaid/gosuites":        {floor: 6, step: 1},

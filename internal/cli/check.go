@@ -175,8 +175,8 @@ func (c *checkRun) lookAtSource() error {
 	if err != nil {
 		return err
 	}
-	for _, f := range c.source.findings {
-		c.found.add(f)
+	for i := range c.source.findings {
+		c.found.add(c.source.findings[i].Finding)
 	}
 	return nil
 }
@@ -220,6 +220,12 @@ func (c *checkRun) explore() error {
 
 // conclude writes the page and the reports.
 func (c *checkRun) conclude(failed error) (int, error) {
+	if c.source != nil {
+		for i := range c.source.findings {
+			s := &c.source.findings[i]
+			c.found.join(&s.Finding, s.happenedIn)
+		}
+	}
 	all, hidden := c.found.all()
 	all = onepage.Once(all)
 	c.known.summary(c.Err, hidden)

@@ -10,7 +10,10 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strconv"
+	"strings"
 
+	goanalysis "golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/checker"
 	"golang.org/x/tools/go/packages"
 
@@ -23,7 +26,7 @@ import (
 
 // staticChecks is what heisen check learns from the source.
 type staticChecks struct {
-	findings []report.Finding
+	findings []split
 	untested []string       // import paths of packages without tests
 	unread   []string       // why packages were not analyzed
 	starts   map[string]int // by import path: the statements of a package and its tests that start goroutines
@@ -51,7 +54,7 @@ func checkSource(ctx context.Context, of ssaload.Source) (*staticChecks, error) 
 			continue
 		}
 		for _, d := range a.Diagnostics {
-			f := diagnosed(a.Analyzer.Name, a.Package, d.Pos, d.Message)
+			f := diagnosed(a.Analyzer.Name, &d, a.Package)
 			if !seen[f.Fingerprint] {
 				seen[f.Fingerprint] = true
 				c.findings = append(c.findings, f)
@@ -103,26 +106,77 @@ func (c *staticChecks) byPromise(a, b *controlled.Program) int {
 	return cmp.Compare(c.starts[b.Tested()], c.starts[a.Tested()])
 }
 
-// diagnosed returns a diagnostic of an analyzer as a finding. Its fingerprint has the function and the message, and the line counted from
-// where the function begins.
-func diagnosed(by string, pkg *packages.Package, pos token.Pos, message string) report.Finding {
-	at := pkg.Fset.Position(pos)
-	function, begin := pkg.PkgPath, 1
-	for _, file := range pkg.Syntax {
-		for _, decl := range file.Decls {
-			if f, ok := decl.(*ast.FuncDecl); ok && f.Pos() <= pos && pos < f.End() {
-				function, begin = pkg.PkgPath+"."+methodName(f), pkg.Fset.Position(f.Pos()).Line
+// A split is what a static check has found: two critical sections, of which the second one should have been a part of the first.
+type split struct {
+	report.Finding
+	within [2]lines // the functions of the accesses
+}
+
+// lines are some of a file, from the first one to the last one.
+type lines struct {
+	file        string
+	first, last int
+}
+
+// has reports whether a site is in the lines.
+func (l *lines) has(site string) bool {
+	at := strings.LastIndexByte(site, ':')
+	if at < 0 || site[:at] != l.file {
+		return false
+	}
+	line, err := strconv.Atoi(site[at+1:])
+	return err == nil && l.first <= line && line <= l.last
+}
+
+// happenedIn reports whether the schedule of a finding shows that another goroutine comes between the two sections, with the lock and in the
+// function of the second one.
+func (s *split) happenedIn(f *report.Finding) bool {
+	first, between := map[heisen.Thread]string{}, map[heisen.Thread]bool{} // the lock of the first section; whether somebody came between
+	for i := range f.Witness {
+		step := &f.Witness[i]
+		if step.Op == heisen.Acquire.String() && s.within[1].has(step.Site) {
+			if first[step.Thread] == step.Object && between[step.Thread] {
+				return true
 			}
+			for thread, lock := range first {
+				between[thread] = between[thread] || thread != step.Thread && lock == step.Object
+			}
+			delete(first, step.Thread)
+		}
+		if step.Op == heisen.Release.String() && s.within[0].has(step.Site) {
+			first[step.Thread], between[step.Thread] = step.Object, false
 		}
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d", by, function, at.Line-begin))
-	return report.Finding{
-		Detector: by, Kind: heisen.Atomicity, Fingerprint: hex.EncodeToString(sum[:8]), Count: 1, Message: message, Package: pkg.PkgPath,
-		Accesses: []report.Access{{
-			Op: heisen.Write.String(), Site: fmt.Sprintf("%s:%d", at.Filename, at.Line), LocksUnknown: true, Locks: []report.Lock{},
+	return false
+}
+
+// diagnosed returns a diagnostic of an analyzer as a finding: the value is read, and then written. Its fingerprint has the function of the
+// write and the message, and the line counted from where the function begins.
+func diagnosed(by string, d *goanalysis.Diagnostic, pkg *packages.Package) split {
+	s := split{Finding: report.Finding{Detector: by, Kind: heisen.Atomicity, Count: 1, Message: d.Message, Package: pkg.PkgPath}}
+	for i, pos := range []token.Pos{d.Related[0].Pos, d.Pos} {
+		at, function := pkg.Fset.Position(pos), pkg.PkgPath
+		s.within[i] = lines{at.Filename, 1, at.Line}
+		for _, file := range pkg.Syntax {
+			for _, decl := range file.Decls {
+				if f, ok := decl.(*ast.FuncDecl); ok && f.Pos() <= pos && pos < f.End() {
+					function += "." + methodName(f)
+					s.within[i].first, s.within[i].last = pkg.Fset.Position(f.Pos()).Line, pkg.Fset.Position(f.End()).Line
+				}
+			}
+		}
+		op := heisen.Read
+		if i == 1 {
+			op = heisen.Write
+			sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d", by, function, at.Line-s.within[i].first))
+			s.Fingerprint = hex.EncodeToString(sum[:8])
+		}
+		s.Accesses = append(s.Accesses, report.Access{
+			Op: op.String(), Site: fmt.Sprintf("%s:%d", at.Filename, at.Line), LocksUnknown: true, Locks: []report.Lock{},
 			Stack: []report.Frame{{Func: function, File: at.Filename, Line: at.Line}},
-		}},
+		})
 	}
+	return s
 }
 
 // methodName returns the name of a function as in stacks, without its package.

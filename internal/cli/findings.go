@@ -277,6 +277,26 @@ func (f *findings) follow(root string, race report.Following) (known bool) {
 	return known
 }
 
+// join makes a suspicion a part of the failures in which it has happened, and no finding of its own, if there is one.
+func (f *findings) join(suspicion *report.Finding, happenedIn func(*report.Finding) bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	joined := false
+	part := *suspicion
+	part.Count = 0
+	for _, known := range f.order {
+		if known.Kind == heisen.Failure && happened(&known.Finding) && happenedIn(&known.Finding) {
+			known.AddPairs(&part)
+			joined = true
+		}
+	}
+	if joined {
+		f.order = slices.DeleteFunc(f.order, func(known *finding) bool {
+			return known.Detector == suspicion.Detector && known.Fingerprint == suspicion.Fingerprint
+		})
+	}
+}
+
 // enter adds a finding that is not known.
 func (f *findings) enter(resolved report.Finding, reverse bool) *finding {
 	by, hidden := f.expect.hides(&resolved)
@@ -407,7 +427,11 @@ const maxToldPairs = 4
 func (f *finding) tellPairs(w io.Writer) {
 	for i := f.told; i < len(f.Pairs); i++ {
 		if i-f.told == maxToldPairs {
-			fmt.Fprintf(w, "    and %s of accesses\n", plural.Of(len(f.Pairs)-i, "more pair"))
+			more := plural.Of(len(f.Pairs)-i, "more pair") + " of accesses"
+			if len(f.Pairs[0].Accesses) == 1 {
+				more = plural.Of(len(f.Pairs)-i, "more place")
+			}
+			fmt.Fprintf(w, "    and %s\n", more)
 			return
 		}
 		fmt.Fprintf(w, "    also %s\n", &f.Pairs[i])

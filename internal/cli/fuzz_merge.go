@@ -52,7 +52,7 @@ func (f *fuzzRun) merge() (int, error) {
 		reported = append(reported, one)
 		f.setQuiet(&one, !wanted)
 	}
-	reported = byVariable(reported, merged)
+	reported = byBug(reported, merged)
 	var failed error
 	for i := range reported {
 		if !f.isQuiet(&reported[i]) && f.reports.shows(asText) {
@@ -71,18 +71,17 @@ func (f *fuzzRun) merge() (int, error) {
 	return Clean, nil
 }
 
-// byVariable returns findings with the races on each variable as one: the first that does harm, else the first, with the others as its pairs.
-// all has further pairs, of which the executions with one of the others tell.
-func byVariable(found, all []report.Finding) (grouped []report.Finding) {
-	at := map[findingKey]int{}
+// byBug returns findings with those of each bug as one, whatever has found them: the first that does harm, else the first that has happened, else
+// the first, with the others as its pairs. all has further pairs, of which the executions with one of the others tell.
+func byBug(found, all []report.Finding) (grouped []report.Finding) {
+	at := map[string]int{} // by fingerprint
 	for _, one := range found {
-		key := findingKey{one.Detector, one.Fingerprint}
-		i, known := at[key]
+		i, known := at[one.Fingerprint]
 		switch {
-		case one.Identity == "" || !known:
-			at[key] = len(grouped)
+		case !known:
+			at[one.Fingerprint] = len(grouped)
 			grouped = append(grouped, one)
-		case one.Trials.Harmful && !grouped[i].Trials.Harmful:
+		case one.Trials.Harmful && !grouped[i].Trials.Harmful, happened(&one) && !happened(&grouped[i]):
 			one.AddPairs(&grouped[i])
 			grouped[i] = one
 		default:
@@ -90,7 +89,7 @@ func byVariable(found, all []report.Finding) (grouped []report.Finding) {
 		}
 	}
 	for _, one := range all {
-		if i, known := at[findingKey{one.Detector, one.Fingerprint}]; known && one.Trials == nil && one.Identity != "" {
+		if i, known := at[one.Fingerprint]; known && one.Trials == nil && one.Identity != "" {
 			count := grouped[i].Count
 			grouped[i].AddPairs(&one)
 			grouped[i].Count = count

@@ -183,7 +183,9 @@ func (w *observation) observe(inv *invocation, cmd *exec.Cmd, guard *liveGuard) 
 			return cut
 		})
 		for _, m := range stream.Execution().Misuses {
-			collector.Add(observed.MisuseOf(m, stream.Symbols()))
+			if f, is := observed.MisuseOf(m, stream.Symbols()); is {
+				collector.Add(f)
+			}
 		}
 		w.noteInputs(from.pkg, inv.tool.Name, stream.FailingInputs())
 		if reported()+leaked() > 0 {

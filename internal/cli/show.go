@@ -16,7 +16,7 @@ var showCommand = command{
 	short: "print reported findings in full, without another run",
 	long: `$heisen keeps the findings that it reports, in the user's cache folder: for each
 module the latest 10,000, and no more than 64 MB, until nothing was found there for
-30 days. $heisen show prints those with the given fingerprints, or beginnings of
+30 days. Copies of a module in several folders do not share them. $heisen show prints those with the given fingerprints, or beginnings of
 fingerprints, with whole stacks, addresses and schedules; in other formats with
 -report. Without a fingerprint it lists those of the module that the present folder
 is in, the latest first.
@@ -95,11 +95,11 @@ func (inv *invocation) list(folder *kept.Folder, here string, to *reports) (all 
 		}
 	}
 	if len(entries) == 0 {
-		of, err := kept.Module(here)
+		of, err := kept.Root(here)
 		if err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(inv.Err, "%s: no findings of %s are kept\n", inv.tool.Name, of)
+		fmt.Fprintf(inv.Err, "%s: nothing that was found in %s is kept\n", inv.tool.Name, of)
 	}
 	return all, nil
 }

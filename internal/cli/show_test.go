@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/internal/cli"
+	"github.com/heisen-go/heisen/internal/kept"
+	"github.com/heisen-go/heisen/report"
 )
 
 // inModule makes a module with the trace of a race, enters it, and gives the user an empty cache.
@@ -89,10 +91,58 @@ func TestShow(t *testing.T) {
 	}
 }
 
+// TestShowCopy: of two copies of a module, each shows what was found in it. In the first one the bug does harm, which would make its
+// finding take the place of the one from the other.
+func TestShowCopy(t *testing.T) {
+	inModule(t, "example.org/copied")
+	first, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	harm, err := kept.Open(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, line, _ := heisenCommand("analyze", "-report", "json", "race.std")
+	found, err := report.ReadJSON(strings.NewReader(line))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%d findings, %v", len(found), err)
+	}
+	harmful := found[0]
+	harmful.Trials = &report.Trials{Confirmed: 1, Harmful: true, Endings: []report.Ending{}}
+	harmful.Message = "of the first copy"
+	if err := harm.Put(&harmful); err != nil {
+		t.Fatal(err)
+	}
+	second := filepath.Join(t.TempDir(), "work")
+	if err := os.CopyFS(second, os.DirFS(first)); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(second)
+	if _, list, _ := heisenCommand("show"); list != "" {
+		t.Errorf("the copy lists\n%s", list)
+	}
+	heisenCommand("analyze", "race.std")
+	if _, full, _ := heisenCommand("show", harmful.Fingerprint); full == "" || strings.Contains(full, "the first copy") {
+		t.Errorf("the copy shows\n%s", full)
+	}
+	t.Chdir(first)
+	if _, line, _ := heisenCommand("show", "-report", "json", harmful.Fingerprint); !strings.Contains(line, "of the first copy") {
+		t.Errorf("the first one shows\n%s", line)
+	}
+}
+
 // TestShowUnknown: an unknown fingerprint is an error on one line that says what to do, and so is a prefix of several.
 func TestShowUnknown(t *testing.T) {
 	inModule(t, "example.org/unknown")
-	if status, stdout, stderr := heisenCommand("show"); status != cli.Clean || stdout != "" || stderr != "heisen: no findings of example.org/unknown are kept\n" {
+	here, err := os.Getwd()
+	if err == nil {
+		here, err = filepath.EvalSymlinks(here)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, stdout, stderr := heisenCommand("show"); status != cli.Clean || stdout != "" || stderr != "heisen: nothing that was found in "+here+" is kept\n" {
 		t.Errorf("an empty list: exit status %d, %q, %q", status, stdout, stderr)
 	}
 	heisenCommand("analyze", "race.std")

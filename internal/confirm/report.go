@@ -26,9 +26,11 @@ type reporting struct {
 	unexplained []*trials.Result                             // failures of programs without the suspected bug
 	explained   map[*controlled.Program][]controlled.Outcome // outcomes that a reported bug explains
 	bugs        []*trials.Result                             // confirmed suspects, with the findings that were reported
+	behind      []*trials.Result                             // deadlocks that goroutines behind them have shown
 	open        []*trials.Result                             // suspects that were tried and not confirmed
 	following   []followingRace
 	told        map[string]told              // races by the fingerprints of their pairs
+	races       []*trials.Result             // that have happened, with the findings that were reported
 	lateUse     map[*controlled.Program]bool // a test was used after its end
 	assumed     []assumed
 }
@@ -55,11 +57,13 @@ func (c *Campaign) reportSuspect(ctx context.Context, v *trials.Result) {
 		if !follows && !told {
 			c.reproduce(ctx, v, &finding)
 		}
-		c.bugs = append(c.bugs, &trials.Result{Suspect: v.Suspect, Finding: finding})
+		bug := &trials.Result{Suspect: v.Suspect, Finding: finding}
+		c.bugs = append(c.bugs, bug)
 		c.count(func(n *Statistics) { n.confirm(&finding) })
 		if follows {
 			return
 		}
+		c.races = append(c.races, bug)
 	} else {
 		c.open = append(c.open, v)
 		if len(v.Endings) > 0 {
@@ -121,14 +125,52 @@ func (c *Campaign) mentionKnown(results []*trials.Result) {
 // reportObserved reports what executions have shown by themselves, unless a confirmed suspect is the same bug.
 func (c *Campaign) reportObserved(ctx context.Context) {
 	for _, v := range c.observed.Results(func(p *controlled.Program, seen *report.Finding) bool {
-		at := slices.IndexFunc(c.bugs, func(v *trials.Result) bool { return v.Suspect.Program == p && trials.SameBug(&v.Finding, seen) })
+		at := c.bugLike(p, seen)
 		if at >= 0 && seen.Fingerprint == c.bugs[at].Finding.Fingerprint && seen.Identity != "" {
 			c.addPairs(c.bugs[at].Finding, seen)
 		}
 		return at < 0
 	}) {
-		c.reportBug(ctx, v)
+		if c.bugLike(v.Suspect.Program, &v.Finding) < 0 { // a deadlock may have come before its goroutines
+			c.reportBug(ctx, v)
+		}
 	}
+	for _, f := range c.behind {
+		c.reportBehind(f)
+	}
+}
+
+// bugLike returns the index of the reported bug that one that was observed belongs to; negative if there is none.
+func (c *Campaign) bugLike(p *controlled.Program, seen *report.Finding) int {
+	return slices.IndexFunc(c.bugs, func(v *trials.Result) bool { return v.Suspect.Program == p && trials.SameBug(&v.Finding, seen) })
+}
+
+// isDeadlock takes the finding of a goroutine that was seen to wait for ever, if it turns out to be a deadlock. All goroutines of a deadlock wait
+// in the executions with it, which count once: those of the first one count. A goroutine behind the deadlock may wait in fewer of them, and so
+// its finding is put off until the others are reported.
+func (c *Campaign) isDeadlock(v *trials.Result, f *report.Finding) (later bool) {
+	if v.Finding.Kind != heisen.Leak || f.Kind != heisen.Deadlock {
+		return false
+	}
+	bug := &trials.Result{Suspect: v.Suspect, Finding: *f}
+	if later = !trials.SameBug(f, &v.Finding); later {
+		c.behind = append(c.behind, bug)
+	} else {
+		c.bugs = append(c.bugs, bug)
+	}
+	return later
+}
+
+// reportBehind reports a deadlock that only a goroutine behind it has shown, unless it is reported.
+func (c *Campaign) reportBehind(v *trials.Result) {
+	if slices.ContainsFunc(c.bugs, func(bug *trials.Result) bool {
+		return bug.Suspect.Program == v.Suspect.Program && bug.Finding.Fingerprint == v.Finding.Fingerprint
+	}) {
+		return
+	}
+	c.bugs = append(c.bugs, v)
+	c.listener.Add(v.Finding, false)
+	c.count(func(n *Statistics) { n.Failures++ })
 }
 
 // addPairs reports the pairs of accesses of a race that were observed beside the one that was confirmed.
@@ -161,6 +203,7 @@ func (c *Campaign) reportBug(ctx context.Context, v *trials.Result) {
 	if c.follows(ctx, v, &finding, c.shown(p, &finding)) {
 		return
 	}
+	c.races = append(c.races, &trials.Result{Suspect: v.Suspect, Finding: finding})
 	c.reportFailure(ctx, v, finding, fmt.Sprintf("%s (%s)", finding.Message, finding.Accesses[0].Site))
 }
 
@@ -207,9 +250,26 @@ func (c *Campaign) reportUnexplained(ctx context.Context) {
 				continue
 			}
 		}
-		c.reportFailure(ctx, v, v.Report(), "an execution failed ("+outcome.String()+")")
+		finding := v.Report()
+		c.joinRace(v, &finding)
+		c.reportFailure(ctx, v, finding, "an execution failed ("+outcome.String()+")")
 	}
 	c.mentionAssumptions()
+}
+
+// joinRace makes a failure the finding of a race that other executions have shown, if the statement that fails makes one of its accesses. The
+// program has ended before the other access, and so no execution shows both.
+func (c *Campaign) joinRace(v *trials.Result, failure *report.Finding) {
+	where := v.Endings[0].Trial.Execution.Where
+	if where == nil {
+		return
+	}
+	for _, race := range c.races {
+		if race.Suspect.Program == v.Suspect.Program && suspects.MakesAccessOf(&race.Finding, &where.Access) {
+			failure.Pair, failure.Identity, failure.Fingerprint = failure.PairFingerprint(), race.Finding.Identity, race.Finding.Fingerprint
+			return
+		}
+	}
 }
 
 // reportFailure reports what no execution was to show. If no repetition of its schedule shows it, that is only mentioned.
@@ -220,6 +280,9 @@ func (c *Campaign) reportFailure(ctx context.Context, v *trials.Result, f report
 			cause = "it depends on " + strings.Join(outside, ", ")
 		}
 		c.say("%s: %s, but not when its schedule was repeated: %s; -unconfirmed reports it", v.Suspect.Program.Package, what, cause)
+		return
+	}
+	if c.isDeadlock(v, &f) {
 		return
 	}
 	c.listener.Add(f, false)

@@ -2,7 +2,8 @@
 // execution in a thousand does not come back for that.
 //
 // The findings of a module are in a private folder of the user's cache, each in a file of its own, so that several processes can keep
-// theirs at the same time. A finding takes the place of the one with its detector and fingerprint, unless only that one is known to do
+// theirs at the same time. A module is where it is: copies of it, such as those of two branches, do not share findings, whose fingerprints
+// may be equal and whose files, lines and harm are not. A finding takes the place of the one with its detector and fingerprint, unless only that one is known to do
 // harm. Of many, the latest stay; those of a module in which nothing was found for 30 days go.
 package kept
 
@@ -46,7 +47,7 @@ type Entry struct {
 
 // Open returns the folder of the module that a folder is in, or of the folder itself if it is in none. It is made if it does not exist.
 func Open(folder string) (*Folder, error) {
-	of, err := Module(folder)
+	of, err := Root(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -68,16 +69,19 @@ func Open(folder string) (*Folder, error) {
 	return f, nil
 }
 
-// Module returns the path of the module that a folder is in, or the folder if it is in none.
-func Module(folder string) (string, error) {
+// Root returns the folder of the module that a folder is in, or the folder itself if it is in none. It has no symbolic links.
+func Root(folder string) (string, error) {
 	folder, err := filepath.Abs(folder)
+	if err == nil {
+		folder, err = filepath.EvalSymlinks(folder)
+	}
 	if err != nil {
 		return "", err
 	}
 	for dir := folder; ; {
 		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if path := modfile.ModulePath(text); err == nil && path != "" {
-			return path, nil
+		if err == nil && modfile.ModulePath(text) != "" {
+			return dir, nil
 		}
 		above := filepath.Dir(dir)
 		if above == dir {

@@ -68,13 +68,13 @@ func (h *HeldLocks) newLockWaits(blocked []recorder.Blocked) *lockWaits {
 	for i := range blocked {
 		g := &blocked[i]
 		op := WaitOp(g.Reason)
+		for _, l := range h.symbols.Locks(h.access(g).Context) {
+			w.held[l.Lock] = append(w.held[l.Lock], lockHolder{i, l.Shared})
+		}
 		if g.Object == 0 || !op.IsLock() {
 			continue
 		}
 		w.waiting[i] = true
-		for _, l := range h.symbols.Locks(h.access(g).Context) {
-			w.held[l.Lock] = append(w.held[l.Lock], lockHolder{i, l.Shared})
-		}
 		if op == heisen.Acquire {
 			w.writers[g.Object] = append(w.writers[g.Object], i)
 		}
@@ -82,9 +82,12 @@ func (h *HeldLocks) newLockWaits(blocked []recorder.Blocked) *lockWaits {
 	return w
 }
 
-// next returns for which other goroutines one waits.
+// next returns for which other goroutines one waits: for none if it holds the lock itself, and so waits for ever whatever they do.
 func (w *lockWaits) next(i int) (others []int) {
 	g := &w.blocked[i]
+	if w.waitsForItself(i) {
+		return nil
+	}
 	reads := WaitOp(g.Reason) == heisen.AcquireShared
 	for _, holder := range w.held[g.Object] {
 		if holder.goroutine != i && !(reads && holder.shared) {
@@ -95,6 +98,34 @@ func (w *lockWaits) next(i int) (others []int) {
 		return w.writers[g.Object]
 	}
 	return others
+}
+
+func (w *lockWaits) waitsForItself(i int) bool {
+	g := &w.blocked[i]
+	return WaitOp(g.Reason) == heisen.Acquire && slices.ContainsFunc(w.held[g.Object], func(holder lockHolder) bool { return holder.goroutine == i })
+}
+
+// Root returns the leak that it is where a program got stuck: the goroutines that do not wait for the locks of others wait to do the same with
+// one variable, apart from those that run tests. It returns nil if that is not so, or not known.
+func (h *HeldLocks) Root(blocked []recorder.Blocked, resolver *Resolver) *report.Finding {
+	w := h.newLockWaits(blocked)
+	var first []recorder.Blocked
+	for i := range blocked {
+		if !w.waiting[i] || len(w.next(i)) == 0 {
+			first = append(first, blocked[i])
+		}
+	}
+	leaks := h.Leaks(first, resolver)
+	runsTest := func(f report.Finding) bool {
+		return slices.ContainsFunc(f.Accesses[0].Stack, func(frame report.Frame) bool { return frame.Func == "testing.tRunner" })
+	}
+	if slices.ContainsFunc(leaks, func(f report.Finding) bool { return !runsTest(f) }) {
+		leaks = slices.DeleteFunc(leaks, runsTest)
+	}
+	if len(leaks) == 0 || slices.ContainsFunc(leaks, func(f report.Finding) bool { return f.Fingerprint != leaks[0].Fingerprint }) {
+		return nil
+	}
+	return &leaks[0]
 }
 
 // without returns the blocked goroutines that no circle has.

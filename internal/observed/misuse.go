@@ -16,20 +16,24 @@ const MisuseDetector = "misuse"
 // endsOnlyItself is the end of a message about the end of a goroutine that was to be that of a test.
 const endsOnlyItself = " of a test is called by a goroutine that does not run the test, and ends only this goroutine"
 
-// MisuseOf returns a call that package testing forbids as a finding, at the line of the program.
-func MisuseOf(m recorder.Misuse, symbols *heisen.Symbols) heisen.Finding {
+// MisuseOf returns a call that package testing forbids as a finding, at the line of the program. It is none if nothing in the program has led to
+// it: at the end of a test, package testing itself says that there was a race.
+func MisuseOf(m recorder.Misuse, symbols *heisen.Symbols) (f heisen.Finding, is bool) {
 	a := heisen.Access{Op: heisen.Call, Thread: m.Thread, Site: m.Site, Context: m.Context, Labels: m.Labels}
 	call, name := callInProgram(a, symbols)
-	f := heisen.Finding{Detector: MisuseDetector, Kind: heisen.Misuse, Accesses: []heisen.Access{call}}
+	if name == "" && m.Late {
+		return f, false
+	}
+	f = heisen.Finding{Detector: MisuseDetector, Kind: heisen.Misuse, Accesses: []heisen.Access{call}}
 	switch {
 	case m.Late:
-		f.Message = cmp.Or(name, "A method") + lateUse
+		f.Message = name + lateUse
 	case m.Skips:
 		f.Message = cmp.Or(name, "SkipNow") + endsOnlyItself
 	default:
 		f.Message = cmp.Or(name, "FailNow") + endsOnlyItself
 	}
-	return f
+	return f, true
 }
 
 // AddMisuse adds a finding unless there is one for the call. A use after the end of a test says more than one that was in time.
@@ -61,6 +65,7 @@ const (
 	lateUse      = " of a test is called by a goroutine after the test has ended"
 	notAwaited   = " of a test is called by a goroutine for which the test does not wait"
 	testingFuncs = "testing."
+	runtimeFuncs = "runtime."
 )
 
 // IsLateUse reports whether a finding is the use of a test by a goroutine for which the test does not wait.
@@ -123,7 +128,9 @@ func reportFrames(frames []heisen.Frame) (all []report.Frame) {
 // callInProgram returns an access in package testing as the call in the program that has led to it, and the name of
 // the method that is called there; an empty name if there is none.
 func callInProgram(a heisen.Access, symbols *heisen.Symbols) (call heisen.Access, name string) {
-	call, called := CallerOf(a, symbols, func(f heisen.Frame) bool { return strings.HasPrefix(f.Func, testingFuncs) })
+	call, called := CallerOf(a, symbols, func(f heisen.Frame) bool {
+		return strings.HasPrefix(f.Func, testingFuncs) || strings.HasPrefix(f.Func, runtimeFuncs) || f.File == "_testmain.go"
+	})
 	return call, called[strings.LastIndexByte(called, '.')+1:]
 }
 
@@ -135,7 +142,9 @@ func CallerOf(a heisen.Access, symbols *heisen.Symbols, inside func(heisen.Frame
 		info := symbols.Site(site)
 		for i, f := range info.Frames {
 			if inside(f) {
-				called = f.Func
+				if called == "" || strings.HasPrefix(called, runtimeFuncs) || !strings.HasPrefix(f.Func, runtimeFuncs) { // not what calls a deferred function
+					called = f.Func
+				}
 				continue
 			}
 			if called == "" {

@@ -53,6 +53,12 @@ func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) report.Fin
 	return resolved
 }
 
+// AppliedTo returns the identity of the variable to whose value a function is applied in a call at a place of the program; an empty text if that is
+// not known.
+func (r *Resolver) AppliedTo(call report.Frame, called string) string {
+	return r.report.Receiver(call, called[strings.LastIndexByte(called, '.')+1:])
+}
+
 // blocked resolves where goroutines are blocked: where has the operation that each was about to do,
 // with its object if that is known. Goroutines of package testing that only wait for tests are left out,
 // if others are blocked.

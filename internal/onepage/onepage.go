@@ -148,8 +148,17 @@ func (p *Page) writeFinding(b *strings.Builder, number int, f *report.Finding) {
 	if more := len(f.Accesses) - maxPlaces; more > 0 {
 		line("and %s", plural.Of(more, "more place"))
 	}
-	if n := len(f.Pairs); n > 0 {
-		line("and %s of accesses: %s show %s", plural.Of(n, "more pair"), p.Tool, f.Fingerprint)
+	if len(f.Pairs) > 0 && f.Kind == heisen.Failure && f.Identity == "" && len(f.Pairs[0].Accesses) > 1 {
+		for i := range f.Pairs {
+			at := f.Pairs[i].Accesses[len(f.Pairs[i].Accesses)-1]
+			line("%s: %s", p.place(&at, wording.UserFrame(at.Stack)), f.Pairs[i].Message)
+		}
+	} else if n := len(f.Pairs); n > 0 {
+		more := plural.Of(n, "more pair") + " of accesses"
+		if len(f.Pairs[0].Accesses) == 1 {
+			more = plural.Of(n, "more place")
+		}
+		line("and %s: %s show %s", more, p.Tool, f.Fingerprint)
 	}
 	for _, printed := range f.Printed[max(0, len(f.Printed)-maxPrinted):] {
 		line("    %s", printed)

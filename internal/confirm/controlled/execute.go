@@ -57,6 +57,7 @@ type Execution struct {
 	Blocked   []report.Blocked // the goroutines that had not ended, if the program got stuck, or that wait for ever
 	Observed  []report.Finding // bugs that it has shown by itself, each once
 	Unseen    recorder.Unseen  // what may synchronize besides
+	Root      *report.Finding  // the leak because of which no goroutine can go on, if that is one, as far as it is known who holds which locks; otherwise nil
 	Deadlocks []report.Finding // circles of goroutines that wait for each other's locks, as far as it is known who holds them
 	Outside   []string         // inputs besides the schedule, with places
 	// Awaited is what outside of the program could still answer when virtual time first went past the
@@ -409,6 +410,9 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	if stuck := r.execution.Stuck; stuck != nil {
 		r.execution.Blocked = held.Blocked(stuck.Goroutines, r.resolver)
 		r.execution.Deadlocks = held.Deadlocks(stuck.Goroutines, r.resolver)
+		if stuck.Why == recorder.Deadlock {
+			r.execution.Root = held.Root(stuck.Goroutines, r.resolver)
+		}
 	} else {
 		waiting := slices.DeleteFunc(slices.Clone(r.execution.Leaked), func(b recorder.Blocked) bool { return b.Unstoppable })
 		r.execution.Blocked = held.Blocked(waiting, r.resolver)
@@ -429,7 +433,9 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	}
 	r.execution.Observed = append(r.execution.Observed, leaks...)
 	for _, m := range r.execution.Misuses {
-		r.execution.Observed = observed.AddMisuse(r.execution.Observed, r.resolver.Resolve(observed.MisuseOf(m, stream.Symbols()), stream.Symbols()))
+		if f, is := observed.MisuseOf(m, stream.Symbols()); is {
+			r.execution.Observed = observed.AddMisuse(r.execution.Observed, r.resolver.Resolve(f, stream.Symbols()))
+		}
 	}
 	if at := r.execution.Failing; at != nil {
 		r.execution.Where = failingAt(r.resolver, at, stream.Symbols())

@@ -22,6 +22,7 @@ type FailedAt struct {
 	Access     report.Access // its Op is that of an outcome
 	goroutines []report.Goroutine
 	place      string // equal for failures at the same place of the program
+	appliedTo  string // the identity of the variable to whose value the function of the library is applied that has failed, if it is known
 	byRuntime  bool   // a function of the runtime has noticed it
 	atEnd      bool   // main, or the tests, have returned: the program may be over by then
 	InTest     bool   // the innermost call in the program is in the file of a test
@@ -37,11 +38,15 @@ func failingAt(r *observed.Resolver, at *recorder.Failing, symbols *heisen.Symbo
 	f := r.Resolve(heisen.Finding{Accesses: []heisen.Access{a}}, symbols)
 	resolved := f.Accesses[0]
 	resolved.LocksUnknown, resolved.Object, resolved.Variable = true, noObject, ""
+	appliedTo := ""
 	if call, called := r.InProgram(a, symbols); called != "" {
-		resolved.Site = r.Resolve(heisen.Finding{Accesses: []heisen.Access{call}}, symbols).Accesses[0].Site
+		in := r.Resolve(heisen.Finding{Accesses: []heisen.Access{call}}, symbols).Accesses[0]
+		if resolved.Site = in.Site; len(in.Stack) > 0 {
+			appliedTo = r.AppliedTo(in.Stack[0], called)
+		}
 	}
 	place, inTest := placeOfFailing(r, at, symbols)
-	return &FailedAt{resolved, f.Goroutines, place, at.ByRuntime, at.AtEnd, inTest}
+	return &FailedAt{resolved, f.Goroutines, place, appliedTo, at.ByRuntime, at.AtEnd, inTest}
 }
 
 // noObject is the object of an access that has none.
@@ -83,10 +88,16 @@ func (e *Execution) takeFailing() {
 		at.Access.Op = string(e.Outcome.Class)
 		e.Outcome.Place = at.place
 		e.Outcome.OwnText = e.Outcome.Class == Panicked && at.place != "" && !at.byRuntime
+		if e.Outcome.Class == Panicked && noticedRaces.MatchString(e.Outcome.Message) && at.appliedTo != "" {
+			e.Outcome.Raced, e.Outcome.Place = at.appliedTo, at.appliedTo
+		}
 	default:
 		e.Where = nil
 	}
 }
+
+// noticedRaces matches panics with which package sync says that calls for one WaitGroup race.
+var noticedRaces = regexp.MustCompile(`^sync: WaitGroup (is reused before|misuse: Add called concurrently)`)
 
 // ShowFailing adds to the finding of a failure where e has failed, and what it has printed about that.
 func (e *Execution) ShowFailing(f *report.Finding) {
@@ -239,8 +250,9 @@ func FailureOf(p *Program, e *Execution) (f report.Finding, failed bool) {
 func NewFailure(p *Program, o Outcome) report.Finding {
 	identity := string(o.Class) + "\n" + o.kind() + "\n" + o.Place + o.Waits
 	sum := sha256.Sum256([]byte(string(heisen.Failure) + "\n" + p.Package + "\n" + identity))
-	return report.Finding{
-		Detector: DetectorName, Kind: heisen.Failure, Fingerprint: hex.EncodeToString(sum[:8]), Package: p.Tested(),
-		Message: o.String(), Count: 1, Accesses: []report.Access{},
+	f := report.Finding{
+		Detector: DetectorName, Kind: heisen.Failure, Package: p.Tested(), Message: o.String(), Count: 1, Accesses: []report.Access{},
 	}
+	f.Identify(o.Raced, hex.EncodeToString(sum[:8]))
+	return f
 }

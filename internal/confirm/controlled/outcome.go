@@ -49,6 +49,10 @@ type Outcome struct {
 	// known.
 	Place string
 
+	// Raced is the identity of the variable on which calls race, as package sync says by a panic. They are one bug wherever it notices
+	// that. It is empty for other outcomes.
+	Raced string
+
 	OwnText bool   // the message of a panic is a value of the program
 	Tests   string // all tests that failed, each on a line of its own, if Class is TestFailed
 }
@@ -106,7 +110,7 @@ func (o Outcome) Same(other Outcome) bool {
 // kind returns what tells failures at the same place apart: the message, but for numbers and addresses. A panic with a value
 // of the program may have any text.
 func (o Outcome) kind() string {
-	if o.OwnText {
+	if o.OwnText || o.Raced != "" {
 		return ""
 	}
 	return withoutNumbers(o.Message)

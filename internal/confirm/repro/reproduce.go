@@ -145,7 +145,7 @@ func (r *Reproduction) Show(f *report.Finding) {
 			}
 		}
 	}
-	if f.Kind == heisen.Race && shown.Kind == heisen.Race {
+	if f.Kind == shown.Kind && (f.Kind == heisen.Race || f.Kind == heisen.Leak) {
 		f.Message = shown.Message
 	}
 	lead(f, shown)
@@ -154,7 +154,7 @@ func (r *Reproduction) Show(f *report.Finding) {
 	AddBlocked(f, r.blockedFor(f))
 }
 
-// lead makes the pair of accesses that is shown the first one of a race on a variable.
+// lead makes the pair of accesses that is shown the first one of a race on a variable, or the place that is shown that of a leak.
 func lead(f, shown *report.Finding) {
 	if shown.Pair == "" || shown.Fingerprint != f.Fingerprint || shown.Pair == f.Pair {
 		return
@@ -166,14 +166,19 @@ func lead(f, shown *report.Finding) {
 }
 
 // knowDeadlock makes a failure in which all goroutines are blocked, or a goroutine that waits for ever, the deadlock that it is, if goroutines
-// wait in a circle for each other's locks. It is known only from an execution whose locks were recorded.
+// wait in a circle for each other's locks. Otherwise the failure may be a leak because of which all others wait; then it has the fingerprint of
+// that. It is known only from an execution whose locks were recorded.
 func (r *Reproduction) knowDeadlock(f *report.Finding) {
 	d := r.Execution.DeadlockOf(f)
+	if root := r.Execution.Root; d == nil && root != nil && f.Kind == heisen.Failure && r.Execution.Outcome.Class == controlled.Deadlocked {
+		f.Pair, f.Fingerprint, f.Identity = f.PairFingerprint(), root.Fingerprint, root.Identity
+	}
 	if d == nil {
 		return
 	}
 	f.Detector, f.Kind, f.Fingerprint, f.Message, f.Cycle, f.Variable = controlled.DetectorName, d.Kind, d.Fingerprint, d.Message, d.Cycle, d.Variable
 	f.Wait, f.Trials.Suspect, f.Trials.Harmful = nil, d.Fingerprint, true
+	f.Identity, f.Pair, f.Pairs = "", "", nil
 	r.Finding.Accesses, r.Finding.Goroutines = d.Accesses, d.Goroutines
 }
 

@@ -49,6 +49,19 @@ func SamePlace(a, b *report.Access) bool {
 	return known && otherKnown && at == other
 }
 
+// MakesAccessOf reports whether the statement of an access makes one of those of a race.
+func MakesAccessOf(race *report.Finding, a *report.Access) bool {
+	if race.Kind != heisen.Race {
+		return false
+	}
+	for _, pair := range race.EachPair() {
+		if slices.ContainsFunc(pair.Accesses, func(of report.Access) bool { return SamePlace(&of, a) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // sameLine reports whether two accesses are made on the same line.
 func sameLine(a, b *report.Access) bool {
 	at, known := PlaceOf(a)

@@ -287,5 +287,10 @@ func SameBug(confirmed, observed *report.Finding) bool {
 	case confirmed.Kind != heisen.Deadlock || observed.Kind != heisen.Leak:
 		return false
 	}
-	return slices.ContainsFunc(confirmed.Accesses, func(a report.Access) bool { return suspects.SamePlace(&a, &observed.Accesses[0]) })
+	for _, leak := range observed.EachPair() {
+		if slices.ContainsFunc(confirmed.Accesses, func(a report.Access) bool { return suspects.SamePlace(&a, &leak.Accesses[0]) }) {
+			return true
+		}
+	}
+	return false
 }

@@ -15,10 +15,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/testaid/bugfuzz"
 	"github.com/heisen-go/heisen/internal/testaid/diagramtest"
+	"github.com/heisen-go/heisen/internal/testaid/leakprograms"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -78,11 +78,7 @@ func command(ctx context.Context, args []string) (status int, err error) {
 		return 1, err
 	}
 	o.experiment = strings.HasPrefix(toolchain.Version, "go1.26.")
-	src := filepath.Join(toolchain.Root, "src", "runtime")
-	programs, err := readExpectations(filepath.Join(src, "goroutineleakprofile_test.go"))
-	if err == nil {
-		err = copyPrograms(filepath.Join(src, "testdata", "testgoroutineleakprofile"), work, o.runs)
-	}
+	programs, err := leakprograms.Read(toolchain.Root, work, o.runs)
 	switch {
 	case err != nil:
 	case o.heisen.Command != "":
@@ -97,40 +93,40 @@ func command(ctx context.Context, args []string) (status int, err error) {
 		return 1, err
 	}
 	o.heisen.Corpus = work // after the build of the command, which belongs to another module
-	programs = slices.DeleteFunc(programs, func(p program) bool { return !o.run.MatchString(p.name) })
+	programs = slices.DeleteFunc(programs, func(p leakprograms.Program) bool { return !o.run.MatchString(p.Name) })
 	return o.tryAll(ctx, programs)
 }
 
 // tryAll tries the programs and prints a line for each that does not always succeed.
-func (o *options) tryAll(ctx context.Context, programs []program) (status int, err error) {
+func (o *options) tryAll(ctx context.Context, programs []leakprograms.Program) (status int, err error) {
 	tries, succeeded, leaks, found, unexpected := 0, 0, 0, 0, 0
 	var longest time.Duration
 	for i := range programs {
 		p := &programs[i]
-		missed, others, good := make([]int, len(p.leaks)), map[string]int{}, 0
+		missed, others, good := make([]int, len(p.Leaks)), map[string]int{}, 0
 		for k := range o.tries {
 			start := time.Now()
 			var seen []string
-			expected := p.leaks
+			expected := p.Leaks
 			if o.runs {
 				seen, expected, err = o.tryRun(ctx, p)
 			} else {
 				seen, err = o.try(ctx, p, o.first+1000*k)
 			}
 			if err != nil {
-				return 1, fmt.Errorf("%s: %w", p.name, err)
+				return 1, fmt.Errorf("%s: %w", p.Name, err)
 			}
 			longest = max(longest, time.Since(start))
 			all := true
-			for j, l := range p.leaks {
-				if slices.ContainsFunc(seen, l.pattern.MatchString) {
+			for j, l := range p.Leaks {
+				if slices.ContainsFunc(seen, l.Pattern.MatchString) {
 					continue
 				}
 				missed[j]++
 				all = all && !slices.Contains(expected, l)
 			}
 			for _, s := range seen {
-				if !slices.ContainsFunc(p.leaks, func(l leak) bool { return l.pattern.MatchString(s) }) {
+				if !slices.ContainsFunc(p.Leaks, func(l leakprograms.Leak) bool { return l.Pattern.MatchString(s) }) {
 					others[s]++
 				}
 			}
@@ -138,7 +134,7 @@ func (o *options) tryAll(ctx context.Context, programs []program) (status int, e
 				good++
 			}
 		}
-		tries, succeeded, leaks, unexpected = tries+o.tries, succeeded+good, leaks+len(p.leaks), unexpected+len(others)
+		tries, succeeded, leaks, unexpected = tries+o.tries, succeeded+good, leaks+len(p.Leaks), unexpected+len(others)
 		for _, n := range missed {
 			if n < o.tries {
 				found++
@@ -147,10 +143,10 @@ func (o *options) tryAll(ctx context.Context, programs []program) (status int, e
 		if good == o.tries && len(others) == 0 && !o.verbose {
 			continue
 		}
-		fmt.Printf("%s: %d of %d tries\n", p.name, good, o.tries)
-		for j, l := range p.leaks {
+		fmt.Printf("%s: %d of %d tries\n", p.Name, good, o.tries)
+		for j, l := range p.Leaks {
 			if missed[j] > 0 && (!o.runs || good < o.tries) {
-				fmt.Printf("  not in %d: %s\n", missed[j], l.pattern)
+				fmt.Printf("  not in %d: %s\n", missed[j], l.Pattern)
 			}
 		}
 		for s, n := range others {
@@ -166,16 +162,16 @@ func (o *options) tryAll(ctx context.Context, programs []program) (status int, e
 }
 
 // try runs heisen fuzz on a program, for increasing times if there is a quick one, until no leak is missing. It returns the
-// goroutines that wait for ever; see leaksIn.
-func (o *options) try(ctx context.Context, p *program, seed int) (all []string, err error) {
-	missing := func(l leak) bool { return !slices.ContainsFunc(all, l.pattern.MatchString) }
+// goroutines that wait for ever; see leakprograms.In.
+func (o *options) try(ctx context.Context, p *leakprograms.Program, seed int) (all []string, err error) {
+	missing := func(l leakprograms.Leak) bool { return !slices.ContainsFunc(all, l.Pattern.MatchString) }
 	for _, limit := range bugfuzz.Times(o.quick, o.time) {
 		seen, err := o.fuzz(ctx, p, seed, limit)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, seen...)
-		if len(p.leaks) > 0 && !slices.ContainsFunc(p.leaks, missing) {
+		if len(p.Leaks) > 0 && !slices.ContainsFunc(p.Leaks, missing) {
 			break
 		}
 	}
@@ -184,10 +180,10 @@ func (o *options) try(ctx context.Context, p *program, seed int) (all []string, 
 }
 
 // fuzz runs heisen fuzz on a program.
-func (o *options) fuzz(ctx context.Context, p *program, seed int, limit time.Duration) (seen []string, err error) {
+func (o *options) fuzz(ctx context.Context, p *leakprograms.Program, seed int, limit time.Duration) (seen []string, err error) {
 	var out, messages bytes.Buffer
 	status, err := o.heisen.Run(ctx, &out, &messages, "fuzz", "-seeds", fmt.Sprintf("%d:%d", seed, seed+9), "-time", limit.String(),
-		"-minimize", "0", "-report", "json", "-schedules", filepath.Join(o.heisen.Work, "schedules"), "run", "./"+p.folder, p.name)
+		"-minimize", "0", "-report", "json", "-schedules", filepath.Join(o.heisen.Work, "schedules"), "run", "./"+p.Folder, p.Name)
 	if err == nil && status != 0 && status != 66 {
 		err = fmt.Errorf("exit status %d", status)
 	}
@@ -198,35 +194,5 @@ func (o *options) fuzz(ctx context.Context, p *program, seed int, limit time.Dur
 	for i := range findings {
 		err = errors.Join(err, diagramtest.Check(&findings[i]))
 	}
-	return leaksIn(findings), err
-}
-
-// leaksIn returns the goroutines that wait for ever in findings, as in Go's test: the outermost function
-// and why it waits.
-func leaksIn(findings []report.Finding) (seen []string) {
-	for i := range findings {
-		f := &findings[i]
-		if f.Kind == heisen.Leak {
-			_, reason, _ := strings.Cut(f.Message, ": ")
-			seen = append(seen, outermost(f.Accesses[0].Stack)+" ["+reason+"]")
-		}
-		for j := range f.Blocked { // of a deadlock, too
-			seen = append(seen, outermost(f.Blocked[j].Stack)+" ["+f.Blocked[j].Reason+"]")
-		}
-	}
-	slices.Sort(seen)
-	return slices.Compact(seen)
-}
-
-// wrapper matches the functions that the compiler makes for go statements, which Go's tracebacks omit.
-var wrapper = regexp.MustCompile(`\.gowrap\d+$`)
-
-// outermost returns the outermost function of a stack as a call, without its package.
-func outermost(stack []report.Frame) string {
-	for i := len(stack) - 1; i >= 0; i-- {
-		if !wrapper.MatchString(stack[i].Func) {
-			return strings.TrimPrefix(stack[i].Func, "main.") + "()"
-		}
-	}
-	return ""
+	return leakprograms.In(findings), err
 }

@@ -11,18 +11,19 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/heisen-go/heisen/internal/testaid/leakprograms"
 	"github.com/heisen-go/heisen/report"
 )
 
 // tryRun runs a program under heisen run -detect leak, with all processors and with Go's own profile of
-// leaked goroutines. It returns the goroutines that heisen has reported, see leaksIn, and those of the
+// leaked goroutines. It returns the goroutines that heisen has reported, see leakprograms.In, and those of the
 // expected ones that the profile has: they have leaked in this very run.
-func (o *options) tryRun(ctx context.Context, p *program) (seen []string, expected []leak, err error) {
+func (o *options) tryRun(ctx context.Context, p *leakprograms.Program) (seen []string, expected []leakprograms.Leak, err error) {
 	file := filepath.Join(o.heisen.Work, "findings")
 	if err := os.RemoveAll(file); err != nil {
 		return nil, nil, err
 	}
-	cmd := exec.CommandContext(ctx, o.heisen.Command, "run", "-detect", "leak", "-report", "json:"+file, "./"+p.folder, p.name)
+	cmd := exec.CommandContext(ctx, o.heisen.Command, "run", "-detect", "leak", "-report", "json:"+file, "./"+p.Folder, p.Name)
 	cmd.Dir = o.heisen.Work
 	if o.experiment {
 		cmd.Env = append(cmd.Environ(), "GOEXPERIMENT=goroutineleakprofile")
@@ -42,15 +43,15 @@ func (o *options) tryRun(ctx context.Context, p *program) (seen []string, expect
 		return nil, nil, err
 	}
 	profiled := leaksInProfile(out.String())
-	for _, l := range p.leaks {
+	for _, l := range p.Leaks {
 		for _, s := range profiled {
-			if l.pattern.MatchString(s) {
+			if l.Pattern.MatchString(s) {
 				expected = append(expected, l)
 				break
 			}
 		}
 	}
-	return leaksIn(findings), expected, nil
+	return leakprograms.In(findings), expected, nil
 }
 
 var (
@@ -58,7 +59,7 @@ var (
 	arguments    = regexp.MustCompile(`\([^()]*\)$`)
 )
 
-// leaksInProfile returns the leaked goroutines of a profile, in the form of leaksIn.
+// leaksInProfile returns the leaked goroutines of a profile, in the form of leakprograms.In.
 func leaksInProfile(profile string) (leaked []string) {
 	for _, stack := range strings.Split(profile, "\n\n") {
 		lines := strings.Split(strings.TrimSpace(stack), "\n")

@@ -3,11 +3,11 @@ package main
 import (
 	"errors"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/heisen-go/heisen/internal/build"
+	"github.com/heisen-go/heisen/internal/testaid/leakprograms"
 )
 
 // TestPrograms tries some programs of each kind, and one without a leak.
@@ -19,7 +19,7 @@ func TestPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	programs, err := readExpectations(filepath.Join(toolchain.Root, "src", "runtime", "goroutineleakprofile_test.go"))
+	programs, err := leakprograms.Read(toolchain.Root, t.TempDir(), false)
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skipf("this Go has no such programs: %v", err) // before Go 1.26
 	}
@@ -28,9 +28,9 @@ func TestPrograms(t *testing.T) {
 	}
 	leaks, flaky := 0, 0
 	for _, p := range programs {
-		for _, l := range p.leaks {
+		for _, l := range p.Leaks {
 			leaks++
-			if l.flaky {
+			if l.Flaky {
 				flaky++
 			}
 		}
