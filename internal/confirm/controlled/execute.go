@@ -154,25 +154,19 @@ const DetectorName = "racefuzz"
 // package os asks what it is. It returns an error if the execution could not be made or received.
 // The program's own failure is in the Execution.
 func (p *Program) Execute(ctx context.Context, plan Plan, resolver *observed.Resolver) (*Execution, error) {
-	l, err := recorder.Listen()
+	place, err := p.places.take()
 	if err != nil {
 		return nil, err
 	}
-	temporary, err := takeFolder()
-	if err != nil {
-		l.Close()
-		return nil, err
-	}
-	defer temporary.release()
+	defer p.places.putBack(place)
 	var printed output
 	cmd := p.command(ctx, &plan, &printed)
-	cmd.Env = append(recorder.Environ(cmd.Environ()), temporary.env(), l.Env())
+	cmd.Env = append(recorder.Environ(cmd.Environ()), place.temporary.env(), place.listener.Env())
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
-		l.Close()
 		return nil, err
 	}
-	r := &receiver{listener: l, plan: &plan, resolver: resolver, program: p}
+	r := &receiver{listener: place.listener, plan: &plan, resolver: resolver, program: p}
 	received := make(chan struct{})
 	go func() {
 		defer close(received)
@@ -194,9 +188,8 @@ func (p *Program) Execute(ctx context.Context, plan Plan, resolver *observed.Res
 		watchdog.Stop()
 	}
 	cmd.Cancel() // the processes that the program left behind
-	l.Stop()
+	place.listener.Stop()
 	<-received
-	l.Close()
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -206,7 +199,7 @@ func (p *Program) Execute(ctx context.Context, plan Plan, resolver *observed.Res
 	}
 	e := &r.execution
 	e.Took = time.Since(start)
-	e.Output = temporary.hide(printed.text())
+	e.Output = place.temporary.hide(printed.text())
 	mu.Lock()
 	defer mu.Unlock()
 	// The messages are part of the fingerprints of failures.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -67,6 +68,19 @@ func (f *folder) stands() bool {
 	}
 	locked, err := f.lock.Stat()
 	return err == nil && os.SameFile(there, locked)
+}
+
+// untouched reports whether the folder is as it was made.
+func (f *folder) untouched() bool {
+	info, err := f.lock.Stat()
+	if err != nil || info.Mode() != fs.ModeDir|0o700 || !f.stands() {
+		return false
+	}
+	if _, err := f.lock.Seek(0, io.SeekStart); err != nil {
+		return false
+	}
+	_, err = f.lock.Readdirnames(1)
+	return err == io.EOF
 }
 
 // clear removes what is in the folder.

@@ -35,6 +35,7 @@ type Program struct {
 
 	behaviors *seenBehaviors        // of all executions; nil if nobody asks for them
 	symbols   *recorder.SymbolCache // of all executions; nil if each has its own
+	places    *workplaces           // likewise
 	Units     []*Unit               // see Units
 
 	Looked    map[recorder.Behavior]bool // what runs have done in which a survey has looked for suspects
@@ -49,8 +50,9 @@ func (p *Program) Tested() string {
 	return p.importPath
 }
 
-// Close gives up the symbols that executions share.
+// Close gives up what executions share.
 func (p *Program) Close() {
+	p.places.close()
 	if p.symbols != nil {
 		p.symbols.Close()
 	}
@@ -97,8 +99,9 @@ func (s *Source) Build(ctx context.Context, folder string) (programs []*Program,
 	}
 	b.NameLinked(ctx, "", s.Verb == "test", s.Packages...)
 	programs, err = s.build(ctx, b, folder)
+	places := &workplaces{}
 	for _, p := range programs {
-		p.LeftOut = leftOut
+		p.LeftOut, p.places = leftOut, places
 		if p.symbols, err = recorder.OpenSymbolCache(p.Path); err != nil {
 			return nil, nil, err
 		}
