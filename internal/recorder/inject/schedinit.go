@@ -213,7 +213,7 @@ func heisenThreads() int32 { return mcount() - heisenPrepared.n }
 //go:nowritebarrierrec
 func heisenMget() *m {
 	mp := mget()
-	if mp != nil || !heisenSched.on {
+	if mp != nil {
 		return mp
 	}
 	if mp = heisenTakePrepared(); mp != nil {
@@ -222,11 +222,13 @@ func heisenMget() *m {
 		lock(&sched.lock)
 		return mp
 	}
-	for i := 0; mp == nil && i < heisenWakeWait; i++ {
-		unlock(&sched.lock)
-		usleep(100)
-		lock(&sched.lock)
-		mp = mget()
+	if heisenSched.on {
+		for i := 0; mp == nil && i < heisenWakeWait; i++ {
+			unlock(&sched.lock)
+			usleep(100)
+			lock(&sched.lock)
+			mp = mget()
+		}
 	}
 	return mp
 }
