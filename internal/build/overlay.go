@@ -334,6 +334,7 @@ var patches = []struct {
 	{"runtime/runtime.go", []patch{atStart("syscall_Exit", "heisenBeforeSyscallExit(code)")}},
 	{"runtime/proflabel.go", []patch{atEnd("runtime_setProfLabel", "heisenSetsLabels(labels)")}},
 	{"runtime/rand.go", []patch{atStart("rand", "if heisenDraws() { return heisenRandom() }")}},
+	{"runtime/os_linux.go", []patch{atStart("syscall_runtime_doAllThreadsSyscall", "heisenStartAllPrepared()")}},
 	{"runtime/vgetrandom_linux.go", []patch{atStart("vgetrandom", "if heisenDraws() { heisenGetrandom(p); return len(p), true }")}},
 	{"runtime/netpoll_epoll.go", []patch{
 		atStart("netpollopen", "heisenPollOpen(fd, pd)"),
@@ -365,6 +366,7 @@ var patches = []struct {
 		atStart("dieFromSignal", "heisenAbort()"),
 		atStart("os_sigpipe", "heisenBeforeSIGPIPE()"),
 		replaceExpressions("sighandler", "flags&_SigKill != 0", "flags&_SigKill != 0 && !heisenEndsLater(sig)", 1),
+		replaceCalls("sighandler", "mcount()", "heisenThreads()", 2),
 		replaceExpressions("sighandler", "flags&(_SigThrow|_SigPanic) == 0", "flags&(_SigThrow|_SigPanic) == 0 || heisenLooksOnly(sig)", 1),
 	}},
 	{"runtime/atomic_pointer.go", []patch{

@@ -159,6 +159,11 @@ func (f *fuzzRun) coverageSummary(n *confirm.Statistics) {
 		}
 		fmt.Fprintln(f.Err)
 	}
+	if f.line.isTrue("v") {
+		for _, line := range n.Unforked {
+			fmt.Fprintf(f.Err, "%s: %s\n", f.tool.Name, line)
+		}
+	}
 	if f.uncovered {
 		for _, line := range c.Uncovered {
 			fmt.Fprintf(f.Err, "  %s\n", line)

@@ -144,6 +144,9 @@ type Statistics struct {
 	Late    int             // executions that took too much of the time
 	Unseen  recorder.Unseen // what synchronizes in programs besides
 
+	// Unforked are sentences about programs whose executions have a process each.
+	Unforked []string
+
 	Began time.Time // the stage
 }
 
@@ -222,7 +225,14 @@ func (c *Campaign) Run(ctx context.Context) error {
 	c.reportObserved(ctx)
 	c.reportFollowing(ctx)
 	c.reportUnexplained(ctx)
-	c.count(func(n *Statistics) { n.Coverage = controlled.CoverageOf(c.Programs) })
+	c.count(func(n *Statistics) {
+		n.Coverage = controlled.CoverageOf(c.Programs)
+		for _, p := range c.Programs {
+			if why := p.Unforked(); why != "" {
+				n.Unforked = append(n.Unforked, p.Package+": each execution has a process of its own: "+why)
+			}
+		}
+	})
 	return err
 }
 

@@ -60,6 +60,13 @@ func (l *Listener) Accept() (*Program, error) { return l.entrance.accept() }
 // already.
 func (l *Listener) Stop() error { return l.entrance.stop() }
 
+// Again makes Accept wait for programs again, and reports whether it can. It may be called once Accept has returned
+// net.ErrClosed after Stop. Env has changed then, but not its length: programs from before Stop cannot connect.
+func (l *Listener) Again() bool {
+	e, ok := l.entrance.(interface{ again() bool })
+	return ok && e.again()
+}
+
 // Close removes the entrance and its folder. Programs that were accepted stay connected.
 func (l *Listener) Close() error {
 	return errors.Join(l.entrance.close(), l.folder.Remove())
@@ -212,21 +219,22 @@ func (p *Program) Open(want Want) (*Stream, error) {
 
 // askForNames makes the stream ask the symbolizer, or a process of the program's executable if that is nil.
 func (p *Program) askForNames(stream *Stream, symbolizer Symbolizer) {
-	// Without a symbolizer the recording is as good, only harder to read.
-	solver, err := newProcessSymbolizer(stream.PID())
-	if err == nil {
-		p.solver = solver
-		stream.SetSymbolizer(solver)
-	}
 	if symbolizer != nil {
 		stream.SetSymbolizer(symbolizer)
-	} else {
-		stream.unresolved = err
+		return
 	}
+	// Without a symbolizer the recording is as good, only harder to read.
+	solver, err := newProcessSymbolizer(stream.PID())
+	if err != nil {
+		stream.unresolved = err
+		return
+	}
+	p.solver = solver
+	stream.SetSymbolizer(solver)
 }
 
-// Executable returns the file that the program runs, valid until Close; nil before Open, or if it
-// cannot be read.
+// Executable returns the file that the program runs, valid until Close; nil before Open, if it cannot be read, or if
+// there was a symbolizer.
 func (p *Program) Executable() io.ReaderAt {
 	if p.solver == nil {
 		return nil
@@ -255,6 +263,7 @@ func (p *Program) Close(status int32) error {
 		if !p.stream.Finished() {
 			_, err = io.Copy(io.Discard, p.conn) // unread data must not block the program
 		}
+		p.stream.close()
 	}
 	if p.solver != nil {
 		p.solver.close()

@@ -26,6 +26,7 @@ type place struct {
 
 // addPlaces adds the places with the next numbers.
 func (s *Stream) addPlaces(nodes []uint64) error {
+	s.places = slices.Grow(s.places, len(nodes))
 	for _, node := range nodes {
 		p := place{parent: uint32(node>>32) & nodeParent, pc: uint32(node), kind: uint32(node>>32) &^ nodeParent}
 		if int(p.parent) >= len(s.places) {

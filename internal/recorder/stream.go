@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/core/wire"
@@ -94,6 +95,22 @@ type Stream struct {
 }
 
 const sitePage = 4096
+
+// sitePages has empty pages of streams that are closed.
+var sitePages = sync.Pool{New: func() any { return new([sitePage]heisen.Site) }}
+
+// close gives up the memory that other streams can use again. Then no sites are known, and reading is an error.
+func (s *Stream) close() {
+	s.in.close()
+	s.rest = nil
+	for _, sites := range s.pages {
+		if sites != nil {
+			clear(sites[:])
+			sitePages.Put(sites)
+		}
+	}
+	s.pages = nil
+}
 
 // maxText bounds the size of a program's text.
 const maxText = 1 << 31
@@ -411,7 +428,7 @@ func (s *Stream) site(pc uint32) heisen.Site {
 	}
 	sites := s.pages[page]
 	if sites == nil {
-		sites = new([sitePage]heisen.Site)
+		sites = sitePages.Get().(*[sitePage]heisen.Site)
 		s.pages[page] = sites
 	}
 	site := sites[pc%sitePage]

@@ -88,7 +88,7 @@ func (b *Builds) keep(ctx context.Context, s *Source) (programs []*Program, with
 	for _, p := range k.programs {
 		programs = append(programs, &Program{
 			Package: p.Package, importPath: p.importPath, Test: p.Test, Path: p.Path, Dir: p.Dir, Args: s.Args, Files: p.Files, LeftOut: p.LeftOut,
-			behaviors: &seenBehaviors{}, symbols: p.symbols,
+			behaviors: &seenBehaviors{}, symbols: p.symbols, places: p.places,
 		})
 	}
 	return programs, k.with, nil

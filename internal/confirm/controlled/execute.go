@@ -170,24 +170,18 @@ func (p *Program) Execute(ctx context.Context, plan Plan, resolver *observed.Res
 
 // executeAfresh makes an execution in a process that is started for it.
 func (p *Program) executeAfresh(ctx context.Context, r *receiver) (*Execution, error) {
-	l, err := recorder.Listen()
+	place, err := p.places.take()
 	if err != nil {
 		return nil, err
 	}
-	r.listener = l
-	temporary, err := takeFolder()
-	if err != nil {
-		l.Close()
-		return nil, err
-	}
-	defer temporary.release()
+	defer p.places.putBack(place)
+	r.listener = place.listener
 	var printed output
 	stdout, stderr := r.plan.writers(&printed)
 	cmd := p.command(ctx, r.plan.Tests, stdout, stderr)
-	cmd.Env = append(recorder.Environ(cmd.Environ()), temporary.env(), l.Env())
+	cmd.Env = append(recorder.Environ(cmd.Environ()), place.temporary.env(), place.listener.Env())
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
-		l.Close()
 		return nil, err
 	}
 	received := make(chan struct{})
@@ -199,9 +193,8 @@ func (p *Program) executeAfresh(ctx context.Context, r *receiver) (*Execution, e
 	err = cmd.Wait()
 	hung := dog.stop()
 	cmd.Cancel() // the processes that the program left behind
-	l.Stop()
+	place.listener.Stop()
 	<-received
-	l.Close()
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -209,7 +202,7 @@ func (p *Program) executeAfresh(ctx context.Context, r *receiver) (*Execution, e
 	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
 		return nil, err
 	}
-	return r.ended(start, hung, cmd.ProcessState, temporary.hide(printed.text()))
+	return r.ended(start, hung, cmd.ProcessState, place.temporary.hide(printed.text()))
 }
 
 // A watchdog kills a program that goes on beyond the limit of its execution.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -69,6 +70,19 @@ func (f *folder) stands() bool {
 	return err == nil && os.SameFile(there, locked)
 }
 
+// untouched reports whether the folder is as it was made.
+func (f *folder) untouched() bool {
+	info, err := f.lock.Stat()
+	if err != nil || info.Mode() != fs.ModeDir|0o700 || !f.stands() {
+		return false
+	}
+	if _, err := f.lock.Seek(0, io.SeekStart); err != nil {
+		return false
+	}
+	_, err = f.lock.Readdirnames(1)
+	return err == io.EOF
+}
+
 // clear removes what is in the folder.
 func (f *folder) clear() error {
 	entries, err := os.ReadDir(f.path)
@@ -76,12 +90,6 @@ func (f *folder) clear() error {
 		err = errors.Join(err, removeAll(filepath.Join(f.path, e.Name())))
 	}
 	return err
-}
-
-// isEmpty reports whether the folder has no files.
-func (f *folder) isEmpty() bool {
-	entries, err := os.ReadDir(f.path)
-	return err == nil && len(entries) == 0
 }
 
 // release removes the folder.

@@ -74,14 +74,14 @@ func keyOf(p *Program, plan *Plan) forkKey {
 
 // waiting is a process that waits at the end of its prologue, or makes an execution at the moment.
 type waiting struct {
-	key      forkKey
-	program  *recorder.Program
-	forker   *recorder.Forker
-	folder   *folder
-	listener *recorder.Listener
-	gone     chan struct{} // closed once the process has ended; nil if there is none
-	ignored  chan struct{} // closed once no other program can connect any more; nil before that is waited for
-	printed  []byte        // by the prologue
+	key     forkKey
+	program *recorder.Program
+	forker  *recorder.Forker
+	places  *workplaces
+	place   workplace
+	gone    chan struct{} // closed once the process has ended; nil if there is none
+	ignored chan struct{} // closed once no other program can connect any more; nil before that is waited for
+	printed []byte        // by the prologue
 }
 
 // take returns a process for a plan.
@@ -138,19 +138,16 @@ func (f *forks) close() {
 
 // start starts a process and lets it run to the end of its prologue.
 func (f *forks) start(ctx context.Context, p *Program, plan *Plan) (_ *waiting, err error) {
-	l, err := recorder.Listen()
+	place, err := p.places.take()
 	if err != nil {
 		return nil, err
 	}
-	w := &waiting{key: keyOf(p, plan), listener: l}
+	w := &waiting{key: keyOf(p, plan), places: p.places, place: place}
 	defer func() {
 		if err != nil {
 			w.end()
 		}
 	}()
-	if w.folder, err = takeFolder(); err != nil {
-		return nil, err
-	}
 	out, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -159,7 +156,7 @@ func (f *forks) start(ctx context.Context, p *Program, plan *Plan) (_ *waiting, 
 	defer in.Close()
 	// The context of one execution does not end the process, which others use.
 	cmd := p.command(context.WithoutCancel(ctx), plan.Tests, in, in)
-	cmd.Env = append(recorder.Environ(cmd.Environ()), w.folder.env(), l.Env())
+	cmd.Env = append(recorder.Environ(cmd.Environ()), place.temporary.env(), place.listener.Env())
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -170,9 +167,9 @@ func (f *forks) start(ctx context.Context, p *Program, plan *Plan) (_ *waiting, 
 		defer close(w.gone)
 		cmd.Wait()
 		cmd.Cancel()
-		l.Stop()
+		place.listener.Stop()
 	}()
-	if w.program, err = l.Accept(); err != nil {
+	if w.program, err = place.listener.Accept(); err != nil {
 		return nil, err
 	}
 	if w.forker, err = w.program.Wait(p.want(plan, 0)); err != nil {
@@ -182,13 +179,13 @@ func (f *forks) start(ctx context.Context, p *Program, plan *Plan) (_ *waiting, 
 	if w.printed, err = available(out); err != nil {
 		return nil, err
 	}
-	if !w.folder.isEmpty() {
+	if !place.temporary.untouched() {
 		return nil, errors.New("it has temporary files before its first test")
 	}
 	w.ignored = make(chan struct{})
 	go func() {
 		defer close(w.ignored)
-		ignoreAll(l)
+		ignoreAll(place.listener)
 	}()
 	return w, nil
 }
@@ -204,10 +201,7 @@ func (w *waiting) end() {
 	if w.ignored != nil {
 		<-w.ignored
 	}
-	w.listener.Close()
-	if w.folder != nil {
-		w.folder.release()
-	}
+	w.places.putBack(w.place)
 }
 
 // available returns what can be read from a pipe without waiting.
@@ -238,7 +232,7 @@ func (f *forks) execute(ctx context.Context, r *receiver) (*Execution, error) {
 		return nil, err
 	}
 	e, err := w.execute(ctx, r)
-	if errors.Is(err, errNotForked) || w.folder.clear() != nil {
+	if errors.Is(err, errNotForked) || w.place.temporary.clear() != nil {
 		w.end()
 	} else {
 		f.giveBack(w)
@@ -247,6 +241,9 @@ func (f *forks) execute(ctx context.Context, r *receiver) (*Execution, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
+		f.mu.Lock()
+		f.differs = err
+		f.mu.Unlock()
 		return nil, errors.Join(errNotForked, err)
 	case e.Outcome.Class == Killed || e.Outcome.Class == Fatal: // what has become of the process may be to blame
 		return nil, errNotForked
@@ -332,7 +329,7 @@ func (w *waiting) execute(ctx context.Context, r *receiver) (*Execution, error) 
 	if err != nil {
 		return nil, err
 	}
-	return r.ended(start, hung, state, w.folder.hide(printed.text()))
+	return r.ended(start, hung, state, w.place.temporary.hide(printed.text()))
 }
 
 // pipes carry what a process prints.

@@ -35,6 +35,7 @@ type Program struct {
 
 	behaviors *seenBehaviors        // of all executions; nil if nobody asks for them
 	symbols   *recorder.SymbolCache // of all executions; nil if each has its own
+	places    *workplaces           // likewise
 	forks     *forks                // nil if each execution has a process that is started for it
 	Units     []*Unit               // see Units
 
@@ -50,11 +51,12 @@ func (p *Program) Tested() string {
 	return p.importPath
 }
 
-// Close gives up the symbols and the processes that executions share.
+// Close gives up what executions share.
 func (p *Program) Close() {
 	if p.forks != nil {
 		p.forks.close()
 	}
+	p.places.close()
 	if p.symbols != nil {
 		p.symbols.Close()
 	}
@@ -101,8 +103,9 @@ func (s *Source) Build(ctx context.Context, folder string) (programs []*Program,
 	}
 	b.NameLinked(ctx, "", s.Verb == "test", s.Packages...)
 	programs, err = s.build(ctx, b, folder)
+	places := &workplaces{}
 	for _, p := range programs {
-		p.LeftOut = leftOut
+		p.LeftOut, p.places = leftOut, places
 		if p.symbols, err = recorder.OpenSymbolCache(p.Path); err != nil {
 			return nil, nil, err
 		}

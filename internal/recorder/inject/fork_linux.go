@@ -60,9 +60,9 @@ func heisenWhyNotFork() (why string) {
 func heisenAloneInProcess() bool {
 	for range heisenForkPatience {
 		lock(&sched.lock)
-		threads := mcount() - int32(extraMInUse.Load()) - int32(extraMLength.Load())
+		threads := heisenThreads() - int32(extraMInUse.Load()) - int32(extraMLength.Load())
 		// Besides the monitor, a template for threads counts as the runtime's own.
-		alone := threads-sched.nmidle-sched.nmsys == 1 && sched.nmsys == 1+int32(newmHandoff.haveTemplateThread) && sched.nmidlelocked == 0
+		alone := threads+heisenPrepared.n-sched.nmidle-sched.nmsys == 1 && sched.nmsys == 1+int32(newmHandoff.haveTemplateThread) && sched.nmidlelocked == 0
 		unlock(&sched.lock)
 		if alone {
 			return !iscgo || heisenNumbersIn("/proc/self/task\x00", func(uintptr) { threads-- }) && threads == 0
@@ -233,8 +233,12 @@ func heisenLoneThread() {
 	sched.lock.key, sched.sysmonlock.key = mutexLocked, mutexLocked
 	self.procid = uint64(gettid())
 	for mp := allm; mp != nil; mp = mp.alllink {
-		if mp != self {
-			mp.procid, mp.locks = 0, 0
+		if mp == self {
+			continue
+		}
+		mp.procid, mp.locks = 0, 0
+		if iscgo { // its stack is that of the next thread
+			mp.g0.stack.lo, mp.g0.stack.hi = 0, 0
 		}
 	}
 	if sched.sysmonwait.Load() {
@@ -243,8 +247,7 @@ func heisenLoneThread() {
 	}
 }
 
-// heisenRevived runs first in a new thread for an M whose thread has not survived a fork, and that is about to be woken. It does
-// the rest of stopm.
+// heisenRevived runs first in a new thread of an M whose thread has not survived a fork. It does the rest of stopm.
 //
 //go:nowritebarrierrec
 func heisenRevived() {
@@ -253,25 +256,6 @@ func heisenRevived() {
 		acquirep(mp.nextp.ptr())
 		mp.nextp = 0
 	}
-}
-
-// heisenRevive starts a thread for an idle M that has none. sched.lock is held.
-//
-//go:nowritebarrierrec
-func heisenRevive(mp *m) {
-	if mp != nil && mp.procid == 0 && heisenPrologue.forked {
-		systemstack(func() { heisenNewThread(mp) })
-	}
-}
-
-// heisenNewThread starts a thread for an M that has none.
-//
-//go:nowritebarrierrec
-func heisenNewThread(mp *m) {
-	if iscgo { // its stack is the thread's
-		mp.g0.stack.lo, mp.g0.stack.hi = 0, 0
-	}
-	newm1(mp)
 }
 
 // heisenBeginsWith reports whether the first thing that an M's thread does is to call a function.
@@ -302,8 +286,8 @@ func heisenForked(files *[heisenForkFiles]int32) {
 		case mp == getg().m:
 		case heisenBeginsWith(mp, abi.FuncPCABIInternal(sysmon)), heisenBeginsWith(mp, abi.FuncPCABIInternal(templateThread)):
 			sched.nmsys-- // it counts itself
-			heisenNewThread(mp)
-		default:
+			newm1(mp)
+		case !heisenBeginsWith(mp, abi.FuncPCABIInternal(mPark)):
 			mp.mstartfn = heisenRevived
 		}
 	}

@@ -12,5 +12,3 @@ func heisenWhyNotFork() string { return "this system cannot" }
 func heisenOnlyLooks(trap, a1, a3 uintptr) bool { return true }
 
 func heisenFork(bool) { exit(0) }
-
-func heisenRevive(*m) {}

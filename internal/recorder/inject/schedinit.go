@@ -103,17 +103,23 @@ func heisenUseOneP() {
 	startTheWorldGC(stw)
 	// Threads are allocated from the program's heap, at times that depend on how soon other threads
 	// go to sleep. So some sleeping ones exist from the start.
-	for range heisenSpareThreads {
-		systemstack(func() { newm(heisenSpareThread, nil, -1) })
-	}
-	for range heisenSpareWait {
-		lock(&sched.lock)
-		asleep := sched.nmidle
-		unlock(&sched.lock)
-		if asleep >= heisenSpareThreads {
-			break
+	if GOOS == "linux" {
+		for range heisenSpareThreads {
+			systemstack(heisenPrepareThread)
 		}
-		usleep(100)
+	} else {
+		for range heisenSpareThreads {
+			systemstack(func() { newm(heisenSpareThread, nil, -1) })
+		}
+		for range heisenSpareWait {
+			lock(&sched.lock)
+			asleep := sched.nmidle
+			unlock(&sched.lock)
+			if asleep >= heisenSpareThreads {
+				break
+			}
+			usleep(100)
+		}
 	}
 	// The collector works while the world is stopped, and time never starts it. Its worker exists
 	// from the start.
@@ -135,10 +141,102 @@ func heisenSpareThread() {
 	schedule()
 }
 
+// heisenPrepared are threads that the operating system does not know yet: most executions of a short test need none of them.
+// They count as sleeping. sched.lock guards the list.
+var heisenPrepared struct {
+	first muintptr
+	n     int32
+}
+
+// heisenPrepareThread does all that newm does but to start the thread. It runs on the system stack.
+func heisenPrepareThread() {
+	acquirem()
+	mp := allocm(nil, mPark, -1)
+	mp.sigmask = initSigmask
+	lock(&sched.lock)
+	mp.schedlink = heisenPrepared.first
+	heisenPrepared.first.set(mp)
+	heisenPrepared.n++
+	sched.nmidle++
+	unlock(&sched.lock)
+	releasem(getg().m)
+}
+
+// heisenTakePrepared returns a thread that was prepared, and no longer counts as sleeping; nil if there is none. sched.lock is
+// held.
+//
+//go:nowritebarrierrec
+func heisenTakePrepared() *m {
+	mp := heisenPrepared.first.ptr()
+	if mp != nil {
+		heisenPrepared.first = mp.schedlink
+		mp.schedlink = 0
+		heisenPrepared.n--
+		sched.nmidle--
+	}
+	return mp
+}
+
+// heisenStartPrepared starts a thread that was prepared, as newm does. It sleeps until it gets a P.
+//
+//go:nowritebarrierrec
+func heisenStartPrepared(mp *m) {
+	if gp := getg(); gp.m.lockedExt == 0 && !gp.m.incgo {
+		newm1(mp)
+		return
+	}
+	lock(&newmHandoff.lock)
+	if newmHandoff.haveTemplateThread == 0 {
+		throw("heisen: a locked thread and no template thread")
+	}
+	mp.schedlink = newmHandoff.newm
+	newmHandoff.newm.set(mp)
+	if newmHandoff.waiting {
+		newmHandoff.waiting = false
+		notewakeup(&newmHandoff.wake)
+	}
+	unlock(&newmHandoff.lock)
+}
+
+// heisenStartAllPrepared starts all threads that were prepared: each is about to be asked for something.
+func heisenStartAllPrepared() {
+	systemstack(func() {
+		for {
+			lock(&sched.lock)
+			mp := heisenTakePrepared()
+			if mp != nil {
+				mput(mp)
+			}
+			unlock(&sched.lock)
+			if mp == nil {
+				return
+			}
+			heisenStartPrepared(mp)
+		}
+	})
+}
+
+// heisenThreads returns the number of threads that the operating system knows.
+func heisenThreads() int32 { return mcount() - heisenPrepared.n }
+
 // heisenMget takes the place of mget where a new thread would be started if none sleeps: one may be
 // about to sleep. sched.lock is held.
+//
+//go:nowritebarrierrec
 func heisenMget() *m {
 	mp := mget()
+	if mp != nil && !(heisenPrologue.forked && mp.procid == 0) {
+		return mp
+	}
+	if mp == nil {
+		mp = heisenTakePrepared()
+	}
+	if mp != nil { // it has no thread
+		unlock(&sched.lock)
+		heisenStartPrepared(mp)
+		lock(&sched.lock)
+		return mp
+	}
 	if heisenSched.on {
 		for i := 0; mp == nil && i < heisenWakeWait; i++ {
 			unlock(&sched.lock)
@@ -146,7 +244,6 @@ func heisenMget() *m {
 			lock(&sched.lock)
 			mp = mget()
 		}
-		heisenRevive(mp)
 	}
 	return mp
 }
