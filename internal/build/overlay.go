@@ -164,7 +164,7 @@ func heisenForkEnv(path string, attr *ProcAttr, sys *SysProcAttr) []string {
 //go:nosplit
 //go:norace
 func heisenCalls(trap, a1, a2, a3 uintptr) {
-	race.SystemCall(trap, a1, a3)
+	race.SystemCall(trap, a1, a2, a3)
 	const pidfdSendSignal = 424
 	switch trap {
 	case SYS_KILL, SYS_RT_SIGQUEUEINFO:

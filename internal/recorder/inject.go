@@ -267,7 +267,7 @@ var AddedAnnotations = []string{
 	"FuzzWorker()",
 	"TestBegins()",
 	"PrologueEnds()",
-	"SystemCall(trap, a1, a3 uintptr)",
+	"SystemCall(trap, a1, a2, a3 uintptr)",
 	"ClearStack()",
 	"MapKey(m unsafe.Pointer, hasher func(unsafe.Pointer, uintptr) uintptr, key unsafe.Pointer)",
 	"TestLeaks() int",

@@ -33,7 +33,7 @@ type forks struct {
 var errNotForked = errors.New("no process was forked")
 
 const (
-	maxIdle       = 16               // processes that wait and make nothing
+	maxIdle       = 8                // processes that wait and make nothing
 	prologueLimit = 10 * time.Second // how long a prologue may take
 	prologues     = 4                // with different random numbers
 	checked       = 256              // one of so many executions is repeated in a process of its own
@@ -101,7 +101,10 @@ func (f *forks) take(ctx context.Context, p *Program, plan *Plan) (*waiting, err
 	}
 	f.mu.Unlock()
 	w, err := f.start(ctx, p, plan)
-	if err != nil {
+	if err != nil { // such as that no test begins, and so all would be the prologue
+		f.mu.Lock()
+		f.refuses = err
+		f.mu.Unlock()
 		return nil, errors.Join(errNotForked, err)
 	}
 	return w, nil

@@ -9,6 +9,6 @@ func heisenForksLater() {}
 func heisenWhyNotFork() string { return "this system cannot" }
 
 //go:nosplit
-func heisenOnlyLooks(trap, a1, a3 uintptr) bool { return true }
+func heisenOnlyLooks(trap, a1, a2, a3 uintptr) bool { return true }
 
 func heisenFork(bool) { exit(0) }

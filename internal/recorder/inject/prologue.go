@@ -94,12 +94,12 @@ func (s *heisenScheduler) isOver(t heisenStrategiesTurn) bool {
 	return t.ID < heisen.ids
 }
 
-// race_SystemCall is called before a system call that package syscall makes, with its first and its third argument.
+// race_SystemCall is called before a system call that package syscall makes, with its first three arguments.
 //
 //go:linkname race_SystemCall internal/race.SystemCall
 //go:nosplit
-func race_SystemCall(trap, a1, a3 uintptr) {
-	if p := &heisenPrologue; p.forks && p.wanted && !p.calls && !heisenOnlyLooks(trap, a1, a3) {
+func race_SystemCall(trap, a1, a2, a3 uintptr) {
+	if p := &heisenPrologue; p.forks && p.wanted && !p.calls && !heisenOnlyLooks(trap, a1, a2, a3) {
 		p.calls = true
 	}
 }

@@ -25,14 +25,15 @@ const (
 	heisenSysDup3        = 292
 	heisenSysOpenat      = 257
 	heisenSysWrite       = 1
+	heisenSysIoctl       = 16
 
 	// heisenModeAt is the offset of a file's mode in struct stat.
 	heisenModeAt = 24
 )
 
 // heisenLooking are system calls that only look at something: read, close, stat, fstat, lstat, lseek, pread64, access,
-// getpid, uname, fcntl, getcwd, readlink, gettimeofday, getrlimit, sysinfo, getuid, getgid, geteuid, getegid, getppid,
-// getpgrp, getgroups, gettid, sched_getaffinity, getdents64, clock_gettime, newfstatat, readlinkat, faccessat, prlimit64,
+// getpid, uname, fcntl, getcwd, readlink, gettimeofday, getrlimit, getrusage, sysinfo, getuid, getgid, geteuid, getegid, getppid,
+// getpgrp, getgroups, statfs, fstatfs, gettid, sched_getaffinity, getdents64, clock_gettime, newfstatat, readlinkat, faccessat, prlimit64,
 // getrandom, statx, faccessat2.
-var heisenLooking = [...]uintptr{0, 3, 4, 5, 6, 8, 17, 21, 39, 63, 72, 79, 89, 96, 97, 99, 102, 104, 107, 108, 110, 111, 115,
+var heisenLooking = [...]uintptr{0, 3, 4, 5, 6, 8, 17, 21, 39, 63, 72, 79, 89, 96, 97, 98, 99, 102, 104, 107, 108, 110, 111, 115, 137, 138,
 	186, 204, 217, 228, 262, 267, 269, 302, 318, 332, 439}

@@ -26,13 +26,14 @@ const (
 	heisenSysDup3        = 24
 	heisenSysOpenat      = 56
 	heisenSysWrite       = 64
+	heisenSysIoctl       = 29
 
 	// heisenModeAt is the offset of a file's mode in struct stat.
 	heisenModeAt = 16
 )
 
-// heisenLooking are system calls that only look at something: getcwd, fcntl, faccessat, close, getdents64, lseek, read, pread64,
-// readlinkat, fstatat, fstat, clock_gettime, sched_getaffinity, getgroups, uname, getrlimit, gettimeofday, getpid, getppid,
+// heisenLooking are system calls that only look at something: getcwd, fcntl, statfs, fstatfs, faccessat, close, getdents64, lseek, read, pread64,
+// readlinkat, fstatat, fstat, clock_gettime, sched_getaffinity, getgroups, uname, getrlimit, getrusage, gettimeofday, getpid, getppid,
 // getuid, geteuid, getgid, getegid, gettid, sysinfo, prlimit64, getrandom, statx, faccessat2.
-var heisenLooking = [...]uintptr{17, 25, 48, 57, 61, 62, 63, 67, 78, 79, 80, 113, 123, 158, 160, 163, 169, 172, 173, 174, 175, 176,
+var heisenLooking = [...]uintptr{17, 25, 43, 44, 48, 57, 61, 62, 63, 67, 78, 79, 80, 113, 123, 158, 160, 163, 165, 169, 172, 173, 174, 175, 176,
 	177, 178, 179, 261, 278, 291, 439}
