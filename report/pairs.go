@@ -27,7 +27,11 @@ func (f *Finding) Identify(identity, pair string) {
 	case heisen.Failure:
 		kind = heisen.Race
 	case heisen.Leak:
-		what = waitsTo(f.Accesses[0].Op) + "\n"
+		if len(f.Accesses) == 0 {
+			identity = ""
+		} else {
+			what = waitsTo(f.Accesses[0].Op) + "\n"
+		}
 	default:
 		identity = ""
 	}

@@ -1,6 +1,7 @@
 package controlled
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -10,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/heisen-go/heisen/internal/processes"
@@ -179,7 +179,7 @@ func (f *forks) start(ctx context.Context, p *Program, plan *Plan) (_ *waiting, 
 
 		return nil, err
 	}
-	if w.printed, err = available(out); err != nil {
+	if w.printed, err = written(in, out); err != nil {
 		return nil, err
 	}
 	if !place.temporary.untouched() {
@@ -207,24 +207,22 @@ func (w *waiting) end() {
 	w.places.putBack(w.place)
 }
 
-// available returns what can be read from a pipe without waiting.
-func available(pipe *os.File) (text []byte, err error) {
-	conn, err := pipe.SyscallConn()
-	if err != nil {
-		return nil, err
-	}
+// written returns what was written to a pipe so far, of which out is the end to read from. Nobody else writes to it at the moment.
+func written(in, out *os.File) (text []byte, err error) {
+	end := []byte("\x00heisen: end of the prologue\x00")
+	failed := make(chan error, 1)
+	go func() { // if the pipe is full, somebody must read
+		_, err := in.Write(end)
+		failed <- err
+	}()
 	var buf [4096]byte
-	for n := 1; n > 0; {
-		failed := conn.Read(func(fd uintptr) bool {
-			n, err = syscall.Read(int(fd), buf[:])
-			return true
-		})
-		if failed != nil {
-			return nil, failed
+	for !bytes.HasSuffix(text, end) {
+		n, err := out.Read(buf[:])
+		if text = append(text, buf[:n]...); err != nil {
+			return nil, err
 		}
-		text = append(text, buf[:max(n, 0)]...)
 	}
-	return text, nil
+	return bytes.TrimSuffix(text, end), <-failed
 }
 
 // execute makes an execution. The error wraps errNotForked if it was not made, or is not to be trusted. Now and then it makes an
