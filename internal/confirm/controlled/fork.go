@@ -290,6 +290,9 @@ func (p *Program) Unforked() string {
 	return ""
 }
 
+// Forks reports whether processes are forked for the executions of the program.
+func (p *Program) Forks() bool { return p.Prologue(0) != 0 && p.Unforked() == "" }
+
 // execute makes an execution in a new process.
 func (w *waiting) execute(ctx context.Context, r *receiver) (*Execution, error) {
 	var printed output

@@ -77,6 +77,8 @@ const (
 	// made where there are many orders. Only executions with the first seed count: the random numbers
 	// of the program are the same in them.
 	minVain = 20
+	// forkedVain is how many times as many are made if processes are forked for them, which cost that much less.
+	forkedVain = 3
 	// maxParents bounds the executions from which others are made.
 	maxParents = 64
 	// fading is the weight of earlier generations.
@@ -288,7 +290,16 @@ func (u *searched) judge() {
 	}
 	u.number += len(u.plans)
 	u.plans, u.started = nil, 0
-	u.Exhausted = u.Exhausted || u.vain >= max(minVain, 2*len(u.orders))
+	u.Exhausted = u.Exhausted || u.vain >= u.mostVain()
+}
+
+// mostVain returns the number of executions in a row without a new order after which the search ends.
+func (u *searched) mostVain() int {
+	most := max(minVain, 2*len(u.orders))
+	if u.Program.Forks() {
+		most *= forkedVain
+	}
+	return most
 }
 
 // add takes what an execution has shown.
