@@ -17,7 +17,7 @@ type Forker struct {
 	start   []byte // what the program has sent until then
 }
 
-// Processes can be forked if the program has a reason not to be.
+// errCannotFork is wrapped by the errors of programs that are not to be forked.
 var errCannotFork = errors.New("the program cannot be forked")
 
 // Wait lets a program run to the end of its prologue, which want.Schedule must have, and wait there. Of the schedule, it uses what

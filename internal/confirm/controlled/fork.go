@@ -176,7 +176,6 @@ func (f *forks) start(ctx context.Context, p *Program, plan *Plan) (_ *waiting, 
 		return nil, err
 	}
 	if w.forker, err = w.program.Wait(p.want(plan, 0)); err != nil {
-
 		return nil, err
 	}
 	if w.printed, err = written(in, out); err != nil {
@@ -246,9 +245,7 @@ func (f *forks) execute(ctx context.Context, r *receiver) (*Execution, error) {
 		f.differs = err
 		f.mu.Unlock()
 		return nil, errors.Join(errNotForked, err)
-	case e.Outcome.Class == Killed || e.Outcome.Class == Fatal: // what has become of the process may be to blame
-		return nil, errNotForked
-	case f.isChecked():
+	case f.isChecked() || e.Outcome.Class == Killed || e.Outcome.Class == Fatal: // of which the fork may be the cause
 		return e, f.check(ctx, r, e)
 	}
 	return e, nil
@@ -262,7 +259,8 @@ func (f *forks) isChecked() bool {
 	return f.made%checked == 0
 }
 
-// check repeats an execution. It returns an error if that could not be done.
+// check repeats an execution, without telling anybody what happens in it. It returns an error if that could not be done, and
+// errNotForked if a program has been killed, or has failed fatally, in the forked process only.
 func (f *forks) check(ctx context.Context, r *receiver, e *Execution) error {
 	plan := Plan{Schedule: r.plan.Schedule, Mode: r.plan.Mode, Tests: r.plan.Tests, Limit: r.plan.Limit}
 	again, err := r.program.executeAfresh(ctx, &receiver{plan: &plan, resolver: r.resolver, program: r.program})
@@ -273,6 +271,9 @@ func (f *forks) check(ctx context.Context, r *receiver, e *Execution) error {
 		f.mu.Lock()
 		f.differs = fmt.Errorf("an execution of %d steps has %d in a process of its own", e.Steps, again.Steps)
 		f.mu.Unlock()
+	}
+	if (e.Outcome.Class == Killed || e.Outcome.Class == Fatal) && again.Outcome.Class != e.Outcome.Class {
+		return errNotForked
 	}
 	return nil
 }
@@ -297,7 +298,6 @@ func (p *Program) Forks() bool { return p.Prologue(0) != 0 && p.Unforked() == ""
 func (w *waiting) execute(ctx context.Context, r *receiver) (*Execution, error) {
 	var printed output
 	stdout, stderr := r.plan.writers(&printed)
-	stdout.Write(w.printed)
 	pipes, err := newPipes(stdout, stderr)
 	if err != nil {
 		return nil, err
@@ -312,6 +312,7 @@ func (w *waiting) execute(ctx context.Context, r *receiver) (*Execution, error) 
 		processes.KillGroupOf(process)
 		process.Kill() // it may not lead a group yet
 	}
+	stdout.Write(w.printed)
 	pipes.copy()
 	r.met = true
 	received := make(chan struct{})
