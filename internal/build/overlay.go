@@ -226,6 +226,7 @@ var patches = []struct {
 			`heisenDeadlocked(); fatal("no goroutines (main called runtime.Goexit) - deadlock!")`, 1),
 		replaceStatements(`fatal("all goroutines are asleep - deadlock!")`,
 			`heisenDeadlocked(); fatal("all goroutines are asleep - deadlock!")`, 1),
+		atStart("sysmon", "heisenMonitorStarts()"),
 		inEndlessLoop("sysmon", "heisenPoll()"),
 		// The monitor thread is about to sleep because the whole program is idle.
 		replaceCalls("sysmon", "osRelax(true)", "heisenRelax()", 1),
@@ -334,8 +335,18 @@ var patches = []struct {
 	{"runtime/runtime.go", []patch{atStart("syscall_Exit", "heisenBeforeSyscallExit(code)")}},
 	{"runtime/proflabel.go", []patch{atEnd("runtime_setProfLabel", "heisenSetsLabels(labels)")}},
 	{"runtime/rand.go", []patch{atStart("rand", "if heisenDraws() { return heisenRandom() }")}},
-	{"runtime/os_linux.go", []patch{atStart("syscall_runtime_doAllThreadsSyscall", "heisenStartAllPrepared()")}},
-	{"runtime/vgetrandom_linux.go", []patch{atStart("vgetrandom", "if heisenDraws() { heisenGetrandom(p); return len(p), true }")}},
+	{"runtime/os_linux.go", []patch{
+		atStart("syscall_runtime_doAllThreadsSyscall", "heisenStartAllPrepared()"),
+		atStart("newosproc", "heisenThreadStarts()"),
+	}},
+	{"runtime/mem_linux.go", []patch{
+		replaceReturns("sysAllocOS", "return p", "heisenMapped(p, n); return p", 1),
+		replaceReturns("sysReserveOS", "return p", "heisenMapped(p, n); return p", 1),
+		atStart("sysFreeOS", "heisenUnmaps()"),
+		atStart("sysFaultOS", "heisenUnmaps()"),
+	}},
+	{"runtime/vgetrandom_linux.go", []patch{atStart("vgetrandomGetState", "heisenUnmaps()")}},
+	{"runtime/vgetrandom_linux.go", []patch{atStart("vgetrandomGetState", "heisenUnmaps()")}},
 	{"runtime/netpoll_epoll.go", []patch{
 		atStart("netpollopen", "heisenPollOpen(fd, pd)"),
 		atStart("netpollclose", "heisenPollClose(fd)"),
@@ -364,6 +375,7 @@ var patches = []struct {
 	}},
 	{"runtime/signal_unix.go", []patch{
 		atStart("dieFromSignal", "heisenAbort()"),
+		atStart("sighandler", "heisenWakesMonitor(sig)"),
 		atStart("os_sigpipe", "heisenBeforeSIGPIPE()"),
 		replaceExpressions("sighandler", "flags&_SigKill != 0", "flags&_SigKill != 0 && !heisenEndsLater(sig)", 1),
 		replaceCalls("sighandler", "mcount()", "heisenThreads()", 2),

@@ -2,10 +2,12 @@ package recorder
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/heisen-go/heisen/internal/core/wire"
 )
@@ -75,22 +77,89 @@ func (c *continued) Read(p []byte) (int, error) { return c.both.Read(p) }
 // Fork makes a process with the given standard output and standard error. Its Program is to be opened with the Want of Wait, and a
 // schedule that has the same prologue. The process is a child of this one, and leads a process group.
 func (f *Forker) Fork(stdout, stderr *os.File) (*Program, *os.Process, error) {
-	conn, err := f.request(stdout, stderr)
+	p, process, err := f.fork(wire.ForkWith, stdout, stderr, nil)
 	if err != nil {
 		return nil, nil, fmt.Errorf("forking a process: %w", err)
+	}
+	return p, process, nil
+}
+
+// Rewinder is a process that was forked, and goes back to the end of its prologue after each execution, as long as that has changed
+// nothing but memory. A Rewinder belongs to one goroutine.
+type Rewinder struct {
+	Process *os.Process // a child of this process, which leads a process group
+
+	analyzer connection // the process takes requests from it
+	start    []byte     // what the program has sent before
+}
+
+// Rewind makes a process as Fork does, that can go back after its execution.
+func (f *Forker) Rewind(stdout, stderr *os.File) (*Program, *Rewinder, error) {
+	r := &Rewinder{start: f.start}
+	own, other, err := connectionPair()
+	if err != nil {
+		return nil, nil, fmt.Errorf("forking a process: %w", err)
+	}
+	defer other.Close()
+	p, process, err := f.fork(wire.ForkAgain, stdout, stderr, other)
+	if err != nil {
+		own.Close()
+		return nil, nil, fmt.Errorf("forking a process: %w", err)
+	}
+	r.Process, r.analyzer = process, own
+	return p, r, nil
+}
+
+// Next lets the process make the next execution, with the given standard output and standard error.
+func (r *Rewinder) Next(stdout, stderr *os.File) (*Program, error) {
+	conn, err := request(r.analyzer, wire.ForkWith, stdout, stderr, nil)
+	if err != nil {
+		return nil, fmt.Errorf("rewinding a process: %w", err)
+	}
+	return continuing(r.start, conn), nil
+}
+
+// longExecution is after how much time a process that rewinds gets the runtime's monitor, without which a loop without calls never
+// stops. It cannot go back then.
+const longExecution = 100 * time.Millisecond
+
+// Ended waits until the process has made its execution. It returns the exit status if the process can make another one, and false
+// if it ends, or has ended.
+func (r *Rewinder) Ended() (status int, again bool) {
+	late := time.AfterFunc(longExecution, func() { wakeMonitor(r.Process) })
+	defer late.Stop()
+	var word [8]byte
+	if _, err := io.ReadFull(r.analyzer, word[:]); err != nil {
+		return 0, false
+	}
+	return int(binary.LittleEndian.Uint64(word[:])), true
+}
+
+// Close lets the process end, if it makes no execution.
+func (r *Rewinder) Close() error { return r.analyzer.Close() }
+
+// fork asks for a process.
+func (f *Forker) fork(kind byte, stdout, stderr, analyzer *os.File) (*Program, *os.Process, error) {
+	conn, err := request(f.program.conn, kind, stdout, stderr, analyzer)
+	if err != nil {
+		return nil, nil, err
 	}
 	pid, err := f.answer()
 	if err != nil {
 		conn.Close()
-		return nil, nil, fmt.Errorf("forking a process: %w", err)
+		return nil, nil, err
 	}
 	process, err := os.FindProcess(pid)
 	if err != nil {
 		conn.Close()
 		return nil, nil, err
 	}
-	both := io.MultiReader(bytes.NewReader(f.start), conn)
-	return &Program{conn: &continued{conn, both}, forked: true}, process, nil
+	return continuing(f.start, conn), process, nil
+}
+
+// continuing returns the program of a forked process, which has sent some bytes before it was forked.
+func continuing(start []byte, conn connection) *Program {
+	return &Program{conn: &continued{conn, io.MultiReader(bytes.NewReader(start), conn)}, forked: true}
 }
 
 // answer returns the number of the new process.

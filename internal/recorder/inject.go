@@ -62,6 +62,8 @@ func (s System) substitutes() map[string]string {
 		files["os_linux.go"] = "os_portable.go"
 		files["connection_linux.go"] = "connection_portable.go"
 		files["fork_linux.go"] = "fork_none.go"
+		files["rewind_linux_amd64.go"] = "rewind_none.go"
+		files["rewind_linux_amd64.s"] = "rewind_none.go"
 	}
 	if s == Apart {
 		files["connection_linux.go"] = "connection_none.go"

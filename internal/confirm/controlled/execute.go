@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"os/exec"
 	"slices"
 	"sync"
@@ -202,7 +201,7 @@ func (p *Program) executeAfresh(ctx context.Context, r *receiver) (*Execution, e
 	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
 		return nil, err
 	}
-	return r.ended(start, hung, cmd.ProcessState, place.temporary.hide(printed.text()))
+	return r.ended(start, hung, endingOf(cmd.ProcessState), place.temporary.hide(printed.text()))
 }
 
 // A watchdog kills a program that goes on beyond the limit of its execution.
@@ -231,7 +230,7 @@ func (w *watchdog) stop() bool {
 }
 
 // ended returns the execution of a program that has ended, and has printed something.
-func (r *receiver) ended(start time.Time, hung bool, state *os.ProcessState, printed []byte) (*Execution, error) {
+func (r *receiver) ended(start time.Time, hung bool, end ending, printed []byte) (*Execution, error) {
 	e := &r.execution
 	e.Took = time.Since(start)
 	e.Output = printed
@@ -244,7 +243,7 @@ func (r *receiver) ended(start time.Time, hung bool, state *os.ProcessState, pri
 	case e.Stuck != nil:
 		e.Outcome = Outcome{Class: Hung, Message: "it does not end by its own clock"}
 	default:
-		e.Outcome = outcomeOf(endingOf(state), e.Output)
+		e.Outcome = outcomeOf(end, e.Output)
 	}
 	e.takeFailing()
 	if !r.met && !hung { // on a busy machine it may have been stopped before

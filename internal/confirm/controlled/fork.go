@@ -21,11 +21,12 @@ import (
 // wait there, for different tests, modes and prologues.
 type forks struct {
 	mu      sync.Mutex
-	known   bool       // it is known whether the program can be forked
-	refuses error      // why it cannot, if it is known
-	differs error      // why it is not forked any more; nil if it is
-	made    int        // executions
-	idle    []*waiting // the one that was used last is the last one
+	known   bool           // it is known whether the program can be forked
+	refuses error          // why it cannot, if it is known
+	differs error          // why it is not forked any more; nil if it is
+	made    int            // executions
+	vain    map[string]int // points against rewinding, by arguments; see mayRewind
+	idle    []*waiting     // the one that was used last is the last one
 	closed  bool
 }
 
@@ -79,9 +80,10 @@ type waiting struct {
 	forker  *recorder.Forker
 	places  *workplaces
 	place   workplace
-	gone    chan struct{} // closed once the process has ended; nil if there is none
-	ignored chan struct{} // closed once no other program can connect any more; nil before that is waited for
-	printed []byte        // by the prologue
+	rewound *recorder.Rewinder // a process that can make the next execution; nil if there is none
+	gone    chan struct{}      // closed once the process has ended; nil if there is none
+	ignored chan struct{}      // closed once no other program can connect any more; nil before that is waited for
+	printed []byte             // by the prologue
 }
 
 // take returns a process for a plan.
@@ -194,6 +196,7 @@ func (f *forks) start(ctx context.Context, p *Program, plan *Plan) (_ *waiting, 
 
 // end ends the process.
 func (w *waiting) end() {
+	w.endRewound()
 	if w.program != nil {
 		w.program.Close(0)
 	}
@@ -205,6 +208,55 @@ func (w *waiting) end() {
 	}
 	w.places.putBack(w.place)
 }
+
+// endRewound ends the process that can make the next execution.
+func (w *waiting) endRewound() {
+	if w.rewound != nil {
+		w.rewound.Close()
+		w.rewound.Process.Wait()
+		w.rewound = nil
+	}
+}
+
+// begin begins an execution: in a process that was rewound, or else in a new one. The Rewinder is nil if that is not to be rewound.
+func (w *waiting) begin(rewind bool, stdout, stderr *os.File) (*recorder.Program, *os.Process, *recorder.Rewinder, error) {
+	if r := w.rewound; r != nil {
+		if program, err := r.Next(stdout, stderr); err == nil {
+			w.rewound = nil
+			return program, r.Process, r, nil
+		}
+		w.endRewound()
+	}
+	if rewind {
+		program, r, err := w.forker.Rewind(stdout, stderr)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		return program, r.Process, r, nil
+	}
+	program, process, err := w.forker.Fork(stdout, stderr)
+	return program, process, nil, err
+}
+
+// mayRewind reports whether processes for the executions of some tests are to be rewound: not if many of them cannot go back.
+func (f *forks) mayRewind(args string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.vain[args] < vainlyRewound
+}
+
+// rewinds notes whether a process can go back.
+func (f *forks) rewinds(args string, again bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if again {
+		f.vain[args] = max(f.vain[args]-1, 0)
+	} else {
+		f.vain[args] += 4
+	}
+}
+
+const vainlyRewound = 12
 
 // written returns what was written to a pipe so far, of which out is the end to read from. Nobody else writes to it at the moment.
 func written(in, out *os.File) (text []byte, err error) {
@@ -231,7 +283,7 @@ func (f *forks) execute(ctx context.Context, r *receiver) (*Execution, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := w.execute(ctx, r)
+	e, err := w.execute(ctx, r, f)
 	if errors.Is(err, errNotForked) || w.place.temporary.clear() != nil {
 		w.end()
 	} else {
@@ -294,8 +346,8 @@ func (p *Program) Unforked() string {
 // Forks reports whether processes are forked for the executions of the program.
 func (p *Program) Forks() bool { return p.Prologue(0) != 0 && p.Unforked() == "" }
 
-// execute makes an execution in a new process.
-func (w *waiting) execute(ctx context.Context, r *receiver) (*Execution, error) {
+// execute makes an execution in a new process, or one that was rewound.
+func (w *waiting) execute(ctx context.Context, r *receiver, f *forks) (*Execution, error) {
 	var printed output
 	stdout, stderr := r.plan.writers(&printed)
 	pipes, err := newPipes(stdout, stderr)
@@ -304,7 +356,7 @@ func (w *waiting) execute(ctx context.Context, r *receiver) (*Execution, error) 
 	}
 	defer pipes.close()
 	start := time.Now()
-	program, process, err := w.forker.Fork(pipes.in[0], pipes.in[1])
+	program, process, rewinder, err := w.begin(f.mayRewind(w.key.args), pipes.in[0], pipes.in[1])
 	if err != nil {
 		return nil, errors.Join(errNotForked, err)
 	}
@@ -323,10 +375,12 @@ func (w *waiting) execute(ctx context.Context, r *receiver) (*Execution, error) 
 	release := context.AfterFunc(ctx, kill)
 	defer release()
 	dog := watch(r.plan.Limit, kill)
-	state, err := process.Wait()
+	end, err := w.ending(process, rewinder)
 	hung := dog.stop()
 	pipes.wait()
-	processes.KillGroupOf(process) // the processes that the program left behind
+	if w.rewound == nil {
+		processes.KillGroupOf(process) // the processes that the program left behind
+	}
 	<-received
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -334,7 +388,27 @@ func (w *waiting) execute(ctx context.Context, r *receiver) (*Execution, error) 
 	if err != nil {
 		return nil, err
 	}
-	return r.ended(start, hung, state, w.place.temporary.hide(printed.text()))
+	e, err := r.ended(start, hung, end, w.place.temporary.hide(printed.text()))
+	if rewinder != nil && !e.Outcome.Class.Failed() {
+		f.rewinds(w.key.args, w.rewound != nil)
+	}
+	return e, err
+}
+
+// ending waits for the end of an execution. If the process can make another one, it keeps it for that.
+func (w *waiting) ending(process *os.Process, rewinder *recorder.Rewinder) (ending, error) {
+	if rewinder != nil {
+		if status, again := rewinder.Ended(); again {
+			w.rewound = rewinder
+			return ending{code: status}, nil
+		}
+		rewinder.Close()
+	}
+	state, err := process.Wait()
+	if err != nil {
+		return ending{}, err
+	}
+	return endingOf(state), nil
 }
 
 // pipes carry what a process prints.

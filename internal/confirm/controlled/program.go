@@ -109,7 +109,7 @@ func (s *Source) Build(ctx context.Context, folder string) (programs []*Program,
 		if p.symbols, err = recorder.OpenSymbolCache(p.Path); err != nil {
 			return nil, nil, err
 		}
-		p.forks = &forks{}
+		p.forks = &forks{vain: map[string]int{}}
 	}
 	return programs, b.Toolchain, err
 }

@@ -78,9 +78,12 @@ const (
 	// Of a process that is forked where its prologue is over: its answer to ForkWith. Payload: the number of the new process, or the
 	// negated error.
 	MsgForked = 29
-	// ForkWith is sent to such a process as one byte, with three descriptors: the connection, the standard output and the standard error
-	// of a new process.
-	ForkWith = 1
+	// ForkWith is sent to such a process as one byte, with descriptors: the connection, the standard output and the standard error
+	// of a new process. With ForkAgain, another descriptor follows. If the new process can go back to the end of the prologue after its
+	// execution, it sends the exit status there, as a word, and takes the next ForkWith.
+	ForkWith  = 1
+	ForkAgain = 2
+	ForkFiles = 3
 
 	MisuseFails = 1 // FailNow of a test is called by a goroutine that does not run the test
 	MisuseSkips = 2 // SkipNow is

@@ -20,10 +20,8 @@ const (
 	heisenCloneParent = 0x8000
 	heisenSIGCHLD     = 17
 
-	heisenSolSocket = 1
-	heisenRights    = 1 // SCM_RIGHTS
-	heisenForkFiles = 3 // connection, standard output, standard error
-
+	heisenSolSocket    = 1
+	heisenRights       = 1      // SCM_RIGHTS
 	heisenForkPatience = 20_000 // times 100 µs, for threads that are about to sleep
 )
 
@@ -152,16 +150,23 @@ func heisenOnlyLooks(trap, a1, a2, a3 uintptr) bool {
 // heisenFork serves requests, if it can. It returns in new processes only.
 func heisenFork(can bool) {
 	for can {
-		files, ok := heisenReceiveFiles(heisen.to)
-		if !ok {
+		kind, files := heisenReceiveFiles(heisen.to)
+		if kind == 0 {
 			break
 		}
 		pid := heisenForkNow()
 		if pid == 0 {
-			heisenForked(&files)
+			again := false
+			if kind == heisenForkAgain {
+				// The number of the connection of the process that waits is that of the one with the analyzer.
+				linux.Syscall6(heisenSysDup3, uintptr(files[heisenForkFiles]), uintptr(heisen.to), heisenCloseOnExec, 0, 0, 0)
+				closefd(files[heisenForkFiles])
+				again = heisenRewinds(&files)
+			}
+			heisenForked(&files, again)
 			return
 		}
-		for _, fd := range files {
+		for _, fd := range files[:heisenNumFiles(kind)] {
 			closefd(fd)
 		}
 		words := [1]uint64{uint64(pid)}
@@ -170,8 +175,19 @@ func heisenFork(can bool) {
 	exit(0)
 }
 
-// heisenReceiveFiles receives the descriptors for a new process.
-func heisenReceiveFiles(from int32) (files [heisenForkFiles]int32, ok bool) {
+// heisenForkedFiles are the descriptors of a request.
+type heisenForkedFiles = [heisenForkFiles + 1]int32
+
+// heisenNumFiles returns how many descriptors a kind of request has.
+func heisenNumFiles(kind byte) uintptr {
+	if kind == heisenForkAgain {
+		return heisenForkFiles + 1
+	}
+	return heisenForkFiles
+}
+
+// heisenReceiveFiles receives a request for a process. The kind is 0 if no more will come.
+func heisenReceiveFiles(from int32) (kind byte, files heisenForkedFiles) {
 	var (
 		request [1]byte
 		part    = struct {
@@ -181,7 +197,7 @@ func heisenReceiveFiles(from int32) (files [heisenForkFiles]int32, ok bool) {
 		control struct {
 			size        uintptr
 			level, kind int32
-			files       [heisenForkFiles + 1]int32
+			files       heisenForkedFiles
 		}
 		message struct {
 			name       uintptr
@@ -201,12 +217,12 @@ func heisenReceiveFiles(from int32) (files [heisenForkFiles]int32, ok bool) {
 		if errno == _EINTR {
 			continue
 		}
-		if errno != 0 || n != 1 || request[0] != heisenForkWith || control.level != heisenSolSocket || control.kind != heisenRights ||
-			control.size != unsafe.Offsetof(control.files)+heisenForkFiles*4 {
-			return files, false
+		kind = request[0]
+		if errno != 0 || n != 1 || kind != heisenForkWith && kind != heisenForkAgain || control.level != heisenSolSocket ||
+			control.kind != heisenRights || control.size != unsafe.Offsetof(control.files)+heisenNumFiles(kind)*4 {
+			return 0, files
 		}
-		copy(files[:], control.files[:])
-		return files, true
+		return kind, control.files
 	}
 }
 
@@ -266,20 +282,23 @@ func heisenBeginsWith(mp *m, fn uintptr) bool {
 	return mp.mstartfn != nil && abi.FuncPCABIInternal(mp.mstartfn) == fn
 }
 
-// heisenForked prepares a new process.
-func heisenForked(files *[heisenForkFiles]int32) {
+// heisenForked prepares a new process, or one that has gone back. That has no poller any more.
+func heisenForked(files *heisenForkedFiles, again bool) {
 	heisenPrologue.forked = true
 	linux.Syscall6(heisenSysSetpgid, 0, 0, 0, 0, 0, 0)
-	for i, fd := range files[1:] {
+	for i, fd := range files[1:heisenForkFiles] {
 		linux.Syscall6(heisenSysDup3, uintptr(fd), uintptr(i+1), 0, 0, 0, 0)
 		closefd(fd)
 	}
-	closefd(heisen.to)
+	if !heisenRewinding() {
+		closefd(heisen.to)
+	}
 	heisen.to = heisenMoveUp(files[0])
 	heisen.from = heisen.to
 	if netpollInited.Load() != 0 { // what it waits for is shared
-		closefd(int32(netpollEventFd))
-		closefd(epfd)
+		if !again {
+			heisenClosePoller()
+		}
 		netpollinit()
 	}
 	pp := getg().m.p.ptr()
@@ -288,10 +307,17 @@ func heisenForked(files *[heisenForkFiles]int32) {
 		switch {
 		case mp == getg().m:
 		case heisenBeginsWith(mp, abi.FuncPCABIInternal(sysmon)), heisenBeginsWith(mp, abi.FuncPCABIInternal(templateThread)):
-			sched.nmsys-- // it counts itself
-			newm1(mp)
+			if !heisenMonitorSleeps(mp) {
+				sched.nmsys-- // it counts itself
+				newm1(mp)
+			}
 		case !heisenBeginsWith(mp, abi.FuncPCABIInternal(mPark)):
 			mp.mstartfn = heisenRevived
 		}
 	}
+}
+
+func heisenClosePoller() {
+	closefd(int32(netpollEventFd))
+	closefd(epfd)
 }

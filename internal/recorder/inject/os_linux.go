@@ -38,12 +38,16 @@ func heisenMapWith(at unsafe.Pointer, n uintptr, flags int32) unsafe.Pointer {
 		return nil
 	}
 	sysNoHugePage(p, n) // the touched parts are scattered
+	heisenMapped(p, n)
 	return p
 }
 
-func heisenUnmap(p unsafe.Pointer, n uintptr) { munmap(p, n) }
+func heisenUnmap(p unsafe.Pointer, n uintptr) {
+	heisenUnmaps()
+	munmap(p, n)
+}
 
-func heisenUnmapFixed(at, n uintptr) { munmap(unsafe.Pointer(at), n) }
+func heisenUnmapFixed(at, n uintptr) { heisenUnmap(unsafe.Pointer(at), n) }
 
 func heisenZero(p unsafe.Pointer, n uintptr) { madvise(p, n, _MADV_DONTNEED) }
 

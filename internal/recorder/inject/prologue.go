@@ -99,6 +99,7 @@ func (s *heisenScheduler) isOver(t heisenStrategiesTurn) bool {
 //go:linkname race_SystemCall internal/race.SystemCall
 //go:nosplit
 func race_SystemCall(trap, a1, a2, a3 uintptr) {
+	heisenBeforeCall(trap, a1)
 	if p := &heisenPrologue; p.forks && p.wanted && !p.calls && !heisenOnlyLooks(trap, a1, a2, a3) {
 		p.calls = true
 	}

@@ -52,7 +52,9 @@ var heisenMallocgc func(size uintptr, typ *_type, needzero bool) unsafe.Pointer
 func racefini() {
 	heisenAwaitOthers(true)
 	heisenLeaksAtEnd(0)
-	exit(heisenFinish())
+	status := heisenFinish()
+	heisenEndExecution(status)
+	exit(status)
 }
 
 // heisenBeforeExit is called before a program exits by os.Exit. If status is 0, racefini follows. A
@@ -72,6 +74,7 @@ func heisenBeforeExit(status int) {
 	}
 	heisenLeaksAtEnd(int32(status))
 	heisenStop()
+	heisenEndExecution(int32(status))
 }
 
 //go:nosplit

@@ -57,16 +57,24 @@ func heisenStartSender() bool {
 	}
 	o.pid, o.id = heisenGetpid(), heisenConnectionIs()
 	systemstack(func() {
-		newm(heisenSender, nil, -1)
-		for atomic.Load(&o.ready) == 0 {
-			heisenSleepOn(&o.ready, 0, -1)
+		if !heisenSenderSleeps() {
+			newm(heisenSender, nil, -1)
+			heisenSenderStarts()
 		}
 	})
+	return true
+}
+
+// heisenSenderStarts waits until the new thread has the connection.
+func heisenSenderStarts() {
+	o := &heisenOut
+	for atomic.Load(&o.ready) == 0 {
+		heisenSleepOn(&o.ready, 0, -1)
+	}
 	o.started = true
 	if o.own {
 		heisenCloseConnection()
 	}
-	return true
 }
 
 // heisenOwnThread is called first in a thread of heisen's. Signals are for other threads, except those that
@@ -222,6 +230,9 @@ func heisenDrain() bool {
 // heisenAskAnswer waits for the analyzer's answer to what was sent.
 func heisenAskAnswer() (answer int32, ok bool) {
 	o := &heisenOut
+	if !o.started {
+		return heisenReadAnswer()
+	}
 	atomic.Store(&o.asked, heisenAsked)
 	heisenWakeSender()
 	for atomic.Load(&o.asked) == heisenAsked && heisenGetpid() == o.pid {

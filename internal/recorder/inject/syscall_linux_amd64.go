@@ -26,6 +26,7 @@ const (
 	heisenSysOpenat      = 257
 	heisenSysWrite       = 1
 	heisenSysIoctl       = 16
+	heisenSysMunmap      = 11
 
 	// heisenModeAt is the offset of a file's mode in struct stat.
 	heisenModeAt = 24
