@@ -342,6 +342,7 @@ var patches = []struct {
 	{"runtime/mem_linux.go", []patch{
 		replaceReturns("sysAllocOS", "return p", "heisenMapped(p, n); return p", 1),
 		replaceReturns("sysReserveOS", "return p", "heisenMapped(p, n); return p", 1),
+		atStart("sysUnusedOS", "heisenUnmaps()"),
 		atStart("sysFreeOS", "heisenUnmaps()"),
 		atStart("sysFaultOS", "heisenUnmaps()"),
 	}},

@@ -301,6 +301,7 @@ func heisenForked(files *heisenForkedFiles, again bool) {
 		}
 		netpollinit()
 	}
+	heisenExecutionStarts()
 	pp := getg().m.p.ptr()
 	pp.sysmontick.schedtick, pp.sysmontick.schedwhen = uint32(pp.schedtick), nanotime1()
 	for mp := allm; mp != nil; mp = mp.alllink {

@@ -49,7 +49,10 @@ func heisenUnmap(p unsafe.Pointer, n uintptr) {
 
 func heisenUnmapFixed(at, n uintptr) { heisenUnmap(unsafe.Pointer(at), n) }
 
-func heisenZero(p unsafe.Pointer, n uintptr) { madvise(p, n, _MADV_DONTNEED) }
+func heisenZero(p unsafe.Pointer, n uintptr) {
+	heisenUnmaps()
+	madvise(p, n, _MADV_DONTNEED)
+}
 
 func heisenMakeHuge(p unsafe.Pointer, n uintptr) {
 	madvise(p, n, heisenHugePages)

@@ -16,6 +16,9 @@ import (
 // signal of the analyzer's because the execution takes long. Then the process ends with the execution, as other forked ones do.
 // The same holds if the runtime starts a thread, gives up memory, or begins to handle signals, and if the program fails by a panic
 // or a fatal error.
+//
+// The kernel tells which pages were written (PAGEMAP_SCAN, since Linux 6.7). Pages are protected against writing only once: those
+// that one execution writes are mostly those that the next one writes.
 
 // heisenRewind is the state of a process that rewinds. All of it is part of what is copied back.
 var heisenRewind struct {
@@ -35,14 +38,18 @@ type heisenVault struct {
 	numPages  uintptr
 	analyzer  int32 // the connection on which the analyzer asks for executions
 	pagemap   int32
+	protects  int32 // descriptor that protects pages; negative if they are not, and all are compared
+	umask     uintptr
+	lowest    int32 // at the start of an execution, the descriptor that the next file would get
+	polls     bool  // it began with a poller
 	numRanges int
 	numRuns   int
 	numMapped int
 	mask      sigset
 
-	ranges  [256]heisenSpan  // what is writable, in order
-	runs    [4096]heisenSpan // what was copied of these, in order
-	mapped  [64]heisenSpan   // by the runtime since then
+	ranges  [256]heisenSpan // what is writable, in order
+	runs    [4097]heisenRun // what was copied of these, in order; the last one is never used
+	mapped  [64]heisenSpan  // by the runtime since then
 	regions [256]heisenPageRegion
 	scan    heisenPageScan
 	zero    [heisenPage]byte
@@ -53,15 +60,36 @@ type heisenVault struct {
 // heisenSpan are addresses from lo up to hi.
 type heisenSpan struct{ lo, hi uintptr }
 
+// heisenRun has pages one after another, and where their copies begin.
+type heisenRun struct {
+	heisenSpan
+	copies uintptr
+}
+
 const (
 	heisenPage = 4096
 
-	// heisenMostPages is how many pages are copied at most. To compare more takes longer than to fork.
-	heisenMostPages = 8192
+	// Processes with more pages do not rewind: a copy takes memory, and without protection, to compare more pages takes longer than to fork.
+	heisenMostPages     = 32768
+	heisenMostUnguarded = 1536
 
 	heisenPagemapScan = 0xc0606610 // PAGEMAP_SCAN of struct pm_scan_arg
+	heisenPageWritten = 1 << 1
 	heisenPagePresent = 1 << 3
 	heisenPageSwapped = 1 << 4
+
+	heisenSysUserfaultfd  = 323
+	heisenUserModeOnly    = 1
+	heisenFaultAPI        = 0xc018aa3f // UFFDIO_API of struct uffdio_api
+	heisenFaultRegister   = 0xc020aa00 // UFFDIO_REGISTER of struct uffdio_register
+	heisenFaultProtect    = 0xc018aa06 // UFFDIO_WRITEPROTECT of struct uffdio_writeprotect
+	heisenFaultAPIVersion = 0xaa
+	heisenFaultAsync      = 1 << 15 // UFFD_FEATURE_WP_ASYNC: who writes goes on at once
+	heisenFaultByWriting  = 1 << 1  // UFFDIO_REGISTER_MODE_WP
+	heisenFaultProtects   = 1       // UFFDIO_WRITEPROTECT_MODE_WP
+
+	heisenSysUmask = 95
+	heisenDup      = 0 // F_DUPFD
 )
 
 // heisenPageRegion is struct page_region.
@@ -92,7 +120,7 @@ func heisenRewinds(files *heisenForkedFiles) (again bool) {
 		return false
 	}
 	v := (*heisenVault)(p)
-	v.analyzer = heisen.to
+	v.analyzer, v.protects = heisen.to, -1
 	v.stackTop = uintptr(unsafe.Pointer(&v.stack)) + unsafe.Sizeof(v.stack)
 	v.pagemap = open(unsafe.StringData("/proc/self/pagemap\x00"), _O_RDONLY|_O_CLOEXEC, 0)
 	if v.pagemap < 0 || iscgo || newmHandoff.haveTemplateThread != 0 || vgetrandomAlloc.states != nil || !v.findWritable(heisenSpan{uintptr(p), uintptr(p) + n}) {
@@ -100,6 +128,8 @@ func heisenRewinds(files *heisenForkedFiles) (again bool) {
 		return false
 	}
 	v.pagemap = heisenMoveUp(v.pagemap)
+	v.guard()
+	v.umask = heisenUmask()
 	sigprocmask(_SIG_SETMASK, nil, &v.mask)
 	r.vault, r.spoiled = uintptr(p), false
 	switch {
@@ -122,10 +152,35 @@ func heisenRewinding() bool { return heisenRewind.vault != 0 }
 
 // giveUp frees everything.
 func (v *heisenVault) giveUp() {
+	v.close()
+	munmap(unsafe.Pointer(v), alignUp(unsafe.Sizeof(*v), heisenPage))
+}
+
+// close closes the descriptors besides that of the analyzer.
+func (v *heisenVault) close() {
 	if v.pagemap >= 0 {
 		closefd(v.pagemap)
 	}
-	munmap(unsafe.Pointer(v), alignUp(unsafe.Sizeof(*v), heisenPage))
+	if v.protects >= 0 {
+		closefd(v.protects)
+	}
+}
+
+// heisenUmask returns what files that are made are not allowed.
+func heisenUmask() uintptr {
+	umask, _, _ := linux.Syscall6(heisenSysUmask, 0o77, 0, 0, 0, 0, 0)
+	linux.Syscall6(heisenSysUmask, umask, 0, 0, 0, 0, 0)
+	return umask
+}
+
+// heisenLowest returns the descriptor that the next file would get.
+func heisenLowest() int32 {
+	fd, errno := fcntl(0, heisenDup, 0)
+	if errno != 0 {
+		return -1
+	}
+	closefd(fd)
+	return fd
 }
 
 // findWritable finds the memory to which the process may write, besides its own. It reports whether all of that is known, and no
@@ -205,14 +260,15 @@ func (v *heisenVault) addWritable(s, own heisenSpan, private, file bool) bool {
 	return true
 }
 
-// populated returns the next parts of a span that have pages, and where the search for more begins; ok is false if that is not known.
+// populated returns the next parts of a span that have pages with something else, and where the search for more begins; ok is false
+// if that is not known.
 //
 //go:nosplit
-func (v *heisenVault) populated(s heisenSpan) (found int, next uintptr, ok bool) {
+func (v *heisenVault) populated(s heisenSpan, with uint64) (found int, next uintptr, ok bool) {
 	v.scan = heisenPageScan{
 		size: uint64(unsafe.Sizeof(v.scan)), start: uint64(s.lo), end: uint64(s.hi),
 		vec: uint64(uintptr(unsafe.Pointer(&v.regions))), vecLen: uint64(len(v.regions)),
-		anyOf: heisenPagePresent | heisenPageSwapped, returned: heisenPagePresent | heisenPageSwapped,
+		mask: with, anyOf: heisenPagePresent | heisenPageSwapped, returned: heisenPagePresent | heisenPageSwapped,
 	}
 	n, _, errno := linux.Syscall6(heisenSysIoctl, uintptr(v.pagemap), heisenPagemapScan, uintptr(unsafe.Pointer(&v.scan)), 0, 0, 0)
 	next = uintptr(v.scan.walkEnd)
@@ -225,22 +281,22 @@ func heisenSave() {
 	pages := uintptr(0)
 	for _, s := range v.ranges[:v.numRanges] {
 		for s.lo < s.hi {
-			n, next, ok := v.populated(s)
+			n, next, ok := v.populated(s, 0)
 			if !ok {
 				return
 			}
 			for _, r := range v.regions[:n] {
-				if v.numRuns == len(v.runs) {
+				if v.numRuns == len(v.runs)-1 {
 					return
 				}
-				v.runs[v.numRuns] = r.heisenSpan
+				v.runs[v.numRuns] = heisenRun{r.heisenSpan, pages * heisenPage}
 				v.numRuns++
 				pages += (r.hi - r.lo) / heisenPage
 			}
 			s.lo = next
 		}
 	}
-	if pages > heisenMostPages {
+	if pages > heisenMostPages || pages > heisenMostUnguarded && v.protects < 0 {
 		return
 	}
 	p := heisenMap(pages * heisenPage)
@@ -248,10 +304,45 @@ func heisenSave() {
 		return
 	}
 	v.pages, v.numPages, v.numMapped = uintptr(p), pages, 0
-	for _, s := range v.runs[:v.numRuns] {
-		memmove(p, unsafe.Pointer(s.lo), s.hi-s.lo)
-		p = add(p, s.hi-s.lo)
+	for i := range v.numRuns {
+		r := &v.runs[i]
+		r.copies += v.pages
+		memmove(unsafe.Pointer(r.copies), unsafe.Pointer(r.lo), r.hi-r.lo)
 	}
+	// From here on, only what is on the stack is written until the snapshot is taken.
+	for i := range v.numRuns {
+		r := &v.runs[i]
+		protect := struct{ start, size, mode uint64 }{uint64(r.lo), uint64(r.hi - r.lo), heisenFaultProtects}
+		if v.protects >= 0 && !heisenControls(v.protects, heisenFaultProtect, unsafe.Pointer(&protect)) {
+			v.numPages = 0
+			return
+		}
+	}
+}
+
+// guard prepares to protect pages against writing.
+func (v *heisenVault) guard() {
+	fd, _, errno := linux.Syscall6(heisenSysUserfaultfd, heisenUserModeOnly|_O_CLOEXEC, 0, 0, 0, 0, 0)
+	if v.protects = -1; errno != 0 {
+		return
+	}
+	api := struct{ version, features, ioctls uint64 }{heisenFaultAPIVersion, heisenFaultAsync, 0}
+	ok := heisenControls(int32(fd), heisenFaultAPI, unsafe.Pointer(&api))
+	for _, s := range v.ranges[:v.numRanges] {
+		register := struct{ start, size, mode, ioctls uint64 }{uint64(s.lo), uint64(s.hi - s.lo), heisenFaultByWriting, 0}
+		ok = ok && heisenControls(int32(fd), heisenFaultRegister, unsafe.Pointer(&register))
+	}
+	if !ok {
+		closefd(int32(fd))
+		return
+	}
+	v.protects = heisenMoveUp(int32(fd))
+}
+
+// heisenControls makes a request to a descriptor, and reports whether it was done.
+func heisenControls(fd int32, request uintptr, arg unsafe.Pointer) bool {
+	_, _, errno := linux.Syscall6(heisenSysIoctl, uintptr(fd), request, uintptr(arg), 0, 0, 0)
+	return errno == 0
 }
 
 // heisenRestore copies memory back. It runs on a stack in the vault, with all signals blocked.
@@ -265,40 +356,41 @@ func heisenRestore() {
 		linux.Syscall6(heisenSysMunmap, s.lo, s.hi-s.lo, 0, 0, 0, 0)
 	}
 	v.numMapped = 0
-	copied := v.pages
-	for i := range v.numRuns {
-		for p := v.runs[i].lo; p < v.runs[i].hi; p += heisenPage {
-			if !memequal(unsafe.Pointer(p), unsafe.Pointer(copied), heisenPage) {
-				memmove(unsafe.Pointer(p), unsafe.Pointer(copied), heisenPage)
-			}
-			copied += heisenPage
-		}
+	with := uint64(0)
+	if v.protects >= 0 {
+		with = heisenPageWritten
 	}
-	// What had no pages was zero.
 	run := 0
 	for i := range v.numRanges {
 		for s := v.ranges[i]; s.lo < s.hi; {
-			n, next, ok := v.populated(s)
+			n, next, ok := v.populated(s, with)
 			if !ok {
 				exit(2)
 			}
 			for k := range n {
-				for p := v.regions[k].lo; p < v.regions[k].hi; {
+				for p := v.regions[k].lo; p < v.regions[k].hi; p += heisenPage {
 					for run < v.numRuns && v.runs[run].hi <= p {
 						run++
 					}
-					if run < v.numRuns && v.runs[run].lo <= p {
-						p = v.runs[run].hi
-						continue
-					}
-					if !memequal(unsafe.Pointer(p), unsafe.Pointer(&v.zero), heisenPage) {
+					if r := &v.runs[run]; run < v.numRuns && r.lo <= p {
+						if copied := r.copies + p - r.lo; !memequal(unsafe.Pointer(p), unsafe.Pointer(copied), heisenPage) {
+							memmove(unsafe.Pointer(p), unsafe.Pointer(copied), heisenPage)
+						}
+					} else if !memequal(unsafe.Pointer(p), unsafe.Pointer(&v.zero), heisenPage) { // what had no page was zero
 						memclrNoHeapPointers(unsafe.Pointer(p), heisenPage)
 					}
-					p += heisenPage
 				}
 			}
 			s.lo = next
 		}
+	}
+}
+
+// heisenExecutionStarts notes the descriptors at the start of an execution.
+func heisenExecutionStarts() {
+	if heisenRewind.vault != 0 {
+		v := (*heisenVault)(unsafe.Pointer(heisenRewind.vault))
+		v.lowest, v.polls = heisenLowest(), netpollInited.Load() != 0
 	}
 }
 
@@ -310,17 +402,24 @@ func heisenEndExecution(status int32) {
 		return
 	}
 	systemstack(func() {
+		v := (*heisenVault)(unsafe.Pointer(r.vault))
+		if netpollInited.Load() != 0 && !v.polls {
+			heisenClosePoller()
+		}
+		// Calls that the hooks do not see, such as from assembly, are not many.
+		if heisenUmask() != v.umask || heisenLowest() != v.lowest {
+			exit(status)
+		}
+		if v.polls {
+			heisenClosePoller()
+		}
 		sigprocmask(_SIG_SETMASK, &sigset_all, nil)
-		analyzer := (*heisenVault)(unsafe.Pointer(r.vault)).analyzer
 		closefd(heisen.to)
 		for fd := range uintptr(2) { // standard input is empty: it takes the places of the others until the next execution
 			linux.Syscall6(heisenSysDup3, 0, 1+fd, 0, 0, 0, 0)
 		}
-		if netpollInited.Load() != 0 {
-			heisenClosePoller()
-		}
 		ended := uint64(uint32(status))
-		if heisenSendto(analyzer, unsafe.Pointer(&ended), unsafe.Sizeof(ended)) != int(unsafe.Sizeof(ended)) {
+		if heisenSendto(v.analyzer, unsafe.Pointer(&ended), unsafe.Sizeof(ended)) != int(unsafe.Sizeof(ended)) {
 			exit(0)
 		}
 		heisenGoBack()
@@ -337,7 +436,7 @@ func heisenSpoil() {
 	}
 	v := (*heisenVault)(unsafe.Pointer(r.vault))
 	closefd(v.analyzer)
-	closefd(v.pagemap)
+	v.close()
 	lock(&sched.lock)
 	sched.nmsys--
 	unlock(&sched.lock)

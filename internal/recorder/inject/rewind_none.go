@@ -10,6 +10,8 @@ func heisenRewinds(*[heisenForkFiles + 1]int32) (again bool) { return false }
 
 func heisenRewinding() bool { return false }
 
+func heisenExecutionStarts() {}
+
 func heisenEndExecution(int32) {}
 
 func heisenMonitorStarts() {}
