@@ -227,6 +227,8 @@ var patches = []struct {
 		replaceStatements(`fatal("all goroutines are asleep - deadlock!")`,
 			`heisenDeadlocked(); fatal("all goroutines are asleep - deadlock!")`, 1),
 		atStart("sysmon", "heisenMonitorStarts()"),
+		atStart("templateThread", "heisenTemplateStarts()"),
+		atStart("newm1", "heisenThreadStarts()"),
 		inEndlessLoop("sysmon", "heisenPoll()"),
 		// The monitor thread is about to sleep because the whole program is idle.
 		replaceCalls("sysmon", "osRelax(true)", "heisenRelax()", 1),
@@ -335,9 +337,10 @@ var patches = []struct {
 	{"runtime/runtime.go", []patch{atStart("syscall_Exit", "heisenBeforeSyscallExit(code)")}},
 	{"runtime/proflabel.go", []patch{atEnd("runtime_setProfLabel", "heisenSetsLabels(labels)")}},
 	{"runtime/rand.go", []patch{atStart("rand", "if heisenDraws() { return heisenRandom() }")}},
-	{"runtime/os_linux.go", []patch{
-		atStart("syscall_runtime_doAllThreadsSyscall", "heisenStartAllPrepared()"),
-		atStart("newosproc", "heisenThreadStarts()"),
+	{"runtime/os_linux.go", []patch{atStart("syscall_runtime_doAllThreadsSyscall", "heisenStartAllPrepared()")}},
+	{"runtime/env_posix.go", []patch{
+		atStart("setenv_c", "if _cgo_setenv != nil { heisenBeforeC() }"),
+		atStart("unsetenv_c", "if _cgo_unsetenv != nil { heisenBeforeC() }"),
 	}},
 	{"runtime/mem_linux.go", []patch{
 		replaceReturns("sysAllocOS", "return p", "heisenMapped(p, n); return p", 1),
@@ -369,7 +372,7 @@ var patches = []struct {
 		atStart("NumCPU", "if heisenSched.on { return int(heisenSched.procs) }"),
 	}},
 	{"runtime/sigqueue.go", []patch{atStart("sigsend", "heisenSignalled(s)")}},
-	{"runtime/cgocall.go", []patch{atStart("cgocall", "if !heisenCallsSystem(fn) { heisenOutside(heisenByCgo) }")}},
+	{"runtime/cgocall.go", []patch{atStart("cgocall", "if !heisenCallsSystem(fn) { heisenOutside(heisenByCgo); heisenBeforeC() }")}},
 	{"runtime/panic.go", []patch{
 		atStart("fatalthrow", "heisenAbort()"),
 		atStart("fatalpanic", "heisenBeforePanic()"),

@@ -160,7 +160,7 @@ func (f *fuzzRun) coverageSummary(n *confirm.Statistics) {
 		fmt.Fprintln(f.Err)
 	}
 	if f.line.isTrue("v") {
-		for _, line := range n.Unforked {
+		for _, line := range n.Processes {
 			fmt.Fprintf(f.Err, "%s: %s\n", f.tool.Name, line)
 		}
 	}

@@ -144,8 +144,8 @@ type Statistics struct {
 	Late    int             // executions that took too much of the time
 	Unseen  recorder.Unseen // what synchronizes in programs besides
 
-	// Unforked are sentences about programs whose executions have a process each.
-	Unforked []string
+	// Processes are sentences about the processes in which the executions of programs were made.
+	Processes []string
 
 	Began time.Time // the stage
 }
@@ -228,8 +228,8 @@ func (c *Campaign) Run(ctx context.Context) error {
 	c.count(func(n *Statistics) {
 		n.Coverage = controlled.CoverageOf(c.Programs)
 		for _, p := range c.Programs {
-			if why := p.Unforked(); why != "" {
-				n.Unforked = append(n.Unforked, p.Package+": each execution has a process of its own: "+why)
+			if how := p.Processes(); how != "" {
+				n.Processes = append(n.Processes, p.Package+": "+how)
 			}
 		}
 	})

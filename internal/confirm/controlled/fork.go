@@ -25,6 +25,7 @@ type forks struct {
 	refuses error          // why it cannot, if it is known
 	differs error          // why it is not forked any more; nil if it is
 	made    int            // executions
+	rewound int            // of these, how many were made by a process that had made one before
 	vain    map[string]int // points against rewinding, by arguments; see mayRewind
 	idle    []*waiting     // the one that was used last is the last one
 	closed  bool
@@ -38,6 +39,9 @@ const (
 	prologueLimit = 10 * time.Second // how long a prologue may take
 	prologues     = 4                // with different random numbers
 	checked       = 256              // one of so many executions is repeated in a process of its own
+	vain          = 4                // points against rewinding for an execution after which a process could not go back; one less for another
+	mostVain      = 12               // with so many points, processes are not rewound
+	neverAgain    = 1 << 30          // points of tests whose processes once had another state than at the start
 )
 
 // Prologue returns the Prologue of a schedule for a program: 0 if the program cannot be forked.
@@ -213,6 +217,7 @@ func (w *waiting) end() {
 func (w *waiting) endRewound() {
 	if w.rewound != nil {
 		w.rewound.Close()
+		w.rewound.Process.Kill() // it does nothing
 		w.rewound.Process.Wait()
 		w.rewound = nil
 	}
@@ -242,21 +247,8 @@ func (w *waiting) begin(rewind bool, stdout, stderr *os.File) (*recorder.Program
 func (f *forks) mayRewind(args string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.vain[args] < vainlyRewound
+	return f.vain[args] < mostVain
 }
-
-// rewinds notes whether a process can go back.
-func (f *forks) rewinds(args string, again bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if again {
-		f.vain[args] = max(f.vain[args]-1, 0)
-	} else {
-		f.vain[args] += 4
-	}
-}
-
-const vainlyRewound = 12
 
 // written returns what was written to a pipe so far, of which out is the end to read from. Nobody else writes to it at the moment.
 func written(in, out *os.File) (text []byte, err error) {
@@ -283,8 +275,9 @@ func (f *forks) execute(ctx context.Context, r *receiver) (*Execution, error) {
 	if err != nil {
 		return nil, err
 	}
+	rewound := w.rewound != nil
 	e, err := w.execute(ctx, r, f)
-	if errors.Is(err, errNotForked) || w.place.temporary.clear() != nil {
+	if err != nil || w.place.temporary.clear() != nil {
 		w.end()
 	} else {
 		f.giveBack(w)
@@ -297,32 +290,37 @@ func (f *forks) execute(ctx context.Context, r *receiver) (*Execution, error) {
 		f.differs = err
 		f.mu.Unlock()
 		return nil, errors.Join(errNotForked, err)
-	case f.isChecked() || e.Outcome.Class == Killed || e.Outcome.Class == Fatal: // of which the fork may be the cause
-		return e, f.check(ctx, r, e)
+	case f.isChecked(rewound) || e.Outcome.Class == Killed || e.Outcome.Class == Fatal: // of which the fork may be the cause
+		return e, f.check(ctx, r, e, w.key.args, rewound)
 	}
 	return e, nil
 }
 
-// isChecked counts an execution, and reports whether it is repeated in a process of its own.
-func (f *forks) isChecked() bool {
+// isChecked reports whether the last execution is repeated in a process of its own: now and then, and when processes were rewound
+// for the first times.
+func (f *forks) isChecked(rewound bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.made++
-	return f.made%checked == 0
+	return f.made%checked == 0 || rewound && f.rewound <= 2
 }
 
 // check repeats an execution, without telling anybody what happens in it. It returns an error if that could not be done, and
-// errNotForked if a program has been killed, or has failed fatally, in the forked process only.
-func (f *forks) check(ctx context.Context, r *receiver, e *Execution) error {
+// errNotForked if a process that was rewound has made another execution, or if a program has been killed, or has failed fatally, in
+// the forked process only.
+func (f *forks) check(ctx context.Context, r *receiver, e *Execution, args string, rewound bool) error {
 	plan := Plan{Schedule: r.plan.Schedule, Mode: r.plan.Mode, Tests: r.plan.Tests, Limit: r.plan.Limit}
 	again, err := r.program.executeAfresh(ctx, &receiver{plan: &plan, resolver: r.resolver, program: r.program})
 	if err != nil {
 		return err
 	}
-	if again.Hash != e.Hash && len(e.Outside) == 0 && len(again.Outside) == 0 && e.Stuck == nil && again.Stuck == nil {
+	if again.Hash != e.Hash && onlyByPlan(e) && onlyByPlan(again) {
 		f.mu.Lock()
+		defer f.mu.Unlock()
+		if rewound {
+			f.vain[args] = neverAgain
+			return errNotForked
+		}
 		f.differs = fmt.Errorf("an execution of %d steps has %d in a process of its own", e.Steps, again.Steps)
-		f.mu.Unlock()
 	}
 	if (e.Outcome.Class == Killed || e.Outcome.Class == Fatal) && again.Outcome.Class != e.Outcome.Class {
 		return errNotForked
@@ -330,24 +328,38 @@ func (f *forks) check(ctx context.Context, r *receiver, e *Execution) error {
 	return nil
 }
 
-// Unforked returns why each execution of the program has a process of its own; empty if processes are forked.
-func (p *Program) Unforked() string {
+// onlyByPlan reports whether an execution depends on nothing besides its plan.
+func onlyByPlan(e *Execution) bool { return len(e.Outside) == 0 && e.Measured == "" && e.Stuck == nil }
+
+// Processes says in a sentence in which processes the executions of the program were made; empty if there were none.
+func (p *Program) Processes() string {
 	if p.forks == nil {
 		return ""
 	}
 	p.forks.mu.Lock()
 	defer p.forks.mu.Unlock()
-	if err := cmp.Or(p.forks.refuses, p.forks.differs); err != nil {
-		return err.Error()
+	switch err := cmp.Or(p.forks.refuses, p.forks.differs); {
+	case err != nil:
+		return "each execution has a process of its own: " + err.Error()
+	case p.forks.made > 0:
+		return fmt.Sprintf("%d executions in processes that were forked, %d of them in one that had made another execution before", p.forks.made, p.forks.rewound)
 	}
 	return ""
 }
 
 // Forks reports whether processes are forked for the executions of the program.
-func (p *Program) Forks() bool { return p.Prologue(0) != 0 && p.Unforked() == "" }
+func (p *Program) Forks() bool {
+	if p.Prologue(0) == 0 {
+		return false
+	}
+	p.forks.mu.Lock()
+	defer p.forks.mu.Unlock()
+	return p.forks.differs == nil
+}
 
 // execute makes an execution in a new process, or one that was rewound.
 func (w *waiting) execute(ctx context.Context, r *receiver, f *forks) (*Execution, error) {
+	rewound := w.rewound != nil
 	var printed output
 	stdout, stderr := r.plan.writers(&printed)
 	pipes, err := newPipes(stdout, stderr)
@@ -389,8 +401,17 @@ func (w *waiting) execute(ctx context.Context, r *receiver, f *forks) (*Executio
 		return nil, err
 	}
 	e, err := r.ended(start, hung, end, w.place.temporary.hide(printed.text()))
-	if rewinder != nil && !e.Outcome.Class.Failed() {
-		f.rewinds(w.key.args, w.rewound != nil)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.made++
+	if rewound {
+		f.rewound++
+	}
+	// A failure ends the process in any case.
+	if key := w.key.args; w.rewound != nil {
+		f.vain[key] = max(f.vain[key]-1, 0)
+	} else if rewinder != nil && !e.Outcome.Class.Failed() {
+		f.vain[key] += vain
 	}
 	return e, err
 }

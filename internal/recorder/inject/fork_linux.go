@@ -308,7 +308,7 @@ func heisenForked(files *heisenForkedFiles, again bool) {
 		switch {
 		case mp == getg().m:
 		case heisenBeginsWith(mp, abi.FuncPCABIInternal(sysmon)), heisenBeginsWith(mp, abi.FuncPCABIInternal(templateThread)):
-			if !heisenMonitorSleeps(mp) {
+			if mp.procid == 0 { // it has no thread yet
 				sched.nmsys-- // it counts itself
 				newm1(mp)
 			}

@@ -3,6 +3,7 @@
 package runtime
 
 import (
+	"internal/abi"
 	"internal/runtime/atomic"
 	linux "internal/runtime/syscall/linux"
 	"unsafe"
@@ -11,22 +12,20 @@ import (
 // A forked process that makes one execution after another. It keeps a copy of its memory from the end of the prologue. After an
 // execution it copies back what has changed, and continues there with the next one.
 //
-// That is possible only while nothing besides memory has changed. The process has one thread: those of the monitor and of the
-// sender (sender.go) start when something happens for which they are needed, which is a system call that does more than look, or a
-// signal of the analyzer's because the execution takes long. Then the process ends with the execution, as other forked ones do.
-// The same holds if the runtime starts a thread, gives up memory, or begins to handle signals, and if the program fails by a panic
-// or a fatal error.
+// That is possible only while nothing besides memory has changed. One thread runs. That of the monitor sleeps, and that of the
+// sender (sender.go) is not started, until something happens for which they are needed: a system call that does more than look, a
+// call of C, or a signal of the analyzer's because the execution takes long. Then the process ends with the execution, as other
+// forked ones do. The same holds if the runtime starts a thread, gives up memory, or begins to handle signals, and if the program
+// fails by a panic or a fatal error.
 //
 // The kernel tells which pages were written (PAGEMAP_SCAN, since Linux 6.7). Pages are protected against writing only once: those
 // that one execution writes are mostly those that the next one writes.
 
 // heisenRewind is the state of a process that rewinds. All of it is part of what is copied back.
 var heisenRewind struct {
-	vault    uintptr // *heisenVault; 0 if the process ends with its execution
-	spoiled  bool    // something besides memory has changed
-	sender   uintptr // an M whose thread is not started; 0 if there is none
-	monitor  uintptr // likewise
-	unlisted uint32  // 1 while the monitor counts as a thread although it does not run
+	vault   uintptr // *heisenVault; 0 if the process ends with its execution
+	spoiled bool    // something besides memory has changed
+	sender  uintptr // an M whose thread is not started; 0 if there is none
 }
 
 // heisenVault has what survives. The process has no other memory that is not copied back.
@@ -38,7 +37,9 @@ type heisenVault struct {
 	numPages  uintptr
 	analyzer  int32 // the connection on which the analyzer asks for executions
 	pagemap   int32
-	protects  int32 // descriptor that protects pages; negative if they are not, and all are compared
+	protects  int32  // descriptor that protects pages; negative if they are not, and all are compared
+	parked    uint32 // 1 once the thread of the monitor sleeps
+	wake      uint32 // 1 once it is to run
 	umask     uintptr
 	lowest    int32 // at the start of an execution, the descriptor that the next file would get
 	polls     bool  // it began with a poller
@@ -123,7 +124,7 @@ func heisenRewinds(files *heisenForkedFiles) (again bool) {
 	v.analyzer, v.protects = heisen.to, -1
 	v.stackTop = uintptr(unsafe.Pointer(&v.stack)) + unsafe.Sizeof(v.stack)
 	v.pagemap = open(unsafe.StringData("/proc/self/pagemap\x00"), _O_RDONLY|_O_CLOEXEC, 0)
-	if v.pagemap < 0 || iscgo || newmHandoff.haveTemplateThread != 0 || vgetrandomAlloc.states != nil || !v.findWritable(heisenSpan{uintptr(p), uintptr(p) + n}) {
+	if v.pagemap < 0 || vgetrandomAlloc.states != nil || !v.findWritable(heisenSpan{uintptr(p), uintptr(p) + n}) {
 		v.giveUp()
 		return false
 	}
@@ -131,7 +132,13 @@ func heisenRewinds(files *heisenForkedFiles) (again bool) {
 	v.guard()
 	v.umask = heisenUmask()
 	sigprocmask(_SIG_SETMASK, nil, &v.mask)
-	r.vault, r.spoiled = uintptr(p), false
+	r.vault = uintptr(p)
+	if !v.startThreads() {
+		r.vault = 0
+		v.giveUp()
+		return false
+	}
+	r.spoiled = false
 	switch {
 	case heisenSnapshot() != 0:
 		sigprocmask(_SIG_SETMASK, &(*heisenVault)(unsafe.Pointer(r.vault)).mask, nil)
@@ -150,10 +157,49 @@ func heisenRewinds(files *heisenForkedFiles) (again bool) {
 
 func heisenRewinding() bool { return heisenRewind.vault != 0 }
 
-// giveUp frees everything.
+// giveUp gives up to rewind.
 func (v *heisenVault) giveUp() {
 	v.close()
-	munmap(unsafe.Pointer(v), alignUp(unsafe.Sizeof(*v), heisenPage))
+	v.wakeMonitor()
+}
+
+// startThreads starts the runtime's own threads, and waits until they sleep.
+func (v *heisenVault) startThreads() bool {
+	for mp := allm; mp != nil; mp = mp.alllink {
+		monitors := heisenBeginsWith(mp, abi.FuncPCABIInternal(sysmon))
+		if !monitors && !heisenBeginsWith(mp, abi.FuncPCABIInternal(templateThread)) {
+			continue
+		}
+		if !monitors {
+			sched.nmsys--               // it counts itself
+			newmHandoff.waiting = false // as that of the process that was forked
+		}
+		newm1(mp)
+		for tries := 0; ; tries++ {
+			sleeps := monitors && atomic.Load(&v.parked) != 0
+			if !monitors {
+				lock(&newmHandoff.lock)
+				sleeps = newmHandoff.waiting
+				unlock(&newmHandoff.lock)
+			}
+			if id := atomic.Load64(&mp.procid); sleeps && id != 0 && heisenThreadSleeps(id) {
+				break
+			}
+			if tries == heisenForkPatience {
+				return false
+			}
+			usleep(20)
+		}
+	}
+	return true
+}
+
+// wakeMonitor lets the thread of the monitor run. It may run in a signal handler.
+func (v *heisenVault) wakeMonitor() {
+	if atomic.Xchg(&v.wake, 1) == 0 {
+		heisenRewind.spoiled = true
+		futexwakeup(&v.wake, 1)
+	}
 }
 
 // close closes the descriptors besides that of the analyzer.
@@ -397,33 +443,39 @@ func heisenExecutionStarts() {
 // heisenEndExecution is called where the process would end with a status. It does not return if the process goes back instead.
 // The program's output and the connection end here.
 func heisenEndExecution(status int32) {
-	r := &heisenRewind
-	if r.vault == 0 || r.spoiled || r.monitor == 0 || r.sender == 0 || sig.inuse || prof.hz.Load() != 0 {
+	if heisenRewind.vault != 0 {
+		systemstack(func() { (*heisenVault)(unsafe.Pointer(heisenRewind.vault)).goBack(status) })
+	}
+}
+
+// goBack goes back if only memory has changed.
+func (v *heisenVault) goBack(status int32) {
+	// No other thread takes signals, so from here on the monitor sleeps if it does now.
+	var before sigset
+	sigprocmask(_SIG_SETMASK, &sigset_all, &before)
+	if r := &heisenRewind; r.spoiled || r.sender == 0 || atomic.Load(&v.wake) != 0 || sig.inuse || prof.hz.Load() != 0 {
+		sigprocmask(_SIG_SETMASK, &before, nil)
 		return
 	}
-	systemstack(func() {
-		v := (*heisenVault)(unsafe.Pointer(r.vault))
-		if netpollInited.Load() != 0 && !v.polls {
-			heisenClosePoller()
-		}
-		// Calls that the hooks do not see, such as from assembly, are not many.
-		if heisenUmask() != v.umask || heisenLowest() != v.lowest {
-			exit(status)
-		}
-		if v.polls {
-			heisenClosePoller()
-		}
-		sigprocmask(_SIG_SETMASK, &sigset_all, nil)
-		closefd(heisen.to)
-		for fd := range uintptr(2) { // standard input is empty: it takes the places of the others until the next execution
-			linux.Syscall6(heisenSysDup3, 0, 1+fd, 0, 0, 0, 0)
-		}
-		ended := uint64(uint32(status))
-		if heisenSendto(v.analyzer, unsafe.Pointer(&ended), unsafe.Sizeof(ended)) != int(unsafe.Sizeof(ended)) {
-			exit(0)
-		}
-		heisenGoBack()
-	})
+	if netpollInited.Load() != 0 && !v.polls {
+		heisenClosePoller()
+	}
+	// Calls that the hooks do not see, such as from assembly, are not many.
+	if heisenUmask() != v.umask || heisenLowest() != v.lowest {
+		exit(status)
+	}
+	if v.polls {
+		heisenClosePoller()
+	}
+	closefd(heisen.to)
+	for fd := range uintptr(2) { // standard input is empty: it takes the places of the others until the next execution
+		linux.Syscall6(heisenSysDup3, 0, 1+fd, 0, 0, 0, 0)
+	}
+	ended := uint64(uint32(status))
+	if heisenSendto(v.analyzer, unsafe.Pointer(&ended), unsafe.Sizeof(ended)) != int(unsafe.Sizeof(ended)) {
+		exit(0)
+	}
+	heisenGoBack()
 }
 
 // heisenSpoil is called when something besides memory is about to change. The threads that were not needed before are started.
@@ -442,35 +494,33 @@ func heisenSpoil() {
 	unlock(&sched.lock)
 	newm1(sender)
 	heisenSenderStarts()
-	heisenStartMonitor()
+	v.wakeMonitor()
 }
 
-// heisenStartMonitor starts the thread of the monitor, if it has none. It may run in a signal handler.
-func heisenStartMonitor() {
-	r := &heisenRewind
-	if mp := (*m)(unsafe.Pointer(atomic.Xchguintptr(&r.monitor, 0))); mp != nil {
-		r.spoiled, r.unlisted = true, 1
-		newosproc(mp)
-	}
-}
-
-// heisenMonitorStarts is called first in the thread of the monitor.
+// heisenMonitorStarts is called first in the thread of the monitor. In a process that rewinds it sleeps there for now, and counts as
+// a thread that monitors.
 func heisenMonitorStarts() {
-	if r := &heisenRewind; r.unlisted != 0 {
-		r.unlisted = 0
-		lock(&sched.lock)
-		sched.nmsys--
-		unlock(&sched.lock)
+	if heisenRewind.vault == 0 {
+		return
 	}
+	v := (*heisenVault)(unsafe.Pointer(heisenRewind.vault))
+	var before sigset
+	sigprocmask(_SIG_SETMASK, &sigset_all, &before)
+	atomic.Store(&v.parked, 1)
+	for atomic.Load(&v.wake) == 0 {
+		futexsleep(&v.wake, 0, -1)
+	}
+	sigprocmask(_SIG_SETMASK, &before, nil)
+	lock(&sched.lock)
+	sched.nmsys--
+	unlock(&sched.lock)
 }
 
-// heisenMonitorSleeps reports whether a process that rewinds does without the monitor for now.
-func heisenMonitorSleeps(mp *m) bool {
-	if heisenRewind.vault == 0 {
-		return false
+// heisenTemplateStarts is called first in the thread that is the template for others. In a process that rewinds it takes no signals.
+func heisenTemplateStarts() {
+	if heisenRewind.vault != 0 {
+		sigprocmask(_SIG_SETMASK, &sigset_all, nil)
 	}
-	heisenRewind.monitor = uintptr(unsafe.Pointer(mp))
-	return true
 }
 
 // heisenSenderSleeps reports whether a process that rewinds does without the sender for now. Then it does all to start it but to
@@ -497,8 +547,8 @@ func heisenThreadStarts() { heisenRewind.spoiled = true }
 
 // heisenWakesMonitor is called in handlers of signals. The analyzer sends one if an execution takes long.
 func heisenWakesMonitor(sig uint32) {
-	if sig == sigPreempt {
-		heisenStartMonitor()
+	if sig == sigPreempt && heisenRewind.vault != 0 {
+		(*heisenVault)(unsafe.Pointer(heisenRewind.vault)).wakeMonitor()
 	}
 }
 
@@ -530,6 +580,13 @@ func heisenUnmaps() { heisenRewind.spoiled = true }
 //go:nosplit
 func heisenBeforeCall(trap, a1 uintptr) {
 	if heisenRewind.sender != 0 && heisenChanges(trap, a1) {
+		systemstack(heisenSpoil)
+	}
+}
+
+// heisenBeforeC is called before C code is, which may change anything.
+func heisenBeforeC() {
+	if heisenRewind.sender != 0 {
 		systemstack(heisenSpoil)
 	}
 }

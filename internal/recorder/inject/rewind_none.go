@@ -16,9 +16,11 @@ func heisenEndExecution(int32) {}
 
 func heisenMonitorStarts() {}
 
-func heisenMonitorSleeps(*m) bool { return false }
+func heisenTemplateStarts() {}
 
 func heisenSenderSleeps() bool { return false }
+
+func heisenBeforeC() {}
 
 //go:nosplit
 func heisenBeforeCall(trap, a1 uintptr) {}

@@ -2,14 +2,17 @@ package controlled
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"regexp"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/internal/observed"
@@ -23,9 +26,6 @@ import (
 func TestForked(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds an instrumented program")
-	}
-	if runtime.GOOS != "linux" {
-		t.Skip("processes are forked on Linux only")
 	}
 	t.Chdir("testdata/forked")
 	source := Source{Verb: "test", Packages: []string{"."}}
@@ -43,9 +43,17 @@ func TestForked(t *testing.T) {
 	if p.Prologue(0) == 0 {
 		t.Fatal(p.forks.refuses)
 	}
-	seeds := tier.Pick[uint64](3, 12, 300)
+	seeds := tier.Pick[uint64](3, 6, 24, 300)
 	for _, u := range Units(t.Context(), programs) {
 		t.Run(u.Test, func(t *testing.T) {
+			before := p.forks.rewound
+			defer func() {
+				rewound := p.forks.rewound - before
+				t.Logf("%d of %d processes were rewound", rewound, seeds)
+				if slices.Contains(changingMemoryOnly, u.Test) && canRewind() && rewound == 0 {
+					t.Error("no process was rewound")
+				}
+			}()
 			for seed := range seeds {
 				schedule := recorder.Schedule{Strategy: configs[seed%uint64(len(configs))], Prologue: p.Prologue(seed), Log: true}
 				schedule.Strategy.Seed = seed
@@ -62,8 +70,72 @@ func TestForked(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(outline(fresh), outline(forked)); diff != "" && !fromOutside(fresh, forked) {
+				if diff := gocmp.Diff(outline(fresh), outline(forked)); diff != "" && !fromOutside(fresh, forked) {
 					t.Errorf("seed %d of strategy %v, a process of its own, and a forked one:\n%s", seed, schedule.Strategy.Strategy, diff)
+				}
+			}
+		})
+	}
+}
+
+// changingMemoryOnly are tests whose processes can go back to the start.
+var changingMemoryOnly = []string{"TestCounter", "TestPingPong", "TestSelect", "TestDeadline", "TestMaps", "TestPool", "TestCollections", "TestFinalizers", "TestJSON"}
+
+// canRewind reports whether processes are rewound on this machine: from Linux 6.7 on, on amd64.
+func canRewind() bool {
+	var name unix.Utsname
+	if runtime.GOARCH != "amd64" || unix.Uname(&name) != nil {
+		return false
+	}
+	var major, minor int
+	fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &major, &minor)
+	return major > 6 || major == 6 && minor >= 7
+}
+
+// TestNotRepeated: what a process gets from the system's source of random numbers, or changes outside of its memory, is not
+// repeated by the next execution of a process that was rewound.
+func TestNotRepeated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds an instrumented program")
+	}
+	t.Chdir("testdata/forked")
+	source := Source{Verb: "test", Packages: []string{"."}, Tags: []string{"outside"}}
+	programs, with, err := source.Build(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeAll(programs)
+	words, err := report.NewResolver()
+	if err != nil {
+		t.Fatal(err)
+	}
+	resolver := observed.NewResolver(words, with)
+	p := programs[0]
+	for _, test := range []string{"TestSystemRandom", "TestMask", "TestKeepsFile", "TestRawFile"} {
+		t.Run(test, func(t *testing.T) {
+			printed, descriptors := map[string]bool{}, ""
+			for seed := range uint64(6) {
+				schedule := recorder.Schedule{Prologue: p.Prologue(0)}
+				schedule.Strategy.Seed = seed
+				plan := Plan{Schedule: &schedule, Mode: recorder.FindingsOnly, Tests: "^" + test + "$", Limit: time.Minute}
+				e, err := p.Execute(t.Context(), plan, resolver)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if e.Outcome.Class != Passed {
+					t.Fatalf("execution %d: %v\n%s", seed, e.Outcome, e.Output)
+				}
+				if _, random, ok := bytes.Cut(e.Output, []byte("random ")); ok && printed[string(random)] {
+					t.Errorf("execution %d has got random numbers of another one", seed)
+				} else {
+					printed[string(random)] = true
+				}
+				for line := range bytes.Lines(e.Output) {
+					if text := string(line); strings.HasPrefix(text, "descriptor") {
+						if descriptors = cmp.Or(descriptors, text); text != descriptors {
+							t.Errorf("execution %d: %s, want %s", seed, text, descriptors)
+						}
+					}
 				}
 			}
 		})
