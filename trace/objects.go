@@ -76,7 +76,7 @@ const (
 
 // namedObjects numbers the names of a text trace.
 type namedObjects struct {
-	names   interner // class byte and name
+	names   *interner // class byte and name
 	objects []namedObject
 	low     heisen.Object
 	high    heisen.Object
