@@ -23,6 +23,7 @@ type BinaryReader struct {
 	count   uint64 // records delivered
 	skipped uint64
 	err     error
+	batch   []heisen.Record // of NextBatch
 }
 
 // NewBinaryReader returns a reader of the binary trace r.
@@ -96,6 +97,15 @@ func (r *BinaryReader) Next(batch []heisen.Record) (n int, err error) {
 		}
 	}
 	return 0, r.err
+}
+
+// NextBatch implements heisen.BatchSource. Its errors are those of Next.
+func (r *BinaryReader) NextBatch() ([]heisen.Record, error) {
+	if r.batch == nil {
+		r.batch = make([]heisen.Record, batchRecords)
+	}
+	n, err := r.Next(r.batch)
+	return r.batch[:n], err
 }
 
 // position is where the reader is, as errors begin.

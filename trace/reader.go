@@ -23,7 +23,7 @@ const (
 // Reader is a heisen.Source that reads a trace in either format. It belongs to one goroutine.
 type Reader struct {
 	source interface {
-		heisen.Source
+		heisen.BatchSource
 		Symbols() *heisen.Symbols
 		Gaps() Gaps
 		position() string
@@ -121,6 +121,17 @@ func (r *Reader) Next(batch []heisen.Record) (int, error) {
 		return 0, fmt.Errorf("reading: %w", ErrClosed)
 	}
 	return r.source.Next(batch)
+}
+
+// NextBatch implements heisen.BatchSource. Its errors are those of Next.
+func (r *Reader) NextBatch() ([]heisen.Record, error) {
+	switch {
+	case r.source == nil:
+		return nil, heisen.ErrZero
+	case r.closed:
+		return nil, fmt.Errorf("reading: %w", ErrClosed)
+	}
+	return r.source.NextBatch()
 }
 
 // Symbols returns what has been read so far of the names behind the numbers. It grows with each

@@ -49,12 +49,10 @@ type STDReader struct {
 	err      error
 
 	symbols     *heisen.Symbols
-	threadNames *interner
+	threadNames *interner[heisen.Thread]
 	threads     []stdThread // by thread number
-	opTexts     *interner
-	ops         numbered[stdOp] // by number in opTexts
-	siteTexts   *interner
-	sites       numbered[heisen.Site] // by number in siteTexts
+	ops         *interner[stdOp]
+	sites       *interner[heisen.Site]
 	objects     namedObjects
 	gaps        Gaps
 
@@ -85,9 +83,9 @@ func NewSTDReader(r io.Reader) (*STDReader, error) {
 		r:           r,
 		buf:         newText(blockText),
 		symbols:     heisen.NewSymbols(),
-		threadNames: newInterner(),
-		opTexts:     newInterner(),
-		siteTexts:   newInterner(),
+		threadNames: newInterner[heisen.Thread](),
+		ops:         newInterner[stdOp](),
+		sites:       newInterner[heisen.Site](),
 		objects:     newNamedObjects(),
 	}, nil
 }
@@ -406,15 +404,16 @@ func (r *STDReader) operation(text []byte) (op stdOp, value uint64, flags heisen
 	if reason != "" {
 		return op, 0, 0, reason
 	}
-	id, ok := r.opTexts.find(text)
-	if !ok {
+	if known := r.ops.find(text); known != nil {
+		op = *known
+	} else {
 		if op, reason = r.parseOp(text); reason != "" {
 			return op, 0, 0, reason
 		}
-		r.ops.add(op)
-		id = r.opTexts.add(text)
+		if op.code != heisen.Fork && op.code != heisen.Join { // these stand once or twice in a trace
+			r.ops.add(text, op)
+		}
 	}
-	op = r.ops.load()[id]
 	if flags != 0 && !hasLength(op.code) {
 		return op, 0, 0, "value of an operation that has none"
 	}
@@ -440,18 +439,18 @@ func (r *STDReader) site(text []byte) heisen.Site {
 	if len(text) == 0 {
 		return 0
 	}
-	id, ok := r.siteTexts.find(text)
-	if !ok {
-		r.sites.add(r.symbols.AddSite(heisen.SiteInfo{Text: string(text)}))
-		id = r.siteTexts.add(text)
+	if known := r.sites.find(text); known != nil {
+		return *known
 	}
-	return r.sites.load()[id]
+	site := r.symbols.AddSite(heisen.SiteInfo{Text: string(text)})
+	r.sites.add(text, site)
+	return site
 }
 
 // thread returns the number of the thread called name. If there can be none, reason says why.
 func (r *STDReader) thread(name []byte) (t heisen.Thread, reason string) {
-	if id, ok := r.threadNames.find(name); ok {
-		return heisen.Thread(id), ""
+	if known := r.threadNames.find(name); known != nil {
+		return *known, ""
 	}
 	switch {
 	case len(name) == 0:
@@ -461,7 +460,8 @@ func (r *STDReader) thread(name []byte) (t heisen.Thread, reason string) {
 	case len(r.threads) == MaxThreads:
 		return 0, "too many threads"
 	}
-	t = heisen.Thread(r.threadNames.add(name))
+	t = heisen.Thread(len(r.threads))
+	r.threadNames.add(name, t)
 	r.threads = append(r.threads, stdThread{})
 	r.symbols.SetThread(t, heisen.ThreadInfo{Name: string(name)})
 	return t, ""

@@ -70,44 +70,55 @@ func short(lo, hi uint64, n int) (uint64, uint64) {
 	return lo, hi&(1<<(8*(n-8))-1) | uint64(n+1)<<56
 }
 
+// scanned is a line of which scan has found the fields.
+type scannedLine struct {
+	op, site [2]uint64 // as pack returns them; site is 0 if there is none
+	at       uint32    // where the line starts in the text
+	record   uint32    // index of its record
+}
+
+// scanAtOnce is how many lines scan looks up together, so that the processor can wait for several places in memory at a time.
+const scanAtOnce = 32
+
 // scan fills b.records. Several goroutines may scan blocks while another one adds names. What a known name stands for never changes, so
 // that it makes no difference when a block is scanned.
 func (r *STDReader) scan(b *textBlock) {
 	const bars, ends = '|' * everyByte, '\n' * everyByte
-	threads, ops, sites := r.threadNames.table.Load(), r.opTexts.table.Load(), r.siteTexts.table.Load()
-	opOf, siteOf := r.ops.load(), r.sites.load()
-	records := b.records[:0]
+	threads := r.threadNames.table.Load()
+	b.records, b.next = b.records[:0], 0
 	end := len(b.text)
 	text := b.text[:end+slack]
+	var lines [scanAtOnce]scannedLine
 	var lastLo, lastHi uint64 // the thread of the line before
-	var last uint32
+	var last heisen.Thread
 	for at := 0; at < end; {
-		// The fast path is for fields of at most 15 bytes that are known. Behind the text there may be anything, but no name has an end of
-		// line in it.
-		start := at
-		lo, hi := binary.LittleEndian.Uint64(text[at:]), uint64(0)
-		stop, n := zeroBytes(lo^bars), 0
-		if stop == 0 {
-			hi = binary.LittleEndian.Uint64(text[at+8:])
-			stop, n = zeroBytes(hi^bars), 8
-		}
-		if stop == 0 {
-			goto general
-		}
-		n += bits.TrailingZeros64(stop) / 8
-		lo, hi = short(lo, hi, n)
-		if lo != lastLo || hi != lastHi {
-			thread, ok := threads.find(lo, hi)
-			if !ok {
-				goto general
+		count := 0 // of lines
+		for count < len(lines) && at < end {
+			// Here fields have at most 15 bytes. Behind the text there may be anything, but no name has an end of line in it.
+			start := at
+			l := &lines[count]
+			lo, hi := binary.LittleEndian.Uint64(text[at:]), uint64(0)
+			stop, n := zeroBytes(lo^bars), 0
+			if stop == 0 {
+				hi = binary.LittleEndian.Uint64(text[at+8:])
+				stop, n = zeroBytes(hi^bars), 8
 			}
-			lastLo, lastHi, last = lo, hi, thread
-		}
-		at += n + 1
-		if at > end {
-			goto general
-		}
-		{
+			if stop == 0 {
+				at = r.scanAny(b, start)
+				continue
+			}
+			n += bits.TrailingZeros64(stop) / 8
+			lo, hi = short(lo, hi, n)
+			if lo != lastLo || hi != lastHi {
+				thread := threads.find(lo, hi)
+				if thread == nil {
+					at = r.scanAny(b, start)
+					continue
+				}
+				lastLo, lastHi, last = lo, hi, *thread
+			}
+			at += n + 1
+
 			lo, n = binary.LittleEndian.Uint64(text[at:]), 0
 			stop = zeroBytes(lo^bars) | zeroBytes(lo^ends)
 			if stop == 0 {
@@ -115,19 +126,14 @@ func (r *STDReader) scan(b *textBlock) {
 				stop, n = zeroBytes(hi^bars)|zeroBytes(hi^ends), 8
 			}
 			if stop == 0 {
-				goto general
+				at = r.scanAny(b, start)
+				continue
 			}
 			n += bits.TrailingZeros64(stop) / 8
-			id, ok := ops.find(short(lo, hi, n))
-			if !ok {
-				goto general
-			}
-			if int(id) >= len(opOf) {
-				opOf = r.ops.load()
-			}
-			op := &opOf[id]
+			l.op[0], l.op[1] = short(lo, hi, n)
+			l.site = [2]uint64{}
 			at += n + 1
-			site := heisen.Site(0)
+
 			if text[at-1] == '|' {
 				lo, n = binary.LittleEndian.Uint64(text[at:]), 0
 				if stop = zeroBytes(lo ^ ends); stop == 0 {
@@ -135,42 +141,66 @@ func (r *STDReader) scan(b *textBlock) {
 					stop, n = zeroBytes(hi^ends), 8
 				}
 				if stop == 0 {
-					goto general
+					at = r.scanAny(b, start)
+					continue
 				}
-				n += bits.TrailingZeros64(stop) / 8
-				if n > 0 {
-					id, ok := sites.find(short(lo, hi, n))
-					if !ok {
-						goto general
-					}
-					if int(id) >= len(siteOf) {
-						siteOf = r.sites.load()
-					}
-					site = siteOf[id]
+				if n += bits.TrailingZeros64(stop) / 8; n > 0 {
+					l.site[0], l.site[1] = short(lo, hi, n)
 				}
 				at += n + 1
 			}
-			records = append(records, heisen.Record{
-				Object: op.obj, Value: op.val, Thread: heisen.Thread(last), Site: site, Len: op.len, Op: op.code,
-			})
-			if op.code == heisen.Invalid {
-				records[len(records)-1].Thread = noEvent
-			}
-			continue
+			l.at, l.record = uint32(start), uint32(len(b.records))
+			b.records = append(b.records, heisen.Record{Thread: last})
+			count++
 		}
-	general:
-		n = bytes.IndexByte(text[start:end], '\n')
-		records = append(records, heisen.Record{})
-		if rec := &records[len(records)-1]; !r.lookUp(text[start:start+n], rec) {
-			*rec = heisen.Record{Thread: unparsed, Value: uint64(start) | uint64(n)<<textLength}
-		}
-		at = start + n + 1
+		r.scanKnown(b, lines[:count])
 	}
-	b.records, b.next = records, 0
 }
 
-// lookUp makes the record of a line whose fields are known, except for its context. It reports false if they are not.
-func (r *STDReader) lookUp(line []byte, rec *heisen.Record) bool {
+// scanKnown makes the records of lines of which the threads are known.
+func (r *STDReader) scanKnown(b *textBlock, lines []scannedLine) {
+	ops, sites := r.ops.table.Load(), r.sites.table.Load()
+	var found [scanAtOnce]*stdOp
+	for i := range lines {
+		found[i] = ops.find(lines[i].op[0], lines[i].op[1])
+	}
+	for i := range lines {
+		l, op := &lines[i], found[i]
+		rec := &b.records[l.record]
+		site := &noSite
+		if l.site[1] != 0 {
+			site = sites.find(l.site[0], l.site[1])
+		}
+		if op == nil || site == nil {
+			r.lookUp(b, int(l.at), rec)
+			continue
+		}
+		rec.Object, rec.Value, rec.Site, rec.Len, rec.Op = op.obj, op.val, *site, op.len, op.code
+		if op.code == heisen.Invalid {
+			*rec = heisen.Record{Thread: noEvent}
+		}
+	}
+}
+
+var noSite heisen.Site
+
+// scanAny makes the record of the line that starts at a place. It returns where the next line starts.
+func (r *STDReader) scanAny(b *textBlock, start int) (next int) {
+	b.records = append(b.records, heisen.Record{})
+	return r.lookUp(b, start, &b.records[len(b.records)-1])
+}
+
+// lookUp makes the record of any line whose fields are known, and otherwise leaves it to parse. It returns where the next line starts.
+func (r *STDReader) lookUp(b *textBlock, start int, rec *heisen.Record) (next int) {
+	n := bytes.IndexByte(b.text[start:], '\n')
+	if !r.known(b.text[start:start+n], rec) {
+		*rec = heisen.Record{Thread: unparsed, Value: uint64(start) | uint64(n)<<textLength}
+	}
+	return start + n + 1
+}
+
+// known makes the record of a line if its fields are known. It reports whether they are.
+func (r *STDReader) known(line []byte, rec *heisen.Record) bool {
 	line = bytes.TrimRight(line, "\r")
 	name, text, ok := bytes.Cut(line, []byte("|"))
 	if !ok {
@@ -178,25 +208,21 @@ func (r *STDReader) lookUp(line []byte, rec *heisen.Record) bool {
 	}
 	text, site, _ := bytes.Cut(text, []byte("|"))
 	text, value, flags, reason := cutValue(text)
-	thread, known := r.threadNames.find(name)
-	id, ok := r.opTexts.find(text)
-	if !known || !ok || reason != "" {
+	thread, op := r.threadNames.find(name), r.ops.find(text)
+	if thread == nil || op == nil || reason != "" || flags != 0 && !hasLength(op.code) {
 		return false
 	}
-	op := r.ops.load()[id]
 	if op.code == heisen.Invalid {
 		*rec = heisen.Record{Thread: noEvent}
-		return flags == 0
+		return true
 	}
-	if flags != 0 && !hasLength(op.code) {
-		return false
-	}
-	*rec = heisen.Record{Object: op.obj, Value: op.val | value, Thread: heisen.Thread(thread), Len: op.len, Op: op.code, Flags: flags}
+	*rec = heisen.Record{Object: op.obj, Value: op.val | value, Thread: *thread, Len: op.len, Op: op.code, Flags: flags}
 	if len(site) > 0 {
-		if id, ok = r.siteTexts.find(site); !ok {
+		known := r.sites.find(site)
+		if known == nil {
 			return false
 		}
-		rec.Site = r.sites.load()[id]
+		rec.Site = *known
 	}
 	return true
 }
