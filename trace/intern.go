@@ -63,15 +63,21 @@ func (t *internTable[V]) find(lo, hi uint64) *V {
 	mask := uint64(len(t.places) - 1)
 	for i := hash; ; i++ {
 		place := atomic.LoadUint64(&t.places[i&mask])
-		if (place^hash)&highHalf == 0 && place != 0 {
-			if e := &t.entries[uint32(place)-1]; e.lo == lo && e.hi == hi {
-				return &e.value
-			}
-		}
 		if place == 0 {
 			return nil
 		}
+		if e := t.at(place, hash); e != nil && e.lo == lo && e.hi == hi {
+			return &e.value
+		}
 	}
+}
+
+// at returns the entry that a place with a hash may name, or nil.
+func (t *internTable[V]) at(place, hash uint64) *internEntry[V] {
+	if place == 0 || (place^hash)&highHalf != 0 {
+		return nil
+	}
+	return &t.entries[uint32(place)-1]
 }
 
 // findLong returns the value of a string that is not short and has the given hash, or nil.
@@ -83,10 +89,8 @@ func (t *internTable[V]) findLong(b []byte, hi uint64) *V {
 		if place == 0 {
 			return nil
 		}
-		if (place^hash)&highHalf == 0 {
-			if e := &t.entries[uint32(place)-1]; e.hi == hi && t.long[e.lo] == string(b) {
-				return &e.value
-			}
+		if e := t.at(place, hash); e != nil && e.hi == hi && t.long[e.lo] == string(b) {
+			return &e.value
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 const (
 	// blockText is how much text an STDReader reads at a time. With the records of so much text, it stays in the second-level cache.
-	blockText = 64 << 10
+	blockText = 32 << 10
 
 	// slack is how many bytes behind its end may be loaded with a text.
 	slack = 16
@@ -157,27 +157,41 @@ func (r *STDReader) scan(b *textBlock) {
 	}
 }
 
-// scanKnown makes the records of lines of which the threads are known.
+// scanKnown makes the records of lines of which the threads are known. It looks up all of them step by step, so that the places in memory
+// that a step needs are fetched together.
 func (r *STDReader) scanKnown(b *textBlock, lines []scannedLine) {
 	ops, sites := r.ops.table.Load(), r.sites.table.Load()
-	var found [scanAtOnce]*stdOp
+	var opHash, opPlace, siteHash, sitePlace [scanAtOnce]uint64
 	for i := range lines {
-		found[i] = ops.find(lines[i].op[0], lines[i].op[1])
+		l := &lines[i]
+		h := ops.hash(l.op[0], l.op[1])
+		opHash[i], opPlace[i] = h, atomic.LoadUint64(&ops.places[h&uint64(len(ops.places)-1)])
+		h = sites.hash(l.site[0], l.site[1])
+		siteHash[i], sitePlace[i] = h, atomic.LoadUint64(&sites.places[h&uint64(len(sites.places)-1)])
 	}
 	for i := range lines {
-		l, op := &lines[i], found[i]
-		rec := &b.records[l.record]
+		l := &lines[i]
+		var op *stdOp
+		if e := ops.at(opPlace[i], opHash[i]); e != nil && e.lo == l.op[0] && e.hi == l.op[1] {
+			op = &e.value
+		} else {
+			op = ops.find(l.op[0], l.op[1])
+		}
 		site := &noSite
-		if l.site[1] != 0 {
+		if l.site[1] == 0 {
+		} else if e := sites.at(sitePlace[i], siteHash[i]); e != nil && e.lo == l.site[0] && e.hi == l.site[1] {
+			site = &e.value
+		} else {
 			site = sites.find(l.site[0], l.site[1])
 		}
-		if op == nil || site == nil {
+		rec := &b.records[l.record]
+		switch {
+		case op == nil || site == nil:
 			r.lookUp(b, int(l.at), rec)
-			continue
-		}
-		rec.Object, rec.Value, rec.Site, rec.Len, rec.Op = op.obj, op.val, *site, op.len, op.code
-		if op.code == heisen.Invalid {
+		case op.code == heisen.Invalid:
 			*rec = heisen.Record{Thread: noEvent}
+		default:
+			rec.Object, rec.Value, rec.Site, rec.Len, rec.Op = op.obj, op.val, *site, op.len, op.code
 		}
 	}
 }
