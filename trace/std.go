@@ -56,6 +56,9 @@ type STDReader struct {
 	objects     namedObjects
 	gaps        Gaps
 
+	// The latest acquisition of each hash: what Symbols.Acquire and Symbols.Context say in fewer accesses to memory.
+	acquisitions [keptAcquisitions]acquisition
+
 	events uint64
 	steps  uint64 // taken by releases out of order
 }
@@ -73,6 +76,17 @@ type heldLock struct {
 	heisen.HeldLock
 	below uint32
 }
+
+// acquisition is a step of a thread that takes a lock: from where, and to where. The zero acquisition is none.
+type acquisition struct {
+	from heisen.Cursor
+	lock heisen.HeldLock
+	to   uint32 // path of locks
+	ctx  heisen.Context
+}
+
+// keptAcquisitions is the length of STDReader.acquisitions, a power of two: they stay in the second-level cache.
+const keptAcquisitions = 1 << 12
 
 // NewSTDReader returns a reader of the text trace r.
 func NewSTDReader(r io.Reader) (*STDReader, error) {
@@ -474,7 +488,8 @@ func (r *STDReader) step(t *stdThread, rec *heisen.Record) (reason string) {
 		shared := rec.Op == heisen.AcquireShared
 		lock := heisen.HeldLock{Lock: rec.Object, Shared: shared, Site: rec.Site}
 		t.held = append(t.held, heldLock{lock, t.cursor.Locks})
-		t.cursor = r.symbols.Acquire(t.cursor, lock)
+		t.cursor, t.ctx = r.acquire(t.cursor, lock)
+		return ""
 	case heisen.Release, heisen.ReleaseShared:
 		return r.released(t, rec.Object, rec.Op == heisen.ReleaseShared)
 	case heisen.Call:
@@ -495,6 +510,21 @@ func (r *STDReader) step(t *stdThread, rec *heisen.Record) (reason string) {
 	}
 	t.ctx = r.symbols.Context(t.cursor)
 	return ""
+}
+
+// acquire returns the path of locks of a thread that was at c and has acquired a lock, and its context.
+func (r *STDReader) acquire(c heisen.Cursor, lock heisen.HeldLock) (heisen.Cursor, heisen.Context) {
+	h := (uint64(lock.Lock)^uint64(lock.Site)<<40^uint64(c.Locks)<<20)*0x9e3779b97f4a7c15 ^ uint64(c.Calls)*0xff51afd7ed558ccd
+	known := &r.acquisitions[h>>32%keptAcquisitions]
+	if known.ctx == 0 || known.from != c || known.lock != lock {
+		to := r.symbols.Acquire(c, lock)
+		*known = acquisition{c, lock, to.Locks, r.symbols.Context(to)}
+		if r.symbols.LimitPassed() {
+			known.ctx = 0 // what is left out now may have its place another time
+			return to, r.symbols.Context(to)
+		}
+	}
+	return heisen.Cursor{Calls: c.Calls, Locks: known.to}, known.ctx
 }
 
 // released ends t's latest hold of lock, or, since any goroutine may unlock a Go mutex, that of the first
