@@ -112,7 +112,7 @@ func newReader(r io.Reader, c readerConfig) (*Reader, error) {
 	// The first byte decides: no UTF-8 text starts with it, and a binary trace that is only just
 	// being written may not have more of its magic number.
 	if len(head) > 0 && head[0] == magic[0] {
-		source, err := NewBinaryReader(in)
+		source, err := newBinaryReader(in, c.processors)
 		if err != nil {
 			return nil, err
 		}
