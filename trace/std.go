@@ -115,7 +115,7 @@ func (r *STDReader) Symbols() *heisen.Symbols {
 // *TruncatedError. When the input has grown, Next continues, also after io.EOF; if a line that was
 // delivered goes on then, that is a *SyntaxError.
 func (r *STDReader) Next(batch []heisen.Record) (n int, err error) {
-	if len(batch) == 0 {
+	if len(batch) == 0 && r.r != nil {
 		return 0, r.err
 	}
 	next, err := r.nextRecords(len(batch))
@@ -151,9 +151,9 @@ func (r *STDReader) nextRecords(most int) ([]heisen.Record, error) {
 	return nil, r.err
 }
 
-// moves has a bit for each op whose events change the position of a thread.
+// moves has a bit for each op whose events change what is known of a thread.
 const moves = 1<<heisen.Acquire | 1<<heisen.AcquireShared | 1<<heisen.Release | 1<<heisen.ReleaseShared |
-	1<<heisen.Call | 1<<heisen.Return | 1<<heisen.Fork
+	1<<heisen.Call | 1<<heisen.Return | 1<<heisen.Fork | 1<<heisen.Join
 
 // take returns the next events of the present block, of at most so many lines.
 func (r *STDReader) take(most int) []heisen.Record {
@@ -503,6 +503,11 @@ func (r *STDReader) step(t *stdThread, rec *heisen.Record) (reason string) {
 			info := r.symbols.Thread(rec.Object.Thread())
 			info.Forked, info.Parent, info.Site, info.Context = true, rec.Thread, rec.Site, rec.Context
 			r.symbols.SetThread(rec.Object.Thread(), info)
+		}
+		return ""
+	case heisen.Join:
+		if ended := &r.threads[rec.Object.Thread()]; len(ended.held) == 0 {
+			ended.held = nil // there may be millions of threads
 		}
 		return ""
 	default:
