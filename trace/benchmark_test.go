@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"runtime"
 	"testing"
 
 	"github.com/heisen-go/heisen"
@@ -88,33 +89,39 @@ func write(to io.Writer, format int, records []heisen.Record, symbols *heisen.Sy
 	return w.Close()
 }
 
-// BenchmarkReader reads each workload in each format with the reader that trace.NewReader returns.
-// bytes/event is the size of the file.
+// BenchmarkReader reads each workload in each format with the reader that trace.NewReader returns, on one
+// processor and on as many as GOMAXPROCS says. bytes/event is the size of the file, and CPU-ns/event the
+// processor time.
 func BenchmarkReader(b *testing.B) {
 	eachTrace(b, func(b *testing.B, format int, records []heisen.Record, symbols *heisen.Symbols) {
 		var file bytes.Buffer
 		if err := write(&file, format, records, symbols); err != nil {
 			b.Fatal(err)
 		}
-		b.SetBytes(int64(file.Len()))
-		batch := make([]heisen.Record, 1024)
-		measure.PerEvent(b, len(records), func() error {
-			r, err := trace.NewReader(bytes.NewReader(file.Bytes()))
-			if err != nil {
-				return err
-			}
-			total := 0
-			for err == nil {
-				var n int
-				n, err = r.Next(batch)
-				total += n
-			}
-			if err != io.EOF || total != len(records) {
-				return fmt.Errorf("%d of %d events: %w", total, len(records), err)
-			}
-			return nil
-		})
-		b.ReportMetric(float64(file.Len())/float64(len(records)), "bytes/event")
+		for _, processors := range []int{1, runtime.GOMAXPROCS(0)} {
+			b.Run(fmt.Sprintf("processors=%d", processors), func(b *testing.B) {
+				b.SetBytes(int64(file.Len()))
+				before := measure.ProcessorTime()
+				measure.PerEvent(b, len(records), func() error {
+					r, err := trace.NewReader(bytes.NewReader(file.Bytes()), trace.WithProcessors(processors))
+					if err != nil {
+						return err
+					}
+					total := 0
+					for err == nil {
+						var next []heisen.Record
+						next, err = r.NextBatch()
+						total += len(next)
+					}
+					if err != io.EOF || total != len(records) {
+						return fmt.Errorf("%d of %d events: %w", total, len(records), err)
+					}
+					return nil
+				})
+				b.ReportMetric(float64(measure.ProcessorTime()-before)/float64(b.N)/float64(len(records)), "CPU-ns/event")
+				b.ReportMetric(float64(file.Len())/float64(len(records)), "bytes/event")
+			})
+		}
 	})
 }
 

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -634,5 +636,81 @@ func TestSkipped(t *testing.T) {
 	stats.Skipped = r.Skipped()
 	if want := "of plain accesses           90.0%"; !strings.Contains(stats.String(), want) {
 		t.Errorf("no %q in\n%s", want, stats)
+	}
+}
+
+// A reader that decodes ahead delivers the same as one that does not, with the same errors at the same places, also of a damaged trace.
+func TestDecodeAhead(t *testing.T) {
+	symbols := heisen.NewSymbols()
+	var file bytes.Buffer
+	w, err := trace.NewWriter(&file, symbols, trace.WithBlockRecords(50))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	ops := []heisen.Op{heisen.Read, heisen.Write, heisen.Hide, heisen.Call}
+	for i := range 1000 {
+		if i%60 == 0 {
+			symbols.AddSite(heisen.SiteInfo{PC: uint64(i)})
+			symbols.AddReach(heisen.NewObjects(heisen.Span{Start: heisen.Object(i), Len: 1}))
+			symbols.SetName(8, fmt.Sprint("name ", i))
+		}
+		rec := heisen.Record{Op: ops[rng.IntN(len(ops))], Thread: heisen.Thread(rng.IntN(4)), Object: heisen.Object(8 * rng.IntN(30)), Site: heisen.Site(rng.IntN(symbols.NumSites()))}
+		if rec.Op == heisen.Hide {
+			rec.Value = uint64(rng.IntN(symbols.NumReaches()))
+		}
+		w.Handle(rec.Event())
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole := append(file.Bytes(), "something else"...)
+	check := func(data []byte) {
+		t.Helper()
+		var want []heisen.Record
+		var symbols *heisen.Symbols
+		var places string
+		for _, processors := range []int{1, 2, 8} {
+			r, err := trace.NewReader(bytes.NewReader(data), trace.WithName("file"), trace.WithProcessors(processors))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Gaps()
+			var got []heisen.Record
+			var at strings.Builder
+			batch := make([]heisen.Record, 7)
+			for err == nil {
+				var n int
+				n, err = r.Next(batch)
+				got = append(got, batch[:n]...)
+				fmt.Fprintln(&at, n, r.Symbols().Name(8))
+			}
+			fmt.Fprintln(&at, err, r.Position())
+			if processors == 1 {
+				want, symbols, places = got, r.Symbols(), at.String()
+			} else if !slices.Equal(want, got) || places != at.String() {
+				t.Fatalf("%d records on %d processors, on one %d:\n%s\n%s", len(got), processors, len(want), at.String(), places)
+			} else if diff := diffSymbols(symbols, r.Symbols()); diff != "" {
+				t.Fatal(diff)
+			}
+		}
+	}
+	check(whole)
+	for range 200 {
+		check(whole[:rng.IntN(len(whole))])
+		damaged := bytes.Clone(whole)
+		damaged[rng.IntN(len(damaged))] ^= 1 << rng.IntN(8)
+		check(damaged)
+	}
+	// Behind right checksums, too.
+	blocks := blocksOf(file.Bytes())[1:]
+	for range 200 {
+		var bad []forged
+		for _, b := range blocks {
+			bad = append(bad, forged{b[0], b[1], int(binary.LittleEndian.Uint32(b[8:])), bytes.Clone(b[16:])})
+		}
+		payload := bad[rng.IntN(len(bad))].payload
+		payload[rng.IntN(len(payload))] ^= 1 << rng.IntN(8)
+		check(seal(bad...))
 	}
 }

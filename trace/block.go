@@ -106,12 +106,21 @@ type blockReader struct {
 	block   int    // number of the block being read; 0 is the file header
 	offset  int64  // where that block starts
 	in      []byte // what has been read of it
-	payload []byte // unpacked
 }
 
-func newBlockReader(r io.Reader) (blockReader, error) {
+// frame is a block as it is in the file.
+type frame struct {
+	kind     byte
+	unpacked int    // length of the payload
+	in       []byte // the whole block
+	file     string
+	block    int   // its number
+	offset   int64 // where it starts
+}
+
+func newBlockReader(r io.Reader, processors int) (blockReader, error) {
 	decoder, err := zstd.NewReader(nil,
-		zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderConcurrency(processors),
 		zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxMemory(maxPayload),
 		zstd.WithDecodeAllCapLimit(true))
@@ -151,6 +160,10 @@ func (r *blockReader) corrupt(reason string, cause error) error {
 	return &CorruptError{File: r.file, Block: r.block, Offset: r.offset, Reason: reason, Err: cause}
 }
 
+func (f *frame) corrupt(reason string, cause error) error {
+	return &CorruptError{File: f.file, Block: f.block, Offset: f.offset, Reason: reason, Err: cause}
+}
+
 // start reads the file header.
 func (r *blockReader) start() error {
 	if err := r.fill(fileHeader); err != nil {
@@ -168,46 +181,52 @@ func (r *blockReader) start() error {
 	return nil
 }
 
-// next reads a block. The payload is valid until the next call. The caller calls done when it has
-// no more errors to report about the block.
-func (r *blockReader) next() (kind byte, payload []byte, err error) {
+// next reads a block into f, whose memory it takes for the block after it.
+func (r *blockReader) next(f *frame) error {
 	if err := r.fill(blockHeader); err != nil {
-		return 0, nil, err
+		return err
 	}
 	kind, coding := r.in[0], r.in[1]
 	size := binary.LittleEndian.Uint32(r.in[4:])
 	unpacked := binary.LittleEndian.Uint32(r.in[8:])
 	switch {
 	case kind < symbolsBlock || kind > endBlock:
-		return 0, nil, r.corrupt(fmt.Sprintf("unknown kind %d", kind), nil)
+		return r.corrupt(fmt.Sprintf("unknown kind %d", kind), nil)
 	case coding > zipped || r.in[2] != 0 || r.in[3] != 0:
-		return 0, nil, r.corrupt("unknown coding", nil)
+		return r.corrupt("unknown coding", nil)
 	case size > maxPayload || unpacked > maxPayload:
-		return 0, nil, r.corrupt(fmt.Sprintf("payload of %d bytes", max(size, unpacked)), nil)
+		return r.corrupt(fmt.Sprintf("payload of %d bytes", max(size, unpacked)), nil)
 	case coding == stored && size != unpacked,
 		kind == symbolsBlock && uint64(unpacked) > maxSymbolsRatio*uint64(size):
-		return 0, nil, r.corrupt(fmt.Sprintf("%d bytes unpack to %d", size, unpacked), nil)
+		return r.corrupt(fmt.Sprintf("%d bytes unpack to %d", size, unpacked), nil)
 	}
 	if err := r.fill(blockHeader + int(size)); err != nil {
-		return 0, nil, err
+		return err
 	}
 	sum := blockSum(r.sum, r.in)
 	if sum != binary.LittleEndian.Uint32(r.in[12:]) {
-		return 0, nil, r.corrupt("wrong checksum", nil)
+		return r.corrupt("wrong checksum", nil)
 	}
 	r.sum = sum
-	payload = r.in[blockHeader:]
-	if coding == zipped {
-		if cap(r.payload) < int(unpacked) {
-			r.payload = make([]byte, 0, unpacked)
-		}
-		payload, err = r.decoder.DecodeAll(payload, r.payload[:0:unpacked])
-		if err == nil && len(payload) != int(unpacked) {
-			err = errors.New("wrong size")
-		}
-		if err != nil {
-			return 0, nil, r.corrupt("cannot be unpacked", err)
-		}
+	in, offset, block := r.in, r.offset, r.block
+	r.done()
+	r.in = f.in[:0]
+	*f = frame{kind: kind, unpacked: int(unpacked), in: in, file: r.file, block: block, offset: offset}
+	return nil
+}
+
+// unpack returns the payload of a block, in the memory of buf if it has to be unpacked and fits. Several goroutines may call it.
+func (r *blockReader) unpack(f *frame, buf []byte) (payload []byte, err error) {
+	payload = f.in[blockHeader:]
+	if f.in[1] != zipped {
+		return payload, nil
 	}
-	return kind, payload, nil
+	if cap(buf) < f.unpacked {
+		buf = make([]byte, 0, f.unpacked)
+	}
+	payload, err = r.decoder.DecodeAll(payload, buf[:0:f.unpacked])
+	if err == nil && len(payload) != f.unpacked {
+		err = errors.New("wrong size")
+	}
+	return payload, err
 }

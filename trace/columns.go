@@ -189,11 +189,11 @@ func (c *column) cut(n uint64) (column, bool) {
 
 // start begins a block. sites, contexts and reaches bound the numbers that records may refer to;
 // reaches is 0 if the Value of a Hide has no meaning, as in version 1.
-func (d *recordDecoder) start(payload []byte, sites, contexts, reaches int) error {
+func (d *recordDecoder) start(payload []byte, sites, contexts, reaches uint64) error {
 	d.predictor = predictor{}
 	d.threads = d.threads[:0]
 	d.current = 0
-	d.sites, d.ctxs, d.reaches = uint64(sites), uint64(contexts), uint64(reaches)
+	d.sites, d.ctxs, d.reaches = sites, contexts, reaches
 	d.control = nil
 
 	p := column(payload)

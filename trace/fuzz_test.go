@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -151,6 +152,7 @@ func checkBinary(t *testing.T, data []byte) error {
 	}
 	records, err := collect(r, 16)
 	checkDelivered(t, records, r.Symbols())
+	checkAhead(t, data, records, r.Symbols(), err)
 	var corrupt *trace.CorruptError
 	if err != nil && !errors.As(err, &corrupt) && !errors.Is(err, trace.ErrTruncated) {
 		t.Fatalf("error %v is of no documented kind", err)
@@ -163,6 +165,19 @@ func checkBinary(t *testing.T, data []byte) error {
 		t.Fatalf("%+v becomes %+v, %v", records, again, err)
 	}
 	return nil
+}
+
+// checkAhead asserts that a reader that decodes ahead delivers the same as one that does not.
+func checkAhead(t *testing.T, data []byte, records []heisen.Record, symbols *heisen.Symbols, failed error) {
+	t.Helper()
+	r, err := trace.NewReader(bytes.NewReader(data), trace.WithProcessors(3))
+	if err != nil || r.Format() != trace.Binary {
+		return
+	}
+	again, err := collect(r, 11)
+	if !slices.Equal(records, again) || fmt.Sprint(failed) != fmt.Sprint(err) || diffSymbols(symbols, r.Symbols()) != "" {
+		t.Fatalf("%d records, then %v; decoded ahead %d records, then %v", len(records), failed, len(again), err)
+	}
 }
 
 // FuzzReader: a reader of any input, compressed or not, that arrives in pieces of any size, delivers what a
@@ -182,8 +197,8 @@ func FuzzReader(f *testing.F) {
 		if len(data) > 4<<10 {
 			return // it may unpack to four megabytes
 		}
-		read := func(r io.Reader) ([]heisen.Record, string) {
-			reader, err := trace.NewReader(r, trace.WithName("name"))
+		read := func(r io.Reader, processors int) ([]heisen.Record, string) {
+			reader, err := trace.NewReader(r, trace.WithName("name"), trace.WithProcessors(processors))
 			if err != nil {
 				return nil, err.Error()
 			}
@@ -197,10 +212,12 @@ func FuzzReader(f *testing.F) {
 			}
 			return records, err.Error()
 		}
-		whole, failed := read(bytes.NewReader(data))
-		pieces, again := read(&inPieces{data, 1 + int(piece)})
-		if !slices.Equal(whole, pieces) || failed != again {
-			t.Fatalf("%d records, then %q; in pieces %d records, then %q", len(whole), failed, len(pieces), again)
+		whole, failed := read(bytes.NewReader(data), 1)
+		for _, processors := range []int{1, 2, 5} {
+			pieces, again := read(&inPieces{data, 1 + int(piece)}, processors)
+			if !slices.Equal(whole, pieces) || failed != again {
+				t.Fatalf("%d records, then %q; in pieces on %d processors %d records, then %q", len(whole), failed, processors, len(pieces), again)
+			}
 		}
 		if failed != "" && (!strings.HasPrefix(failed, "name:") || strings.Contains(failed, "\n")) {
 			t.Fatalf("error %q", failed)

@@ -10,7 +10,7 @@ import (
 // The interner is a map from strings to the order of their first appearance.
 func TestInternerIsAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		in, model := newInterner(), map[string]uint32{}
+		in, model := newInterner[int](), map[string]int{}
 		// Strings around the length that fits a slot, much alike, zero bytes
 		// included, within buffers of any size.
 		key := rapid.Custom(func(t *rapid.T) []byte {
@@ -21,32 +21,30 @@ func TestInternerIsAMap(t *testing.T) {
 		for range rapid.IntRange(0, 300).Draw(t, "lookups") {
 			b := key.Draw(t, "key")
 			want, known := model[string(b)]
-			got, ok := in.find(b)
-			if ok != known || ok && got != want {
-				t.Fatalf("%q: %d, %v; want %d, %v", b, got, ok, want, known)
+			got := in.find(b)
+			if (got != nil) != known || known && *got != want {
+				t.Fatalf("%q: %v; want %d, %v", b, got, want, known)
 			}
 			if !known {
-				model[string(b)] = uint32(len(model))
-				if got := in.add(b); got != model[string(b)] {
-					t.Fatalf("%q was given %d, want %d", b, got, model[string(b)])
-				}
+				model[string(b)] = len(model)
+				in.add(b, model[string(b)])
 			}
 		}
 	})
 }
 
 func TestInternerGrows(t *testing.T) {
-	in := newInterner()
+	in := newInterner[int]()
 	word := func(i int) []byte { return []byte(strings.Repeat("x", i%40) + string(rune('a'+i/40))) }
 	for i := range 4000 {
-		if _, ok := in.find(word(i)); ok {
+		if in.find(word(i)) != nil {
 			t.Fatalf("%q is known before it is added", word(i))
 		}
-		in.add(word(i))
+		in.add(word(i), i)
 	}
 	for i := range 4000 {
-		if id, ok := in.find(word(i)); !ok || int(id) != i {
-			t.Fatalf("%q is %d, %v", word(i), id, ok)
+		if got := in.find(word(i)); got == nil || *got != i {
+			t.Fatalf("%q is %v, want %d", word(i), got, i)
 		}
 	}
 }

@@ -76,11 +76,10 @@ const (
 
 // namedObjects numbers the names of a text trace.
 type namedObjects struct {
-	names   interner // class byte and name
-	objects []namedObject
-	low     heisen.Object
-	high    heisen.Object
-	key     []byte
+	names *interner[namedObject] // class byte and name
+	low   heisen.Object
+	high  heisen.Object
+	key   []byte
 }
 
 type namedObject struct {
@@ -89,7 +88,7 @@ type namedObject struct {
 }
 
 func newNamedObjects() namedObjects {
-	return namedObjects{names: newInterner(), low: lowNames, high: highNames}
+	return namedObjects{names: newInterner[namedObject](), low: lowNames, high: highNames}
 }
 
 // named returns the numbers of the variable and of the lock called name, for a set of objects,
@@ -100,9 +99,7 @@ func (n *namedObjects) named(name []byte, size uint64) (numbers []heisen.Object,
 	var known [2]*namedObject
 	for i, class := range classes {
 		n.key = append(append(n.key[:0], byte(class)), name...)
-		if id, ok := n.names.find(n.key); ok {
-			known[i] = &n.objects[id]
-		}
+		known[i] = n.names.find(n.key)
 	}
 	switch {
 	case known[0] == nil && known[1] == nil:
@@ -133,8 +130,7 @@ func (n *namedObjects) named(name []byte, size uint64) (numbers []heisen.Object,
 // alias makes name, which is new in class, a second name of a numbered object.
 func (n *namedObjects) alias(class objectClass, name []byte, o namedObject) {
 	n.key = append(append(n.key[:0], byte(class)), name...)
-	n.names.add(n.key)
-	n.objects = append(n.objects, o)
+	n.names.add(n.key, o)
 }
 
 // nameSize returns how many bytes an object gets if its first event touches size bytes.
@@ -146,8 +142,7 @@ func nameSize(size uint64) uint64 {
 // is new. If the object has fewer bytes, reason says so.
 func (n *namedObjects) number(class objectClass, name []byte, size uint64) (o heisen.Object, isNew bool, reason string) {
 	n.key = append(append(n.key[:0], byte(class)), name...)
-	if id, ok := n.names.find(n.key); ok {
-		known := n.objects[id]
+	if known := n.names.find(n.key); known != nil {
 		if size > known.size {
 			return 0, false, "name was given " + strconv.FormatUint(known.size, 10) + " bytes where it first stood, not " + strconv.FormatUint(size, 10)
 		}
@@ -166,7 +161,6 @@ func (n *namedObjects) number(class objectClass, name []byte, size uint64) (o he
 	}
 	o = *next
 	*next += heisen.Object(size)
-	n.names.add(n.key)
-	n.objects = append(n.objects, namedObject{o, size})
+	n.names.add(n.key, namedObject{o, size})
 	return o, true, ""
 }

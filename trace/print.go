@@ -40,7 +40,7 @@ func (p *Printer) Handle(e heisen.Event) {
 	}
 	p.events++
 	p.buf = append(appendRecord(p.buf, heisen.AsRecord(e), p.events, p.symbols), '\n')
-	if len(p.buf) >= stdBuffer {
+	if len(p.buf) >= writerBuffer {
 		_ = p.Flush()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 
 	"github.com/heisen-go/heisen"
@@ -23,7 +24,7 @@ const (
 // Reader is a heisen.Source that reads a trace in either format. It belongs to one goroutine.
 type Reader struct {
 	source interface {
-		heisen.Source
+		heisen.BatchSource
 		Symbols() *heisen.Symbols
 		Gaps() Gaps
 		position() string
@@ -45,13 +46,16 @@ func NewReader(r io.Reader, opts ...ReaderOption) (*Reader, error) {
 	if r == nil {
 		return nil, noReader("trace.NewReader")
 	}
-	return newReader(r, c.name)
+	return newReader(r, c)
 }
 
 // ReaderOption changes what [NewReader] returns.
 type ReaderOption func(*readerConfig) error
 
-type readerConfig struct{ name string }
+type readerConfig struct {
+	name       string
+	processors int
+}
 
 // WithName sets the name of the input that errors of the reader begin with, such as that of a file.
 func WithName(name string) ReaderOption {
@@ -61,14 +65,32 @@ func WithName(name string) ReaderOption {
 	}
 }
 
-// Open opens the trace file at path and returns a reader of it. Close closes the file. Errors of
-// the reader name the file.
+// WithProcessors lets up to n goroutines decode the trace at the same time, at least 1, which is the default.
+// The records are the same. The reader then reads ahead of what it delivers, so this is for an input
+// that is complete, such as a file, and not for one that makes its reader wait. It takes up to
+// half a megabyte for each of the first 16 goroutines; more are of no use.
+func WithProcessors(n int) ReaderOption {
+	return func(c *readerConfig) error {
+		if n < 1 {
+			return option.Errorf("WithProcessors: %d, want at least 1", n)
+		}
+		c.processors = n
+		return nil
+	}
+}
+
+// Open opens the trace file at path and returns a reader of it, which uses all processors if it is a
+// regular file. Close closes the file. Errors of the reader name the file.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	r, err := newReader(f, path)
+	c := readerConfig{name: path}
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		c.processors = runtime.GOMAXPROCS(0)
+	}
+	r, err := newReader(f, c)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -76,7 +98,8 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-func newReader(r io.Reader, file string) (*Reader, error) {
+func newReader(r io.Reader, c readerConfig) (*Reader, error) {
+	file := c.name
 	in := &sniffed{r: r}
 	head, err := in.peek(len(magic))
 	if err == nil && bytes.HasPrefix(head, []byte("\x1f\x8b")) {
@@ -89,7 +112,7 @@ func newReader(r io.Reader, file string) (*Reader, error) {
 	// The first byte decides: no UTF-8 text starts with it, and a binary trace that is only just
 	// being written may not have more of its magic number.
 	if len(head) > 0 && head[0] == magic[0] {
-		source, err := NewBinaryReader(in)
+		source, err := newBinaryReader(in, c.processors)
 		if err != nil {
 			return nil, err
 		}
@@ -100,8 +123,17 @@ func newReader(r io.Reader, file string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	source.file = file
+	source.file, source.ahead = file, blocksAhead(c.processors)
 	return &Reader{source: source, format: STD}, nil
+}
+
+// blocksAhead returns how many blocks are read ahead for so many processors: none for one, and otherwise one more than there are
+// other processors, so that these have work when the reader's own goroutine takes a block.
+func blocksAhead(processors int) int {
+	if processors <= 1 {
+		return 0
+	}
+	return min(processors, 16)
 }
 
 func prefix(file string) string {
@@ -121,6 +153,17 @@ func (r *Reader) Next(batch []heisen.Record) (int, error) {
 		return 0, fmt.Errorf("reading: %w", ErrClosed)
 	}
 	return r.source.Next(batch)
+}
+
+// NextBatch implements heisen.BatchSource. Its errors are those of Next.
+func (r *Reader) NextBatch() ([]heisen.Record, error) {
+	switch {
+	case r.source == nil:
+		return nil, heisen.ErrZero
+	case r.closed:
+		return nil, fmt.Errorf("reading: %w", ErrClosed)
+	}
+	return r.source.NextBatch()
 }
 
 // Symbols returns what has been read so far of the names behind the numbers. It grows with each

@@ -19,9 +19,6 @@ const (
 
 	// maxLine is the longest line of a text trace, in bytes.
 	maxLine = 1 << 20
-
-	// stdBuffer is what an STDReader reads at a time.
-	stdBuffer = 256 << 10
 )
 
 // A release out of order takes a step, and possibly memory, for each lock that the thread holds.
@@ -34,27 +31,33 @@ const (
 
 // STDReader is a heisen.Source that reads a trace in the STD text format. The package documentation
 // has the grammar. In steady state, when there are no new threads, objects, sites or contexts, it
-// does not allocate.
+// does not allocate, unless it reads on several processors.
 type STDReader struct {
 	r        io.Reader
 	file     string
-	buf      []byte // unread input is buf[pos:end]
+	buf      []byte // input that is in no block yet is buf[pos:end]; slack bytes follow its length
 	pos, end int
-	line     int  // lines consumed
-	sited    bool // an event has a site
-	ended    bool // the input had ended when it was read last
-	open     bool // the last line consumed had no end yet
+	ahead    int        // blocks that other goroutines may scan
+	block    *textBlock // the events that come next, or nil
+	queue    []*textBlock
+	free     []*textBlock
+	failed   error // of the input behind the blocks
+	line     int   // lines consumed
+	sited    bool  // an event has a site
+	ended    bool  // the input had ended when it was read last
+	open     bool  // the last line consumed had no end yet
 	err      error
 
 	symbols     *heisen.Symbols
-	threadNames interner
+	threadNames *interner[heisen.Thread]
 	threads     []stdThread // by thread number
-	opTexts     interner
-	ops         []stdOp // by number in opTexts
-	siteTexts   interner
-	sites       []heisen.Site // by number in siteTexts
+	ops         *interner[stdOp]
+	sites       *interner[heisen.Site]
 	objects     namedObjects
 	gaps        Gaps
+
+	// The latest acquisition of each hash: what Symbols.Acquire and Symbols.Context say in fewer accesses to memory.
+	acquisitions [keptAcquisitions]acquisition
 
 	events uint64
 	steps  uint64 // taken by releases out of order
@@ -74,6 +77,17 @@ type heldLock struct {
 	below uint32
 }
 
+// acquisition is a step of a thread that takes a lock: from where, and to where. The zero acquisition is none.
+type acquisition struct {
+	from heisen.Cursor
+	lock heisen.HeldLock
+	to   uint32 // path of locks
+	ctx  heisen.Context
+}
+
+// keptAcquisitions is the length of STDReader.acquisitions, a power of two: they stay in the second-level cache.
+const keptAcquisitions = 1 << 12
+
 // NewSTDReader returns a reader of the text trace r.
 func NewSTDReader(r io.Reader) (*STDReader, error) {
 	if r == nil {
@@ -81,11 +95,11 @@ func NewSTDReader(r io.Reader) (*STDReader, error) {
 	}
 	return &STDReader{
 		r:           r,
-		buf:         make([]byte, stdBuffer),
+		buf:         newText(blockText),
 		symbols:     heisen.NewSymbols(),
-		threadNames: newInterner(),
-		opTexts:     newInterner(),
-		siteTexts:   newInterner(),
+		threadNames: newInterner[heisen.Thread](),
+		ops:         newInterner[stdOp](),
+		sites:       newInterner[heisen.Site](),
 		objects:     newNamedObjects(),
 	}, nil
 }
@@ -101,55 +115,173 @@ func (r *STDReader) Symbols() *heisen.Symbols {
 // *TruncatedError. When the input has grown, Next continues, also after io.EOF; if a line that was
 // delivered goes on then, that is a *SyntaxError.
 func (r *STDReader) Next(batch []heisen.Record) (n int, err error) {
+	if len(batch) == 0 && r.r != nil {
+		return 0, r.err
+	}
+	next, err := r.nextRecords(len(batch))
+	return copy(batch, next), err
+}
+
+// NextBatch implements heisen.BatchSource. Its errors are those of Next.
+func (r *STDReader) NextBatch() ([]heisen.Record, error) { return r.nextRecords(batchRecords) }
+
+// batchRecords is how many records NextBatch returns at most.
+const batchRecords = 1024
+
+// nextRecords returns the next records, at most so many, in memory of the reader.
+func (r *STDReader) nextRecords(most int) ([]heisen.Record, error) {
 	if r.r == nil {
-		return 0, heisen.ErrZero
+		return nil, heisen.ErrZero
 	}
-	for r.err == nil && n < len(batch) {
-		eol := bytes.IndexByte(r.buf[r.pos:r.end], '\n')
-		if eol < 0 {
-			if n > 0 {
-				return n, nil
+	for r.err == nil {
+		if r.block == nil {
+			if err := r.nextBlock(); err != nil {
+				return r.takeLast(err)
 			}
-			if err := r.fill(); err != nil {
-				return r.takeLast(&batch[0], err)
-			}
-			continue
 		}
-		line := r.buf[r.pos : r.pos+eol]
-		r.pos += eol + 1
-		if r.open {
-			r.closeLast(line)
-			continue
+		records := r.take(most)
+		if r.block.next == len(r.block.records) {
+			r.free = append(r.free, r.block)
+			r.block = nil
 		}
+		if len(records) > 0 {
+			return records, r.err
+		}
+	}
+	return nil, r.err
+}
+
+// moves has a bit for each op whose events change what is known of a thread.
+const moves = 1<<heisen.Acquire | 1<<heisen.AcquireShared | 1<<heisen.Release | 1<<heisen.ReleaseShared |
+	1<<heisen.Call | 1<<heisen.Return | 1<<heisen.Fork | 1<<heisen.Join
+
+// take returns the next events of the present block, of at most so many lines.
+func (r *STDReader) take(most int) []heisen.Record {
+	b := r.block
+	lines := b.records[b.next:min(len(b.records), b.next+most)]
+	events := lines[:0]
+	for i := range lines {
 		r.line++
-		rec := &batch[n]
-		if delivered, reason := r.parse(line, rec); reason != "" {
-			r.err = &SyntaxError{r.file, r.line, reason, string(line[:min(len(line), maxQuoted)])}
-		} else if delivered {
-			n++
+		b.next++
+		rec, delivered, reason := &lines[i], false, ""
+		if rec.Op != heisen.Invalid {
+			t := &r.threads[rec.Thread]
+			rec.Context = t.ctx
+			r.sited = r.sited || rec.Site != 0
+			r.events++
+			delivered = true
+			if moves>>rec.Op&1 != 0 {
+				reason = r.step(t, rec)
+			}
+		} else if rec.Thread == unparsed {
+			delivered, reason = r.parse(b.unparsed(rec), rec)
+		}
+		if reason != "" {
+			r.err = r.syntaxError(r.line, reason, b.line(b.next-1))
+			break
+		}
+		if delivered {
+			if len(events) < i {
+				lines[len(events)] = *rec
+			}
+			events = lines[:len(events)+1]
 		}
 	}
-	return n, r.err
+	return events
+}
+
+// nextBlock makes the next block of whole lines the present one.
+func (r *STDReader) nextBlock() error {
+	if len(r.queue) == 0 {
+		failed := r.failed
+		if r.failed = nil; failed == nil {
+			failed = r.read()
+		}
+		if failed != nil {
+			return r.fail(failed)
+		}
+	}
+	for r.failed == nil && len(r.queue) <= r.ahead && r.ahead > 0 {
+		r.failed = r.read()
+	}
+	r.block = r.queue[0]
+	r.queue = append(r.queue[:0], r.queue[1:]...)
+	if r.ahead == 0 {
+		r.scan(r.block)
+		return nil
+	}
+	if !r.help(r.block) {
+		for _, later := range r.queue {
+			if len(r.block.scanned) == 0 {
+				r.help(later)
+			}
+		}
+	}
+	<-r.block.scanned
+	return nil
+}
+
+// read appends a block of whole lines to the queue. Its error is that of the input: see fail.
+func (r *STDReader) read() error {
+	for {
+		input := r.buf[r.pos:r.end]
+		if eol := bytes.IndexByte(input, '\n'); r.open && eol >= 0 {
+			r.pos += eol + 1
+			if r.closeLast(input[:eol]); r.err != nil {
+				return r.err
+			}
+			continue
+		}
+		if last := bytes.LastIndexByte(input, '\n'); last >= 0 && !r.open {
+			r.cut(last + 1)
+			return nil
+		}
+		if err := r.fill(); err != nil {
+			return err
+		}
+	}
+}
+
+// cut makes a block of n bytes of the input, and appends it to the queue.
+func (r *STDReader) cut(n int) {
+	var b *textBlock
+	if last := len(r.free) - 1; last >= 0 {
+		b, r.free = r.free[last], r.free[:last]
+	} else {
+		b = &textBlock{buf: newText(blockText), scanned: make(chan struct{}, 1)}
+	}
+	b.text = r.buf[r.pos : r.pos+n]
+	rest := r.buf[r.pos+n : r.end]
+	if len(rest) >= len(b.buf) {
+		b.buf = newText(2 * len(rest))
+	}
+	b.buf, r.buf = r.buf, b.buf
+	r.pos, r.end = 0, copy(r.buf, rest)
+	r.queue = append(r.queue, b)
+	if r.ahead > 0 {
+		r.start(b)
+	}
 }
 
 // takeLast consumes what follows the last newline of an input that has ended, if it is a whole line. err is
 // the error if it is not.
-func (r *STDReader) takeLast(rec *heisen.Record, err error) (int, error) {
+func (r *STDReader) takeLast(err error) ([]heisen.Record, error) {
 	line := r.buf[r.pos:r.end]
 	if !r.ended || r.open || len(line) == 0 || !r.whole(line) {
-		return 0, err
+		return nil, err
 	}
 	r.line++
-	delivered, reason := r.parse(line, rec)
+	var last [1]heisen.Record
+	delivered, reason := r.parse(line, &last[0])
 	if reason != "" {
 		r.line--
-		return 0, err
+		return nil, err
 	}
 	r.pos, r.open = r.end, true
 	if !delivered {
-		return 0, io.EOF
+		return nil, io.EOF
 	}
-	return 1, nil
+	return last[:], nil
 }
 
 // whole reports whether a line has as many fields as the others, none of which is empty.
@@ -163,17 +295,22 @@ func (r *STDReader) whole(line []byte) bool {
 func (r *STDReader) closeLast(rest []byte) {
 	r.open = false
 	if len(bytes.TrimRight(rest, "\r")) > 0 {
-		r.err = &SyntaxError{r.file, r.line, "the trace had ended before", string(rest[:min(len(rest), maxQuoted)])}
+		r.err = r.syntaxError(r.line, "the trace had ended before", rest)
 	}
+}
+
+func (r *STDReader) syntaxError(line int, reason string, text []byte) error {
+	return &SyntaxError{r.file, line, reason, string(text[:min(len(text), maxQuoted)])}
 }
 
 // Gaps returns what the recording leaves out. If nothing of the trace has been read yet, Gaps reads its beginning; Next reports
 // what is wrong with that.
 func (r *STDReader) Gaps() Gaps {
-	for r.r != nil && r.err == nil && r.events == 0 {
+	for r.r != nil && r.err == nil && r.events == 0 && r.block == nil && len(r.queue) == 0 && !r.open {
 		eol := bytes.IndexByte(r.buf[r.pos:r.end], '\n')
 		if eol < 0 {
-			if r.fill() != nil {
+			if err := r.fill(); err != nil {
+				r.fail(err)
 				break
 			}
 			continue
@@ -185,13 +322,16 @@ func (r *STDReader) Gaps() Gaps {
 		r.pos += eol + 1
 		r.line++
 		if _, reason := r.parse(line, new(heisen.Record)); reason != "" {
-			r.err = &SyntaxError{r.file, r.line, reason, string(line[:min(len(line), maxQuoted)])}
+			r.err = r.syntaxError(r.line, reason, line)
 		}
 	}
 	return r.gaps.clone()
 }
 
-// fill appends input to the unread one.
+// errLongLine is the error of fill for a line that is longer than maxLine.
+var errLongLine = fmt.Errorf("more than %d bytes", maxLine)
+
+// fill appends input to the unread one. Its error is that of the input, io.EOF at the end.
 func (r *STDReader) fill() error {
 	if r.pos > 0 {
 		r.end = copy(r.buf, r.buf[r.pos:r.end])
@@ -199,27 +339,33 @@ func (r *STDReader) fill() error {
 	}
 	if r.end == len(r.buf) {
 		if len(r.buf) > maxLine {
-			text := string(r.buf[:maxQuoted])
-			r.err = &SyntaxError{r.file, r.line + 1, fmt.Sprintf("more than %d bytes", maxLine), text}
-			return r.err
+			return errLongLine
 		}
-		r.buf = append(r.buf, make([]byte, len(r.buf))...)
+		longer := newText(2 * len(r.buf))
+		copy(longer, r.buf)
+		r.buf = longer
 	}
 	n, err := readSome(r.r, r.buf[r.end:])
 	r.end += n
 	r.ended = err == io.EOF
+	return err
+}
+
+// fail returns the error for one of the input behind the lines that have been consumed. That is final unless the input has ended.
+func (r *STDReader) fail(err error) error {
 	switch {
-	case n > 0:
-		return nil
+	case r.err != nil:
 	case err == io.ErrUnexpectedEOF || err == io.EOF && r.end > r.pos:
 		return &TruncatedError{File: r.file, Line: r.line + 1}
 	case err == io.EOF:
 		return io.EOF
+	case err == errLongLine:
+		r.err = r.syntaxError(r.line+1, err.Error(), r.buf[:maxQuoted])
 	case isDamage(err):
 		r.err = &CorruptError{File: r.file, Line: r.line + 1, Reason: unpacking, Err: err}
-		return r.err
+	default:
+		r.err = fmt.Errorf("%sreading trace: %w", r.position(), err)
 	}
-	r.err = fmt.Errorf("%sreading trace: %w", r.position(), err)
 	return r.err
 }
 
@@ -268,29 +414,38 @@ func (r *STDReader) parse(line []byte, rec *heisen.Record) (delivered bool, reas
 // operation reads the middle field of a line: an operation, which is looked up as a whole, and a
 // value, which is parsed.
 func (r *STDReader) operation(text []byte) (op stdOp, value uint64, flags heisen.Flags, reason string) {
-	if last := len(text) - 1; last > 0 && text[last] != ')' {
-		if i := bytes.IndexByte(text, ')'); i >= 0 && text[i+1] == '=' && !bytes.HasPrefix(text, hideWord) {
-			var ok bool
-			if value, ok = parseNumber(text[i+2:]); !ok {
-				return op, 0, 0, "bad value after ="
-			}
-			flags = heisen.HasValue
-			text = text[:i+1]
-		}
+	text, value, flags, reason = cutValue(text)
+	if reason != "" {
+		return op, 0, 0, reason
 	}
-	id, ok := r.opTexts.find(text)
-	if !ok {
+	if known := r.ops.find(text); known != nil {
+		op = *known
+	} else {
 		if op, reason = r.parseOp(text); reason != "" {
 			return op, 0, 0, reason
 		}
-		id = r.opTexts.add(text)
-		r.ops = append(r.ops, op)
+		if op.code != heisen.Fork && op.code != heisen.Join { // these stand once or twice in a trace
+			r.ops.add(text, op)
+		}
 	}
-	op = r.ops[id]
 	if flags != 0 && !hasLength(op.code) {
 		return op, 0, 0, "value of an operation that has none"
 	}
 	return op, value, flags, ""
+}
+
+// cutValue cuts a value off the end of an operation. If what follows the equals sign is none, reason says so.
+func cutValue(text []byte) (op []byte, value uint64, flags heisen.Flags, reason string) {
+	if last := len(text) - 1; last > 0 && text[last] != ')' {
+		if i := bytes.IndexByte(text, ')'); i >= 0 && text[i+1] == '=' && !bytes.HasPrefix(text, hideWord) {
+			value, ok := parseNumber(text[i+2:])
+			if !ok {
+				return text, 0, 0, "bad value after ="
+			}
+			return text[:i+1], value, heisen.HasValue, ""
+		}
+	}
+	return text, 0, 0, ""
 }
 
 // site returns the number of the site with the given text, and 0 for an empty text.
@@ -298,18 +453,18 @@ func (r *STDReader) site(text []byte) heisen.Site {
 	if len(text) == 0 {
 		return 0
 	}
-	id, ok := r.siteTexts.find(text)
-	if !ok {
-		id = r.siteTexts.add(text)
-		r.sites = append(r.sites, r.symbols.AddSite(heisen.SiteInfo{Text: string(text)}))
+	if known := r.sites.find(text); known != nil {
+		return *known
 	}
-	return r.sites[id]
+	site := r.symbols.AddSite(heisen.SiteInfo{Text: string(text)})
+	r.sites.add(text, site)
+	return site
 }
 
 // thread returns the number of the thread called name. If there can be none, reason says why.
 func (r *STDReader) thread(name []byte) (t heisen.Thread, reason string) {
-	if id, ok := r.threadNames.find(name); ok {
-		return heisen.Thread(id), ""
+	if known := r.threadNames.find(name); known != nil {
+		return *known, ""
 	}
 	switch {
 	case len(name) == 0:
@@ -319,7 +474,8 @@ func (r *STDReader) thread(name []byte) (t heisen.Thread, reason string) {
 	case len(r.threads) == MaxThreads:
 		return 0, "too many threads"
 	}
-	t = heisen.Thread(r.threadNames.add(name))
+	t = heisen.Thread(len(r.threads))
+	r.threadNames.add(name, t)
 	r.threads = append(r.threads, stdThread{})
 	r.symbols.SetThread(t, heisen.ThreadInfo{Name: string(name)})
 	return t, ""
@@ -332,7 +488,8 @@ func (r *STDReader) step(t *stdThread, rec *heisen.Record) (reason string) {
 		shared := rec.Op == heisen.AcquireShared
 		lock := heisen.HeldLock{Lock: rec.Object, Shared: shared, Site: rec.Site}
 		t.held = append(t.held, heldLock{lock, t.cursor.Locks})
-		t.cursor = r.symbols.Acquire(t.cursor, lock)
+		t.cursor, t.ctx = r.acquire(t.cursor, lock)
+		return ""
 	case heisen.Release, heisen.ReleaseShared:
 		return r.released(t, rec.Object, rec.Op == heisen.ReleaseShared)
 	case heisen.Call:
@@ -348,11 +505,31 @@ func (r *STDReader) step(t *stdThread, rec *heisen.Record) (reason string) {
 			r.symbols.SetThread(rec.Object.Thread(), info)
 		}
 		return ""
+	case heisen.Join:
+		if ended := &r.threads[rec.Object.Thread()]; len(ended.held) == 0 {
+			ended.held = nil // there may be millions of threads
+		}
+		return ""
 	default:
 		return ""
 	}
 	t.ctx = r.symbols.Context(t.cursor)
 	return ""
+}
+
+// acquire returns the path of locks of a thread that was at c and has acquired a lock, and its context.
+func (r *STDReader) acquire(c heisen.Cursor, lock heisen.HeldLock) (heisen.Cursor, heisen.Context) {
+	h := (uint64(lock.Lock)^uint64(lock.Site)<<40^uint64(c.Locks)<<20)*0x9e3779b97f4a7c15 ^ uint64(c.Calls)*0xff51afd7ed558ccd
+	known := &r.acquisitions[h>>32%keptAcquisitions]
+	if known.ctx == 0 || known.from != c || known.lock != lock {
+		to := r.symbols.Acquire(c, lock)
+		*known = acquisition{c, lock, to.Locks, r.symbols.Context(to)}
+		if r.symbols.LimitPassed() {
+			known.ctx = 0 // what is left out now may have its place another time
+			return to, r.symbols.Context(to)
+		}
+	}
+	return heisen.Cursor{Calls: c.Calls, Locks: known.to}, known.ctx
 }
 
 // released ends t's latest hold of lock, or, since any goroutine may unlock a Go mutex, that of the first

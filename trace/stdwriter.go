@@ -96,12 +96,15 @@ func NewSTDWriter(w io.Writer, symbols *heisen.Symbols, opts ...STDWriterOption)
 		siteNumbers: c.siteNumbers,
 		gaps:        c.gaps.texts(),
 
-		buf:     make([]byte, 0, stdBuffer),
+		buf:     make([]byte, 0, writerBuffer),
 		threads: map[heisen.Thread]string{},
 		objects: map[stdObject]stdText{},
 		taken:   map[stdName]bool{},
 	}, nil
 }
+
+// writerBuffer is what an STDWriter collects before it writes.
+const writerBuffer = 256 << 10
 
 // maxEvent is what an event with short names takes in the buffer at most.
 const maxEvent = 256

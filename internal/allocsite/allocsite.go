@@ -58,6 +58,18 @@ func (t *Tracker) Handle(e heisen.Event) {
 	}
 }
 
+// HandleRecords implements heisen.RecordHandler.
+func (t *Tracker) HandleRecords(batch []heisen.Record) {
+	first := t.events
+	for i := range batch {
+		if r := &batch[i]; r.Op == heisen.Alloc {
+			t.events = first + uint64(i) + 1
+			t.add(r)
+		}
+	}
+	t.events = first + uint64(len(batch))
+}
+
 // Flush implements heisen.Detector.
 func (t *Tracker) Flush() error { return nil }
 

@@ -108,28 +108,63 @@ func (inv *invocation) analyze() (int, error) {
 // analyzeFiles analyzes the files. It continues after a damaged one.
 func (inv *invocation) analyzeFiles(ctx context.Context, files []string, detect *detection, found *findings) (failed error) {
 	for _, file := range files {
-		if err := inv.prepare(ctx, file, detect); err != nil {
-			return errors.Join(failed, err)
-		}
-		err := inv.withTrace(file, func(r *trace.Reader) error { return inv.analyzeTrace(ctx, file, r, detect, found) })
+		misused, err := inv.analyzeFile(ctx, file, detect, found)
 		failed = errors.Join(failed, err)
-		if ctx.Err() != nil {
+		if misused || ctx.Err() != nil {
 			break
 		}
 	}
 	return failed
 }
 
-// prepare reads of a trace what detectors have to know before they are made.
-func (inv *invocation) prepare(ctx context.Context, file string, detect *detection) (err error) {
-	detect.hidden = inv.hasHidden(ctx, file)
-	if detect.needsMarks() {
-		detect.marked, err = inv.hasMarks(ctx, file)
+// analyzeFile analyzes a file. Some detectors have to know before they are made what stands in a trace. As a rule that is nothing
+// special: so the file is read once, on trial, and again only if that turns out to be wrong.
+func (inv *invocation) analyzeFile(ctx context.Context, file string, detect *detection, found *findings) (misused bool, err error) {
+	detect.hidden, detect.marked = false, false
+	if detect.onTrial() && isRegular(file) {
+		trial := &opSearch{ops: hides}
+		found.trial = &trialFindings{full: func() { trial.ended = true }}
+		err := inv.withTrace(file, func(r *trace.Reader) error { return inv.analyzeTrace(ctx, file, r, detect, found, trial) })
+		if found.endTrial(!trial.stopped()) {
+			return false, err
+		}
 	}
-	return err
+	if err := inv.prepare(ctx, file, detect); err != nil {
+		return true, err
+	}
+	return false, inv.withTrace(file, func(r *trace.Reader) error { return inv.analyzeTrace(ctx, file, r, detect, found, nil) })
 }
 
-func (inv *invocation) analyzeTrace(ctx context.Context, file string, r *trace.Reader, detect *detection, found *findings) error {
+// prepare reads of a trace what detectors have to know before they are made. An input that can be read only once may have hidden calls, and
+// needs -transactions. Detectors that follow happens-before support hidden calls at a cost that other traces need not pay.
+func (inv *invocation) prepare(ctx context.Context, file string, detect *detection) error {
+	marks := detect.needsMarks()
+	if file == stdStream || !isRegular(file) {
+		detect.hidden = true
+		if _, err := os.Stat(file); marks && (file == stdStream || err == nil) {
+			return misuse("the detectors %s, %s and %s need -transactions for an input that can be read only once", serialName, blocksName, reductionName)
+		}
+		return nil
+	}
+	search := &opSearch{}
+	if detect.needsHides() {
+		search.ops |= hides
+	}
+	if marks {
+		search.ops |= enters
+	}
+	inv.search(ctx, file, search)
+	detect.hidden, detect.marked = search.found&hides != 0, search.found&enters != 0
+	return nil
+}
+
+// isRegular reports whether a file can be read again.
+func isRegular(file string) bool {
+	info, err := os.Stat(file)
+	return file != stdStream && err == nil && info.Mode().IsRegular()
+}
+
+func (inv *invocation) analyzeTrace(ctx context.Context, file string, r *trace.Reader, detect *detection, found *findings, trial *opSearch) error {
 	from := origin{symbols: r.Symbols(), memory: &allocsite.Tracker{}, gaps: r.Gaps()}
 	if detect.hidden && len(from.gaps.Hidden) == 0 {
 		from.gaps.Hidden = []string{"..."} // the trace does not say which
@@ -143,7 +178,11 @@ func (inv *invocation) analyzeTrace(ctx context.Context, file string, r *trace.R
 	if err != nil {
 		return err
 	}
-	_, err = heisen.Run(ctx, inv.guard.source(r), append([]heisen.Detector{from.memory, newThreadEnds(r.Symbols(), recorder.ThreadLimits())}, detectors...)...)
+	source := inv.guard.source(r)
+	if trial != nil {
+		source = untilFound{source, trial}
+	}
+	_, err = heisen.Run(ctx, source, append([]heisen.Detector{from.memory, newThreadEnds(r.Symbols(), recorder.ThreadLimits())}, detectors...)...)
 	return err
 }
 
@@ -175,45 +214,60 @@ func (e threadEnds) handle(r *heisen.Record) {
 // Flush implements heisen.Detector.
 func (threadEnds) Flush() error { return nil }
 
-// hasHidden reports whether a trace has hidden calls whose synchronization it does not have. It returns true for an input that can be read
-// only once. Detectors that follow happens-before support hidden calls at a cost that other traces
-// need not pay.
-func (inv *invocation) hasHidden(ctx context.Context, file string) bool {
-	if info, err := os.Stat(file); file == stdStream || err != nil || !info.Mode().IsRegular() {
-		return true
-	}
-	hides := &opSearch{is: func(r *heisen.Record) bool { return r.Op == heisen.Hide && r.Reach() != heisen.Synchronized }}
-	inv.search(ctx, file, hides)
-	return hides.found
-}
-
-// opSearch is a search for an event.
+// opSearch is a search for events of some ops.
 type opSearch struct {
-	is    func(*heisen.Record) bool
-	found bool
+	ops   opSet // to be found
+	found opSet
+	ended bool // without having found all
 }
 
-// search looks for an event in a trace. An error of the trace is left to the analysis, which meets it, too.
+// opSet is a set of ops, a bit for each.
+type opSet uint64
+
+const (
+	hides  opSet = 1 << heisen.Hide // of calls whose synchronization the trace does not have
+	enters opSet = 1 << heisen.Enter
+)
+
+func (s *opSearch) stopped() bool { return s.ended || s.found == s.ops }
+
+// until returns the number of records before the one that ends the search.
+func (s *opSearch) until(batch []heisen.Record) int {
+	for i := range batch {
+		r := &batch[i]
+		if s.ops>>r.Op&1 == 0 || r.Op == heisen.Hide && r.Reach() == heisen.Synchronized {
+			continue
+		}
+		if s.found |= 1 << r.Op; s.stopped() {
+			return i
+		}
+	}
+	return len(batch)
+}
+
+// search looks for events in a trace. An error of the trace is left to the analysis, which meets it, too.
 func (inv *invocation) search(ctx context.Context, file string, op *opSearch) {
+	if op.stopped() {
+		return // there is nothing to be found
+	}
 	inv.withTrace(file, func(r *trace.Reader) error {
-		_, err := heisen.Run(ctx, untilOp{inv.guard.source(r), op}, newThreadEnds(r.Symbols(), heisen.Limits{EndedThreads: 1}))
+		_, err := heisen.Run(ctx, untilFound{inv.guard.source(r), op}, newThreadEnds(r.Symbols(), heisen.Limits{EndedThreads: 1}))
 		return err
 	})
 }
 
-// untilOp is a trace up to the first event that is searched for.
-type untilOp struct {
-	heisen.Source
+// untilFound is a trace up to the end of a search.
+type untilFound struct {
+	heisen.BatchSource
 	search *opSearch
 }
 
-func (s untilOp) Next(batch []heisen.Record) (int, error) {
-	n, err := s.Source.Next(batch)
-	for i := range batch[:n] {
-		if s.search.is(&batch[i]) {
-			s.search.found = true
-			return i, io.EOF
-		}
+// NextBatch implements heisen.BatchSource.
+func (s untilFound) NextBatch() ([]heisen.Record, error) {
+	batch, err := s.BatchSource.NextBatch()
+	n := s.search.until(batch)
+	if s.search.stopped() {
+		return batch[:n], io.EOF
 	}
-	return n, err
+	return batch, err
 }

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"context"
 	"go/token"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -226,15 +224,4 @@ func (d *detection) verified(from origin) atomicity.Option {
 		}
 		return is
 	})
-}
-
-// hasMarks reports whether a trace marks transactions. An input that can be read only once is an
-// error: it needs -transactions.
-func (inv *invocation) hasMarks(ctx context.Context, file string) (bool, error) {
-	if info, err := os.Stat(file); file == stdStream || err == nil && !info.Mode().IsRegular() {
-		return false, misuse("the detectors %s, %s and %s need -transactions for an input that can be read only once", serialName, blocksName, reductionName)
-	}
-	marks := &opSearch{is: func(r *heisen.Record) bool { return r.Op == heisen.Enter }}
-	inv.search(ctx, file, marks)
-	return marks.found, nil
 }

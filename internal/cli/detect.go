@@ -263,6 +263,21 @@ func (d *detection) needsPairs() bool {
 	return slices.ContainsFunc(d.chosen, func(name string) bool { return predicts(name) || !slices.Contains(own, name) })
 }
 
+// needsHides reports whether a chosen detector depends on whether a stream has hidden calls.
+func (d *detection) needsHides() bool {
+	return d.fronts != nil || slices.ContainsFunc(d.known, func(k Detector) bool {
+		return (k.hidden != nil || k.Name == serialName) && slices.Contains(d.chosen, k.Name)
+	})
+}
+
+// onTrial reports whether the analysis of a trace may be broken off and begun again: its findings can wait for the end, and nobody sees
+// that there was another one.
+func (d *detection) onTrial() bool {
+	own := DetectorNames()
+	return d.needsHides() && d.fronts == nil && !d.needsMarks() &&
+		!slices.ContainsFunc(d.chosen, func(name string) bool { return predicts(name) || !slices.Contains(own, name) })
+}
+
 // needsMarks reports whether a chosen detector depends on whether a stream marks transactions.
 func (d *detection) needsMarks() bool {
 	return d.transactions.boundaries == 0 && slices.ContainsFunc(d.known, func(k Detector) bool {

@@ -35,8 +35,9 @@ type findings struct {
 	standard   string                            // folder of the standard library's source; empty if it is not known
 	unrecorded []string                          // import paths of hidden packages, whose accesses are not reported
 	hidden     map[string]*report.Suppression
-	left       bool   // nothing is added any more
-	full       func() // called when there are more than maxFindings, if it is not nil; the others are not reported
+	left       bool           // nothing is added any more
+	trial      *trialFindings // of a stream whose findings may have to be forgotten; otherwise nil
+	full       func()         // called when there are more than maxFindings, if it is not nil; the others are not reported
 }
 
 type finding struct {
@@ -92,23 +93,30 @@ func (o origin) packageOf(f *report.Finding) string {
 // stream has ended. It adds the stream's counts and returns how many of its findings are reported.
 func (f *findings) collect(from origin) (c *fold.Set, done func() int) {
 	c = fold.NewSet(from.symbols, func(item fold.Item) { f.see(item, from) })
-	return c, func() (reported int) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.left {
-			return 0
-		}
-		counted := map[*finding]bool{}
-		for _, item := range c.All() {
-			known := f.known[keyOf(item)]
-			known.count(item)
-			if known.counts() && !counted[known] {
-				counted[known] = true
-				reported++
-			}
-		}
-		return reported
+	return c, func() int { return f.end(c) }
+}
+
+// end adds the counts of a stream that has ended, and returns how many of its findings are reported.
+func (f *findings) end(c *fold.Set) (reported int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.left {
+		return 0
 	}
+	if f.trial != nil {
+		f.trial.ended = c
+		return 0
+	}
+	counted := map[*finding]bool{}
+	for _, item := range c.All() {
+		known := f.known[keyOf(item)]
+		known.count(item)
+		if known.counts() && !counted[known] {
+			counted[known] = true
+			reported++
+		}
+	}
+	return reported
 }
 
 // count adds how often the detector of a finding has found one of its pairs in a stream, in one order.
@@ -148,16 +156,31 @@ func (f *findings) see(item fold.Item, from origin) {
 	if f.left {
 		return
 	}
+	if f.trial != nil {
+		f.trial.see(f, item, from)
+		return
+	}
+	f.take(item, from, func() report.Finding { return f.resolved(item, from) })
+}
+
+// resolved returns a finding with what its stream says of it.
+func (f *findings) resolved(item fold.Item, from origin) report.Finding {
+	resolved := f.resolver.Resolve(item.Finding, from.symbols)
+	resolved.Allocations = from.memory.Of(&item.Finding, from.symbols)
+	return resolved
+}
+
+// take is see for a finding that is to stay. The caller holds mu.
+func (f *findings) take(item fold.Item, from origin, resolve func() report.Finding) {
 	known := f.known[keyOf(item)]
 	if known != nil && (known.reverse == item.Reverse || known.Reverse != nil || known.PairFingerprint() != item.Fingerprint) {
 		return
 	}
-	resolved := f.resolver.Resolve(item.Finding, from.symbols)
+	resolved := resolve()
 	if known == nil && f.inUnrecorded(&resolved) {
 		f.known[keyOf(item)] = &finding{reverse: item.Reverse, hidden: true}
 		return
 	}
-	resolved.Allocations = from.memory.Of(&item.Finding, from.symbols)
 	if known != nil {
 		known.Reverse = resolved.Order()
 		known.Reverse.Count = 0 // collect's done adds the counts
@@ -175,6 +198,49 @@ func (f *findings) see(item fold.Item, from origin) {
 	known = f.enter(resolved, item.Reverse)
 	known.Count = 0
 	f.known[keyOf(item)] = known
+}
+
+// trialFindings are the findings of a stream that may have to be forgotten, because its detectors were made without knowing all of it.
+type trialFindings struct {
+	seen  []trialFinding
+	ended *fold.Set // at the end of the stream
+	full  func()    // called when there are maxFindings
+}
+
+type trialFinding struct {
+	item     fold.Item
+	from     origin
+	resolved report.Finding
+}
+
+func (t *trialFindings) see(f *findings, item fold.Item, from origin) {
+	if len(t.seen) == maxFindings {
+		t.full()
+		return
+	}
+	t.seen = append(t.seen, trialFinding{item, from, f.resolved(item, from)})
+}
+
+// endTrial takes the findings of the trial, or forgets them. It returns keep.
+func (f *findings) endTrial(keep bool) bool {
+	f.mu.Lock()
+	trial := f.takeTrial(keep)
+	f.mu.Unlock()
+	if keep && trial != nil && trial.ended != nil {
+		f.end(trial.ended)
+	}
+	return keep
+}
+
+// takeTrial is endTrial without the counts. It returns the trial, if it has not ended before. The caller holds mu.
+func (f *findings) takeTrial(keep bool) *trialFindings {
+	trial := f.trial
+	if f.trial = nil; trial != nil && keep {
+		for _, seen := range trial.seen {
+			f.take(seen.item, seen.from, func() report.Finding { return seen.resolved })
+		}
+	}
+	return trial
 }
 
 // inUnrecorded reports whether a finding has an access in a hidden package. The compiler puts generic
@@ -371,6 +437,7 @@ func (f *findings) unprinted() (rest []report.Finding) {
 func (f *findings) leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.takeTrial(true)
 	f.left = true
 	for _, known := range f.order {
 		known.Count = max(known.Count, 1)

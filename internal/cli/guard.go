@@ -230,28 +230,30 @@ func (i *guardedInput) Read(p []byte) (int, error) {
 
 // source returns a source of the events of a trace in small portions, so that the limits are kept between
 // them. Without a guard, it is the reader itself.
-func (g *guard) source(r *trace.Reader) heisen.Source {
+func (g *guard) source(r *trace.Reader) heisen.BatchSource {
 	if g == nil {
 		return r
 	}
 	g.mu.Lock()
 	g.at, g.events = r.Position(), 0
 	g.mu.Unlock()
-	buf := make([]heisen.Record, 1024)
-	return &guardedEvents{g: g, r: r, buf: buf, most: len(buf), handed: time.Now()}
+	return &guardedEvents{g: g, r: r, most: maxPortion, handed: time.Now()}
 }
+
+// maxPortion is how many events a portion has at most.
+const maxPortion = 1024
 
 // maxTouched is how much of the program's memory the events of a portion touch, in bytes: the memory of
 // detectors is a multiple of it.
 const maxTouched = 1 << 16
 
 type guardedEvents struct {
-	g         *guard
-	r         *trace.Reader
-	buf, rest []heisen.Record
-	err       error     // that comes after the rest
-	most      int       // events in a portion: fewer if they take long
-	handed    time.Time // when the latest portion was handed out
+	g      *guard
+	r      *trace.Reader
+	rest   []heisen.Record // of the reader
+	err    error           // that comes after the rest
+	most   int             // events in a portion: fewer if they take long
+	handed time.Time       // when the latest portion was handed out
 }
 
 // longPortion is how long the events of a portion should not take.
@@ -273,15 +275,13 @@ func (s *guardedEvents) portion(most int) ([]heisen.Record, error) {
 	if time.Since(s.handed) > longPortion {
 		s.most = max(s.most/4, 1)
 	} else {
-		s.most = min(2*s.most, len(s.buf))
+		s.most = min(2*s.most, maxPortion)
 	}
 	most = min(most, s.most)
 	defer func() { s.handed = time.Now() }()
 	s.g.look() // the watcher may not run for a while on a busy machine
 	if len(s.rest) == 0 && s.err == nil {
-		var n int
-		n, s.err = s.r.Next(s.buf)
-		s.rest = s.buf[:n]
+		s.rest, s.err = s.r.NextBatch()
 		at := s.r.Position()
 		s.g.mu.Lock()
 		s.g.at = at

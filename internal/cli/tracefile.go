@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 
 	"github.com/heisen-go/heisen/internal/private"
 	"github.com/heisen-go/heisen/trace"
@@ -36,7 +37,11 @@ func (inv *invocation) openTrace(file string) (*trace.Reader, io.Closer, error) 
 		return nil, nil, err
 	}
 	info, err := f.Stat()
-	r, wrong := trace.NewReader(inv.guard.input(f, err != nil || !info.Mode().IsRegular()), trace.WithName(file))
+	foreign, processors := err != nil || !info.Mode().IsRegular(), 1
+	if !foreign {
+		processors = runtime.GOMAXPROCS(0)
+	}
+	r, wrong := trace.NewReader(inv.guard.input(f, foreign), trace.WithName(file), trace.WithProcessors(processors))
 	if wrong != nil {
 		return nil, nil, errors.Join(wrong, f.Close())
 	}
