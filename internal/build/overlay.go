@@ -350,7 +350,6 @@ var patches = []struct {
 		atStart("sysFaultOS", "heisenUnmaps()"),
 	}},
 	{"runtime/vgetrandom_linux.go", []patch{atStart("vgetrandomGetState", "heisenUnmaps()")}},
-	{"runtime/vgetrandom_linux.go", []patch{atStart("vgetrandomGetState", "heisenUnmaps()")}},
 	{"runtime/netpoll_epoll.go", []patch{
 		atStart("netpollopen", "heisenPollOpen(fd, pd)"),
 		atStart("netpollclose", "heisenPollClose(fd)"),
