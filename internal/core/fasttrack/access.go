@@ -138,7 +138,7 @@ func (t *Table) AccessPlain(th *Thread, c *Cell, entry, mask uint64, write bool)
 	if head := c.head.Load(); hasBytes(head) {
 		return t.AccessBytes(th, c, head, entry, mask, write)
 	}
-	return t.AccessOwn(th, c, entry, mask, write) || t.refresh(th, c, entry, mask, write) ||
+	return t.AccessOwn(th, c, entry, mask, write) || t.refresh(th, c, entry, mask, write) || !write && t.AccessReaders(th, c, entry, mask) ||
 		c.first.Load() == entry && t.AccessWiden(th, c, entry, mask, write) || t.AccessPlainEntries(th, c, entry, mask, write)
 }
 
@@ -148,7 +148,7 @@ func (t *Table) AccessPlain(th *Thread, c *Cell, entry, mask uint64, write bool)
 //go:nosplit
 func (t *Table) AccessPlainWords(th *Thread, c *Cell, n uintptr, entry uint64, write bool) (done uintptr) {
 	for ; done < n && (c.SameEpochWord(th, write) || t.AccessOwn(th, c, entry, bytesMask, write) ||
-		t.refresh(th, c, entry, bytesMask, write) || t.AccessPlainEntries(th, c, entry, bytesMask, write) ||
+		t.refresh(th, c, entry, bytesMask, write) || !write && t.AccessReaders(th, c, entry, bytesMask) || t.AccessPlainEntries(th, c, entry, bytesMask, write) ||
 		t.AccessBytes(th, c, c.head.Load(), entry, bytesMask, write)); done++ {
 		c = nextCell(c)
 	}
@@ -176,7 +176,7 @@ func (t *Table) AccessPlainEntries(th *Thread, c *Cell, entry, mask uint64, writ
 		d := head >> shift & descMask
 		if d&mask != 0 {
 			n := sideEntry(c, side).Load()
-			if slotOf(n^entry) != 0 && !t.covers(th, n>>placeBits) {
+			if slotOf(n^entry) != 0 && (!write && isReaders(n) || !t.covers(th, n>>placeBits)) {
 				if write || d>>kindShift == Write {
 					c.Unlock(head)
 					return false
@@ -244,6 +244,10 @@ func (t *Table) AccessInCell(th *Thread, c *Cell, addr, place uint64, mask, kind
 		c.Unlock(old)
 		return done
 	}
+	if side, ok := c.readersSide(th, old, uint64(mask)); ok && kind == Read && t.addReaderAt(th, c, old, side, th.Epoch|place, uint64(mask)) {
+		c.Unlock(old)
+		return true
+	}
 	small := old>>headExtension != 0 && extensionAt(uint32(old>>headExtension)).smallOverflow()
 	if old&headOverflow == 0 || !small {
 		head = t.AccessNoRace(th, c, old, place, mask, kind)
@@ -299,6 +303,11 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 			}
 		}
 	}
+	if kind == Read && left == mask {
+		if next := t.gatherReaders(th, c, head, entry, uint64(mask)); next != 0 {
+			return next
+		}
+	}
 	return t.addToOverflow(head, entry, left, kind)
 }
 
@@ -337,7 +346,7 @@ func (t *Table) AccessNoRace(th *Thread, c *Cell, head, place uint64, mask, kind
 			continue
 		}
 		how := d>>kindShift<<3 + kind
-		if relevant>>(how&63)&1 == 0 {
+		if relevant>>(how&63)&1 == 0 || kind == Read && isReaders(n) {
 			continue
 		}
 		if slotOf(n^entry) != 0 && !t.covers(th, n>>placeBits) {
@@ -455,12 +464,12 @@ func (t *Table) accessEntries(th *Thread, c *Cell, head, addr, entry uint64, mas
 //go:nosplit
 func (t *Table) compareEntry(th *Thread, n, addr uint64, k, kind, both uint32, races *Races) (keep bool) {
 	how := 8*k + kind
-	if relevant>>how&1 == 0 {
+	if relevant>>how&1 == 0 || kind == Read && isReaders(n) {
 		return true
 	}
 	before := slotOf(n) == slotOf(th.Epoch) || t.covers(th, n>>placeBits)
 	if !before && conflicts>>how&1 != 0 {
-		races.add(n, addr, k, both)
+		races.add(t.racingReader(th, n), addr, k, both)
 	}
 	return kind != Write && !(before && replaces>>how&1 != 0)
 }

@@ -144,7 +144,8 @@ func heisenRaceByte(h *heisenG, c *heisenFastTrackCell, write bool, addr, pc uin
 	if c.Empty() {
 		heisenMarkUsed(addr)
 	}
-	if first == entry && t.AccessWiden(&h.order, c, entry, mask, write) || t.AccessOwn(&h.order, c, entry, mask, write) ||
+	if !write && t.AccessReaders(&h.order, c, entry, mask) ||
+		first == entry && t.AccessWiden(&h.order, c, entry, mask, write) || t.AccessOwn(&h.order, c, entry, mask, write) ||
 		t.AccessPlainEntries(&h.order, c, entry, mask, write) {
 		return true
 	}
