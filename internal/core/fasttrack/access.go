@@ -138,7 +138,7 @@ func (t *Table) AccessPlain(th *Thread, c *Cell, entry, mask uint64, write bool)
 	if head := c.head.Load(); hasBytes(head) {
 		return t.AccessBytes(th, c, head, entry, mask, write)
 	}
-	return t.AccessOwn(th, c, entry, mask, write) || t.refresh(th, c, entry, mask, write) || !write && t.AccessReaders(th, c, entry, mask) ||
+	return t.AccessOwn(th, c, entry, mask, write) || t.refresh(th, c, entry, mask, write) || !write && hasReaders(c.head.Load()) && t.AccessReaders(th, c, entry, mask) ||
 		c.first.Load() == entry && t.AccessWiden(th, c, entry, mask, write) || t.AccessPlainEntries(th, c, entry, mask, write)
 }
 
@@ -148,7 +148,8 @@ func (t *Table) AccessPlain(th *Thread, c *Cell, entry, mask uint64, write bool)
 //go:nosplit
 func (t *Table) AccessPlainWords(th *Thread, c *Cell, n uintptr, entry uint64, write bool) (done uintptr) {
 	for ; done < n && (c.SameEpochWord(th, write) || t.AccessOwn(th, c, entry, bytesMask, write) ||
-		t.refresh(th, c, entry, bytesMask, write) || !write && t.AccessReaders(th, c, entry, bytesMask) || t.AccessPlainEntries(th, c, entry, bytesMask, write) ||
+		t.refresh(th, c, entry, bytesMask, write) || !write && hasReaders(c.head.Load()) && t.AccessReaders(th, c, entry, bytesMask) ||
+		t.AccessPlainEntries(th, c, entry, bytesMask, write) ||
 		t.AccessBytes(th, c, c.head.Load(), entry, bytesMask, write)); done++ {
 		c = nextCell(c)
 	}
@@ -244,10 +245,6 @@ func (t *Table) AccessInCell(th *Thread, c *Cell, addr, place uint64, mask, kind
 		c.Unlock(old)
 		return done
 	}
-	if side, ok := c.readersSide(th, old, uint64(mask)); ok && kind == Read && t.addReaderAt(th, c, old, side, th.Epoch|place, uint64(mask)) {
-		c.Unlock(old)
-		return true
-	}
 	small := old>>headExtension != 0 && extensionAt(uint32(old>>headExtension)).smallOverflow()
 	if old&headOverflow == 0 || !small {
 		head = t.AccessNoRace(th, c, old, place, mask, kind)
@@ -257,6 +254,10 @@ func (t *Table) AccessInCell(th *Thread, c *Cell, addr, place uint64, mask, kind
 	}
 	if head != 0 {
 		c.Unlock(head)
+		return true
+	}
+	if kind == Read && hasReaders(old) && t.addReader(th, c, old, th.Epoch|place, uint64(mask)) {
+		c.Unlock(old)
 		return true
 	}
 	if old&headOverflow == 0 {
@@ -346,10 +347,10 @@ func (t *Table) AccessNoRace(th *Thread, c *Cell, head, place uint64, mask, kind
 			continue
 		}
 		how := d>>kindShift<<3 + kind
-		if relevant>>(how&63)&1 == 0 || kind == Read && isReaders(n) {
+		if relevant>>(how&63)&1 == 0 {
 			continue
 		}
-		if slotOf(n^entry) != 0 && !t.covers(th, n>>placeBits) {
+		if slotOf(n^entry) != 0 && (kind == Read && isReaders(n) || !t.covers(th, n>>placeBits)) {
 			if conflicts>>(how&63)&1 != 0 {
 				return 0
 			}

@@ -29,6 +29,7 @@ const (
 	readersTag   = (firstOrphanSlot + 1) << 1 // of entries for sets, above the number of the set; no entry of an orphan has it
 	maxReaders   = 1 << (orphanBits - 1)      // in each half
 	minReaders   = 16                         // a set is not searched before it has so many
+	manySlots    = 256                        // sets are made by threads whose slots are not among the first: overflow sets do for few slots
 	dueReaders   = 1 << 18                    // a reclamation does not begin for fewer
 	readerBatch  = 32
 	readerSteps  = 64
@@ -79,17 +80,22 @@ func readersEntry(set uint32) uint64 {
 	return readersTag<<(orphanBits+placeBits) | uint64(set)<<placeBits
 }
 
+// hasReaders reports whether a cell with the given head may have a set of readers. The bit stays until
+// a reclamation, or until the word is cleared.
+//
+//go:nosplit
+func hasReaders(head uint64) bool { return head&headReaders != 0 }
+
 // AccessReaders handles plain reads by threads that have just begun, of words that have a set of
 // readers: READ SHARED.
 //
 //go:nosplit
 func (t *Table) AccessReaders(th *Thread, c *Cell, entry, mask uint64) bool {
 	head := c.head.Load()
-	side, ok := c.readersSide(th, head, mask)
-	if !ok || head&headLock != 0 || !c.head.CompareAndSwap(head, head|headLock) {
+	if head&headLock != 0 || !c.head.CompareAndSwap(head, head|headLock) {
 		return false
 	}
-	done := t.addReaderAt(th, c, head, side, entry, mask)
+	done := t.addReader(th, c, head, entry, mask)
 	c.Unlock(head)
 	return done
 }
@@ -99,28 +105,18 @@ func (t *Table) AccessReaders(th *Thread, c *Cell, entry, mask uint64) bool {
 //go:nosplit
 func (th *Thread) young() bool { return th.Epoch-th.begun < youngEpochs<<placeBits }
 
-// readersSide returns the side at which a cell with the given head has a set of readers of exactly the
-// bytes in mask, and whether there is one and th has just begun.
+// addReader is AccessReaders for a locked cell with the given head.
 //
 //go:nosplit
-func (c *Cell) readersSide(th *Thread, head, mask uint64) (side uint32, ok bool) {
-	beside := head >> (headEntries + descBits)
-	if !th.young() {
-		return 0, false
+func (t *Table) addReader(th *Thread, c *Cell, head, entry, mask uint64) bool {
+	beside, side := head>>(headEntries+descBits), uint32(0)
+	if beside&descMask != mask || !isReaders(sideEntry(c, 0).Load()) {
+		side = 1
 	}
-	if beside&descMask == mask && isReaders(sideEntry(c, 0).Load()) {
-		return 0, true
-	}
-	return 1, beside>>descBits&descMask == mask && isReaders(sideEntry(c, 1).Load())
-}
-
-// addReaderAt is AccessReaders for a locked cell. The set may just have been replaced.
-//
-//go:nosplit
-func (t *Table) addReaderAt(th *Thread, c *Cell, head uint64, side uint32, entry, mask uint64) bool {
 	at := sideEntry(c, side)
 	n := at.Load()
-	if !isReaders(n) || head&headOverflow != 0 && extensionAt(uint32(head>>headExtension)).mayConflict(Read, uint32(mask)) {
+	if !th.young() || beside>>(side*descBits)&descMask != mask || !isReaders(n) ||
+		head&headOverflow != 0 && extensionAt(uint32(head>>headExtension)).mayConflict(Read, uint32(mask)) {
 		return false
 	}
 	for i := range uint32(cellEntries) {
@@ -141,20 +137,24 @@ func (t *Table) addReaderAt(th *Thread, c *Cell, head uint64, side uint32, entry
 	return true
 }
 
-// gatherReaders makes a set of the reads of the bytes in mask that a locked cell and its small overflow
-// set have, and adds the reader th to it. It returns the new head, or 0, and has changed nothing, if
-// that is not possible.
+// gatherReaders makes a set of the reads of the bytes in mask that a locked cell and its overflow set
+// have, and adds the reader th to it. It returns the new head, or 0, and has changed nothing, if that is
+// not possible, or if the threads have few slots.
 //
 //go:nosplit
 func (t *Table) gatherReaders(th *Thread, c *Cell, head, entry, mask uint64) uint64 {
-	beside := head >> (headEntries + descBits)
-	side := uint32(0)
+	if head&headOverflow == 0 || !th.young() || slotIndex(entry) < manySlots && !t.gatherAlways {
+		return 0
+	}
+	x := extensionAt(uint32(head >> headExtension))
+	overflow := x.overflow.Load()
+	first, size := overflow>>overflowShift, uint64(1)<<(overflow&overflowLogMask)
+	beside, side := head>>(headEntries+descBits), uint32(0)
 	if beside&descMask != mask {
 		side = 1
 	}
-	x := extensionAt(uint32(head >> headExtension))
 	at := sideEntry(c, side)
-	if head&headOverflow == 0 || !th.young() || !x.smallOverflow() || beside>>(side*descBits)&descMask != mask || isReaders(at.Load()) {
+	if beside>>(side*descBits)&descMask != mask || isReaders(at.Load()) {
 		return 0
 	}
 	k := (*readerCache)(nil)
@@ -162,8 +162,8 @@ func (t *Table) gatherReaders(th *Thread, c *Cell, head, entry, mask uint64) uin
 		k = &s.readers
 		k.update(t)
 	}
-	first, set := x.overflow.Load()>>overflowShift, t.newReader(k, 0, at.Load(), minReaders)
-	for i := range uint64(1) << minOverflowLog {
+	set := t.newReader(k, 0, at.Load(), minReaders)
+	for i := range size {
 		if m := overflowAt(first + i); m.desc.Load() == mask && set != 0 && !isReaders(m.entry.Load()) {
 			set = t.newReader(k, set, m.entry.Load(), minReaders)
 		}
@@ -177,7 +177,7 @@ func (t *Table) gatherReaders(th *Thread, c *Cell, head, entry, mask uint64) uin
 	storeRelease(at, readersEntry(set))
 	th.lastAccess = entry >> placeBits
 	left := false
-	for i := range uint64(1) << minOverflowLog {
+	for i := range size {
 		m := overflowAt(first + i)
 		if d := m.desc.Load(); d == mask && !isReaders(m.entry.Load()) {
 			storeRelease(&m.desc, 0)
@@ -187,9 +187,10 @@ func (t *Table) gatherReaders(th *Thread, c *Cell, head, entry, mask uint64) uin
 		}
 	}
 	if !left {
+		t.releaseOverflow(x)
 		head &^= headOverflow
 	}
-	return head
+	return head | headReaders
 }
 
 // update makes what a processor knows void after a reclamation.
@@ -208,21 +209,21 @@ func (k *readerCache) update(t *Table) {
 func (t *Table) withReader(th *Thread, from uint32, entry uint64) (set uint32) {
 	s := localFreeCache()
 	if s == nil {
-		return t.addReader(th, nil, from, entry)
+		return t.extendReaders(th, nil, from, entry)
 	}
 	k := &s.readers
 	k.update(t)
 	step := &k.steps[(entry+uint64(from))*0x9E3779B97F4A7C15>>40%readerSteps]
 	if step.from != from || step.entry != entry || step.to == 0 {
-		step.from, step.entry, step.to = from, entry, t.addReader(th, k, from, entry)
+		step.from, step.entry, step.to = from, entry, t.extendReaders(th, k, from, entry)
 	}
 	return step.to
 }
 
-// addReader is withReader without the cache. A set that has the reader already is returned as it is.
+// extendReaders is withReader without the cache. A set that has the reader already is returned as it is.
 //
 //go:nosplit
-func (t *Table) addReader(th *Thread, k *readerCache, from uint32, entry uint64) (set uint32) {
+func (t *Table) extendReaders(th *Thread, k *readerCache, from uint32, entry uint64) (set uint32) {
 	n := readerAt(from)
 	left := n.left - 1
 	switch {

@@ -20,6 +20,7 @@ func TestReaders(t *testing.T) {
 		err := checkProgram(t, trace, func(p *program) {
 			used = p
 			p.addOthers(others)
+			p.table.gatherAlways = seed%4 < 3
 			if seed%2 == 0 {
 				return
 			}
@@ -45,6 +46,7 @@ func TestReaders(t *testing.T) {
 // readersProgram is a program in which thread 0 has written a table and started others.
 func readersProgram(t *testing.T, threads int) (p *program, do func(id int, op heisen.Op, at, n int), raced map[heisen.Object][]heisen.Thread) {
 	p, raced = newProgram(t), map[heisen.Object][]heisen.Thread{}
+	p.table.gatherAlways = true
 	p.found = func(_ int, at heisen.Object, _ heisen.Op, id heisen.Thread, _ uint64) {
 		raced[at] = append(raced[at], id)
 	}

@@ -204,14 +204,18 @@ func (t *Table) ReclaimCell(c *Cell) {
 		t.reclaimBytes(c, head)
 		return
 	}
-	next := head
+	next := head &^ headReaders
 	for i := range uint32(cellEntries) {
 		shift := headEntries + i*descBits
 		if head>>shift&descMask == 0 {
 			continue
 		}
 		n := c.entryAt(i).Load()
-		switch to := t.replaceEntries(n); to {
+		to := t.replaceEntries(n)
+		if isReaders(to) {
+			next |= headReaders
+		}
+		switch to {
 		case n:
 		case 0:
 			next &^= descMask << shift

@@ -45,7 +45,8 @@ type Table struct {
 	// entries a reclamation had to drop though they might have raced.
 	SlotSharers, ForgottenEpochs atomic.Uint64
 	slotLimit                    uint32 // tests have fewer slots than ownedSlots; 0 means ownedSlots
-	_                            [128 - 20]byte
+	gatherAlways                 bool   // tests have few slots
+	_                            [128 - 24]byte
 
 	memory  freeLists
 	readers readerSets
@@ -160,7 +161,6 @@ func (t *Table) covers(th *Thread, e uint64) bool {
 	rest := uint32(0) // of a set of readers
 	for {
 		s, time, known := uint32(e>>timeBits), uint32(e&maxTime), uint32(0)
-		before := false
 		switch {
 		case s < firstOrphanSlot:
 		case e>>orphanBits == readersTag:
@@ -172,11 +172,14 @@ func (t *Table) covers(th *Thread, e uint64) bool {
 				return false
 			}
 			continue
+		case rest != 0:
+			n := readerAt(rest)
+			e, rest = n.entry>>placeBits, n.rest
+			continue
 		default:
-			before = true
+			return true
 		}
 		switch {
-		case before:
 		case s == uint32(slotIndex(th.Epoch)):
 			known = max(time, th.time()) // times of threads that share the slot may be later
 		case s < blockSlots:
@@ -185,14 +188,12 @@ func (t *Table) covers(th *Thread, e uint64) bool {
 			i := s/blockSlots - 1 // timeOf, inlined by hand to save stack
 			known = blockAt(blockOfNode(*nodeIndexAt(th.clock, i/nodeBlocks), i)).time(s)
 		}
-		if !before {
-			if time > known {
-				return false
-			}
-			if (time^known)>>lapBits != 0 {
-				if e = t.afterTail(s, time); e != 0 {
-					continue
-				}
+		if time > known {
+			return false
+		}
+		if (time^known)>>lapBits != 0 {
+			if e = t.afterTail(s, time); e != 0 {
+				continue
 			}
 		}
 		if rest == 0 {
