@@ -29,7 +29,7 @@ const (
 	readersTag   = (firstOrphanSlot + 1) << 1 // of entries for sets, above the number of the set; no entry of an orphan has it
 	maxReaders   = 1 << (orphanBits - 1)      // in each half
 	minReaders   = 16                         // a set is not searched before it has so many
-	manySlots    = 256                        // sets are made by threads whose slots are not among the first: overflow sets do for few slots
+	manySlots    = 48                         // sets are made by threads whose slots are not among the first: overflow sets do for few slots
 	dueReaders   = 1 << 18                    // a reclamation does not begin for fewer
 	readerBatch  = 32
 	readerSteps  = 64
