@@ -138,7 +138,7 @@ func (t *Table) AccessPlain(th *Thread, c *Cell, entry, mask uint64, write bool)
 	if head := c.head.Load(); hasBytes(head) {
 		return t.AccessBytes(th, c, head, entry, mask, write)
 	}
-	return t.AccessOwn(th, c, entry, mask, write) || t.refresh(th, c, entry, mask, write) || !write && hasReaders(c.head.Load()) && t.AccessReaders(th, c, entry, mask) ||
+	return t.AccessOwn(th, c, entry, mask, write) || t.refresh(th, c, entry, mask, write) ||
 		c.first.Load() == entry && t.AccessWiden(th, c, entry, mask, write) || t.AccessPlainEntries(th, c, entry, mask, write)
 }
 
@@ -148,8 +148,7 @@ func (t *Table) AccessPlain(th *Thread, c *Cell, entry, mask uint64, write bool)
 //go:nosplit
 func (t *Table) AccessPlainWords(th *Thread, c *Cell, n uintptr, entry uint64, write bool) (done uintptr) {
 	for ; done < n && (c.SameEpochWord(th, write) || t.AccessOwn(th, c, entry, bytesMask, write) ||
-		t.refresh(th, c, entry, bytesMask, write) || !write && hasReaders(c.head.Load()) && t.AccessReaders(th, c, entry, bytesMask) ||
-		t.AccessPlainEntries(th, c, entry, bytesMask, write) ||
+		t.refresh(th, c, entry, bytesMask, write) || t.AccessPlainEntries(th, c, entry, bytesMask, write) ||
 		t.AccessBytes(th, c, c.head.Load(), entry, bytesMask, write)); done++ {
 		c = nextCell(c)
 	}
@@ -166,7 +165,7 @@ func (t *Table) AccessPlainEntries(th *Thread, c *Cell, entry, mask uint64, writ
 		fresh |= Write << kindShift
 	}
 	first := head >> headEntries & descMask
-	if !plainOnly(head) || !c.head.CompareAndSwap(head, head|headLock) {
+	if !plainOnly(head) || !write && hasReaders(head) || !c.head.CompareAndSwap(head, head|headLock) {
 		return false
 	}
 	// A read replaces the reads that are ordered before it. A write replaces all entries that are
@@ -177,7 +176,7 @@ func (t *Table) AccessPlainEntries(th *Thread, c *Cell, entry, mask uint64, writ
 		d := head >> shift & descMask
 		if d&mask != 0 {
 			n := sideEntry(c, side).Load()
-			if slotOf(n^entry) != 0 && (!write && isReaders(n) || !t.covers(th, n>>placeBits)) {
+			if slotOf(n^entry) != 0 && !t.covers(th, n>>placeBits) {
 				if write || d>>kindShift == Write {
 					c.Unlock(head)
 					return false
@@ -245,6 +244,10 @@ func (t *Table) AccessInCell(th *Thread, c *Cell, addr, place uint64, mask, kind
 		c.Unlock(old)
 		return done
 	}
+	if hasReaders(old) && kind == Read && t.addReader(th, c, old, th.Epoch|place, uint64(mask)) {
+		c.Unlock(old)
+		return true
+	}
 	small := old>>headExtension != 0 && extensionAt(uint32(old>>headExtension)).smallOverflow()
 	if old&headOverflow == 0 || !small {
 		head = t.AccessNoRace(th, c, old, place, mask, kind)
@@ -254,10 +257,6 @@ func (t *Table) AccessInCell(th *Thread, c *Cell, addr, place uint64, mask, kind
 	}
 	if head != 0 {
 		c.Unlock(head)
-		return true
-	}
-	if kind == Read && hasReaders(old) && t.addReader(th, c, old, th.Epoch|place, uint64(mask)) {
-		c.Unlock(old)
 		return true
 	}
 	if old&headOverflow == 0 {

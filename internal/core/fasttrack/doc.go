@@ -20,7 +20,7 @@
 //	                          AccessBytes (histories of bytes)                       bytehistory.go
 //	READ SHARE                AccessPlainEntries, AccessNoRace; addToOverflow when   access.go, overflow.go
 //	                          the cell is full
-//	  in sets of readers      AccessReaders, gatherReaders                           readers.go
+//	  in sets of readers      addReader, gatherReaders                               readers.go
 //	READ SHARED               Refresh, RefreshFound, RefreshLoad, refreshInOverflow  refresh.go, overflow.go
 //	WRITE SHARED              accessEntries, accessSmallOverflow, accessOverflow     access.go, overflow.go
 //	the premises (≼)          compareEntry, with the tables conflicts and replaces   access.go

@@ -86,26 +86,13 @@ func readersEntry(set uint32) uint64 {
 //go:nosplit
 func hasReaders(head uint64) bool { return head&headReaders != 0 }
 
-// AccessReaders handles plain reads by threads that have just begun, of words that have a set of
-// readers: READ SHARED.
-//
-//go:nosplit
-func (t *Table) AccessReaders(th *Thread, c *Cell, entry, mask uint64) bool {
-	head := c.head.Load()
-	if head&headLock != 0 || !c.head.CompareAndSwap(head, head|headLock) {
-		return false
-	}
-	done := t.addReader(th, c, head, entry, mask)
-	c.Unlock(head)
-	return done
-}
-
 // young reports whether the thread has just begun.
 //
 //go:nosplit
 func (th *Thread) young() bool { return th.Epoch-th.begun < youngEpochs<<placeBits }
 
-// addReader is AccessReaders for a locked cell with the given head.
+// addReader handles plain reads by threads that have just begun, of words that have a set of readers:
+// READ SHARED. The cell is locked, and has the given head.
 //
 //go:nosplit
 func (t *Table) addReader(th *Thread, c *Cell, head, entry, mask uint64) bool {

@@ -141,11 +141,10 @@ func heisenRaceByte(h *heisenG, c *heisenFastTrackCell, write bool, addr, pc uin
 	if refresh && c.Refresh(&h.order, &c.first, head, old, entry) || at != nil && t.RefreshFound(&h.order, c, at, head, old, entry) {
 		return true
 	}
-	if head, _ = c.Load(); head == 0 {
+	if c.Empty() {
 		heisenMarkUsed(addr)
 	}
-	if !write && heisenFastTrackHasReaders(head) && t.AccessReaders(&h.order, c, entry, mask) ||
-		first == entry && t.AccessWiden(&h.order, c, entry, mask, write) || t.AccessOwn(&h.order, c, entry, mask, write) ||
+	if first == entry && t.AccessWiden(&h.order, c, entry, mask, write) || t.AccessOwn(&h.order, c, entry, mask, write) ||
 		t.AccessPlainEntries(&h.order, c, entry, mask, write) {
 		return true
 	}
