@@ -23,13 +23,15 @@ type Builder struct {
 	Toolchain *Toolchain
 	Printed   io.Writer // gets what successful builds print; nil to discard it
 
-	overlay   string     // path of the overlay's description
-	gcflags   []compiled // in the order of the go command
-	listFlags []string   // of go list
-	tags      []string   // of the build, without race
-	noRace    bool       // files of the main modules do not have the tag race
-	toolexec  string     // of the go command; empty if none
-	linker    string     // flags of the linker
+	overlay     string     // path of the overlay's description
+	gcflags     []compiled // in the order of the go command
+	mainModules []string
+	folders     map[string][]string // see importPatterns
+	listFlags   []string            // of go list
+	tags        []string            // of the build, without race
+	noRace      bool                // files of the main modules do not have the tag race
+	toolexec    string              // of the go command; empty if none
+	linker      string              // flags of the linker
 }
 
 // compiled says with which flags the packages that match a pattern are compiled.
@@ -139,6 +141,7 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string
 	if slices.Contains(modules, "std") || slices.Contains(modules, "cmd") {
 		return fmt.Errorf("%w: the main module is the standard library itself", ErrUnsupported)
 	}
+	b.mainModules = modules
 	if len(patterns) == 0 {
 		b.gcflags = slices.Clone(everything)
 		return nil
@@ -186,7 +189,9 @@ func (b *Builder) patternFlags(ctx context.Context, dir, pattern string) (flags 
 		return "", err
 	case len(matches) == 0:
 		return "", fmt.Errorf("no package matches %s", pattern)
-	case slices.Contains(matches, "runtime"): // it relies on inlining
+	}
+	b.addFolders(pattern, matches)
+	if slices.Contains(matches, "runtime") { // it relies on inlining
 		return instrumentUnchecked, nil
 	}
 	return instrumentAlone, nil
@@ -284,10 +289,13 @@ func (b *Builder) Toolexec(command ...string) error {
 func (b *Builder) flags(tags []string) []string {
 	flags := []string{"-overlay=" + b.overlay, "-tags=" + strings.Join(tags, ",")}
 	for _, c := range b.gcflags {
-		if c.pattern != "" {
-			c.flags = c.pattern + "=" + c.flags
+		if c.pattern == "" {
+			flags = append(flags, "-gcflags="+c.flags)
+			continue
 		}
-		flags = append(flags, "-gcflags="+c.flags)
+		for _, pattern := range append([]string{c.pattern}, b.importPatterns(c.pattern)...) {
+			flags = append(flags, "-gcflags="+pattern+"="+c.flags)
+		}
 	}
 	if b.toolexec != "" {
 		flags = append(flags, "-toolexec="+b.toolexec)
