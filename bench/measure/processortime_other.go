@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// ProcessorTimeWithChildren returns ProcessorTime: that of child processes is not known.
+func ProcessorTimeWithChildren() time.Duration { return ProcessorTime() }
+
 // ProcessorTime returns about the processor time of this process up to its last garbage collection. Package
 // runtime estimates it on systems that package syscall cannot ask.
 func ProcessorTime() time.Duration {

@@ -79,7 +79,7 @@ func (inv *invocation) replay() (int, error) {
 // repeat executes a program under a schedule and prints what happens.
 func (inv *invocation) repeat(ctx context.Context, p *controlled.Program, resolver *observed.Resolver, plan *recorder.Schedule, schedule *racefuzz.Schedule, limit time.Duration, to *reports) (int, error) {
 	e, err := p.Execute(ctx, controlled.Plan{
-		Schedule: plan, Afresh: true, Mode: recorder.Unrepeated, Limit: limit, Output: inv.raw.Out, Errors: inv.raw.Err,
+		Schedule: plan, Process: controlled.Afresh, Mode: recorder.Unrepeated, Limit: limit, Output: inv.raw.Out, Errors: inv.raw.Err,
 	}, resolver)
 	if err != nil {
 		return Failed, err

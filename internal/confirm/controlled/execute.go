@@ -33,7 +33,7 @@ type Plan struct {
 	Schedule *recorder.Schedule
 	Mode     recorder.Mode
 	Tests    string        // which tests run, as -test.run takes it; empty for all
-	Afresh   bool          // in a process that is started for it
+	Process  Process       // in which it is made
 	Limit    time.Duration // real time after which it ends, or is stopped if it does not; 0 for none
 	Output   io.Writer     // gets a copy of its standard output; may be nil
 	Errors   io.Writer     // gets a copy of its standard error; may be nil
@@ -48,6 +48,15 @@ type Plan struct {
 	// from that; it may be nil.
 	Finish func(e *Execution, symbols *heisen.Symbols)
 }
+
+// Process says in what kind of process an execution is made. The execution is the same in each of them.
+type Process int
+
+const (
+	AnyProcess Process = iota // in the cheapest one
+	Forked                    // at best in one that is forked for it
+	Afresh                    // in one that is started for it
+)
 
 // Execution is the result of a Plan.
 type Execution struct {
@@ -158,7 +167,7 @@ const DetectorName = "racefuzz"
 // The program's own failure is in the Execution. If the schedule has a prologue, the process may be forked where that is over: the
 // execution is the same, and costs less.
 func (p *Program) Execute(ctx context.Context, plan Plan, resolver *observed.Resolver) (*Execution, error) {
-	if plan.Schedule.Prologue != 0 && !plan.Afresh && p.forks != nil {
+	if plan.Schedule.Prologue != 0 && plan.Process != Afresh && p.forks != nil {
 		e, err := p.forks.execute(ctx, &receiver{plan: &plan, resolver: resolver, program: p})
 		if !errors.Is(err, errNotForked) {
 			return e, err

@@ -85,6 +85,7 @@ type waiting struct {
 	places  *workplaces
 	place   workplace
 	rewound *recorder.Rewinder // a process that can make the next execution; nil if there is none
+	again   bool               // the last execution was made by such a process
 	gone    chan struct{}      // closed once the process has ended; nil if there is none
 	ignored chan struct{}      // closed once no other program can connect any more; nil before that is waited for
 	printed []byte             // by the prologue
@@ -134,11 +135,19 @@ func (f *forks) giveBack(w *waiting) {
 	}
 }
 
-// close ends all processes.
+// close ends all processes, and keeps none from now on.
 func (f *forks) close() {
 	f.mu.Lock()
+	f.closed = true
+	f.mu.Unlock()
+	f.endIdle()
+}
+
+// endIdle ends the processes that make nothing.
+func (f *forks) endIdle() {
+	f.mu.Lock()
 	idle := f.idle
-	f.idle, f.closed = nil, true
+	f.idle = nil
 	f.mu.Unlock()
 	for _, w := range idle {
 		w.end()
@@ -225,13 +234,14 @@ func (w *waiting) endRewound() {
 
 // begin begins an execution: in a process that was rewound, or else in a new one. The Rewinder is nil if that is not to be rewound.
 func (w *waiting) begin(rewind bool, stdout, stderr *os.File) (*recorder.Program, *os.Process, *recorder.Rewinder, error) {
-	if r := w.rewound; r != nil {
+	w.again = false
+	if r := w.rewound; r != nil && rewind {
 		if program, err := r.Next(stdout, stderr); err == nil {
-			w.rewound = nil
+			w.rewound, w.again = nil, true
 			return program, r.Process, r, nil
 		}
-		w.endRewound()
 	}
+	w.endRewound()
 	if rewind {
 		program, r, err := w.forker.Rewind(stdout, stderr)
 		if err != nil {
@@ -275,8 +285,8 @@ func (f *forks) execute(ctx context.Context, r *receiver) (*Execution, error) {
 	if err != nil {
 		return nil, err
 	}
-	rewound := w.rewound != nil
 	e, err := w.execute(ctx, r, f)
+	again := w.again
 	if err != nil || w.place.temporary.clear() != nil {
 		w.end()
 	} else {
@@ -290,8 +300,8 @@ func (f *forks) execute(ctx context.Context, r *receiver) (*Execution, error) {
 		f.differs = err
 		f.mu.Unlock()
 		return nil, errors.Join(errNotForked, err)
-	case f.isChecked(rewound) || e.Outcome.Class == Killed || e.Outcome.Class == Fatal: // of which the fork may be the cause
-		return e, f.check(ctx, r, e, w.key.args, rewound)
+	case f.isChecked(again) || e.Outcome.Class == Killed || e.Outcome.Class == Fatal: // of which the fork may be the cause
+		return e, f.check(ctx, r, e, w.key.args, again)
 	}
 	return e, nil
 }
@@ -359,7 +369,6 @@ func (p *Program) Forks() bool {
 
 // execute makes an execution in a new process, or one that was rewound.
 func (w *waiting) execute(ctx context.Context, r *receiver, f *forks) (*Execution, error) {
-	rewound := w.rewound != nil
 	var printed output
 	stdout, stderr := r.plan.writers(&printed)
 	pipes, err := newPipes(stdout, stderr)
@@ -368,7 +377,7 @@ func (w *waiting) execute(ctx context.Context, r *receiver, f *forks) (*Executio
 	}
 	defer pipes.close()
 	start := time.Now()
-	program, process, rewinder, err := w.begin(f.mayRewind(w.key.args), pipes.in[0], pipes.in[1])
+	program, process, rewinder, err := w.begin(r.plan.Process == AnyProcess && f.mayRewind(w.key.args), pipes.in[0], pipes.in[1])
 	if err != nil {
 		return nil, errors.Join(errNotForked, err)
 	}
@@ -404,7 +413,7 @@ func (w *waiting) execute(ctx context.Context, r *receiver, f *forks) (*Executio
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.made++
-	if rewound {
+	if w.again {
 		f.rewound++
 	}
 	// A failure ends the process in any case.

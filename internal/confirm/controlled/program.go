@@ -51,6 +51,13 @@ func (p *Program) Tested() string {
 	return p.importPath
 }
 
+// EndIdle ends the processes that wait for executions. The next execution starts them again.
+func (p *Program) EndIdle() {
+	if p.forks != nil {
+		p.forks.endIdle()
+	}
+}
+
 // Close gives up what executions share.
 func (p *Program) Close() {
 	if p.forks != nil {

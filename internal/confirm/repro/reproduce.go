@@ -305,7 +305,7 @@ func (c Repeater) findCalm(ctx context.Context, shrink *shrinking, ending *trial
 func (c Repeater) record(ctx context.Context, s *suspects.Suspect, tests []string, schedule *recorder.Schedule) (*controlled.Execution, []report.Step, error) {
 	var story *explanation
 	plan := c.Plan(s, schedule)
-	plan.Mode, plan.Afresh = recorder.Everything, true
+	plan.Mode, plan.Process = recorder.Everything, controlled.Afresh
 	plan.Detect = func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
 		story = newExplanation(symbols, c.Resolver.Toolchain, s, tests)
 		return []heisen.Detector{observed.Handler(story.handle)}, nil

@@ -102,6 +102,6 @@ func (c *Confirmer) ScheduleOf(s *suspects.Suspect, t *Trial) recorder.Schedule 
 // Repeat executes a suspect's program once more with a schedule, in a process of its own.
 func (c *Confirmer) Repeat(ctx context.Context, s *suspects.Suspect, schedule *recorder.Schedule) (*controlled.Execution, error) {
 	plan := c.Plan(s, schedule)
-	plan.Afresh = true
+	plan.Process = controlled.Afresh
 	return s.Program.Execute(ctx, plan, c.Resolver)
 }
