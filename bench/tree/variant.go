@@ -2,6 +2,7 @@ package main
 
 import (
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/heisen-go/heisen"
@@ -28,12 +29,12 @@ type effect struct {
 	racy    map[heisen.Object]bool
 }
 
-// effects runs the variants over a trace, count times in turns.
-func effects(trace []heisen.Record, count int) ([]effect, error) {
+// effects runs the variants over a trace, count times in turns, their filters with further options.
+func effects(trace []heisen.Record, count int, options ...tree.FilterOption) ([]effect, error) {
 	all := make([]effect, len(variants))
 	for range count {
 		for i := range variants {
-			if err := all[i].run(trace, i); err != nil {
+			if err := all[i].run(trace, i, options); err != nil {
 				return nil, err
 			}
 		}
@@ -42,7 +43,7 @@ func effects(trace []heisen.Record, count int) ([]effect, error) {
 }
 
 // run runs a variant over a trace and updates its effect.
-func (e *effect) run(trace []heisen.Record, variant int) error {
+func (e *effect) run(trace []heisen.Record, variant int, further []tree.FilterOption) error {
 	racy := map[heisen.Object]bool{}
 	fastTrack, err := vclock.NewFastTrack(vclock.WithSink(func(f heisen.Finding) { racy[f.Object&^7] = true }))
 	if err != nil {
@@ -52,7 +53,7 @@ func (e *effect) run(trace []heisen.Record, variant int) error {
 	var filter *tree.Filter
 	before := heap()
 	if options := variants[variant].filter; options != nil {
-		if filter, err = tree.NewFilter(fastTrack, options...); err != nil {
+		if filter, err = tree.NewFilter(fastTrack, slices.Concat(options, further)...); err != nil {
 			return err
 		}
 		detector = filter
