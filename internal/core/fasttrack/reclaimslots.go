@@ -24,7 +24,6 @@ func (t *Table) FinishReclaim() {
 	t.clearBlocks()
 	t.freeReclaimed()
 	t.cutVectors(nodes)
-	t.finishReaders()
 	releaseScratch()
 }
 

@@ -45,13 +45,11 @@ type Table struct {
 	// entries a reclamation had to drop though they might have raced.
 	SlotSharers, ForgottenEpochs atomic.Uint64
 	slotLimit                    uint32 // tests have fewer slots than ownedSlots; 0 means ownedSlots
-	gatherAlways                 bool   // tests have few slots
-	_                            [128 - 24]byte
+	_                            [128 - 20]byte
 
-	memory  freeLists
-	readers readerSets
-	_       [128]byte
-	ended   endedSlots
+	memory freeLists
+	_      [128]byte
+	ended  endedSlots
 
 	perSlot        [maxSlots]slot
 	collected      [maxSlots]uint32         // the times of the slots at the last Collect
@@ -77,7 +75,6 @@ type Thread struct {
 	since, span    uint64
 	unchangedSince uint64 // the last published epoch, if the thread has learned nothing since; else noEpoch
 	lastAccess     uint64 // the last epoch in which this thread, or an earlier one of its slot, accessed memory
-	begun          uint64 // the first epoch in its slot
 	generation     uint32 // the table's generation that the thread has seen
 	collectedIn    uint32 // the generation of its last AcquireCollected
 	clock          uint32 // the vector clock; its time of the thread's own slot is out of date
@@ -158,26 +155,13 @@ func (t *Table) Exhausted() bool { return t.exhausted.Load() != 0 }
 //
 //go:nosplit
 func (t *Table) covers(th *Thread, e uint64) bool {
-	rest := uint32(0) // of a set of readers
 	for {
 		s, time, known := uint32(e>>timeBits), uint32(e&maxTime), uint32(0)
-		switch {
-		case s < firstOrphanSlot:
-		case e>>orphanBits == readersTag:
-			n := readerAt(uint32(e & (1<<orphanBits - 1)))
-			e, rest = n.entry>>placeBits, n.rest
-			continue
-		case !t.orphansForgotten:
-			if e = t.afterOrphan(); e == 0 {
-				return false
+		if s >= firstOrphanSlot {
+			if e = t.afterOrphan(); e == 0 || t.orphansForgotten {
+				return t.orphansForgotten
 			}
 			continue
-		case rest != 0:
-			n := readerAt(rest)
-			e, rest = n.entry>>placeBits, n.rest
-			continue
-		default:
-			return true
 		}
 		switch {
 		case s == uint32(slotIndex(th.Epoch)):
@@ -188,19 +172,12 @@ func (t *Table) covers(th *Thread, e uint64) bool {
 			i := s/blockSlots - 1 // timeOf, inlined by hand to save stack
 			known = blockAt(blockOfNode(*nodeIndexAt(th.clock, i/nodeBlocks), i)).time(s)
 		}
-		if time > known {
-			return false
+		if time > known || (time^known)>>lapBits == 0 {
+			return time <= known
 		}
-		if (time^known)>>lapBits != 0 {
-			if e = t.afterTail(s, time); e != 0 {
-				continue
-			}
-		}
-		if rest == 0 {
+		if e = t.afterTail(s, time); e == 0 {
 			return true
 		}
-		n := readerAt(rest)
-		e, rest = n.entry>>placeBits, n.rest
 	}
 }
 
