@@ -123,6 +123,7 @@
 //   - internal/static: what the analyses of source know of the standard library and of locks
 //   - internal/ssaload: loads Go packages and builds their SSA form.
 //   - internal/readuse: which lines of source only write what they read
+//   - internal/changed: which tests can reach what has changed since a revision
 //   - internal/infer: proposes atomic sections from Go source.
 //   - vet: analyzers for go vet, of critical sections that should be one.
 //   - vet/golangci: these analyzers as a plugin of golangci-lint.

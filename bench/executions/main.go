@@ -76,7 +76,7 @@ func measureAll(tests *regexp.Regexp, executions, rounds int, table *results.Tab
 		return err
 	}
 	m := measurer{program: programs[0], resolver: observed.NewResolver(words, with)}
-	for _, u := range controlled.Units(ctx, programs) {
+	for _, u := range controlled.Units(ctx, programs, nil) {
 		if !tests.MatchString(u.Test) {
 			continue
 		}

@@ -74,6 +74,7 @@ type fuzzRun struct {
 	*invocation
 	config                        confirm.Config
 	seeds, shard, strategy, given string
+	since                         string
 	causality                     *string
 	depth                         int
 	merges, uncovered             bool
@@ -139,7 +140,7 @@ func (inv *invocation) fuzz() (int, error) {
 	err = errors.Join(err, f.reports.writeOutput(inv.Out, all, f.isQuiet, jsonTo(inv.Out)), f.reports.writeFiles(all, f.isQuiet))
 	err = errors.Join(err, f.known.writeBaseline(f.found))
 	if f.campaign != nil {
-		if !interrupted && err == nil && f.line.runsAll() {
+		if !interrupted && err == nil && f.line.runsAll() && f.since == "" {
 			f.known.could = f.couldFind
 		}
 		f.summary(&numbers)
@@ -176,6 +177,11 @@ func (f *fuzzRun) run(ctx context.Context) error {
 	}
 	if len(f.pkgs) == 0 && !f.config.Predict { // executions are judged by all accesses
 		source.Patterns = []string{"all"}
+	}
+	if f.since != "" {
+		if err := f.chooseSince(ctx, &source); err != nil || len(source.Packages) == 0 {
+			return err
+		}
 	}
 	giveUp, err := f.begin(ctx, source)
 	if err != nil {

@@ -51,6 +51,7 @@ func (f *fuzzRun) defineFlags() {
 	fs.BoolVar(&c.Predict, "predict", false, "suspect what mcm and syncp predict from the first executions, try that first, and report it\nin any case")
 	f.causality = f.causalityFlag()
 	fs.BoolVar(&f.uncovered, "uncovered", false, "also list the go statements, cases of select and locks that no execution\nhas covered")
+	fs.StringVar(&f.since, "since", "", "only execute tests that can reach what has changed since a `revision` of the git repository;\nwhat concerns all tests of a package, such as a file that is embedded, is named")
 	fs.StringVar(&f.given, "findings", "", "first try the findings in `file`, and say which were not confirmed: those of this tool\nas JSON, SARIF, what go test -race has printed, or lines with two places such as\na.go:12 b.go:34")
 	fs.BoolVar(&f.merges, "merge", false, "run nothing, but combine files that -report json has written for other seeds or shards")
 	fs.StringVar(&f.overlaps.sections, "sections", "", "also suspect the atomic sections in `file`")
@@ -85,6 +86,8 @@ func (f *fuzzRun) check() error {
 	}
 	c.Strategy, c.Any = strategyFlags[f.strategy]
 	switch {
+	case f.since != "" && (f.merges || f.line.verb != "test"):
+		return misuse("-since concerns tests only, and cannot be combined with -merge")
 	case !c.Any && f.strategy != "directed":
 		return misuse("unknown strategy %q; there are directed, walk, pct, pos", f.strategy)
 	case c.Parallel < 1 || c.Procs < 1 || f.depth < 1:

@@ -41,7 +41,8 @@ type Config struct {
 	trials.Confirmer // its seeds, limits and Resolver; the campaign sets the rest
 
 	Programs []*controlled.Program
-	Origin   controlled.Origin // of the programs, for their schedules
+	Chosen   func(pkg, test string) bool // see controlled.Units
+	Origin   controlled.Origin           // of the programs, for their schedules
 
 	// Time is what each unit has for everything; with 0 all suspects are tried with all seeds, and nothing is searched.
 	// Bounded is set if it bounds how often suspects are tried, too. Within bounds the time of all units together instead, in real
@@ -203,7 +204,7 @@ func (c *Campaign) searches() bool { return c.Time > 0 && !c.Any }
 func (c *Campaign) Run(ctx context.Context) error {
 	var units []*controlled.Unit
 	if !c.Any {
-		units = controlled.Units(ctx, c.Programs)
+		units = controlled.Units(ctx, c.Programs, c.Chosen)
 	}
 	switch {
 	case c.Within > 0:

@@ -106,16 +106,27 @@ func (s Source) LoadAll(ctx context.Context) (*Loaded, error) {
 	return out, nil
 }
 
-// Dependencies returns what packages import, and what that imports, and their tests if these are included. The standard
-// library and the packages themselves are left out.
-func (s Source) Dependencies(ctx context.Context) ([]string, error) {
+// Listing returns the packages with the names of their files, and all that they import: no syntax, and no types. If tests are
+// included, variants of packages with tests and the main packages of test binaries are among them.
+func (s Source) Listing(ctx context.Context) ([]*packages.Package, error) {
 	roots, err := packages.Load(&packages.Config{
 		Context: ctx, Dir: s.Dir, Overlay: s.Overlay, Tests: s.Tests,
-		Mode:       packages.NeedName | packages.NeedImports | packages.NeedDeps | packages.NeedModule | packages.NeedForTest,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedEmbedFiles | packages.NeedEmbedPatterns |
+			packages.NeedImports | packages.NeedDeps | packages.NeedModule | packages.NeedForTest,
 		BuildFlags: []string{"-tags=" + strings.Join(s.tags(ctx), ",")},
 	}, s.Packages...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPackages, err)
+	}
+	return roots, nil
+}
+
+// Dependencies returns what packages import, and what that imports, and their tests if these are included. The standard
+// library and the packages themselves are left out.
+func (s Source) Dependencies(ctx context.Context) ([]string, error) {
+	roots, err := s.Listing(ctx)
+	if err != nil {
+		return nil, err
 	}
 	imported := map[string]bool{}
 	packages.Visit(roots, nil, func(pkg *packages.Package) {

@@ -44,7 +44,7 @@ func TestForked(t *testing.T) {
 		t.Fatal(p.forks.refuses)
 	}
 	seeds := tier.Pick[uint64](3, 6, 24, 300)
-	for _, u := range Units(t.Context(), programs) {
+	for _, u := range Units(t.Context(), programs, nil) {
 		t.Run(u.Test, func(t *testing.T) {
 			before := p.forks.rewound
 			defer func() {

@@ -38,6 +38,7 @@ type Program struct {
 	places    *workplaces           // likewise
 	forks     *forks                // nil if each execution has a process that is started for it
 	Units     []*Unit               // see Units
+	some      bool                  // they are not all tests that the program lists
 
 	Looked    map[recorder.Behavior]bool // what runs have done in which a survey has looked for suspects
 	Suspected map[string]bool            // the keys of its suspects

@@ -36,13 +36,18 @@ type Unit struct {
 	Exhausted, Differed, Always bool
 }
 
-// Units returns the tests and programs to search.
-func Units(ctx context.Context, programs []*Program) (units []*Unit) {
+// Units returns the tests and programs to search. If chosen is not nil, it says which tests of which packages are executed at all; the
+// empty name stands for all tests together, of a program that does not list them.
+func Units(ctx context.Context, programs []*Program, chosen func(pkg, test string) bool) (units []*Unit) {
 	for _, p := range programs {
 		tests := []string{""}
 		if p.Test && !slices.ContainsFunc(p.Args, selectsTests) {
 			if names := p.tests(ctx); len(names) > 0 {
 				tests = names
+				if chosen != nil {
+					tests = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !chosen(p.Package, name) })
+				}
+				p.some = len(tests) < len(names)
 			}
 		}
 		for _, test := range tests {
@@ -90,6 +95,18 @@ func (u *Unit) Pattern() string {
 		return ""
 	}
 	return "^" + regexp.QuoteMeta(u.Test) + "$"
+}
+
+// Pattern returns the tests of the program's units as -test.run takes them. It is empty if these are all tests.
+func (p *Program) Pattern() string {
+	if !p.some {
+		return ""
+	}
+	names := make([]string, len(p.Units))
+	for i, u := range p.Units {
+		names[i] = regexp.QuoteMeta(u.Test)
+	}
+	return "^(" + strings.Join(names, "|") + ")$"
 }
 
 // Surveyed takes an execution of the unit alone.

@@ -59,7 +59,7 @@ type searched struct {
 // searchTests searches the tests that are among the given ones or, without given ones, all tests.
 func searchTests(t *testing.T, p *controlled.Program, c *trials.Confirmer, limit time.Duration, tests ...string) map[string]*searched {
 	t.Helper()
-	units := slices.DeleteFunc(controlled.Units(t.Context(), []*controlled.Program{p}), func(u *controlled.Unit) bool {
+	units := slices.DeleteFunc(controlled.Units(t.Context(), []*controlled.Program{p}, nil), func(u *controlled.Unit) bool {
 		return len(tests) > 0 && !slices.Contains(tests, u.Test)
 	})
 	all := map[string]*searched{}

@@ -261,7 +261,7 @@ type scope struct {
 // scope returns a unit, or all of the program if it is nil.
 func (g *gathering) scope(u *controlled.Unit) scope {
 	if u == nil {
-		return scope{units: g.program.Units}
+		return scope{tests: g.program.Pattern(), units: g.program.Units}
 	}
 	return scope{tests: u.Pattern(), units: []*controlled.Unit{u}}
 }

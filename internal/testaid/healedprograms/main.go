@@ -344,7 +344,7 @@ func (b *programs) place(ctx context.Context, folders [2]string) (overlay string
 // explore explores each test, and checks its executions.
 func (b *programs) explore(ctx context.Context, way int, executable *controlled.Program, c *trials.Confirmer) (map[string]*shown, error) {
 	all := map[string]*shown{}
-	units := controlled.Units(ctx, []*controlled.Program{executable})
+	units := controlled.Units(ctx, []*controlled.Program{executable}, nil)
 	for _, u := range units {
 		all[u.Test] = &shown{outcomes: map[string]bool{}}
 	}

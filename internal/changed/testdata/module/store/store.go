@@ -1,0 +1,31 @@
+// Package store has files, and runs code at its start.
+package store
+
+import (
+	_ "embed"
+	"errors"
+
+	"example.com/m/shapes"
+	"example.com/m/words"
+)
+
+//go:embed data/names
+var file string
+
+// ErrMissing has a plain value.
+var ErrMissing = errors.New("missing")
+
+var started = begin()
+
+func begin() int { return shapes.High() }
+
+// Names reads what is embedded.
+func Names() []string { return words.Split(file) }
+
+// Find may fail.
+func Find(name string) error {
+	if started == 0 {
+		return ErrMissing
+	}
+	return nil
+}
