@@ -167,7 +167,6 @@ func (s *search) readChanges(ctx context.Context, files []string) error {
 	for _, name := range files {
 		folder, base := path.Split(name)
 		folder = path.Clean(folder)
-		s.code = s.code || path.Ext(base) == ".go"
 		switch {
 		case isVendored(name) || isModuleFile(base) && s.hasModule(folder, base):
 			s.code, s.everything = true, true
@@ -180,11 +179,13 @@ func (s *search) readChanges(ctx context.Context, files []string) error {
 			}
 		case path.Ext(base) == ".go" && len(s.folders[folder]) > 0:
 			goFiles[folder] = append(goFiles[folder], name)
+			continue
 		case isModuleFile(base) || strings.HasPrefix(base, ".") || strings.Contains("/"+name, "/."):
 			// of another module, or of tools
 		default:
 			s.other(name, folder)
 		}
+		s.code = s.code || path.Ext(base) == ".go" // of packages in no test binary, which tests may build
 	}
 	for folder, names := range goFiles {
 		if err := s.readFolder(ctx, folder, names); err != nil {
@@ -283,7 +284,8 @@ func (s *search) readFolder(ctx context.Context, folder string, names []string) 
 		}
 		switch isIn := compiled[path.Base(name)]; {
 		case exists && !isIn && (!existed || sameConstraints(old, now)), !exists && !existed:
-			continue // left out of the build
+			s.code = true // left out of this build
+			continue
 		case exists && existed && (!isIn || !sameConstraints(old, now)):
 			s.allOf(folder, name, "the constraints of the file changed")
 			continue
@@ -303,6 +305,7 @@ func (s *search) readFolder(ctx context.Context, folder string, names []string) 
 	s.unchangedImports(folder, names, before, after)
 	for p := range before {
 		keys, whole := difference(before[p], after[p], s.isStandard)
+		s.code = s.code || whole || len(keys) > 0
 		for _, pkg := range s.folders[folder] {
 			if strings.HasSuffix(pkg.Name, "_test") != (p == externalTests) {
 				continue
