@@ -87,6 +87,8 @@ type Finding struct {
 	Following []Following `json:"following,omitempty"`
 	Roots     []string    `json:"roots,omitempty"`
 
+	History *History `json:"history,omitempty"` // what earlier runs know of it, if they are remembered
+
 	Trials  *Trials `json:"trials,omitempty"`  // executions that tried to reproduce the bug
 	Witness []Step  `json:"witness,omitempty"` // a schedule that shows the bug; see Step.Pending
 	Replay  string  `json:"replay,omitempty"`  // the command that repeats it

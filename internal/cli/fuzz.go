@@ -74,6 +74,7 @@ type fuzzRun struct {
 	*invocation
 	config                        confirm.Config
 	seeds, shard, strategy, given string
+	corpus                        string // -corpus
 	causality                     *string
 	depth                         int
 	merges, uncovered             bool
@@ -120,6 +121,9 @@ func (inv *invocation) fuzz() (int, error) {
 		if err := f.readGiven(); err != nil {
 			return Failed, err
 		}
+	}
+	if err := f.openCorpus(); err != nil {
+		return Failed, err
 	}
 	ctx, stop := inv.interruptible()
 	defer stop()

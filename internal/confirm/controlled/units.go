@@ -34,6 +34,15 @@ type Unit struct {
 	Usual                       Outcome
 	Executions, All             int
 	Exhausted, Differed, Always bool
+
+	// Earlier is what earlier searches of the same program have done, and with what this one has done once it has ended.
+	Earlier Done
+}
+
+// Done is what the executions of a search have done. All is as in Unit.
+type Done struct {
+	Behaviors, Orders map[uint64]bool
+	All               int
 }
 
 // Units returns the tests and programs to search.
