@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/heisen-go/heisen"
@@ -123,9 +124,10 @@ func (c *Campaign) recall(ctx context.Context) error {
 	return nil
 }
 
-// keyOf returns under which name a program is kept.
+// keyOf returns under which name a program is kept. Tests that print more are the same ones.
 func (c *Campaign) keyOf(p *controlled.Program) corpus.Key {
-	k := corpus.Key{Verb: c.Origin.Verb, Package: p.Package, Args: p.Args, Tags: c.Origin.Tags}
+	args := slices.DeleteFunc(slices.Clone(p.Args), func(arg string) bool { return p.Test && strings.HasPrefix(arg, "-test.v") })
+	k := corpus.Key{Verb: c.Origin.Verb, Package: p.Package, Args: args, Tags: c.Origin.Tags}
 	if !p.Test {
 		if at, err := filepath.Rel(kept.Module(c.Origin.Folder), c.Origin.Folder); err == nil {
 			k.At = filepath.ToSlash(at)
