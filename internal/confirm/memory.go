@@ -320,7 +320,7 @@ func (c *Campaign) add(f report.Finding, quiet bool) {
 func (c *Campaign) remember(r *remembered, f *report.Finding) *report.History {
 	today := corpus.DayOf(time.Now())
 	now := corpus.Finding{Fingerprint: f.Fingerprint, First: today}
-	history := &report.History{State: report.New}
+	history := &report.History{State: "new"}
 	old := r.before.Finding(f.Fingerprint)
 	if current := c.memory.current; old == nil && current != nil && current.renamed {
 		old = current.Finding
@@ -330,9 +330,9 @@ func (c *Campaign) remember(r *remembered, f *report.Finding) *report.History {
 	if old != nil {
 		now = *old
 		now.Fingerprint = f.Fingerprint
-		history = &report.History{State: report.Known, First: string(old.First), Gone: string(old.Gone)}
+		history = &report.History{State: "known", First: string(old.First), Gone: string(old.Gone)}
 		if old.Gone != "" {
-			history.State = report.Back
+			history.State = "back"
 		}
 	}
 	if last := r.now.Finding(f.Fingerprint); last != nil && r.seen[f.Fingerprint] {
