@@ -431,3 +431,11 @@ type Ending struct {
 	// Schedule is a file that repeats one of the executions; see Finding.Replay.
 	Schedule string `json:"schedule,omitempty"`
 }
+
+// History is what earlier runs know of a finding.
+type History struct {
+	// State is new if no earlier run has found it, known if the one before has, and back if that has not, but an earlier one.
+	State string `json:"state"`
+	First string `json:"first,omitempty"` // the day when it was found first, such as 2026-11-02; not of a new one
+	Gone  string `json:"gone,omitempty"`  // of one that is back, the day of the first run that had not found it any more
+}

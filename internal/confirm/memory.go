@@ -188,6 +188,7 @@ const repetitions = 3
 func (c *Campaign) repeat(ctx context.Context, r *remembered, f *corpus.Finding, usual map[string]controlled.Outcome) (again bool, err error) {
 	public := *f.Schedule
 	public.Command, public.Program = c.Origin.Verb, r.Package
+	controlled.Settle(&public, kept.Module(c.Origin.Folder))
 	_, schedule, err := controlled.Restore(&public, kept.Module(c.Origin.Folder))
 	if err == nil && f.Tests != "" {
 		_, err = regexp.Compile(f.Tests)
@@ -368,7 +369,12 @@ func (c *Campaign) keepSchedule(p *controlled.Program, f *report.Finding, r *rep
 	}
 	origin := c.Origin
 	origin.Folder = kept.Module(origin.Folder)
-	s := origin.Schedule(p, r.Tests, r.Schedule, r.Execution)
+	made := *r.Schedule
+	if e := r.Execution; made.Strategy.Strategy != strategies.Follow && e.Lost == 0 && len(e.Choices) <= racefuzz.MaxChoices { // other strategies depend on more
+		made.Strategy = strategies.Config{Strategy: strategies.Replay, Seed: made.Strategy.Seed, Choices: e.Choices}
+	}
+	s := origin.Schedule(p, r.Tests, &made, r.Execution)
+	controlled.Anchor(s, origin.Folder)
 	s.Command, s.Program, s.Args, s.Tags, s.Packages = "", "", nil, nil, nil
 	if c.memory.made == nil {
 		c.memory.made = map[madeKey]madeSchedule{}
