@@ -215,11 +215,13 @@ func (c *Campaign) repeat(ctx context.Context, r *remembered, f *corpus.Finding,
 	}
 	t := &trials.Trial{Seed: schedule.Strategy.Seed, Schedule: schedule, Execution: e, First: -1}
 	bugs, failures := trials.Shown(s, t, normal)
+	same := e.Hash == public.Hash && e.Steps == public.Steps
 	c.count(func(n *Statistics) {
 		n.Repeated++
-		c.observed.Add(-1<<20+n.Repeated, s, t) // before those of the survey
+		if !same { // otherwise an earlier campaign has judged it, among others
+			c.observed.Add(-1<<20+n.Repeated, s, t) // before those of the survey
+		}
 	})
-	same := e.Hash == public.Hash && e.Steps == public.Steps
 	is := func(v *trials.Result) bool { return v.Finding.Fingerprint == f.Fingerprint }
 	shows := slices.ContainsFunc(bugs, is) || slices.ContainsFunc(failures, is)
 	c.memory.current = &repeated{r, f, same && !shows}
@@ -240,7 +242,9 @@ func (c *Campaign) repeat(ctx context.Context, r *remembered, f *corpus.Finding,
 	if !slices.ContainsFunc(bugs, is) {
 		c.reportFailures(ctx)
 	}
-	c.unexplained = append(waiting, failures...)
+	if c.unexplained = waiting; !same {
+		c.unexplained = append(c.unexplained, failures...)
+	}
 	switch {
 	case r.seen[f.Fingerprint]:
 		return false, nil
@@ -288,6 +292,7 @@ func (c *Campaign) reportRepeated(ctx context.Context, v *trials.Result) {
 		c.explained[v.Suspect.Program] = append(c.explained[v.Suspect.Program], e.Outcome)
 	}
 	finding := v.Report(v.Suspect.Usual()...)
+	c.asBefore(&finding)
 	if c.reproduce(ctx, v, &finding) == nil {
 		return
 	}
@@ -297,6 +302,18 @@ func (c *Campaign) reportRepeated(ctx context.Context, v *trials.Result) {
 	c.races = append(c.races, &trials.Result{Suspect: v.Suspect, Finding: finding})
 	c.add(finding, false)
 	c.count(func(n *Statistics) { n.Failures++ })
+}
+
+// asBefore makes a finding that is repeated do no harm if earlier campaigns have not shown any: a single execution may have failed for another reason.
+func (c *Campaign) asBefore(f *report.Finding) {
+	current := c.memory.current
+	if current == nil || current.Harmful || !f.Trials.Harmful || f.Fingerprint != current.Fingerprint && !current.renamed {
+		return
+	}
+	f.Trials.Harmful = false
+	for i := range f.Trials.Endings {
+		f.Trials.Endings[i].Anyway = true
+	}
 }
 
 // of returns what is known of the program of a finding; nil if nothing is remembered.
@@ -337,8 +354,9 @@ func (c *Campaign) remember(r *remembered, f *report.Finding) *report.History {
 		}
 	}
 	if last := r.now.Finding(f.Fingerprint); last != nil && r.seen[f.Fingerprint] {
-		now.Schedule, now.Tests = last.Schedule, last.Tests // of this campaign
+		now.Schedule, now.Tests, now.Harmful = last.Schedule, last.Tests, last.Harmful // of this campaign
 	}
+	now.Harmful = now.Harmful || f.Trials.Harmful
 	now.Subject, now.Last, now.Gone, now.Fixed = onepage.Subject(f), today, "", false
 	if made, ok := c.memory.made[madeKey{r.Program, f.Fingerprint}]; ok {
 		now.Schedule, now.Tests = made.schedule, made.tests

@@ -199,6 +199,7 @@ func (c *Campaign) reportBug(ctx context.Context, v *trials.Result) {
 		return
 	}
 	finding := v.Report(usual...)
+	c.asBefore(&finding)
 	c.explained[p] = append(c.explained[p], v.Explains...)
 	if c.isRepeated(&finding) {
 		c.shown(p, &finding)

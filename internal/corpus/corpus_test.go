@@ -26,7 +26,7 @@ func sample() *Memory {
 		},
 		Findings: []Finding{
 			{Fingerprint: "0a", Subject: "Data race: \"total\"\n", First: "2026-11-02", Last: "2026-11-09", Gone: "2026-11-10", Fixed: true},
-			{Fingerprint: "0b", Subject: "Deadlock", First: "2026-11-02", Last: "2026-11-09", Tests: "^TestPay$", Schedule: &racefuzz.Schedule{
+			{Fingerprint: "0b", Subject: "Deadlock", First: "2026-11-02", Last: "2026-11-09", Harmful: true, Tests: "^TestPay$", Schedule: &racefuzz.Schedule{
 				Strategy: "replay", Seed: 4, Steps: 10, Hash: 7, Outcome: "passed", Choices: []racefuzz.Choice{{Step: 3, ID: 9}},
 				Targets: []racefuzz.Target{{Roles: racefuzz.First, Mode: "read", Place: "shop.go:31", Func: "f"}},
 			}},
@@ -74,6 +74,7 @@ func TestWrongTexts(t *testing.T) {
 		{"behaviors", "orders", "8: orders come twice"},
 		{"finding 0a", "finding 0c", "10: the finding is in the wrong place"},
 		{"fixed", "mended", "9: a word of the finding is wrong"},
+		{"harmful", "harmless", "10: a word of the finding is wrong"},
 		{"2026-11-10", "2026-13-10", "9: a day is wrong"},
 		{"  strategy", "strategy", "12: a line of the schedule is not indented"},
 		{"  strategy replay", "  command test .", "20: the schedule names a program"},

@@ -37,8 +37,9 @@ type Finding struct {
 	Last        Day    // when it was found the last time
 	Gone        Day    // since when runs that looked for it have not found it; empty if the last one has
 	// Fixed is set if such a run has repeated the execution of the schedule, and that did not show it.
-	Fixed bool
-	Tests string // which tests the schedule runs, as -test.run takes it; empty for all
+	Fixed   bool
+	Harmful bool   // executions have shown that it does harm
+	Tests   string // which tests the schedule runs, as -test.run takes it; empty for all
 	// Schedule shows the finding. It has neither a program nor arguments. It is nil if there is none, or if it was too long.
 	Schedule *racefuzz.Schedule
 }

@@ -23,14 +23,14 @@ import (
 //	test "TestPay" 1204 9.8s 0
 //	behaviors AAAA...
 //	orders AAAA...
-//	finding 9f01c2437ab0de55 "data race of total" 2026-11-02 2026-11-09 - - "^TestPay$" 14
+//	finding 9f01c2437ab0de55 "data race of total" 2026-11-02 2026-11-09 - - harmful "^TestPay$" 14
 //	  heisen schedule 1
 //	  ...
 //	end
 //
 // The words of a test are its name, its executions, their time, and the number of all different ones, or 0. Hashes are in base64, eight bytes
 // each, the lowest first. The words of a finding are its fingerprint, what it is about, when it was found first and last, since when it is gone,
-// whether it is fixed, the tests, and how many lines with the schedule follow. A dash stands for a day that there is not.
+// whether it is fixed and harmful, the tests, and how many lines with the schedule follow. A dash stands for a day that there is not.
 
 const (
 	header  = "heisen corpus "
@@ -65,11 +65,8 @@ func (m *Memory) MarshalText() ([]byte, error) {
 				schedule = nil
 			}
 		}
-		state := "-"
-		if f.Fixed {
-			state = fixed
-		}
-		fmt.Fprintf(&b, "finding %s %q %s %s %s %s %q %d\n", f.Fingerprint, cut(f.Subject), day(f.First), day(f.Last), day(f.Gone), state, f.Tests, bytes.Count(schedule, []byte("\n")))
+		fmt.Fprintf(&b, "finding %s %q %s %s %s %s %s %q %d\n", f.Fingerprint, cut(f.Subject), day(f.First), day(f.Last), day(f.Gone),
+			ifSet(f.Fixed, fixed), ifSet(f.Harmful, harmful), f.Tests, bytes.Count(schedule, []byte("\n")))
 		for line := range bytes.Lines(schedule) {
 			fmt.Fprintf(&b, "  %s", line)
 		}
@@ -78,7 +75,17 @@ func (m *Memory) MarshalText() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-const fixed = "fixed"
+const (
+	fixed   = "fixed"
+	harmful = "harmful"
+)
+
+func ifSet(set bool, word string) string {
+	if !set {
+		return "-"
+	}
+	return word
+}
 
 func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxText)], "") }
 
@@ -209,7 +216,7 @@ func split(text string) (words []string, err error) {
 }
 
 // lengths are how many words the lines have.
-var lengths = map[string]int{"package": 1, "program": 1, "rounds": 1, "test": 4, "behaviors": 1, "orders": 1, "finding": 8}
+var lengths = map[string]int{"package": 1, "program": 1, "rounds": 1, "test": 4, "behaviors": 1, "orders": 1, "finding": 9}
 
 func (p *parser) take(key string, w []string) (err error) {
 	n, known := lengths[key]
@@ -295,18 +302,18 @@ func (p *parser) hashes(key, word string) error {
 
 func (p *parser) finding(w []string) (err error) {
 	m := &p.out
-	f := Finding{Fingerprint: w[0], Subject: w[1], Tests: w[6]}
+	f := Finding{Fingerprint: w[0], Subject: w[1], Tests: w[7]}
 	for i, to := range []*Day{&f.First, &f.Last, &f.Gone} {
 		if *to, err = parseDay(w[2+i]); err != nil {
 			return err
 		}
 	}
-	f.Fixed = w[5] == fixed
-	lines, err := strconv.Atoi(w[7])
+	f.Fixed, f.Harmful = w[5] == fixed, w[6] == harmful
+	lines, err := strconv.Atoi(w[8])
 	switch {
 	case err != nil || lines < 0 || lines > maxSchedule:
 		return errors.New("the number of lines of the schedule is wrong")
-	case !isHex(w[0]) || w[5] != "-" && !f.Fixed || f.First == "" || f.Last == "" || f.Fixed && f.Gone == "":
+	case !isHex(w[0]) || w[5] != ifSet(f.Fixed, fixed) || w[6] != ifSet(f.Harmful, harmful) || f.First == "" || f.Last == "" || f.Fixed && f.Gone == "":
 		return errors.New("a word of the finding is wrong")
 	case len(m.Findings) == maxFindings || len(m.Findings) > 0 && m.Findings[len(m.Findings)-1].Fingerprint >= f.Fingerprint:
 		return errors.New("the finding is in the wrong place")
