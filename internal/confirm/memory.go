@@ -156,7 +156,7 @@ func (r *remembered) goOn() {
 	r.Seeds = r.now.Rounds * round
 	for _, u := range r.Units {
 		if t := r.now.Test(u.Test); t != nil && r.Seeds > 0 {
-			u.Earlier = controlled.Done{Behaviors: setOf(t.Behaviors), Orders: setOf(t.Orders), All: int(t.All)}
+			u.Earlier = controlled.Done{Behaviors: setOf(t.Behaviors), Orders: setOf(t.Orders)}
 		}
 	}
 }

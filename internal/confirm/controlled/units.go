@@ -39,11 +39,9 @@ type Unit struct {
 	Earlier Done
 }
 
-// Done is what the executions of a search have done. All is as in Unit.
-type Done struct {
-	Behaviors, Orders map[uint64]bool
-	All               int
-}
+// Done is what the executions of a search have done, as hashes. An enumeration is made again whatever is done: its executions also say which
+// failures have nothing to do with a race.
+type Done struct{ Behaviors, Orders map[uint64]bool }
 
 // Units returns the tests and programs to search.
 func Units(ctx context.Context, programs []*Program) (units []*Unit) {

@@ -44,9 +44,6 @@ type searched struct {
 func newSearched(u *controlled.Unit) *searched {
 	s := &searched{Unit: u}
 	s.long, s.yielded = u.Long, u.Yielded
-	if u.Earlier.All > 0 { // there is no other execution
-		u.Exhausted, u.All, s.enumeration.over = true, u.Earlier.All, true
-	}
 	if u.Alone != nil && u.Steps > maxEnumerated {
 		u.Usual, s.usual, s.enumeration.over, s.length = *u.Alone, true, true, u.Steps
 	}
@@ -138,7 +135,7 @@ func (u *searched) whole() controlled.Done {
 	for b := range u.behaviors {
 		behaviors[uint64(b)] = true
 	}
-	return controlled.Done{Behaviors: behaviors, Orders: u.orders, All: u.All}
+	return controlled.Done{Behaviors: behaviors, Orders: u.orders}
 }
 
 // Searched is what a search has found.
