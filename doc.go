@@ -134,6 +134,7 @@
 //   - internal/patch: repairs races and atomicity violations in Go source by locks, as a patch.
 //   - internal/onepage: the page with which heisen check ends.
 //   - internal/kept: keeps what was reported, for heisen show.
+//   - internal/corpus: keeps what heisen fuzz has found out, for its next run.
 //   - internal/private: makes folders and files that other users cannot change.
 //   - internal/processes: ends commands with everything that they have started.
 //   - internal/resident: makes a process small while it waits for another one.

@@ -115,7 +115,7 @@ func (c *exploreConfig) explore(t *testing.T) (why string) {
 	if why != "" {
 		return why
 	}
-	args := []string{"fuzz", "-time", c.time.String(), "-run", pattern(t.Name())}
+	args := []string{"fuzz", "-corpus", "none", "-time", c.time.String(), "-run", pattern(t.Name())}
 	if info, ok := debug.ReadBuildInfo(); ok && setting(info, "-tags") != "" {
 		args = append(args, "-tags", setting(info, "-tags"))
 	}

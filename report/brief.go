@@ -86,6 +86,9 @@ func (t *briefText) text() string {
 	t.linef("%s\n%sWARNING: %s%s", frameLine, asWarning, title(f), asIs)
 	t.linef("%s%s%s", asHeading, t.headline(), asIs)
 	t.linef("%s", foundBy(f))
+	if told := f.History.told(); told != "" {
+		t.linef("%s", told)
+	}
 	if where := failedIn(f); where != "" {
 		t.linef("%s", where)
 	}

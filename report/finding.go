@@ -87,6 +87,8 @@ type Finding struct {
 	Following []Following `json:"following,omitempty"`
 	Roots     []string    `json:"roots,omitempty"`
 
+	History *History `json:"history,omitempty"` // what earlier runs know of it, if they are remembered
+
 	Trials  *Trials `json:"trials,omitempty"`  // executions that tried to reproduce the bug
 	Witness []Step  `json:"witness,omitempty"` // a schedule that shows the bug; see Step.Pending
 	Replay  string  `json:"replay,omitempty"`  // the command that repeats it
@@ -428,4 +430,12 @@ type Ending struct {
 	Timing bool `json:"timing,omitempty"`
 	// Schedule is a file that repeats one of the executions; see Finding.Replay.
 	Schedule string `json:"schedule,omitempty"`
+}
+
+// History is what earlier runs know of a finding.
+type History struct {
+	// State is new if no earlier run has found it, known if the one before has, and back if that has not, but an earlier one.
+	State string `json:"state"`
+	First string `json:"first,omitempty"` // the day when it was found first, such as 2026-11-02; not of a new one
+	Gone  string `json:"gone,omitempty"`  // of one that is back, the day of the first run that had not found it any more
 }

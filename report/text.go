@@ -63,6 +63,9 @@ func writeText(w io.Writer, f *Finding, marks *strings.Replacer) error {
 	fmt.Fprintf(&b, "%s\n%sWARNING: %s%s\n", frameLine, asWarning, title(f), asIs)
 	fmt.Fprintf(&b, "%s%s%s\n", asHeading, f.headline(), asIs)
 	fmt.Fprintf(&b, "%s\n", foundBy(f))
+	if told := f.History.told(); told != "" {
+		fmt.Fprintf(&b, "%s\n", told)
+	}
 	if where := failedIn(f); where != "" {
 		fmt.Fprintf(&b, "%s\n", where)
 	}

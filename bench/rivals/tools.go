@@ -79,7 +79,7 @@ var tools = []tool{
 	{
 		name: "fuzz", title: "heisen fuzz", source: asTheyAre, heisen: true,
 		args: func(r request) []string {
-			return []string{"fuzz", fmt.Sprint("-time=", r.fuzz), "-schedules=" + r.work, "-run=" + r.pattern, r.pkg}
+			return []string{"fuzz", "-corpus=none", fmt.Sprint("-time=", r.fuzz), "-schedules=" + r.work, "-run=" + r.pattern, r.pkg}
 		},
 		blind: "schedules that it did not try in the time; effects of weak memory, since one goroutine runs at a time.",
 	},

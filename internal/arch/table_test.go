@@ -114,6 +114,7 @@ var table = map[string]room{
 	"internal/resident":    {floor: 4, stdOnly: true, only: []string{}},
 	"internal/private":     {floor: 4, step: 0, stdOnly: true, only: []string{}},
 	"internal/kept":        {floor: 4, step: 1, only: []string{"internal/private", "report"}},
+	"internal/corpus":      {floor: 4, step: 2, only: []string{"internal/kept", "internal/private", "racefuzz"}},
 	"internal/recorder":    {floor: 4, step: 1},
 	"internal/infer":       {floor: 4, step: 0, only: []string{"internal/option", "internal/ssaload", "internal/static", "section"}},
 	"internal/ownership":   {floor: 4, step: 0, only: []string{"focus", "internal/ssaload", "internal/static", "internal/textdiff"}},

@@ -75,6 +75,7 @@ type fuzzRun struct {
 	config                        confirm.Config
 	seeds, shard, strategy, given string
 	since                         string
+	corpus                        string // -corpus
 	causality                     *string
 	depth                         int
 	merges, uncovered             bool
@@ -121,6 +122,9 @@ func (inv *invocation) fuzz() (int, error) {
 		if err := f.readGiven(); err != nil {
 			return Failed, err
 		}
+	}
+	if err := f.openCorpus(); err != nil {
+		return Failed, err
 	}
 	ctx, stop := inv.interruptible()
 	defer stop()

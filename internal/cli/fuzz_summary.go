@@ -41,6 +41,8 @@ func (f *fuzzRun) sayMore(before, finding *report.Finding) {
 func (f *fuzzRun) status(s confirm.Stage) string {
 	n := f.campaign.Statistics()
 	switch s {
+	case confirm.Repeating:
+		return fmt.Sprintf("%s: %s", s, plural.Of(n.Repeated, "execution"))
 	case confirm.Surveying:
 		return string(s) + " in " + plural.Part(n.Surveyed+1, len(f.config.Programs), "program")
 	case confirm.Searching:
@@ -93,6 +95,7 @@ func (f *fuzzRun) summary(n *confirm.Statistics) {
 		f.timeSummary(n)
 		f.searchSummary(n)
 		f.coverageSummary(n)
+		f.corpusSummary(n)
 	} else {
 		fmt.Fprintf(f.Err, "%s: %s\n", f.tool.Name, plural.Of(n.Tried, "execution"))
 	}

@@ -296,7 +296,7 @@ func (t *trial) fuzz(ctx context.Context, overlay string, result *patch.Result) 
 	slices.Sort(packages)
 	names, packages = slices.Compact(names), slices.Compact(packages)
 	all := searchTime * time.Duration(len(result.Repairs))
-	flags := []string{"-schedules", filepath.Join(t.folder, "schedules")}
+	flags := []string{"-corpus", noCorpus, "-schedules", filepath.Join(t.folder, "schedules")}
 	if t.line.verb == "test" {
 		if len(names) == 0 {
 			return nil, nil

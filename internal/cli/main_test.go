@@ -16,6 +16,7 @@ const peakFile = "HEISEN_TEST_PEAK"
 
 // TestMain makes the test binary the heisen command of tests that start it.
 func TestMain(m *testing.M) {
+	os.Setenv("HEISEN_CORPUS", "none") // what a test finds depends on no other one
 	testscript.Main(m, map[string]func(){
 		"heisen": func() {
 			streams := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}

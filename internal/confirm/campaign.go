@@ -69,15 +69,17 @@ type Config struct {
 	Quiet       bool // report these suspects in any case; see Listener.Add
 	Timing      bool // report failures that may only be assumptions
 
-	Folder      string // where schedules are written
-	Unversioned bool   // git is to ignore the folder, if it is made
-	Replay      string // the command that repeats a schedule, up to its file
+	Memory      *Memory // nil if nothing is remembered
+	Folder      string  // where schedules are written
+	Unversioned bool    // git is to ignore the folder, if it is made
+	Replay      string  // the command that repeats a schedule, up to its file
 }
 
 // Stage is what a campaign does at a time.
 type Stage string
 
 const (
+	Repeating Stage = "repeating what is known"
 	Surveying Stage = "looking for suspects"
 	Trying    Stage = "trying suspects"
 	Searching Stage = "searching"
@@ -106,6 +108,7 @@ type Campaign struct {
 	survey   *suspects.Survey
 	repeater repro.Repeater
 	panics   error
+	memory   remembering
 	reporting
 
 	mu        sync.Mutex // guards the rest
@@ -140,6 +143,11 @@ type Statistics struct {
 
 	Failures int // failures and observed bugs that were reported
 	Anyway   int // failures that come in every schedule
+
+	Corpus     string // the hash of what earlier campaigns have found out; empty if nothing is remembered
+	Remembered int    // findings of earlier campaigns
+	Repeated   int    // executions that have repeated their schedules
+	Gone       int    // those that this campaign has not found, though it has looked
 
 	Stopped int             // executions that reached a limit
 	Late    int             // executions that took too much of the time
@@ -214,6 +222,10 @@ func (c *Campaign) Run(ctx context.Context) error {
 		c.Budget = suspects.NewBudget(c.Time, c.Parallel, units, c.Bounded)
 	}
 	c.survey = c.newSurvey()
+	err := c.recall(ctx)
+	if err != nil {
+		return errors.Join(err, c.conclude(false))
+	}
 	found, err := c.look(ctx)
 	all := c.suspects(found)
 	err = errors.Join(err, c.try(ctx, partOf(all, c.Part, c.Parts)))
@@ -226,6 +238,7 @@ func (c *Campaign) Run(ctx context.Context) error {
 	c.reportObserved(ctx)
 	c.reportFollowing(ctx)
 	c.reportUnexplained(ctx)
+	err = errors.Join(err, c.conclude(err == nil && ctx.Err() == nil))
 	c.count(func(n *Statistics) {
 		n.Coverage = controlled.CoverageOf(c.Programs)
 		for _, p := range c.Programs {

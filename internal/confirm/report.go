@@ -52,7 +52,7 @@ func (c *Campaign) reportSuspect(ctx context.Context, v *trials.Result) {
 	}
 	finding := v.Report(v.Suspect.Usual()...)
 	if v.Confirmed > 0 {
-		told := c.isTold(&finding)
+		told := c.isTold(&finding) || c.isRepeated(&finding)
 		follows := c.follows(ctx, v, &finding, true)
 		if !follows && !told {
 			c.reproduce(ctx, v, &finding)
@@ -74,7 +74,7 @@ func (c *Campaign) reportSuspect(ctx context.Context, v *trials.Result) {
 		}
 	}
 	if wanted := v.Confirmed > 0 || v.Suspect.Predicted || c.Unconfirmed; wanted || c.Quiet {
-		c.listener.Add(finding, !wanted)
+		c.add(finding, !wanted)
 	}
 }
 
@@ -169,7 +169,7 @@ func (c *Campaign) reportBehind(v *trials.Result) {
 		return
 	}
 	c.bugs = append(c.bugs, v)
-	c.listener.Add(v.Finding, false)
+	c.add(v.Finding, false)
 	c.count(func(n *Statistics) { n.Failures++ })
 }
 
@@ -181,7 +181,7 @@ func (c *Campaign) addPairs(confirmed report.Finding, seen *report.Finding) {
 	for _, one := range seen.EachPair() {
 		if !confirmed.HasPair(one.PairFingerprint()) {
 			one.Detector, one.Count, one.Trials = confirmed.Detector, 0, nil // the executions are counted already
-			c.listener.Add(one, false)
+			c.add(one, false)
 		}
 	}
 }
@@ -199,7 +199,13 @@ func (c *Campaign) reportBug(ctx context.Context, v *trials.Result) {
 		return
 	}
 	finding := v.Report(usual...)
+	c.asBefore(&finding)
 	c.explained[p] = append(c.explained[p], v.Explains...)
+	if c.isRepeated(&finding) {
+		c.shown(p, &finding)
+		c.add(finding, false)
+		return
+	}
 	if c.follows(ctx, v, &finding, c.shown(p, &finding)) {
 		return
 	}
@@ -226,6 +232,11 @@ func (c *Campaign) shown(p *controlled.Program, race *report.Finding) (some bool
 // to be reported. Of the executions that failed in the same way, one counts that cannot be due to what it measured, if
 // there is one.
 func (c *Campaign) reportUnexplained(ctx context.Context) {
+	c.reportFailures(ctx)
+	c.mentionAssumptions()
+}
+
+func (c *Campaign) reportFailures(ctx context.Context) {
 	slices.SortStableFunc(c.unexplained, func(a, b *trials.Result) int {
 		return cmp.Or(suspects.BoolOrder(a.Timing)-suspects.BoolOrder(b.Timing), suspects.BoolOrder(a.MayBeMeasured())-suspects.BoolOrder(b.MayBeMeasured()))
 	})
@@ -242,7 +253,7 @@ func (c *Campaign) reportUnexplained(ctx context.Context) {
 				continue
 			}
 		}
-		if !(c.Timing && v.Timing) {
+		if c.memory.current == nil && !(c.Timing && v.Timing) {
 			always, err := c.repeater.Always(ctx, v) // as without heisen
 			if !c.sayFailed(ctx, err) && always {
 				c.say("%s: %s", p.Package, v.Endings[0].Trial.Execution.What())
@@ -254,7 +265,6 @@ func (c *Campaign) reportUnexplained(ctx context.Context) {
 		c.joinRace(v, &finding)
 		c.reportFailure(ctx, v, finding, "an execution failed ("+outcome.String()+")")
 	}
-	c.mentionAssumptions()
 }
 
 // joinRace makes a failure the finding of a race that other executions have shown, if the statement that fails makes one of its accesses. The
@@ -285,7 +295,7 @@ func (c *Campaign) reportFailure(ctx context.Context, v *trials.Result, f report
 	if c.isDeadlock(v, &f) {
 		return
 	}
-	c.listener.Add(f, false)
+	c.add(f, false)
 	c.count(func(n *Statistics) { n.Failures++ })
 }
 
@@ -295,7 +305,11 @@ const maxReadable = 300
 // reproduce adds to the finding of a confirmed suspect how to repeat it, and writes the schedule. It returns nil if it could
 // not be repeated.
 func (c *Campaign) reproduce(ctx context.Context, v *trials.Result, finding *report.Finding) *repro.Reproduction {
-	r, err := c.repeater.Reproduce(ctx, v, c.Minimize)
+	attempts := c.Minimize
+	if c.memory.current != nil { // it was shrunk before
+		attempts = 0
+	}
+	r, err := c.repeater.Reproduce(ctx, v, attempts)
 	if r == nil && ctx.Err() != nil { // a schedule that was not shrunk is better than none
 		last, stop := c.listener.LastMoment(ctx)
 		r, err = c.repeater.Reproduce(last, v, 0)
@@ -332,6 +346,7 @@ func (c *Campaign) reproduce(ctx context.Context, v *trials.Result, finding *rep
 
 // write writes the schedule of a finding, and returns the name of its file.
 func (c *Campaign) write(p *controlled.Program, f *report.Finding, r *repro.Reproduction) (name string, err error) {
+	c.keepSchedule(p, f, r)
 	text, err := c.Origin.Schedule(p, r.Tests, r.Schedule, r.Execution).MarshalText()
 	if err == nil {
 		err = c.openFolder()
@@ -391,7 +406,7 @@ func (c *Campaign) reportFollowing(ctx context.Context) {
 	for i := range c.following {
 		one := &c.following[i]
 		if slices.ContainsFunc(one.roots, func(root string) bool { return c.told[root].bug == one.finding.Fingerprint }) {
-			c.listener.Add(one.finding, false) // another pair of accesses to the same variable
+			c.add(one.finding, false) // another pair of accesses to the same variable
 			continue
 		}
 		if slices.ContainsFunc(one.roots, func(root string) bool {

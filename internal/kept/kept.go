@@ -78,14 +78,19 @@ func Root(folder string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return Module(folder), nil
+}
+
+// Module returns the folder of the module that a folder is in, or the folder itself if it is in none. The path is absolute.
+func Module(folder string) string {
 	for dir := folder; ; {
 		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 		if err == nil && modfile.ModulePath(text) != "" {
-			return dir, nil
+			return dir
 		}
 		above := filepath.Dir(dir)
 		if above == dir {
-			return folder, nil
+			return folder
 		}
 		dir = above
 	}

@@ -52,6 +52,35 @@ func truncate(f *os.File) error {
 	return nil
 }
 
+// Read returns the content of a file that another user cannot have prepared: a regular file of this user or of root, and no link. Its size is at
+// most limit.
+func Read(name string, limit int64) ([]byte, error) {
+	info, err := os.Lstat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a file", name)
+	}
+	f, err := os.OpenFile(name, os.O_RDONLY|noFollow, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	opened, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !os.SameFile(info, opened) || !own(opened):
+		return nil, fmt.Errorf("%s belongs to another user", name)
+	}
+	content, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(content)) > limit {
+		err = fmt.Errorf("%s has more than %d bytes", name, limit)
+	}
+	return content, err
+}
+
 // Replace replaces a file atomically by what write writes. After an error the old file remains.
 // Links, devices and pipes are not replaced: what is written goes to them.
 func Replace(name string, write func(io.Writer) error) error {

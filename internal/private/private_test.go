@@ -344,3 +344,30 @@ func TestPut(t *testing.T) {
 		t.Errorf("%v, %v", entries, err)
 	}
 }
+
+// TestRead: only files are read, no links, and not more than the limit.
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, []byte("text"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := Read(file, 4); err != nil || string(text) != "text" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := Read(file, 3); err == nil {
+		t.Error("more than the limit is read")
+	}
+	if _, err := Read(dir, 4); err == nil {
+		t.Error("a folder is read")
+	}
+	if _, err := Read(filepath.Join(dir, "none"), 4); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("of no file, the error is %v", err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(file, link); err == nil {
+		if _, err := Read(link, 4); err == nil {
+			t.Error("a link is followed")
+		}
+	}
+}

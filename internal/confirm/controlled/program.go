@@ -22,7 +22,8 @@ type Program struct {
 	Args    []string
 	Usual   Outcome // how it ends under the default schedule, once a survey has seen that
 
-	Surveyed bool // a survey has seen it
+	Surveyed bool   // a survey has seen it
+	Seeds    uint64 // added to the seeds of a campaign: others were tried by earlier ones
 
 	importPath string // of the main package, as the executable has it; empty if Test is set
 

@@ -34,7 +34,14 @@ type Unit struct {
 	Usual                       Outcome
 	Executions, All             int
 	Exhausted, Differed, Always bool
+
+	// Earlier is what earlier searches of the same program have done, and with what this one has done once it has ended.
+	Earlier Done
 }
+
+// Done is what the executions of a search have done, as hashes. An enumeration is made again whatever is done: its executions also say which
+// failures have nothing to do with a race.
+type Done struct{ Behaviors, Orders map[uint64]bool }
 
 // Units returns the tests and programs to search. If chosen is not nil, it says which tests of which packages are executed at all; the
 // empty name stands for all tests together, of a program that does not list them.

@@ -32,7 +32,7 @@ type enumeration struct {
 
 // schedule returns the schedule of the next execution.
 func (m *enumeration) schedule(p *controlled.Program, c *trials.Confirmer) *recorder.Schedule {
-	config := strategies.Config{Strategy: strategies.Explore, Seed: c.From}
+	config := strategies.Config{Strategy: strategies.Explore, Seed: c.First(p)}
 	for i, task := range m.explorer.Prefix() {
 		choice := strategies.Choice{Step: uint64(i), ID: task}
 		if drawn := m.explorer.Drawn(i); len(drawn) > 0 {

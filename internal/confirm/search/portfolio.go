@@ -1,6 +1,7 @@
 package search
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/heisen-go/heisen/internal/confirm/controlled"
@@ -169,7 +170,11 @@ func (p *portfolio) done(n int, m made) {
 // default schedule.
 func (u *searched) plan(c *trials.Confirmer) {
 	if u.arms == nil {
-		u.firstSeed, u.arms, u.orders, u.behaviors = c.From, newArms(), map[uint64]bool{}, map[recorder.Behavior]bool{}
+		u.firstSeed, u.arms, u.orders, u.behaviors = c.First(u.Program), newArms(), map[uint64]bool{}, map[recorder.Behavior]bool{}
+		maps.Copy(u.orders, u.Earlier.Orders)
+		for b := range u.Earlier.Behaviors {
+			u.behaviors[recorder.Behavior(b)] = true
+		}
 		u.enumeration.limit = c.Budget.ForEnumeration()
 	}
 	if (u.yielded || u.long) && !u.patient { // behind the random walk
@@ -238,7 +243,7 @@ func (u *searched) schedule(a *arm, c *trials.Confirmer) *recorder.Schedule {
 		a.planned++
 	}
 	config := a.config
-	config.Seed = c.From
+	config.Seed = u.firstSeed
 	if k%2 == 0 {
 		config.Variation = k / 2
 	} else {

@@ -119,10 +119,23 @@ func (s *Search) Run(ctx context.Context, units []*controlled.Unit) (*Searched, 
 	found := &Searched{}
 	for _, u := range all {
 		u.judge()
+		u.Earlier = u.whole()
 		found.Failures = append(found.Failures, u.failures()...)
 	}
 	found.Suspects, found.Skipped = suspected(all)
 	return found, context.Cause(ctx)
+}
+
+// whole returns what the executions of this search and of earlier ones have done.
+func (u *searched) whole() controlled.Done {
+	if u.arms == nil { // nothing was planned
+		return u.Earlier
+	}
+	behaviors := make(map[uint64]bool, len(u.behaviors))
+	for b := range u.behaviors {
+		behaviors[uint64(b)] = true
+	}
+	return controlled.Done{Behaviors: behaviors, Orders: u.orders}
 }
 
 // Searched is what a search has found.

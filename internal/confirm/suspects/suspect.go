@@ -223,11 +223,12 @@ func (s *Suspect) Follows() uint64 { return s.witness.orders() + uint64(len(s.le
 // TestsOf returns the tests of an execution: those in which the suspect was seen, or those of the witness
 // if it is followed, because it begins with the first of them.
 func (s *Suspect) TestsOf(schedule *recorder.Schedule) string {
-	if schedule.Strategy.Strategy == strategies.Follow {
-		if s.witness == nil {
-			return s.leads[0].tests
-		}
+	switch {
+	case schedule.Strategy.Strategy != strategies.Follow:
+	case s.witness != nil:
 		return s.witness.tests
+	case len(s.leads) > 0:
+		return s.leads[0].tests
 	}
 	return s.Tests
 }

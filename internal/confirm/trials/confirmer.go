@@ -40,6 +40,9 @@ type Confirmer struct {
 	OnResult func(*Result)
 }
 
+// First returns the first seed for a program.
+func (c *Confirmer) First(p *controlled.Program) uint64 { return c.From + p.Seeds }
+
 // seeds returns the number of seeds.
 func (c *Confirmer) seeds() uint64 { return c.To - c.From + 1 }
 

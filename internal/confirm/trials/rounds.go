@@ -37,9 +37,11 @@ func (c *Confirmer) Run(ctx context.Context, suspects []*suspects.Suspect) ([]*R
 	}
 	seeds := func(from, n uint64) round {
 		return round{
-			many:     func(int) uint64 { return n },
-			schedule: func(i int, k uint64) *recorder.Schedule { return c.DirectedSchedule(suspects[i], c.From+from+k) },
-			first:    from,
+			many: func(int) uint64 { return n },
+			schedule: func(i int, k uint64) *recorder.Schedule {
+				return c.DirectedSchedule(suspects[i], c.First(suspects[i].Program)+from+k)
+			},
+			first: from,
 		}
 	}
 	p.run(ctx, stop, follow(func(i int) bool { return suspects[i].Predicted }))

@@ -42,8 +42,8 @@ func Ways() []Way {
 		{Name: "test -detect hb", args: []string{"test", "-count=1", timeout, "-detect=hb,fasttrack"}, runs: []string{"run", "-detect=hb,fasttrack"}, only: heisen.Race},
 		{Name: "test -predict", args: []string{"test", "-count=1", timeout, "-predict", detect}},
 		{Name: "check", args: []string{"check", timeout}, searches: true, finds: true},
-		{Name: "fuzz", args: []string{"fuzz"}, runs: []string{"fuzz"}, searches: true, finds: true},
-		{Name: "fuzz -predict", args: []string{"fuzz", "-predict"}, runs: []string{"fuzz", "-predict"}, searches: true, own: true},
+		{Name: "fuzz", args: []string{"fuzz", "-corpus=none"}, runs: []string{"fuzz", "-corpus=none"}, searches: true, finds: true},
+		{Name: "fuzz -predict", args: []string{"fuzz", "-predict", "-corpus=none"}, runs: []string{"fuzz", "-predict", "-corpus=none"}, searches: true, own: true},
 	}
 	for _, strategy := range []string{"walk", "pct", "pos"} {
 		args := []string{"fuzz", "-strategy=" + strategy}

@@ -79,7 +79,7 @@ var executions = regexp.MustCompile(`in (\d+) executions?\b`)
 // seeds are ten from the given one.
 func (h *Heisen) Fuzz(ctx context.Context, pkg, test string, seed int, limit time.Duration) (t Try, err error) {
 	found := filepath.Join(h.Work, "findings.json")
-	args := []string{"fuzz", "-seeds", fmt.Sprintf("%d:%d", seed, seed+9), "-time", limit.String(),
+	args := []string{"fuzz", "-corpus", "none", "-seeds", fmt.Sprintf("%d:%d", seed, seed+9), "-time", limit.String(),
 		"-report", "json:" + found, "-report", "text", "-schedules", filepath.Join(h.Work, "schedules")}
 	args = append(args, h.Flags...)
 	if test != "" {

@@ -182,7 +182,7 @@ func (o *options) try(ctx context.Context, p *leakprograms.Program, seed int) (a
 // fuzz runs heisen fuzz on a program.
 func (o *options) fuzz(ctx context.Context, p *leakprograms.Program, seed int, limit time.Duration) (seen []string, err error) {
 	var out, messages bytes.Buffer
-	status, err := o.heisen.Run(ctx, &out, &messages, "fuzz", "-seeds", fmt.Sprintf("%d:%d", seed, seed+9), "-time", limit.String(),
+	status, err := o.heisen.Run(ctx, &out, &messages, "fuzz", "-corpus", "none", "-seeds", fmt.Sprintf("%d:%d", seed, seed+9), "-time", limit.String(),
 		"-minimize", "0", "-report", "json", "-schedules", filepath.Join(o.heisen.Work, "schedules"), "run", "./"+p.Folder, p.Name)
 	if err == nil && status != 0 && status != 66 {
 		err = fmt.Errorf("exit status %d", status)

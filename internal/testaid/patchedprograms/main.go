@@ -203,7 +203,7 @@ func write(dir string, files map[string]string) error {
 func (s settings) fuzz(ctx context.Context, folder string, flags ...string) ([]report.Finding, error) {
 	file := filepath.Join(folder, "found.json")
 	args := append([]string{
-		"fuzz", "-C", folder, "-time", s.time.String(), "-j", fmt.Sprint(max(s.parallel, 1)), "-minimize", "0", "-report", "json:" + file,
+		"fuzz", "-C", folder, "-corpus", "none", "-time", s.time.String(), "-j", fmt.Sprint(max(s.parallel, 1)), "-minimize", "0", "-report", "json:" + file,
 		"-schedules", filepath.Join(folder, "schedules"),
 	}, append(flags, "./...")...)
 	switch status, said := command(ctx, args...); status {

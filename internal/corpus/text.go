@@ -1,0 +1,377 @@
+package corpus
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/heisen-go/heisen/racefuzz"
+)
+
+// The text of a memory has a line for each thing that is known, with a key and words. Words that could be anything are quoted as in Go.
+//
+//	heisen corpus 1
+//	package "example.org/shop"
+//	program 1f0a...
+//	rounds 2
+//	test "TestPay" 1204 9.8s 0
+//	behaviors AAAA...
+//	orders AAAA...
+//	finding 9f01c2437ab0de55 "data race of total" 2026-11-02 2026-11-09 - - harmful "^TestPay$" 14
+//	  heisen schedule 1
+//	  ...
+//	end
+//
+// The words of a test are its name, its executions, their time, and the number of all different ones, or 0. Hashes are in base64, eight bytes
+// each, the lowest first. The words of a finding are its fingerprint, what it is about, when it was found first and last, since when it is gone,
+// whether it is fixed and harmful, the tests, and how many lines with the schedule follow. A dash stands for a day that there is not.
+
+const (
+	header  = "heisen corpus "
+	version = 1
+)
+
+// ErrVersion is wrapped by the error of UnmarshalText for a text of another version.
+var ErrVersion = errors.New("another version of heisen has written it")
+
+// MarshalText implements encoding.TextMarshaler.
+func (m *Memory) MarshalText() ([]byte, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s%d\npackage %q\n", header, version, m.Package)
+	if m.Program != "" {
+		fmt.Fprintf(&b, "program %s\nrounds %d\n", m.Program, m.Rounds)
+	}
+	for i := range m.Tests {
+		t := &m.Tests[i]
+		fmt.Fprintf(&b, "test %q %d %v %d\n", t.Name, t.Executions, t.Took, t.All)
+		writeHashes(&b, "behaviors", t.Behaviors)
+		writeHashes(&b, "orders", t.Orders)
+	}
+	for i := range m.Findings {
+		f := &m.Findings[i]
+		var schedule []byte
+		if f.Schedule != nil {
+			var err error
+			if schedule, err = f.Schedule.MarshalText(); err != nil {
+				return nil, err
+			}
+			if len(schedule) > maxSchedule {
+				schedule = nil
+			}
+		}
+		fmt.Fprintf(&b, "finding %s %q %s %s %s %s %s %q %d\n", f.Fingerprint, cut(f.Subject), day(f.First), day(f.Last), day(f.Gone),
+			ifSet(f.Fixed, fixed), ifSet(f.Harmful, harmful), f.Tests, bytes.Count(schedule, []byte("\n")))
+		for line := range bytes.Lines(schedule) {
+			fmt.Fprintf(&b, "  %s", line)
+		}
+	}
+	b.WriteString("end\n")
+	return b.Bytes(), nil
+}
+
+const (
+	fixed   = "fixed"
+	harmful = "harmful"
+)
+
+func ifSet(set bool, word string) string {
+	if !set {
+		return "-"
+	}
+	return word
+}
+
+func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxText)], "") }
+
+func day(d Day) string {
+	if d == "" {
+		return "-"
+	}
+	return string(d)
+}
+
+func writeHashes(b *bytes.Buffer, key string, hashes []uint64) {
+	if len(hashes) == 0 {
+		return
+	}
+	var raw []byte
+	for _, h := range hashes {
+		raw = binary.LittleEndian.AppendUint64(raw, h)
+	}
+	fmt.Fprintf(b, "%s %s\n", key, base64.StdEncoding.EncodeToString(raw))
+}
+
+// parseError is the error of UnmarshalText.
+type parseError struct {
+	line int
+	err  error
+}
+
+func (e *parseError) Error() string { return fmt.Sprintf("%d: %v", e.line, e.err) }
+func (e *parseError) Unwrap() error { return e.err }
+
+// UnmarshalText implements encoding.TextUnmarshaler. Its error is one line, begins with the number of the line of the text, and leaves m as it is. It
+// takes every text that MarshalText returns, and none of which the parts are not in the order that they have there.
+func (m *Memory) UnmarshalText(text []byte) error {
+	p := parser{rest: string(text)}
+	if err := p.parse(); err != nil {
+		return &parseError{p.line, err}
+	}
+	*m = p.out
+	return nil
+}
+
+type parser struct {
+	rest string
+	line int
+	out  Memory
+}
+
+// next returns the next line, without its end.
+func (p *parser) next() (string, error) {
+	p.line++
+	line, rest, ended := strings.Cut(p.rest, "\n")
+	if !ended {
+		return "", errors.New("the text is truncated")
+	}
+	p.rest = rest
+	return line, nil
+}
+
+func (p *parser) parse() error {
+	line, err := p.next()
+	if err != nil {
+		return err
+	}
+	number, ok := strings.CutPrefix(line, header)
+	switch {
+	case !ok:
+		return errors.New("not a corpus of heisen")
+	case number != strconv.Itoa(version):
+		return fmt.Errorf("%w (format %q)", ErrVersion, short(number))
+	}
+	for {
+		line, err := p.next()
+		if err != nil {
+			return err
+		}
+		key, rest, _ := strings.Cut(line, " ")
+		if key == "end" && rest == "" {
+			break
+		}
+		words, err := split(rest)
+		if err == nil {
+			err = p.take(key, words)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	p.line++
+	switch {
+	case p.rest != "":
+		return errors.New("there is text after the end")
+	case p.out.Package == "":
+		return errors.New("the package is missing")
+	}
+	return nil
+}
+
+// split returns the words of a line.
+func split(text string) (words []string, err error) {
+	for text != "" {
+		var word string
+		if strings.HasPrefix(text, `"`) {
+			quoted, err := strconv.QuotedPrefix(text)
+			if err != nil {
+				return nil, errors.New("a quoted word has no end")
+			}
+			if word, err = strconv.Unquote(quoted); err != nil || len(word) > maxText {
+				return nil, errors.New("a quoted word is wrong or too long")
+			}
+			text = text[len(quoted):]
+		} else {
+			end := strings.IndexByte(text, ' ')
+			if end < 0 {
+				end = len(text)
+			}
+			word, text = text[:end], text[end:]
+		}
+		words = append(words, word)
+		if text == "" {
+			break
+		}
+		if text[0] != ' ' || len(text) == 1 {
+			return nil, errors.New("words are not separated by single blanks")
+		}
+		text = text[1:]
+	}
+	return words, nil
+}
+
+// lengths are how many words the lines have.
+var lengths = map[string]int{"package": 1, "program": 1, "rounds": 1, "test": 4, "behaviors": 1, "orders": 1, "finding": 9}
+
+func (p *parser) take(key string, w []string) (err error) {
+	n, known := lengths[key]
+	switch {
+	case !known:
+		return fmt.Errorf("unknown key %q", short(key))
+	case len(w) != n:
+		return fmt.Errorf("%s has %d words, not %d", key, len(w), n)
+	}
+	m := &p.out
+	switch key {
+	case "package":
+		if m.Package != "" || w[0] == "" {
+			return errors.New("a second package, or none")
+		}
+		m.Package = w[0]
+	case "program":
+		if !isHex(w[0]) || m.Program != "" || len(m.Tests)+len(m.Findings) > 0 {
+			return errors.New("the program is no number, or in the wrong place")
+		}
+		m.Program = w[0]
+	case "rounds":
+		if m.Rounds, err = strconv.ParseUint(w[0], 10, 32); err != nil || m.Program == "" {
+			return errors.New("rounds are a number below 4294967296, of a program")
+		}
+	case "test":
+		return p.test(w)
+	case "behaviors", "orders":
+		return p.hashes(key, w[0])
+	case "finding":
+		return p.finding(w)
+	}
+	return nil
+}
+
+func (p *parser) test(w []string) error {
+	m := &p.out
+	t := Test{Name: w[0]}
+	var err1, err2, err3 error
+	t.Executions, err1 = strconv.ParseUint(w[1], 10, 48)
+	t.Took, err2 = time.ParseDuration(w[2])
+	t.All, err3 = strconv.ParseUint(w[3], 10, 31)
+	switch {
+	case errors.Join(err1, err2, err3) != nil || t.Took < 0 || t.Took > math.MaxInt64/4:
+		return errors.New("a number of the test is wrong")
+	case m.Program == "" || len(m.Findings) > 0 || len(m.Tests) == maxTests || len(m.Tests) > 0 && m.Tests[len(m.Tests)-1].Name >= t.Name:
+		return errors.New("the test is in the wrong place")
+	}
+	m.Tests = append(m.Tests, t)
+	return nil
+}
+
+func (p *parser) hashes(key, word string) error {
+	m := &p.out
+	if len(m.Tests) == 0 || len(m.Findings) > 0 {
+		return errors.New(key + " of no test")
+	}
+	raw, err := base64.StdEncoding.Strict().DecodeString(word)
+	if err != nil || len(raw)%8 != 0 || len(raw) > 8*maxHashes || len(raw) == 0 {
+		return errors.New(key + " are wrong, or too many")
+	}
+	var all []uint64
+	for len(raw) > 0 {
+		all = append(all, binary.LittleEndian.Uint64(raw))
+		raw = raw[8:]
+	}
+	for i := range all[1:] {
+		if all[i] >= all[i+1] {
+			return errors.New(key + " do not ascend")
+		}
+	}
+	of := &m.Tests[len(m.Tests)-1]
+	at := &of.Behaviors
+	if key == "orders" {
+		at = &of.Orders
+	}
+	if *at != nil {
+		return errors.New(key + " come twice")
+	}
+	*at = all
+	return nil
+}
+
+func (p *parser) finding(w []string) (err error) {
+	m := &p.out
+	f := Finding{Fingerprint: w[0], Subject: w[1], Tests: w[7]}
+	for i, to := range []*Day{&f.First, &f.Last, &f.Gone} {
+		if *to, err = parseDay(w[2+i]); err != nil {
+			return err
+		}
+	}
+	f.Fixed, f.Harmful = w[5] == fixed, w[6] == harmful
+	lines, err := strconv.Atoi(w[8])
+	switch {
+	case err != nil || lines < 0 || lines > maxSchedule:
+		return errors.New("the number of lines of the schedule is wrong")
+	case !isHex(w[0]) || w[5] != ifSet(f.Fixed, fixed) || w[6] != ifSet(f.Harmful, harmful) || f.First == "" || f.Last == "" || f.Fixed && f.Gone == "":
+		return errors.New("a word of the finding is wrong")
+	case len(m.Findings) == maxFindings || len(m.Findings) > 0 && m.Findings[len(m.Findings)-1].Fingerprint >= f.Fingerprint:
+		return errors.New("the finding is in the wrong place")
+	}
+	if lines > 0 {
+		if f.Schedule, err = p.schedule(lines); err != nil {
+			return err
+		}
+	}
+	m.Findings = append(m.Findings, f)
+	return nil
+}
+
+// schedule takes the lines of a schedule.
+func (p *parser) schedule(lines int) (*racefuzz.Schedule, error) {
+	var text strings.Builder
+	first := p.line
+	for range lines {
+		line, err := p.next()
+		if err != nil {
+			return nil, err
+		}
+		line, ok := strings.CutPrefix(line, "  ")
+		if !ok {
+			return nil, errors.New("a line of the schedule is not indented")
+		}
+		if text.WriteString(line + "\n"); text.Len() > maxSchedule {
+			return nil, fmt.Errorf("the schedule has more than %d bytes", maxSchedule)
+		}
+	}
+	s := new(racefuzz.Schedule)
+	if err := s.UnmarshalText([]byte(text.String())); err != nil {
+		var at *racefuzz.ScheduleError
+		if errors.As(err, &at) {
+			p.line, err = first+at.Line, at.Err
+		}
+		return nil, err
+	}
+	if s.Command != "" || s.Program != "" || len(s.Args) > 0 || len(s.Tags) > 0 || len(s.Packages) > 0 {
+		return nil, errors.New("the schedule names a program, arguments or flags")
+	}
+	return s, nil
+}
+
+func parseDay(word string) (Day, error) {
+	if word == "-" {
+		return "", nil
+	}
+	if _, err := time.Parse(time.DateOnly, word); err != nil {
+		return "", errors.New("a day is wrong")
+	}
+	return Day(word), nil
+}
+
+// isHex reports whether a word consists of digits of hexadecimal numbers.
+func isHex(word string) bool {
+	return word != "" && len(word) <= 64 && strings.Trim(word, "0123456789abcdef") == ""
+}
+
+// short returns the beginning of a word for an error.
+func short(word string) string { return word[:min(len(word), 20)] }
