@@ -60,6 +60,11 @@ wait, but not while a child process, a signal or a descriptor can still answer. 
 execution has a folder for temporary files of its own. Goroutines that are left when main or the tests have returned go on. $heisen
 also reports those that wait for ever, whether or not a test fails.
 
+What a run finds out is kept for the next one in the folder of -corpus, or in the
+user's cache. That tells what is known first, says what is new, back, fixed or not
+seen, and goes on with other seeds. Nothing is kept, or read, with -corpus none,
+-shard, -merge, -findings, -time 0, or a -strategy other than directed.
+
 Several machines can share the work with -shard and -seeds. The suspects are the
 same everywhere. -merge combines the files that their -report json has written.
 

@@ -224,7 +224,8 @@ func (c *Campaign) Run(ctx context.Context) error {
 	c.survey = c.newSurvey()
 	err := c.recall(ctx)
 	if err != nil {
-		return errors.Join(err, c.conclude(false))
+		c.conclude(false)
+		return err
 	}
 	found, err := c.look(ctx)
 	all := c.suspects(found)
@@ -238,7 +239,7 @@ func (c *Campaign) Run(ctx context.Context) error {
 	c.reportObserved(ctx)
 	c.reportFollowing(ctx)
 	c.reportUnexplained(ctx)
-	err = errors.Join(err, c.conclude(err == nil && ctx.Err() == nil))
+	c.conclude(err == nil && ctx.Err() == nil)
 	c.count(func(n *Statistics) {
 		n.Coverage = controlled.CoverageOf(c.Programs)
 		for _, p := range c.Programs {

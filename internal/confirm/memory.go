@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -423,9 +422,9 @@ func (c *Campaign) isRepeated(f *report.Finding) bool {
 	return known && (harmful || !f.Trials.Harmful)
 }
 
-// conclude keeps what the campaign has found out. If it is complete, it says what it has not found again.
-func (c *Campaign) conclude(complete bool) error {
-	var failed error
+// conclude keeps what the campaign has found out, and says so if that is not possible. If the campaign is complete, it says what it has not
+// found again.
+func (c *Campaign) conclude(complete bool) {
 	today := corpus.DayOf(time.Now())
 	for _, r := range c.memory.programs {
 		surveyed := complete && r.Surveyed
@@ -459,12 +458,13 @@ func (c *Campaign) conclude(complete bool) error {
 		if surveyed && !c.Memory.Chosen && r.Pattern() == "" && r.now.Rounds*round == r.Seeds {
 			r.now.Rounds++
 		}
-		failed = errors.Join(failed, c.Memory.Folder.Write(r.key, r.before, r.now))
+		if err := c.Memory.Folder.Write(r.key, r.before, r.now); err != nil {
+			c.say("%s: what this run has found out is not remembered: %v", r.Package, err)
+		}
 	}
 	if len(c.memory.programs) > 0 {
 		c.Memory.Folder.Trim()
 	}
-	return failed
 }
 
 // sayGone says that a finding was not found again.
