@@ -165,7 +165,7 @@ func (t *Table) AccessPlainEntries(th *Thread, c *Cell, entry, mask uint64, writ
 		fresh |= Write << kindShift
 	}
 	first := head >> headEntries & descMask
-	if !plainOnly(head) || !c.head.CompareAndSwap(head, head|headLock) {
+	if !plainOnly(head) || !write && hasReaders(head) || !c.head.CompareAndSwap(head, head|headLock) {
 		return false
 	}
 	// A read replaces the reads that are ordered before it. A write replaces all entries that are
@@ -244,6 +244,10 @@ func (t *Table) AccessInCell(th *Thread, c *Cell, addr, place uint64, mask, kind
 		c.Unlock(old)
 		return done
 	}
+	if hasReaders(old) && kind == Read && t.addReader(th, c, old, th.Epoch|place, uint64(mask)) {
+		c.Unlock(old)
+		return true
+	}
 	small := old>>headExtension != 0 && extensionAt(uint32(old>>headExtension)).smallOverflow()
 	if old&headOverflow == 0 || !small {
 		head = t.AccessNoRace(th, c, old, place, mask, kind)
@@ -299,6 +303,11 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 			}
 		}
 	}
+	if kind == Read && left == mask {
+		if next := t.gatherReaders(th, c, head, entry, uint64(mask)); next != 0 {
+			return next
+		}
+	}
 	return t.addToOverflow(head, entry, left, kind)
 }
 
@@ -340,7 +349,7 @@ func (t *Table) AccessNoRace(th *Thread, c *Cell, head, place uint64, mask, kind
 		if relevant>>(how&63)&1 == 0 {
 			continue
 		}
-		if slotOf(n^entry) != 0 && !t.covers(th, n>>placeBits) {
+		if slotOf(n^entry) != 0 && (kind == Read && isReaders(n) || !t.covers(th, n>>placeBits)) {
 			if conflicts>>(how&63)&1 != 0 {
 				return 0
 			}
@@ -455,12 +464,12 @@ func (t *Table) accessEntries(th *Thread, c *Cell, head, addr, entry uint64, mas
 //go:nosplit
 func (t *Table) compareEntry(th *Thread, n, addr uint64, k, kind, both uint32, races *Races) (keep bool) {
 	how := 8*k + kind
-	if relevant>>how&1 == 0 {
+	if relevant>>how&1 == 0 || kind == Read && isReaders(n) {
 		return true
 	}
 	before := slotOf(n) == slotOf(th.Epoch) || t.covers(th, n>>placeBits)
 	if !before && conflicts>>how&1 != 0 {
-		races.add(n, addr, k, both)
+		races.add(t.racingReader(th, n), addr, k, both)
 	}
 	return kind != Write && !(before && replaces>>how&1 != 0)
 }

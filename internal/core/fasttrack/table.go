@@ -45,11 +45,13 @@ type Table struct {
 	// entries a reclamation had to drop though they might have raced.
 	SlotSharers, ForgottenEpochs atomic.Uint64
 	slotLimit                    uint32 // tests have fewer slots than ownedSlots; 0 means ownedSlots
-	_                            [128 - 20]byte
+	gatherAlways                 bool   // tests have few slots
+	_                            [128 - 24]byte
 
-	memory freeLists
-	_      [128]byte
-	ended  endedSlots
+	memory  freeLists
+	readers readerSets
+	_       [128]byte
+	ended   endedSlots
 
 	perSlot        [maxSlots]slot
 	collected      [maxSlots]uint32         // the times of the slots at the last Collect
@@ -75,6 +77,7 @@ type Thread struct {
 	since, span    uint64
 	unchangedSince uint64 // the last published epoch, if the thread has learned nothing since; else noEpoch
 	lastAccess     uint64 // the last epoch in which this thread, or an earlier one of its slot, accessed memory
+	begun          uint64 // the first epoch in its slot
 	generation     uint32 // the table's generation that the thread has seen
 	collectedIn    uint32 // the generation of its last AcquireCollected
 	clock          uint32 // the vector clock; its time of the thread's own slot is out of date
@@ -155,13 +158,26 @@ func (t *Table) Exhausted() bool { return t.exhausted.Load() != 0 }
 //
 //go:nosplit
 func (t *Table) covers(th *Thread, e uint64) bool {
+	rest := uint32(0) // of a set of readers
 	for {
 		s, time, known := uint32(e>>timeBits), uint32(e&maxTime), uint32(0)
-		if s >= firstOrphanSlot {
-			if e = t.afterOrphan(); e == 0 || t.orphansForgotten {
-				return t.orphansForgotten
+		switch {
+		case s < firstOrphanSlot:
+		case e>>orphanBits == readersTag:
+			n := readerAt(uint32(e & (1<<orphanBits - 1)))
+			e, rest = n.entry>>placeBits, n.rest
+			continue
+		case !t.orphansForgotten:
+			if e = t.afterOrphan(); e == 0 {
+				return false
 			}
 			continue
+		case rest != 0:
+			n := readerAt(rest)
+			e, rest = n.entry>>placeBits, n.rest
+			continue
+		default:
+			return true
 		}
 		switch {
 		case s == uint32(slotIndex(th.Epoch)):
@@ -172,12 +188,19 @@ func (t *Table) covers(th *Thread, e uint64) bool {
 			i := s/blockSlots - 1 // timeOf, inlined by hand to save stack
 			known = blockAt(blockOfNode(*nodeIndexAt(th.clock, i/nodeBlocks), i)).time(s)
 		}
-		if time > known || (time^known)>>lapBits == 0 {
-			return time <= known
+		if time > known {
+			return false
 		}
-		if e = t.afterTail(s, time); e == 0 {
+		if (time^known)>>lapBits != 0 {
+			if e = t.afterTail(s, time); e != 0 {
+				continue
+			}
+		}
+		if rest == 0 {
 			return true
 		}
+		n := readerAt(rest)
+		e, rest = n.entry>>placeBits, n.rest
 	}
 }
 
