@@ -244,9 +244,12 @@ func (t *Table) AccessInCell(th *Thread, c *Cell, addr, place uint64, mask, kind
 		c.Unlock(old)
 		return done
 	}
-	if hasReaders(old) && kind == Read && t.addReader(th, c, old, th.Epoch|place, uint64(mask)) {
-		c.Unlock(old)
-		return true
+	if hasReaders(old) && kind == Read {
+		if at := t.readersFor(th, c, old, th.Epoch|place, uint64(mask)); at != nil {
+			done := t.addKnownReader(th, at, th.Epoch|place)
+			c.Unlock(old)
+			return done
+		}
 	}
 	small := old>>headExtension != 0 && extensionAt(uint32(old>>headExtension)).smallOverflow()
 	if old&headOverflow == 0 || !small {
@@ -259,7 +262,7 @@ func (t *Table) AccessInCell(th *Thread, c *Cell, addr, place uint64, mask, kind
 		c.Unlock(head)
 		return true
 	}
-	if old&headOverflow == 0 {
+	if old&headOverflow == 0 && !hasReaders(old) {
 		head, left := t.accessEntries(th, c, old, addr, th.Epoch|place, mask, mask, kind, races)
 		if left == 0 {
 			c.Unlock(head)
@@ -280,10 +283,18 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 		head = t.spillBytes(c, head)
 	}
 	entry, left := th.Epoch|place, mask
+	if hasReaders(head) && kind == Read {
+		if at := t.readersFor(th, c, head, entry, uint64(mask)); at != nil && t.addReader(th, at, entry) {
+			return head
+		}
+	}
 	if head&headOverflow != 0 {
 		head, left = t.accessOverflow(th, head, entry, addr, mask, kind, left, races)
 	}
 	head, left = t.accessEntries(th, c, head, addr, entry, mask, left, kind, races)
+	for i := range races.Count {
+		t.findRacingReader(th, &races.At[i%maxRaces].Entry)
+	}
 	if left == 0 {
 		return head
 	}
@@ -458,8 +469,8 @@ func (t *Table) accessEntries(th *Thread, c *Cell, head, addr, entry uint64, mas
 }
 
 // compareEntry compares an access of a kind with an entry of kind k; both are the bytes that they
-// share. It adds a race if they conflict and are not ordered. It reports whether the entry must be
-// kept for these bytes.
+// share. It adds a race if they conflict and are not ordered; AccessLocked replaces the entry if it
+// stands for a set of readers. It reports whether the entry must be kept for these bytes.
 //
 //go:nosplit
 func (t *Table) compareEntry(th *Thread, n, addr uint64, k, kind, both uint32, races *Races) (keep bool) {
@@ -469,7 +480,7 @@ func (t *Table) compareEntry(th *Thread, n, addr uint64, k, kind, both uint32, r
 	}
 	before := slotOf(n) == slotOf(th.Epoch) || t.covers(th, n>>placeBits)
 	if !before && conflicts>>how&1 != 0 {
-		races.add(t.racingReader(th, n), addr, k, both)
+		races.add(n, addr, k, both)
 	}
 	return kind != Write && !(before && replaces>>how&1 != 0)
 }

@@ -91,20 +91,20 @@ func hasReaders(head uint64) bool { return head&headReaders != 0 }
 //go:nosplit
 func (th *Thread) young() bool { return th.Epoch-th.begun < youngEpochs<<placeBits }
 
-// addReader handles plain reads by threads that have just begun, of words that have a set of readers:
-// READ SHARED. The cell is locked, and has the given head.
+// readersFor returns the entry of a locked cell with the given head for a set of readers that a plain
+// read may be added to: by a thread that has just begun, of the bytes that the set's readers have read,
+// if it races with nothing. It returns nil if there is none.
 //
 //go:nosplit
-func (t *Table) addReader(th *Thread, c *Cell, head, entry, mask uint64) bool {
+func (t *Table) readersFor(th *Thread, c *Cell, head, entry, mask uint64) (at *atomic.Uint64) {
 	beside, side := head>>(headEntries+descBits), uint32(0)
 	if beside&descMask != mask || !isReaders(sideEntry(c, 0).Load()) {
 		side = 1
 	}
-	at := sideEntry(c, side)
-	n := at.Load()
-	if !th.young() || beside>>(side*descBits)&descMask != mask || !isReaders(n) ||
+	at = sideEntry(c, side)
+	if !th.young() || beside>>(side*descBits)&descMask != mask || !isReaders(at.Load()) ||
 		head&headOverflow != 0 && extensionAt(uint32(head>>headExtension)).mayConflict(Read, uint32(mask)) {
-		return false
+		return nil
 	}
 	for i := range uint32(cellEntries) {
 		d := head >> ((headEntries + i*descBits) & 63) & descMask
@@ -112,10 +112,34 @@ func (t *Table) addReader(th *Thread, c *Cell, head, entry, mask uint64) bool {
 			continue
 		}
 		if n := c.entryAt(i).Load(); slotOf(n^entry) != 0 && !t.covers(th, n>>placeBits) {
-			return false
+			return nil
 		}
 	}
-	set := t.withReader(th, readersOf(n), entry)
+	return at
+}
+
+// addKnownReader adds a read by th to the set of an entry from readersFor, if the processor knows which
+// set it becomes: READ SHARED.
+//
+//go:nosplit
+func (t *Table) addKnownReader(th *Thread, at *atomic.Uint64, entry uint64) bool {
+	s := localFreeCache()
+	if s == nil || s.readers.generation != t.readers.generation {
+		return false
+	}
+	step, known := s.readers.step(readersOf(at.Load()), entry)
+	if known {
+		storeRelease(at, readersEntry(step.to))
+		th.lastAccess = entry >> placeBits
+	}
+	return known
+}
+
+// addReader is addKnownReader for all sets. It returns false if memory runs out. It needs more stack.
+//
+//go:nosplit
+func (t *Table) addReader(th *Thread, at *atomic.Uint64, entry uint64) bool {
+	set := t.withReader(th, readersOf(at.Load()), entry)
 	if set == 0 {
 		return false
 	}
@@ -190,6 +214,15 @@ func (k *readerCache) update(t *Table) {
 	}
 }
 
+// step returns where a processor keeps which set another one becomes with a further reader, and whether
+// it knows that.
+//
+//go:nosplit
+func (k *readerCache) step(from uint32, entry uint64) (step *readerStep, known bool) {
+	step = &k.steps[(entry+uint64(from))*0x9E3779B97F4A7C15>>40%readerSteps]
+	return step, step.from == from && step.entry == entry && step.to != 0
+}
+
 // withReader returns a set with a further reader, th. It returns 0 if memory runs out.
 //
 //go:nosplit
@@ -200,8 +233,8 @@ func (t *Table) withReader(th *Thread, from uint32, entry uint64) (set uint32) {
 	}
 	k := &s.readers
 	k.update(t)
-	step := &k.steps[(entry+uint64(from))*0x9E3779B97F4A7C15>>40%readerSteps]
-	if step.from != from || step.entry != entry || step.to == 0 {
+	step, known := k.step(from, entry)
+	if !known {
 		step.from, step.entry, step.to = from, entry, t.extendReaders(th, k, from, entry)
 	}
 	return step.to
@@ -359,20 +392,20 @@ func (t *Table) makeReader(k *readerCache) (set uint32) {
 	return r.base + set
 }
 
-// racingReader returns the entry of a reader of a set that is not ordered before what th does next,
-// if there is one, and other entries as they are.
+// findRacingReader replaces an entry for a set of readers, which races, by that of one that is not ordered
+// before what th does next.
 //
 //go:nosplit
-func (t *Table) racingReader(th *Thread, entry uint64) uint64 {
-	if !isReaders(entry) {
-		return entry
+func (t *Table) findRacingReader(th *Thread, entry *uint64) {
+	if !isReaders(*entry) {
+		return
 	}
-	for i := readersOf(entry); i != 0; i = readerAt(i).rest {
+	for i := readersOf(*entry); i != 0; i = readerAt(i).rest {
 		if n := readerAt(i).entry; !t.covers(th, n>>placeBits) {
-			return n
+			*entry = n
+			return
 		}
 	}
-	return entry
 }
 
 // beginReaders begins to move the sets that are in use to the other half.
