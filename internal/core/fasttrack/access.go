@@ -165,7 +165,7 @@ func (t *Table) AccessPlainEntries(th *Thread, c *Cell, entry, mask uint64, writ
 		fresh |= Write << kindShift
 	}
 	first := head >> headEntries & descMask
-	if !plainOnly(head) || !write && hasReaders(head) || !c.head.CompareAndSwap(head, head|headLock) {
+	if head&(headLock|headOverflow|headReaders|headAtomics) != 0 || !c.head.CompareAndSwap(head, head|headLock) {
 		return false
 	}
 	// A read replaces the reads that are ordered before it. A write replaces all entries that are
@@ -292,8 +292,11 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 		head, left = t.accessOverflow(th, head, entry, addr, mask, kind, left, races)
 	}
 	head, left = t.accessEntries(th, c, head, addr, entry, mask, left, kind, races)
-	for i := range races.Count {
-		t.findRacingReader(th, &races.At[i%maxRaces].Entry)
+	if races.Count != 0 {
+		t.compareReaders(th, races)
+	}
+	if hasReaders(head) {
+		head = c.forgetReaders(head)
 	}
 	if left == 0 {
 		return head
@@ -360,7 +363,7 @@ func (t *Table) AccessNoRace(th *Thread, c *Cell, head, place uint64, mask, kind
 		if relevant>>(how&63)&1 == 0 {
 			continue
 		}
-		if slotOf(n^entry) != 0 && (kind == Read && isReaders(n) || !t.covers(th, n>>placeBits)) {
+		if slotOf(n^entry) != 0 && !t.covers(th, n>>placeBits) {
 			if conflicts>>(how&63)&1 != 0 {
 				return 0
 			}
@@ -469,13 +472,13 @@ func (t *Table) accessEntries(th *Thread, c *Cell, head, addr, entry uint64, mas
 }
 
 // compareEntry compares an access of a kind with an entry of kind k; both are the bytes that they
-// share. It adds a race if they conflict and are not ordered; AccessLocked replaces the entry if it
-// stands for a set of readers. It reports whether the entry must be kept for these bytes.
+// share. It adds a race if they conflict and are not ordered, and for each set of readers that they
+// conflict with. It reports whether the entry must be kept for these bytes.
 //
 //go:nosplit
 func (t *Table) compareEntry(th *Thread, n, addr uint64, k, kind, both uint32, races *Races) (keep bool) {
 	how := 8*k + kind
-	if relevant>>how&1 == 0 || kind == Read && isReaders(n) {
+	if relevant>>how&1 == 0 {
 		return true
 	}
 	before := slotOf(n) == slotOf(th.Epoch) || t.covers(th, n>>placeBits)

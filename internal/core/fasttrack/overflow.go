@@ -165,7 +165,7 @@ func (t *Table) accessSmallOverflow(th *Thread, c *Cell, head, entry, what uint6
 		case n == entry && (was^what)>>kindShift == 0:
 			now, recorded = was|what, true
 		case was&what&bytesMask == 0 || relevant>>(how&63)&1 == 0:
-		case slotOf(n^entry) != 0 && (what>>kindShift == Read && isReaders(n) || !t.covers(th, n>>placeBits)):
+		case slotOf(n^entry) != 0 && !t.covers(th, n>>placeBits):
 			if conflicts>>(how&63)&1 != 0 {
 				return 0
 			}

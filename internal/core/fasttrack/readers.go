@@ -8,8 +8,8 @@ import "sync/atomic"
 // reader and the set without it, as a list; the same reader after the same set makes the same set, as
 // far as a cache for each processor knows.
 //
-// The reads are those of threads that have just begun, and compare as entries of their own would:
-// covers holds if it does for each of them. Threads that live for long read a word in many epochs,
+// The reads are those of threads that have just begun, and compare as entries of their own would.
+// Only AccessLocked looks at them: for all others, a set is not ordered before anything. Threads that live for long read a word in many epochs,
 // and refresh entries of their own instead.
 //
 // Sets are not freed one by one. A reclamation moves those that are in use to the other half of their
@@ -392,20 +392,49 @@ func (t *Table) makeReader(k *readerCache) (set uint32) {
 	return r.base + set
 }
 
-// findRacingReader replaces an entry for a set of readers, which races, by that of one that is not ordered
-// before what th does next.
+// compareReaders compares what th does next with the readers of the sets that are among races. The entry of
+// a reader that is not ordered before takes the place of that of the set. If there is none, it is no race.
 //
 //go:nosplit
-func (t *Table) findRacingReader(th *Thread, entry *uint64) {
-	if !isReaders(*entry) {
-		return
+func (t *Table) compareReaders(th *Thread, races *Races) {
+	left := uint32(0)
+	for i := range races.Count {
+		a := &races.At[i%maxRaces]
+		if isReaders(a.Entry) {
+			if a.Entry = t.racingReader(th, readersOf(a.Entry)); a.Entry == 0 {
+				continue
+			}
+			races.Bytes |= a.Bytes
+		}
+		races.At[left%maxRaces] = *a
+		left++
 	}
-	for i := readersOf(*entry); i != 0; i = readerAt(i).rest {
-		if n := readerAt(i).entry; !t.covers(th, n>>placeBits) {
-			*entry = n
-			return
+	races.Count = left
+}
+
+// racingReader returns the latest reader of a set that is not ordered before what th does next, 0 if
+// there is none.
+//
+//go:nosplit
+func (t *Table) racingReader(th *Thread, set uint32) (entry uint64) {
+	for ; set != 0; set = readerAt(set).rest {
+		if n := readerAt(set).entry; !t.covers(th, n>>placeBits) {
+			return n
 		}
 	}
+	return 0
+}
+
+// forgetReaders returns the head of a locked cell that may have had a set of readers.
+//
+//go:nosplit
+func (c *Cell) forgetReaders(head uint64) uint64 {
+	for side := range uint32(cellEntries - 1) {
+		if head>>(headEntries+(1+side)*descBits)&descMask != 0 && isReaders(sideEntry(c, side).Load()) {
+			return head
+		}
+	}
+	return head &^ headReaders
 }
 
 // beginReaders begins to move the sets that are in use to the other half.

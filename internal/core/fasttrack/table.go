@@ -77,7 +77,6 @@ type Thread struct {
 	since, span    uint64
 	unchangedSince uint64 // the last published epoch, if the thread has learned nothing since; else noEpoch
 	lastAccess     uint64 // the last epoch in which this thread, or an earlier one of its slot, accessed memory
-	begun          uint64 // the first epoch in its slot
 	generation     uint32 // the table's generation that the thread has seen
 	collectedIn    uint32 // the generation of its last AcquireCollected
 	clock          uint32 // the vector clock; its time of the thread's own slot is out of date
@@ -92,6 +91,7 @@ type Thread struct {
 	reuse      lockReuse
 	sideHint   uint32 // the side of cells at which most of the thread's side entries are
 	sharesSlot bool   // its slot is one of the shared ones
+	begun      uint64 // the first epoch in its slot
 }
 
 // The kinds of accesses.
@@ -144,8 +144,9 @@ func (r *Races) add(entry, addr uint64, kind, bytes uint32) {
 	if r.Count < maxRaces && (r.Count < maxRaces/2 || bytes&^r.Bytes != 0) {
 		a := &r.At[r.Count]
 		a.Entry, a.Kind, a.Bytes, a.Addr = entry, kind, bytes, addr
-		r.Count++
-		r.Bytes |= bytes
+		if r.Count++; !isReaders(entry) {
+			r.Bytes |= bytes
+		}
 	}
 }
 
@@ -155,29 +156,20 @@ func (r *Races) add(entry, addr uint64, kind, bytes uint32) {
 func (t *Table) Exhausted() bool { return t.exhausted.Load() != 0 }
 
 // covers reports whether epoch e is ordered before what th does next: e ≼ C_t in the paper.
+// It says no for sets of readers, see compareReaders.
 //
 //go:nosplit
 func (t *Table) covers(th *Thread, e uint64) bool {
-	rest := uint32(0) // of a set of readers
 	for {
 		s, time, known := uint32(e>>timeBits), uint32(e&maxTime), uint32(0)
-		switch {
-		case s < firstOrphanSlot:
-		case e>>orphanBits == readersTag:
-			n := readerAt(uint32(e & (1<<orphanBits - 1)))
-			e, rest = n.entry>>placeBits, n.rest
-			continue
-		case !t.orphansForgotten:
-			if e = t.afterOrphan(); e == 0 {
+		if s >= firstOrphanSlot {
+			if e>>orphanBits == readersTag {
 				return false
 			}
+			if e = t.afterOrphan(); e == 0 || t.orphansForgotten {
+				return t.orphansForgotten
+			}
 			continue
-		case rest != 0:
-			n := readerAt(rest)
-			e, rest = n.entry>>placeBits, n.rest
-			continue
-		default:
-			return true
 		}
 		switch {
 		case s == uint32(slotIndex(th.Epoch)):
@@ -188,19 +180,12 @@ func (t *Table) covers(th *Thread, e uint64) bool {
 			i := s/blockSlots - 1 // timeOf, inlined by hand to save stack
 			known = blockAt(blockOfNode(*nodeIndexAt(th.clock, i/nodeBlocks), i)).time(s)
 		}
-		if time > known {
-			return false
+		if time > known || (time^known)>>lapBits == 0 {
+			return time <= known
 		}
-		if (time^known)>>lapBits != 0 {
-			if e = t.afterTail(s, time); e != 0 {
-				continue
-			}
-		}
-		if rest == 0 {
+		if e = t.afterTail(s, time); e == 0 {
 			return true
 		}
-		n := readerAt(rest)
-		e, rest = n.entry>>placeBits, n.rest
 	}
 }
 
