@@ -245,8 +245,7 @@ func (t *Table) AccessInCell(th *Thread, c *Cell, addr, place uint64, mask, kind
 		return done
 	}
 	if hasReaders(old) && kind == Read {
-		if at := t.readersFor(th, c, old, th.Epoch|place, uint64(mask)); at != nil {
-			done := t.addKnownReader(th, at, th.Epoch|place)
+		if set, done := t.addKnownReader(th, c, old, place, uint64(mask)); set {
 			c.Unlock(old)
 			return done
 		}
@@ -283,10 +282,8 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 		head = t.spillBytes(c, head)
 	}
 	entry, left := th.Epoch|place, mask
-	if hasReaders(head) && kind == Read {
-		if at := t.readersFor(th, c, head, entry, uint64(mask)); at != nil && t.addReader(th, at, entry) {
-			return head
-		}
+	if hasReaders(head) && kind == Read && t.addReader(th, c, head, entry, uint64(mask)) {
+		return head
 	}
 	if head&headOverflow != 0 {
 		head, left = t.accessOverflow(th, head, entry, addr, mask, kind, left, races)

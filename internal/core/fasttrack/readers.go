@@ -118,27 +118,38 @@ func (t *Table) readersFor(th *Thread, c *Cell, head, entry, mask uint64) (at *a
 	return at
 }
 
-// addKnownReader adds a read by th to the set of an entry from readersFor, if the processor knows which
-// set it becomes: READ SHARED.
+// addKnownReader handles plain reads of a locked cell with the given head that can be added to a set of
+// readers, if the processor knows which set that makes: READ SHARED. It reports whether there is such a
+// set, and whether the read was added.
 //
 //go:nosplit
-func (t *Table) addKnownReader(th *Thread, at *atomic.Uint64, entry uint64) bool {
+func (t *Table) addKnownReader(th *Thread, c *Cell, head, place, mask uint64) (set, done bool) {
+	entry := th.Epoch | place
+	at := t.readersFor(th, c, head, entry, mask)
+	if at == nil {
+		return false, false
+	}
 	s := localFreeCache()
 	if s == nil || s.readers.generation != t.readers.generation {
-		return false
+		return true, false
 	}
 	step, known := s.readers.step(readersOf(at.Load()), entry)
 	if known {
 		storeRelease(at, readersEntry(step.to))
 		th.lastAccess = entry >> placeBits
 	}
-	return known
+	return true, known
 }
 
-// addReader is addKnownReader for all sets. It returns false if memory runs out. It needs more stack.
+// addReader is addKnownReader for all sets. It returns false if there is none, or if memory runs out. It
+// needs more stack.
 //
 //go:nosplit
-func (t *Table) addReader(th *Thread, at *atomic.Uint64, entry uint64) bool {
+func (t *Table) addReader(th *Thread, c *Cell, head, entry, mask uint64) bool {
+	at := t.readersFor(th, c, head, entry, mask)
+	if at == nil {
+		return false
+	}
 	set := t.withReader(th, readersOf(at.Load()), entry)
 	if set == 0 {
 		return false
