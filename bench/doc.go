@@ -14,6 +14,7 @@
 //   - overhead: the cost of whole programs under heisen and under Go's race detector
 //   - soak: whether memory stays bounded in long runs
 //   - server: an HTTP server under load, with and without a race detector
+//   - server/shapes: servers of nine shapes, with and without a race detector
 //   - noise: the effect of noise on AtomRace
 //   - racefuzz: how often scheduling strategies make races happen
 //   - schedule: the cost of a scheduling choice in an instrumented program

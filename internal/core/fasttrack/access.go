@@ -165,7 +165,7 @@ func (t *Table) AccessPlainEntries(th *Thread, c *Cell, entry, mask uint64, writ
 		fresh |= Write << kindShift
 	}
 	first := head >> headEntries & descMask
-	if !plainOnly(head) || !c.head.CompareAndSwap(head, head|headLock) {
+	if head&(headLock|headOverflow|headReaders|headAtomics) != 0 || !c.head.CompareAndSwap(head, head|headLock) {
 		return false
 	}
 	// A read replaces the reads that are ordered before it. A write replaces all entries that are
@@ -244,6 +244,12 @@ func (t *Table) AccessInCell(th *Thread, c *Cell, addr, place uint64, mask, kind
 		c.Unlock(old)
 		return done
 	}
+	if hasReaders(old) && kind == Read {
+		if set, done := t.addKnownReader(th, c, old, place, uint64(mask)); set {
+			c.Unlock(old)
+			return done
+		}
+	}
 	small := old>>headExtension != 0 && extensionAt(uint32(old>>headExtension)).smallOverflow()
 	if old&headOverflow == 0 || !small {
 		head = t.AccessNoRace(th, c, old, place, mask, kind)
@@ -255,7 +261,7 @@ func (t *Table) AccessInCell(th *Thread, c *Cell, addr, place uint64, mask, kind
 		c.Unlock(head)
 		return true
 	}
-	if old&headOverflow == 0 {
+	if old&headOverflow == 0 && !hasReaders(old) {
 		head, left := t.accessEntries(th, c, old, addr, th.Epoch|place, mask, mask, kind, races)
 		if left == 0 {
 			c.Unlock(head)
@@ -276,10 +282,19 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 		head = t.spillBytes(c, head)
 	}
 	entry, left := th.Epoch|place, mask
+	if hasReaders(head) && kind == Read && t.addReader(th, c, head, entry, uint64(mask)) {
+		return head
+	}
 	if head&headOverflow != 0 {
 		head, left = t.accessOverflow(th, head, entry, addr, mask, kind, left, races)
 	}
 	head, left = t.accessEntries(th, c, head, addr, entry, mask, left, kind, races)
+	if races.Count != 0 {
+		t.compareReaders(th, races)
+	}
+	if hasReaders(head) {
+		head = c.forgetReaders(head)
+	}
 	if left == 0 {
 		return head
 	}
@@ -297,6 +312,11 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 				storeRelease(c.entryAt(i), entry)
 				return head&^(descMask<<(headEntries+i*descBits)) | uint64(left|kind<<kindShift)<<(headEntries+i*descBits)
 			}
+		}
+	}
+	if kind == Read && left == mask {
+		if next := t.gatherReaders(th, c, head, entry, uint64(mask)); next != 0 {
+			return next
 		}
 	}
 	return t.addToOverflow(head, entry, left, kind)
@@ -449,8 +469,8 @@ func (t *Table) accessEntries(th *Thread, c *Cell, head, addr, entry uint64, mas
 }
 
 // compareEntry compares an access of a kind with an entry of kind k; both are the bytes that they
-// share. It adds a race if they conflict and are not ordered. It reports whether the entry must be
-// kept for these bytes.
+// share. It adds a race if they conflict and are not ordered, and for each set of readers that they
+// conflict with. It reports whether the entry must be kept for these bytes.
 //
 //go:nosplit
 func (t *Table) compareEntry(th *Thread, n, addr uint64, k, kind, both uint32, races *Races) (keep bool) {

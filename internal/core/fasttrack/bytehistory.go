@@ -108,7 +108,7 @@ func (t *Table) accessHistories(th *Thread, first, entry, mask uint64, write boo
 //
 //go:nosplit
 func (t *Table) accessToBytes(th *Thread, c *Cell, head, entry, mask uint64, write bool) uint64 {
-	if head>>headExtension != 0 || !plainOnly(head) {
+	if head>>headExtension != 0 || !plainOnly(head) { // so there is no set of readers
 		return 0
 	}
 	at := t.newOverflow(historiesLog)

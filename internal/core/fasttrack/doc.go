@@ -20,6 +20,7 @@
 //	                          AccessBytes (histories of bytes)                       bytehistory.go
 //	READ SHARE                AccessPlainEntries, AccessNoRace; addToOverflow when   access.go, overflow.go
 //	                          the cell is full
+//	  in sets of readers      addReader, gatherReaders                               readers.go
 //	READ SHARED               Refresh, RefreshFound, RefreshLoad, refreshInOverflow  refresh.go, overflow.go
 //	WRITE SHARED              accessEntries, accessSmallOverflow, accessOverflow     access.go, overflow.go
 //	the premises (≼)          compareEntry, with the tables conflicts and replaces   access.go
@@ -41,7 +42,8 @@
 //   - A shadow cell describes a word of 8 bytes: a head and up to three entries. An entry is an
 //     epoch and the place of an access. Its descriptor, in the head, has the bytes that were
 //     accessed and the kind of access. Entries that don't fit are in the word's overflow set, or the
-//     cell has the history of each byte instead of entries (bytehistory.go).
+//     cell has the history of each byte instead of entries (bytehistory.go). An entry may stand for a
+//     set of readers, which words share (readers.go).
 //   - A release clock is what releases store in a synchronization object: L_m in the paper.
 //
 // The package differs from the paper in these points. Each byte of a word has its own history, so a

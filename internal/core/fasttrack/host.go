@@ -22,6 +22,7 @@ type arenas struct {
 	blockRefs  unsafe.Pointer // of maxBlocks
 	extensions unsafe.Pointer // of maxExtensions
 	overflow   unsafe.Pointer // of maxOverflowEntries
+	readers    unsafe.Pointer // of 2*maxReaders
 	scratch    scratch
 }
 
@@ -44,7 +45,7 @@ func ReserveMemory() error {
 	m := &memory
 	kept := layout{&m.vectors: array[vector](maxVectors), &m.tails: array[vectorTail](maxVectors), &m.nodes: array[node](maxNodes),
 		&m.blocks: array[block](maxBlocks), &m.blockRefs: array[blockRefs](maxBlocks), &m.extensions: array[extension](maxExtensions),
-		&m.overflow: array[overflowEntry](maxOverflowEntries)}
+		&m.overflow: array[overflowEntry](maxOverflowEntries), &m.readers: array[reader](2 * maxReaders)}
 	scratch := layout{&m.scratch.weights: array[weight](maxWeights), &m.scratch.marks: array[mark](maxMarks),
 		&m.scratch.classes: array[class](maxClasses), &m.scratch.moved: array[movedOwner](maxMovedOwners)}
 	all, err := reserve(kept.size() + scratch.size())
@@ -143,6 +144,14 @@ func extensionAt(i uint32) *extension {
 //go:nosplit
 func overflowAt(i uint64) *overflowEntry {
 	return element[overflowEntry](memory.overflow, uint64(i%maxOverflowEntries))
+}
+
+//go:nosplit
+func readerAt(i uint32) *reader { return element[reader](memory.readers, uint64(i%(2*maxReaders))) }
+
+// releaseReaders makes the memory of n sets of readers, from first on, zero.
+func releaseReaders(first, n uint32) {
+	clear(unsafe.Slice(readerAt(first), n))
 }
 
 func weightAt(i uint32) *weight { return element[weight](memory.scratch.weights, uint64(i%maxWeights)) }

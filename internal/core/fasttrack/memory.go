@@ -39,6 +39,8 @@ func (t *Table) LimitMemory(largest, clocks uint32) {
 type freeCache struct {
 	count [numLists]uint32
 	at    [numLists][freeCacheSize]uint32
+
+	readers readerCache
 }
 
 const freeCacheSize = 16

@@ -98,6 +98,7 @@ func (t *Table) FindCoverage() bool {
 		return false
 	}
 	t.beginOwners()
+	t.beginReaders()
 	return true
 }
 
@@ -187,6 +188,15 @@ func (t *Table) replaceEntry(n uint64) uint64 {
 	return to
 }
 
+// replaceEntries is replaceEntry for entries of cells and overflow sets, which may stand for sets of
+// readers.
+func (t *Table) replaceEntries(n uint64) uint64 {
+	if isReaders(n) {
+		return t.replaceReaders(n)
+	}
+	return t.replaceEntry(n)
+}
+
 // ReclaimCell replaces the entries of a cell.
 func (t *Table) ReclaimCell(c *Cell) {
 	head := c.head.Load()
@@ -194,14 +204,18 @@ func (t *Table) ReclaimCell(c *Cell) {
 		t.reclaimBytes(c, head)
 		return
 	}
-	next := head
+	next := head &^ headReaders
 	for i := range uint32(cellEntries) {
 		shift := headEntries + i*descBits
 		if head>>shift&descMask == 0 {
 			continue
 		}
 		n := c.entryAt(i).Load()
-		switch to := t.replaceEntry(n); to {
+		to := t.replaceEntries(n)
+		if isReaders(to) {
+			next |= headReaders
+		}
+		switch to {
 		case n:
 		case 0:
 			next &^= descMask << shift
@@ -254,6 +268,9 @@ func (t *Table) replaceOrphan(n uint64) uint64 {
 // sameClass reports whether two entries race with the same accesses of later threads as far as
 // their epochs are concerned.
 func sameClass(n, m uint64) bool {
+	if isReaders(n) || isReaders(m) {
+		return n == m
+	}
 	return n>>placeBits == m>>placeBits || slotIndex(n) >= firstOrphanSlot && slotIndex(m) >= firstOrphanSlot
 }
 
@@ -272,7 +289,7 @@ func (t *Table) reclaimOverflow(head uint64) uint64 {
 			continue
 		}
 		n := m.entry.Load()
-		to := t.replaceEntry(n)
+		to := t.replaceEntries(n)
 		if to != n {
 			changed = true
 			storeRelease(&m.entry, to)

@@ -74,6 +74,17 @@ func (p *program) reclaim() {
 	}
 }
 
+// goneEntry is gone for an entry, which may stand for a set of readers.
+func (p *program) goneEntry(what string, n uint64) {
+	if !isReaders(n) {
+		p.gone(what, n>>placeBits)
+		return
+	}
+	for i := readersOf(n); i != 0; i = readerAt(i).rest {
+		p.gone("reader in a set", readerAt(i).entry>>placeBits)
+	}
+}
+
 // gone notes an epoch of a slot that was reclaimed.
 func (p *program) gone(what string, e uint64) {
 	if e&maxTime != 0 && p.table.reclaim.state[e>>timeBits%maxSlots] == slotEnded {
@@ -109,7 +120,7 @@ func (p *program) checkCell(c *Cell) {
 	head := c.head.Load()
 	for i := range uint32(cellEntries) {
 		if head>>(headEntries+i*descBits)&descMask != 0 {
-			p.gone("entry", c.entryAt(i).Load()>>placeBits)
+			p.goneEntry("entry", c.entryAt(i).Load())
 		}
 	}
 	for i := uint32(head >> headExtension); i != 0; i = extensionAt(i).next {
@@ -117,7 +128,7 @@ func (p *program) checkCell(c *Cell) {
 		if overflow := x.overflow.Load(); head&headOverflow != 0 && overflow != 0 {
 			for k := range uint64(1) << (overflow & overflowLogMask) {
 				if m := overflowAt(overflow>>overflowShift + k); m.desc.Load() != 0 {
-					p.gone("further entry", m.entry.Load()>>placeBits)
+					p.goneEntry("further entry", m.entry.Load())
 				}
 			}
 		}

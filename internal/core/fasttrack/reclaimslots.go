@@ -24,6 +24,7 @@ func (t *Table) FinishReclaim() {
 	t.clearBlocks()
 	t.freeReclaimed()
 	t.cutVectors(nodes)
+	t.finishReaders()
 	releaseScratch()
 }
 

@@ -13,15 +13,16 @@ type Cell struct {
 	first atomic.Uint64
 }
 
-// The parts of a head, from the lowest bit: the lock; whether there is an overflow set; a
-// descriptor for each entry, which has the accessed bytes (none if there is no entry) and the kind;
+// The parts of a head, from the lowest bit: the lock; whether there is an overflow set; whether an
+// entry may stand for a set of readers; a descriptor for each entry, which has the accessed bytes (none if there is no entry) and the kind;
 // the number of the extension.
 const (
 	cellEntries = 3
 
 	headLock          = 1 << 0
 	headOverflow      = 1 << 1
-	headEntries       = 2
+	headReaders       = 1 << 2
+	headEntries       = 3
 	descBits          = 11
 	bytesMask         = 1<<8 - 1
 	kindShift         = 8

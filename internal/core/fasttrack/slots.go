@@ -202,7 +202,7 @@ func (t *Table) freshSlot() uint32 {
 //go:nosplit
 func (th *Thread) startSlot(s, time uint32) {
 	th.Epoch = (uint64(s)<<timeBits | uint64(time)) << placeBits
-	th.lastPublished, th.reuse.lock = 0, 0
+	th.begun, th.lastPublished, th.reuse.lock = th.Epoch, 0, 0
 	th.forgetPartner()
 	th.resetSameEpoch()
 }

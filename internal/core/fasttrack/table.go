@@ -45,11 +45,13 @@ type Table struct {
 	// entries a reclamation had to drop though they might have raced.
 	SlotSharers, ForgottenEpochs atomic.Uint64
 	slotLimit                    uint32 // tests have fewer slots than ownedSlots; 0 means ownedSlots
-	_                            [128 - 20]byte
+	gatherAlways                 bool   // tests have few slots
+	_                            [128 - 24]byte
 
-	memory freeLists
-	_      [128]byte
-	ended  endedSlots
+	memory  freeLists
+	readers readerSets
+	_       [128]byte
+	ended   endedSlots
 
 	perSlot        [maxSlots]slot
 	collected      [maxSlots]uint32         // the times of the slots at the last Collect
@@ -89,6 +91,7 @@ type Thread struct {
 	reuse      lockReuse
 	sideHint   uint32 // the side of cells at which most of the thread's side entries are
 	sharesSlot bool   // its slot is one of the shared ones
+	begun      uint64 // the first epoch in its slot
 }
 
 // The kinds of accesses.
@@ -141,8 +144,9 @@ func (r *Races) add(entry, addr uint64, kind, bytes uint32) {
 	if r.Count < maxRaces && (r.Count < maxRaces/2 || bytes&^r.Bytes != 0) {
 		a := &r.At[r.Count]
 		a.Entry, a.Kind, a.Bytes, a.Addr = entry, kind, bytes, addr
-		r.Count++
-		r.Bytes |= bytes
+		if r.Count++; !isReaders(entry) {
+			r.Bytes |= bytes
+		}
 	}
 }
 
@@ -152,12 +156,16 @@ func (r *Races) add(entry, addr uint64, kind, bytes uint32) {
 func (t *Table) Exhausted() bool { return t.exhausted.Load() != 0 }
 
 // covers reports whether epoch e is ordered before what th does next: e ≼ C_t in the paper.
+// It says no for sets of readers, see compareReaders.
 //
 //go:nosplit
 func (t *Table) covers(th *Thread, e uint64) bool {
 	for {
 		s, time, known := uint32(e>>timeBits), uint32(e&maxTime), uint32(0)
 		if s >= firstOrphanSlot {
+			if e>>orphanBits == readersTag {
+				return false
+			}
 			if e = t.afterOrphan(); e == 0 || t.orphansForgotten {
 				return t.orphansForgotten
 			}

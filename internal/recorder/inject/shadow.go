@@ -31,8 +31,8 @@ const (
 // The host of package internal/core/fasttrack; see its host.go.
 
 var heisenFastTrackMemory struct {
-	vectors, tails, nodes, blocks, blockRefs, extensions, overflow uintptr
-	weights, marks, classes, moved                                 uintptr // of a reclamation
+	vectors, tails, nodes, blocks, blockRefs, extensions, overflow, readers uintptr
+	weights, marks, classes, moved                                          uintptr // of a reclamation
 }
 
 //go:nosplit
@@ -85,6 +85,17 @@ func heisenFastTrackExtensionAt(i uint32) *heisenFastTrackExtension {
 //go:nosplit
 func heisenFastTrackOverflowAt(i uint64) *heisenFastTrackOverflowEntry {
 	return (*heisenFastTrackOverflowEntry)(unsafe.Pointer(heisenFastTrackMemory.overflow + uintptr(i)*unsafe.Sizeof(heisenFastTrackOverflowEntry{})))
+}
+
+//go:nosplit
+func heisenFastTrackReaderAt(i uint32) *heisenFastTrackReader {
+	return (*heisenFastTrackReader)(unsafe.Pointer(heisenFastTrackMemory.readers + uintptr(i)*unsafe.Sizeof(heisenFastTrackReader{})))
+}
+
+// heisenFastTrackReleaseReaders makes the memory of n sets of readers, from first on, zero. A half
+// begins at first.
+func heisenFastTrackReleaseReaders(first, n uint32) {
+	heisenZero(unsafe.Pointer(heisenFastTrackReaderAt(first)), alignUp(uintptr(n)*unsafe.Sizeof(heisenFastTrackReader{}), physPageSize))
 }
 
 func heisenFastTrackWeightAt(i uint32) *heisenFastTrackWeight {
@@ -155,6 +166,7 @@ func heisenReserveArenas(left uintptr) bool {
 	const (
 		largest = heisenFastTrackMaxExtensions*unsafe.Sizeof(heisenFastTrackExtension{}) +
 			heisenFastTrackMaxOverflowEntries*unsafe.Sizeof(heisenFastTrackOverflowEntry{}) +
+			2*heisenFastTrackMaxReaders*unsafe.Sizeof(heisenFastTrackReader{}) +
 			heisenFastTrackMaxMarks*unsafe.Sizeof(heisenFastTrackMark{})
 		clocks = heisenFastTrackMaxVectors*(unsafe.Sizeof(heisenFastTrackVector{})+unsafe.Sizeof(heisenFastTrackVectorTail{})) +
 			heisenFastTrackMaxNodes*unsafe.Sizeof(heisenFastTrackNode{}) +
@@ -176,6 +188,7 @@ func heisenReserveArenas(left uintptr) bool {
 		{&m.blockRefs, heisenFastTrackMaxBlocks >> fewer * unsafe.Sizeof(heisenFastTrackBlockRefs{})},
 		{&m.extensions, heisenFastTrackMaxExtensions >> smaller * unsafe.Sizeof(heisenFastTrackExtension{})},
 		{&m.overflow, heisenFastTrackMaxOverflowEntries >> smaller * unsafe.Sizeof(heisenFastTrackOverflowEntry{})},
+		{&m.readers, 2 * heisenFastTrackMaxReaders >> smaller * unsafe.Sizeof(heisenFastTrackReader{})},
 		{&m.weights, heisenFastTrackMaxWeights >> fewer * unsafe.Sizeof(heisenFastTrackWeight{})},
 		{&m.marks, heisenFastTrackMaxMarks >> smaller * unsafe.Sizeof(heisenFastTrackMark{})},
 		{&m.classes, heisenFastTrackMaxClasses * unsafe.Sizeof(heisenFastTrackClass{})},
