@@ -113,6 +113,34 @@ func TestMoveReaders(t *testing.T) {
 	}
 }
 
+// TestKnownReaders: what a processor knows of sets is void after a reclamation, which uses their numbers again.
+func TestKnownReaders(t *testing.T) {
+	p, do, _ := readersProgram(t, 21)
+	for id := 1; id <= 20; id++ {
+		do(id, heisen.Read, 0, 8)
+	}
+	const word = 0xFF
+	th, c, place := p.thread(21), p.cell(0), p.place(&heisen.Record{Site: 1})
+	knows := func() bool {
+		entry, head := th.Epoch|place, c.head.Load()
+		at := p.table.readersFor(th, c, head, entry, word)
+		if at == nil {
+			t.Fatal("there is no set of readers")
+		}
+		set := readersOf(at.Load())
+		step, _ := testFreeCache.readers.step(set, entry)
+		*step = readerStep{entry, set, set}
+		_, done := p.table.addKnownReader(th, c, head, place, word)
+		return done
+	}
+	if !knows() {
+		t.Error("a set with a further reader is not known")
+	}
+	if p.reclaim(); knows() {
+		t.Error("a set of before a reclamation is known")
+	}
+}
+
 // TestPruneReaders: what is dropped from a set is ordered before a reader that stays.
 func TestPruneReaders(t *testing.T) {
 	p := newProgram(t)
