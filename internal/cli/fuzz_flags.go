@@ -50,7 +50,7 @@ func (f *fuzzRun) defineFlags() {
 	fs.BoolVar(&c.Timing, "timing", false, "also report failures that may only be assumptions: about time, if a goroutine\nwas held back while a timer fired, or about what the runtime measures")
 	fs.BoolVar(&c.Predict, "predict", false, "suspect what mcm and syncp predict from the first executions, try that first, and report it\nin any case")
 	f.causality = f.causalityFlag()
-	fs.StringVar(&f.corpus, "corpus", "", "go on where earlier runs have ended, and remember this one in `folder`; none forgets all\n(default: the value of "+corpusVariable+", or a folder in the user's cache)")
+	fs.StringVar(&f.corpus, "corpus", "", "go on where earlier runs have ended, and remember this one in `folder`; with none, nothing is remembered\n(default: the value of "+corpusVariable+", or a folder in the user's cache)")
 	fs.BoolVar(&f.uncovered, "uncovered", false, "also list the go statements, cases of select and locks that no execution\nhas covered")
 	fs.StringVar(&f.since, "since", "", "only execute tests that can reach what has changed since a `revision` of the git repository;\nwhat concerns all tests of a package, such as a file that is embedded, is named")
 	fs.StringVar(&f.given, "findings", "", "first try the findings in `file`, and say which were not confirmed: those of this tool\nas JSON, SARIF, what go test -race has printed, or lines with two places such as\na.go:12 b.go:34")
