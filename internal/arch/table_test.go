@@ -106,7 +106,7 @@ var table = map[string]room{
 	"internal/static":  {floor: 3, only: []string{"internal/scc"}},
 	"internal/ssaload": {floor: 3, step: 1, only: []string{"internal/racetag", "internal/static"}}, // runs the go command
 	"internal/readuse": {floor: 3, step: 2, only: []string{"internal/ssaload"}},
-	"internal/changed": {floor: 3, step: 2, only: []string{"internal/ssaload"}}, // runs git
+	"internal/changed": {floor: 3, step: 2, only: []string{"internal/source", "internal/ssaload"}}, // runs git
 
 	// The parts of the command.
 	"internal/arch":        {floor: 4, step: 0, stdOnly: true, only: []string{}},

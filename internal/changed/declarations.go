@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/heisen-go/heisen/internal/source"
 )
 
 // What runs when a package is initialized has these keys: in its sources, and in its tests that are of the same package.
@@ -141,29 +143,10 @@ func (f *fileDecls) put(key, text string) {
 
 // funcKey returns the key of a function or method.
 func funcKey(d *ast.FuncDecl) string {
-	if d.Recv == nil || len(d.Recv.List) == 0 {
-		return d.Name.Name
+	if receiver, _ := source.ReceiverType(d); receiver != "" {
+		return receiver + "." + d.Name.Name
 	}
-	t := d.Recv.List[0].Type
-	for {
-		switch x := t.(type) {
-		case *ast.StarExpr:
-			t = x.X
-			continue
-		case *ast.ParenExpr:
-			t = x.X
-			continue
-		case *ast.IndexExpr:
-			t = x.X
-			continue
-		case *ast.IndexListExpr:
-			t = x.X
-			continue
-		case *ast.Ident:
-			return x.Name + "." + d.Name.Name
-		}
-		return d.Name.Name
-	}
+	return d.Name.Name
 }
 
 // plainValues reports whether the initial values of variables call nothing but what makes an error or a pattern of constants, or

@@ -29,26 +29,11 @@ type Folder struct{ path string }
 
 // Default returns the folder of the module that a folder is in, in the user's cache. It is made if it does not exist.
 func Default(folder string) (*Folder, error) {
-	module, err := kept.Root(folder)
+	path, err := kept.FolderOf("corpus", folder)
 	if err != nil {
 		return nil, err
 	}
-	cache, err := private.Cache("heisen")
-	if err != nil {
-		return nil, err
-	}
-	all := filepath.Join(cache, "corpus")
-	if err := private.Folder(all); err != nil {
-		return nil, err
-	}
-	hash := sha256.Sum256([]byte(module))
-	f := &Folder{filepath.Join(all, hex.EncodeToString(hash[:8]))}
-	if err := private.Folder(f.path); err != nil {
-		return nil, err
-	}
-	private.Use(f.path)
-	private.RemoveUnused(all, "*")
-	return f, nil
+	return &Folder{path}, nil
 }
 
 // Open returns the folder of a given name. It is made if it does not exist. It is an error if other users could exchange it.

@@ -47,26 +47,36 @@ type Entry struct {
 
 // Open returns the folder of the module that a folder is in, or of the folder itself if it is in none. It is made if it does not exist.
 func Open(folder string) (*Folder, error) {
-	of, err := Root(folder)
+	path, err := FolderOf("findings", folder)
 	if err != nil {
 		return nil, err
+	}
+	return &Folder{path}, nil
+}
+
+// FolderOf returns the name of the folder in the user's cache in which something of a kind is kept about the module that a folder is in. It is
+// made if it does not exist. Those of the kind that nobody has used for 30 days are removed.
+func FolderOf(kind, folder string) (path string, err error) {
+	of, err := Root(folder)
+	if err != nil {
+		return "", err
 	}
 	cache, err := private.Cache("heisen")
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	all := filepath.Join(cache, "findings")
+	all := filepath.Join(cache, kind)
 	if err := private.Folder(all); err != nil {
-		return nil, err
+		return "", err
 	}
 	hash := sha256.Sum256([]byte(of))
-	f := &Folder{filepath.Join(all, hex.EncodeToString(hash[:8]))}
-	if err := private.Folder(f.path); err != nil {
-		return nil, err
+	path = filepath.Join(all, hex.EncodeToString(hash[:8]))
+	if err := private.Folder(path); err != nil {
+		return "", err
 	}
-	private.Use(f.path)
+	private.Use(path)
 	private.RemoveUnused(all, "*")
-	return f, nil
+	return path, nil
 }
 
 // Root returns the folder of the module that a folder is in, or the folder itself if it is in none. It has no symbolic links.

@@ -172,8 +172,8 @@ func (d *declarations) decl(decl ast.Decl) {
 		return
 	}
 	within := fun.Name.Name
-	if fun.Recv != nil && len(fun.Recv.List) == 1 {
-		within = "(" + receiverName(fun.Recv.List[0].Type) + ")." + within
+	if receiver, _ := ReceiverType(fun); receiver != "" {
+		within = "(" + receiver + ")." + within
 		d.walk(fun.Recv, within)
 	} else if d.used[within]++; d.used[within] > 1 { // func init
 		within = fmt.Sprintf("%s#%d", within, d.used[within])
@@ -182,23 +182,6 @@ func (d *declarations) decl(decl ast.Decl) {
 	if fun.Body != nil {
 		d.walk(fun.Body, within)
 	}
-}
-
-// receiverName returns the name of the type of a method.
-func receiverName(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.StarExpr:
-		return receiverName(e.X)
-	case *ast.IndexExpr:
-		return receiverName(e.X)
-	case *ast.IndexListExpr:
-		return receiverName(e.X)
-	case *ast.ParenExpr:
-		return receiverName(e.X)
-	case *ast.Ident:
-		return e.Name
-	}
-	return ""
 }
 
 // walk names what stands under a node of a declaration with a name.

@@ -77,3 +77,27 @@ func (f *finder) operandOf(e ast.Expr) string {
 	}
 	return f.identityOf(e)[0]
 }
+
+// ReceiverType returns the name of the type to which a method belongs, without type parameters, and whether its receiver is a pointer.
+// It is empty of a function.
+func ReceiverType(fn *ast.FuncDecl) (name string, pointer bool) {
+	if fn.Recv == nil || len(fn.Recv.List) == 0 {
+		return "", false
+	}
+	for e := fn.Recv.List[0].Type; ; {
+		switch t := e.(type) {
+		case *ast.StarExpr:
+			e, pointer = t.X, true
+		case *ast.ParenExpr:
+			e = t.X
+		case *ast.IndexExpr:
+			e = t.X
+		case *ast.IndexListExpr:
+			e = t.X
+		case *ast.Ident:
+			return t.Name, pointer
+		default:
+			return "", false
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heisen-go/heisen/internal/source"
 	"github.com/heisen-go/heisen/racefuzz"
 )
 
@@ -100,31 +101,13 @@ func declarationsIn(folder string) declarations {
 
 // nameOf returns the name of a function in programs, without the package and type arguments.
 func nameOf(fn *ast.FuncDecl) string {
-	if fn.Recv == nil || len(fn.Recv.List) == 0 {
+	switch receiver, pointer := source.ReceiverType(fn); {
+	case receiver == "":
 		return fn.Name.Name
-	}
-	of, pointer := fn.Recv.List[0].Type, false
-	for {
-		switch t := of.(type) {
-		case *ast.StarExpr:
-			of, pointer = t.X, true
-			continue
-		case *ast.ParenExpr:
-			of = t.X
-			continue
-		case *ast.IndexExpr:
-			of = t.X
-			continue
-		case *ast.IndexListExpr:
-			of = t.X
-			continue
-		case *ast.Ident:
-			if pointer {
-				return "(*" + t.Name + ")." + fn.Name.Name
-			}
-			return t.Name + "." + fn.Name.Name
-		}
-		return fn.Name.Name
+	case pointer:
+		return "(*" + receiver + ")." + fn.Name.Name
+	default:
+		return receiver + "." + fn.Name.Name
 	}
 }
 
