@@ -24,9 +24,9 @@ func (c *callable) dynamically(name string) bool {
 	return c.names[name] || c.reflects && token.IsExported(name)
 }
 
-// newCallable reads the source of all packages of a program. Inside says which of them are in the repository.
+// newCallable reads the source of all packages of a program, in which only the interface error does not stand. Inside says which of them are in the repository.
 func newCallable(all map[string]*packages.Package, inside func(*packages.Package) bool) *callable {
-	c := &callable{names: map[string]bool{}, starting: map[string]bool{}}
+	c := &callable{names: map[string]bool{"Error": true}, starting: map[string]bool{}}
 	var files []string
 	for _, pkg := range all {
 		files = append(files, pkg.GoFiles...)

@@ -89,6 +89,9 @@ func (w *walker) declaration(d ast.Decl, start node) {
 		if receiver, name, method := strings.Cut(key, "."); method {
 			t := nodeOf(w.pkg.PkgPath, receiver)
 			w.methods[t] = append(w.methods[t], name)
+			if fn, ok := w.pkg.TypesInfo.Defs[d.Name].(*types.Func); ok {
+				w.alias(at, fn, name)
+			}
 		}
 		w.names(at, d)
 	case *ast.GenDecl:
@@ -138,20 +141,39 @@ func (w *walker) object(at node, obj types.Object) {
 		if startsProcess(path, fn.Name()) {
 			w.add(at, starts)
 		}
-		if receiver := fn.Origin().Signature().Recv(); receiver != nil {
-			t := types.Unalias(receiver.Type())
-			if p, ok := t.(*types.Pointer); ok {
-				t = types.Unalias(p.Elem())
-			}
-			if n, ok := t.(*types.Named); ok {
-				w.add(at, nodeOf(path, n.Obj().Name()+"."+fn.Name()))
-				w.add(at, nodeOf(path, n.Obj().Name()))
+		if fn.Origin().Signature().Recv() != nil {
+			if t := receiverOf(fn); t != nil {
+				w.add(at, nodeOf(path, t.Name()+"."+fn.Name()))
+				w.add(at, nodeOf(path, t.Name()))
 			}
 			return
 		}
 	}
 	if obj.Parent() == obj.Pkg().Scope() {
 		w.add(at, nodeOf(path, obj.Name()))
+	}
+}
+
+// receiverOf returns the type to which a method belongs; nil if it has no name.
+func receiverOf(method *types.Func) *types.TypeName {
+	t := types.Unalias(method.Origin().Signature().Recv().Type())
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	if n, ok := t.(*types.Named); ok {
+		return n.Obj()
+	}
+	return nil
+}
+
+// alias adds an edge to the node of a method whose receiver has another name of its type: who calls it names the type.
+func (w *walker) alias(at node, method *types.Func, name string) {
+	if of := receiverOf(method); of != nil {
+		t := nodeOf(w.pkg.PkgPath, of.Name())
+		if by := t + node("."+name); by != at {
+			w.add(by, at)
+			w.methods[t] = append(w.methods[t], name)
+		}
 	}
 }
 

@@ -141,6 +141,8 @@ func TestSince(t *testing.T) {
 		{"an init function", func(w *workTree) { w.write("words/start.go", "package words\n\nfunc init() {}\n") }, "store: all; words: all"},
 		{"an init function of tests", func(w *workTree) { w.write("words/start_test.go", "package words\n\nfunc init() {}\n") }, "words: all"},
 		{"an init function of tests from outside", func(w *workTree) { w.write("shapes/start_test.go", "package shapes_test\n\nfunc init() {}\n") }, "shapes: all" + hello},
+		{"a method of another name of a type, called through error", func(w *workTree) { w.replace(store, "return f.text", "return f.text + f.text") }, "store: TestFail" + hello},
+		{"a promoted method of a generic type", func(w *workTree) { w.replace(words, "append(s.all, x)", "append(s.all, x, x)") }, "store: TestEmbedded" + hello},
 		{"another package", func(w *workTree) { w.replace(words, "strings.Fields(text)", "strings.Split(text, \" \")") }, "store: TestNames; words: TestHello TestSplit"},
 		{"a function of nobody", func(w *workTree) { w.replace(words, `all, " "`, `all, "  "`) }, "words: TestHello"},
 		{"a test", func(w *workTree) { w.replace(storeTest, "!= 2", "!= 3") }, "store: TestNames" + hello},
@@ -226,7 +228,7 @@ func TestCauses(t *testing.T) {
 	if !slices.Equal(tests.Causes, want) {
 		t.Errorf("causes %q, not %q", tests.Causes, want)
 	}
-	if selected, of := tests.Count(); selected != 14 || of != 14 || tests.Of != 3 {
+	if selected, of := tests.Count(); selected != 16 || of != 16 || tests.Of != 3 {
 		t.Errorf("%d of %d tests in %d packages", selected, of, tests.Of)
 	}
 }

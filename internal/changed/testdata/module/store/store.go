@@ -29,3 +29,12 @@ func Find(name string) error {
 	}
 	return nil
 }
+
+type failure struct{ text string }
+
+type failed = failure
+
+func (f failed) Error() string { return f.text }
+
+// Fail returns an error whose method has another name of its type as the receiver.
+func Fail() error { return failure{"failed"} }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"example.com/m/store"
+	. "example.com/m/words"
 )
 
 func TestNames(t *testing.T) {
@@ -19,3 +20,16 @@ func TestFind(t *testing.T) {
 }
 
 func TestAlone(t *testing.T) {}
+
+func TestFail(t *testing.T) {
+	if text := store.Fail().Error(); text != "failed" {
+		t.Error(text)
+	}
+}
+
+type names struct{ Set[string] }
+
+func TestEmbedded(t *testing.T) {
+	var n names
+	n.Add("a")
+}
