@@ -174,7 +174,7 @@ func (inv *invocation) analyzeTrace(ctx context.Context, file string, r *trace.R
 	}
 	collector, done := found.collect(from)
 	defer done()
-	detectors, err := detect.build(ctx, from, collector.Add)
+	detectors, err := detect.build(ctx, from, found.untilComplete(collector.Add))
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/allocsite"
@@ -36,6 +37,7 @@ type findings struct {
 	unrecorded []string                          // import paths of hidden packages, whose accesses are not reported
 	hidden     map[string]*report.Suppression
 	left       bool           // nothing is added any more
+	complete   atomic.Bool    // further findings would not be reported
 	trial      *trialFindings // of a stream whose findings may have to be forgotten; otherwise nil
 	full       func()         // called when there are more than maxFindings, if it is not nil; the others are not reported
 }
@@ -94,6 +96,17 @@ func (o origin) packageOf(f *report.Finding) string {
 func (f *findings) collect(from origin) (c *fold.Set, done func() int) {
 	c = fold.NewSet(from.symbols, func(item fold.Item) { f.see(item, from) })
 	return c, func() int { return f.end(c) }
+}
+
+// untilComplete returns a sink that hands findings on as long as one could be reported. A detector may still be at work on an event when that
+// is over, and its findings would take memory without bound.
+func (f *findings) untilComplete(sink heisen.Sink) heisen.Sink {
+	trial := f.trial
+	return func(found heisen.Finding) {
+		if !f.complete.Load() && (trial == nil || !trial.complete.Load()) {
+			sink(found)
+		}
+	}
 }
 
 // end adds the counts of a stream that has ended, and returns how many of its findings are reported.
@@ -202,9 +215,10 @@ func (f *findings) take(item fold.Item, from origin, resolve func() report.Findi
 
 // trialFindings are the findings of a stream that may have to be forgotten, because its detectors were made without knowing all of it.
 type trialFindings struct {
-	seen  []trialFinding
-	ended *fold.Set // at the end of the stream
-	full  func()    // called when there are maxFindings
+	seen     []trialFinding
+	ended    *fold.Set   // at the end of the stream
+	full     func()      // called when there are maxFindings
+	complete atomic.Bool // there are, and all will be forgotten
 }
 
 type trialFinding struct {
@@ -215,6 +229,7 @@ type trialFinding struct {
 
 func (t *trialFindings) see(f *findings, item fold.Item, from origin) {
 	if len(t.seen) == maxFindings {
+		t.complete.Store(true)
 		t.full()
 		return
 	}
@@ -367,6 +382,7 @@ func (f *findings) join(suspicion *report.Finding, happenedIn func(*report.Findi
 func (f *findings) enter(resolved report.Finding, reverse bool) *finding {
 	by, hidden := f.expect.hides(&resolved)
 	if f.full != nil && len(f.order) == maxFindings && !hidden {
+		f.complete.Store(true)
 		f.full()
 		return &finding{reverse: reverse, hidden: true}
 	}
@@ -439,6 +455,7 @@ func (f *findings) leave() {
 	defer f.mu.Unlock()
 	f.takeTrial(true)
 	f.left = true
+	f.complete.Store(true)
 	for _, known := range f.order {
 		known.Count = max(known.Count, 1)
 	}

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/allocsite"
+	"github.com/heisen-go/heisen/internal/fold"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -75,6 +78,36 @@ func TestToldAgain(t *testing.T) {
 		}
 		if all, _ := f.all(); printed != test.printed || len(all) != min(1, test.printed) {
 			t.Errorf("%s: printed %d times, %d findings", name, printed, len(all))
+		}
+	}
+}
+
+// TestComplete: detectors may go on to find when no finding could be reported any more. Nothing is collected then.
+func TestComplete(t *testing.T) {
+	for name, complete := range map[string]func(*findings){
+		"left alone": (*findings).leave,
+		"too many": func(f *findings) {
+			for i := range maxFindings + 1 {
+				f.add(report.Finding{Fingerprint: strconv.Itoa(i)})
+			}
+		},
+		"too many on trial": func(f *findings) {
+			f.trial.seen = make([]trialFinding, maxFindings)
+			f.see(fold.Item{}, origin{symbols: new(heisen.Symbols), memory: &allocsite.Tracker{}})
+		},
+	} {
+		f := newFindings(nil, nil, &knownFindings{})
+		f.full = func() {}
+		if name == "too many on trial" {
+			f.trial = &trialFindings{full: func() {}}
+		}
+		taken := 0
+		sink := f.untilComplete(func(heisen.Finding) { taken++ })
+		sink(heisen.Finding{})
+		complete(f)
+		sink(heisen.Finding{})
+		if taken != 1 {
+			t.Errorf("%s: %d findings are collected, want the one before", name, taken)
 		}
 	}
 }

@@ -55,30 +55,43 @@ func truncate(f *os.File) error {
 // Read returns the content of a file that another user cannot have prepared: a regular file of this user or of root, and no link. Its size is at
 // most limit.
 func Read(name string, limit int64) ([]byte, error) {
+	for range 100 {
+		content, exchanged, err := tryRead(name, limit)
+		if !exchanged {
+			return content, err
+		}
+	}
+	return nil, fmt.Errorf("%s: somebody exchanges it again and again", name)
+}
+
+// tryRead is Read, once. exchanged means that another file got the name meanwhile, as Put and Replace do it.
+func tryRead(name string, limit int64) (content []byte, exchanged bool, err error) {
 	info, err := os.Lstat(name)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, false, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a file", name)
+		return nil, false, fmt.Errorf("%s is not a file", name)
 	}
 	f, err := os.OpenFile(name, os.O_RDONLY|noFollow, 0)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer f.Close()
 	opened, err := f.Stat()
 	switch {
 	case err != nil:
-		return nil, err
-	case !os.SameFile(info, opened) || !own(opened):
-		return nil, fmt.Errorf("%s belongs to another user", name)
+		return nil, false, err
+	case !os.SameFile(info, opened):
+		return nil, true, nil
+	case !own(opened):
+		return nil, false, fmt.Errorf("%s belongs to another user", name)
 	}
-	content, err := io.ReadAll(io.LimitReader(f, limit+1))
+	content, err = io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(content)) > limit {
 		err = fmt.Errorf("%s has more than %d bytes", name, limit)
 	}
-	return content, err
+	return content, false, err
 }
 
 // Replace replaces a file atomically by what write writes. After an error the old file remains.

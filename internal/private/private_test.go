@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -370,4 +372,34 @@ func TestRead(t *testing.T) {
 			t.Error("a link is followed")
 		}
 	}
+}
+
+// TestReadWhilePut: a file that processes replace is read, before or after.
+func TestReadWhilePut(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("0"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if err := Put(file, []byte{byte('0' + i%10)}); err != nil && runtime.GOOS != "windows" {
+				t.Error(err)
+			}
+		}
+	})
+	for range 5000 {
+		if text, err := Read(file, 4); runtime.GOOS != "windows" && (err != nil || len(text) != 1) {
+			t.Errorf("%q, %v", text, err)
+			break
+		}
+	}
+	close(stop)
+	writer.Wait()
 }
