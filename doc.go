@@ -42,6 +42,7 @@
 //   - internal/plural: numbers with the names of what is counted.
 //   - internal/printable: makes text safe to show on a terminal.
 //   - internal/racetag: the build tag race, and builds whose files are chosen without it.
+//   - internal/reformat: formats Go files after they were changed.
 //   - internal/words: the syntax of lines in the files of sections and plans.
 //   - internal/contain: keeps a detector that panics from ending the process.
 //   - internal/textdiff: changes of a text, as a patch.

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
-	"go/format"
 	"go/token"
 	"go/types"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen/focus"
+	"github.com/heisen-go/heisen/internal/reformat"
 	"github.com/heisen-go/heisen/internal/ssaload"
 	"github.com/heisen-go/heisen/internal/textdiff"
 )
@@ -271,10 +271,5 @@ func (n *annotator) insert(name string, before []byte) []byte {
 		}
 		out.Write(line)
 	}
-	if formatted, err := format.Source(before); err == nil && bytes.Equal(formatted, before) {
-		if formatted, err = format.Source(out.Bytes()); err == nil {
-			return formatted
-		}
-	}
-	return out.Bytes()
+	return reformat.Like(before, out.Bytes())
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
-	"go/format"
 	"go/token"
 	"os"
 	"path"
@@ -13,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heisen-go/heisen/internal/reformat"
 	"github.com/heisen-go/heisen/internal/static"
 )
 
@@ -162,26 +162,9 @@ func (e *edits) apply() (map[string][]byte, error) {
 			at = ed.last
 		}
 		b.Write(text[at:])
-		out[name] = formatted(text, b.Bytes())
+		out[name] = reformat.Like(text, b.Bytes())
 	}
 	return out, nil
-}
-
-// formatted formats a changed file if the file was formatted before.
-func formatted(old, changed []byte) []byte {
-	crlf := bytes.Contains(old, []byte("\r\n"))
-	plain := func(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
-	was := plain(old)
-	text := plain(changed)
-	if clean, err := format.Source(was); err == nil && bytes.Equal(clean, was) {
-		if clean, err := format.Source(text); err == nil {
-			text = clean
-		}
-	}
-	if crlf {
-		text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
-	}
-	return text
 }
 
 // importStd makes a file import a package of the standard library, sync or sync/atomic, and returns the name by which it does.

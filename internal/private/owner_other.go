@@ -10,9 +10,6 @@ import (
 // Here package os does not say who owns a file and who else may change it. Heisen relies on the place: the
 // user's cache folder and the folder for temporary files are below the user's own.
 
-// noFollow has no meaning: only users who may do so make links.
-const noFollow = 0
-
 // invalid is the error of what a file of this kind does not do.
 var invalid = errors.ErrUnsupported
 

@@ -8,9 +8,6 @@ import (
 	"syscall"
 )
 
-// noFollow makes opening a link an error.
-const noFollow = syscall.O_NOFOLLOW
-
 // invalid is the error of what a file of this kind does not do.
 const invalid = syscall.EINVAL
 

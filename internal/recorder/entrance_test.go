@@ -32,14 +32,6 @@ func enter(l *Listener, path string) (peer, error) {
 	return net.DialUnix("unix", nil, &net.UnixAddr{Net: "unix", Name: path})
 }
 
-// checkGone checks that nothing of a listener that was closed is left.
-func checkGone(t *testing.T, l *Listener) {
-	t.Helper()
-	if _, err := os.Stat(filepath.Dir(l.entrance.address())); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("folder of the entrance: %v", err)
-	}
-}
-
 func TestListenFails(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
 	if _, err := Listen(); err == nil {
