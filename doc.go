@@ -141,6 +141,7 @@
 //   - internal/resident: makes a process small while it waits for another one.
 //   - internal/build: builds programs with the recorder inside, with the stock go command.
 //   - internal/observed: bugs that programs show by themselves: races, waiting goroutines, misuse.
+//   - internal/confirm/carried: the order of an execution, carried over to another version of the program.
 //   - internal/confirm/controlled: one execution of a program under one schedule, and its outcome.
 //   - internal/confirm/suspects: what may happen under another schedule, and whether it has.
 //   - internal/confirm/trials: tries suspects under many seeds, and says what came of it.

@@ -134,6 +134,7 @@ var table = map[string]room{
 
 	// The confirmation of suspects, from the bottom. The search and the repetition do not import each other.
 	"internal/confirm/controlled": {floor: 4, step: 4},
+	"internal/confirm/carried":    {floor: 4, step: 4, only: []string{".", "internal/build", "internal/corpus", "internal/recorder", "internal/source", "racefuzz"}},
 	"internal/confirm/suspects":   {floor: 4, step: 5},
 	"internal/confirm/trials":     {floor: 4, step: 6, only: []string{".", "internal/confirm/controlled", "internal/confirm/suspects", "internal/core/strategies", "internal/filename", "internal/observed", "internal/recorder", "report"}},
 	"internal/confirm/search":     {floor: 4, step: 7, only: []string{".", "internal/confirm/controlled", "internal/confirm/suspects", "internal/confirm/trials", "internal/core/strategies", "internal/dpor", "internal/recorder", "report"}},

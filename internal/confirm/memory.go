@@ -25,6 +25,7 @@ import (
 	"github.com/heisen-go/heisen/internal/onepage"
 	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/internal/printable"
+	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/racefuzz"
 	"github.com/heisen-go/heisen/report"
 )
@@ -64,20 +65,27 @@ type remembered struct {
 }
 
 // fate is what the schedule of a finding that it has not shown was good for.
-type fate int
+type fate struct {
+	usefulness
+	why  string // it was not carried over; may be empty
+	gone bool   // because a place of the finding is not reached any more
+}
+
+type usefulness int
 
 const (
-	unrepeated fate = iota // there was none, or no time for it
-	derailed               // the execution is another one, because the program is
-	lost                   // it is another one, although the program is the same
-	mended                 // the execution is the same, and does not show the finding
+	unrepeated  usefulness = iota // there was none, or no time for it
+	derailed                      // the execution is another one, because the program is
+	lost                          // it is another one, although the program is the same
+	mended                        // the execution is the same, and does not show the finding
+	carriedOver                   // the order of operations is the same as far as the program allows it, and does not show the finding
 )
 
 // repeated is a finding whose schedule is repeated.
 type repeated struct {
 	*remembered
 	*corpus.Finding
-	renamed bool // the execution is the same, but what it shows has another fingerprint
+	renamed bool // the execution is the same, but what it shows has another fingerprint; the kind is the same
 }
 
 // recall reads what is known of the programs, and repeats the findings.
@@ -225,22 +233,76 @@ func (c *Campaign) repeat(ctx context.Context, r *remembered, f *corpus.Finding,
 		}
 		usual[f.Tests] = normal
 	}
+	same, changed := e.Hash == public.Hash && e.Steps == public.Steps, r.before.Program != r.now.Program
+	repetition := &repetition{&repeated{r, f, false}, s, schedule, normal}
+	carries := changed && len(f.Order.Turns) > 0
+	var carriedTo fate
+	if carries && !same && !repetition.in(schedule, e) { // what the schedule shows by chance may be the finding by another name
+		if carriedTo, err = c.carryOver(ctx, repetition); err != nil {
+			return false, err
+		}
+		carries = false
+	}
+	c.show(ctx, repetition, schedule, e, same, same)
+	switch {
+	case r.seen[f.Fingerprint]:
+		return false, nil
+	case carries:
+		if carriedTo, err = c.carryOver(ctx, repetition); err != nil {
+			return false, err
+		}
+		if carriedTo.usefulness == derailed && !carriedTo.gone {
+			carriedTo.usefulness = mended
+		}
+		r.fates[f.Fingerprint] = carriedTo
+	case carriedTo.usefulness != unrepeated:
+		r.fates[f.Fingerprint] = carriedTo
+	case same:
+		r.fates[f.Fingerprint] = fate{usefulness: mended}
+	case !changed:
+		r.fates[f.Fingerprint] = fate{usefulness: lost}
+		return true, nil
+	default:
+		r.fates[f.Fingerprint] = fate{usefulness: derailed}
+	}
+	return false, nil
+}
+
+// repetition is how a finding is repeated.
+type repetition struct {
+	*repeated
+	any      *suspects.Suspect // that the tests can fail in any way
+	schedule *recorder.Schedule
+	usual    controlled.Outcome
+}
+
+// in reports whether an execution shows the finding.
+func (r *repetition) in(schedule *recorder.Schedule, e *controlled.Execution) bool {
+	bugs, failures := trials.Shown(r.any, &trials.Trial{Seed: schedule.Strategy.Seed, Schedule: schedule, Execution: e, First: -1}, r.usual)
+	return slices.ContainsFunc(slices.Concat(bugs, failures), r.is)
+}
+
+func (r *repetition) is(v *trials.Result) bool { return v.Finding.Fingerprint == r.Fingerprint }
+
+// show reports what an execution shows of a finding that is repeated. judged is set if an earlier campaign has judged the execution, among others. If
+// it is alike the one that has shown the finding, but shows another one, that is the same by another name. It returns whether the execution shows
+// anything that earlier campaigns have not reported.
+func (c *Campaign) show(ctx context.Context, of *repetition, schedule *recorder.Schedule, e *controlled.Execution, judged, alike bool) (other bool) {
 	t := &trials.Trial{Seed: schedule.Strategy.Seed, Schedule: schedule, Execution: e, First: -1}
-	bugs, failures := trials.Shown(s, t, normal)
-	same := e.Hash == public.Hash && e.Steps == public.Steps
+	bugs, failures := trials.Shown(of.any, t, of.usual)
 	c.count(func(n *Statistics) {
 		n.Repeated++
-		if !same { // otherwise an earlier campaign has judged it, among others
-			c.observed.Add(-1<<20+n.Repeated, s, t) // before those of the survey
+		if !judged {
+			c.observed.Add(-1<<20+n.Repeated, of.any, t) // before those of the survey
 		}
 	})
-	is := func(v *trials.Result) bool { return v.Finding.Fingerprint == f.Fingerprint }
+	is := of.is
 	shows := slices.ContainsFunc(bugs, is) || slices.ContainsFunc(failures, is)
-	c.memory.current = &repeated{r, f, same && !shows}
+	c.memory.current = &repeated{of.remembered, of.Finding, alike && !shows}
 	defer func() { c.memory.current = nil }()
-	for _, u := range s.Units() {
+	for _, u := range of.any.Units() {
 		if u.Alone == nil {
-			u.Alone = &normal
+			u.Alone = &of.usual
 			defer func() { u.Alone = nil }() // the survey has its own
 		}
 	}
@@ -254,21 +316,10 @@ func (c *Campaign) repeat(ctx context.Context, r *remembered, f *corpus.Finding,
 	if !slices.ContainsFunc(bugs, is) {
 		c.reportFailures(ctx)
 	}
-	if c.unexplained = waiting; !same {
+	if c.unexplained = waiting; !judged {
 		c.unexplained = append(c.unexplained, failures...)
 	}
-	switch {
-	case r.seen[f.Fingerprint]:
-		return false, nil
-	case same:
-		r.fates[f.Fingerprint] = mended
-	case r.before.Program == r.now.Program:
-		r.fates[f.Fingerprint] = lost
-		return true, nil
-	default:
-		r.fates[f.Fingerprint] = derailed
-	}
-	return false, nil
+	return slices.ContainsFunc(slices.Concat(bugs, failures), func(v *trials.Result) bool { return of.before.Finding(v.Finding.Fingerprint) == nil })
 }
 
 // anythingIn returns the suspicion that some tests can fail in any way.
@@ -352,7 +403,7 @@ func (c *Campaign) remember(r *remembered, f *report.Finding) *report.History {
 	now := corpus.Finding{Fingerprint: f.Fingerprint, First: today}
 	history := &report.History{State: "new"}
 	old := r.before.Finding(f.Fingerprint)
-	if current := c.memory.current; old == nil && current != nil && current.renamed {
+	if current := c.memory.current; old == nil && current != nil && current.renamed && kindIn(current.Subject) == kindIn(onepage.Subject(f)) {
 		old = current.Finding
 		r.now.Without(old.Fingerprint)
 		r.seen[old.Fingerprint], current.renamed = true, false
@@ -366,12 +417,12 @@ func (c *Campaign) remember(r *remembered, f *report.Finding) *report.History {
 		}
 	}
 	if last := r.now.Finding(f.Fingerprint); last != nil && r.seen[f.Fingerprint] {
-		now.Schedule, now.Tests, now.Harmful = last.Schedule, last.Tests, last.Harmful // of this campaign
+		now.Schedule, now.Tests, now.Order, now.Harmful = last.Schedule, last.Tests, last.Order, last.Harmful // of this campaign
 	}
 	now.Harmful = now.Harmful || f.Trials.Harmful
 	now.Subject, now.Last, now.Gone, now.Fixed = onepage.Subject(f), today, "", false
 	if made, ok := c.memory.made[madeKey{r.Program, f.Fingerprint}]; ok {
-		now.Schedule, now.Tests = made.schedule, made.tests
+		now.Schedule, now.Tests, now.Order = made.schedule, made.tests, made.order
 	}
 	r.seen[f.Fingerprint] = true
 	if c.memory.current != nil {
@@ -379,6 +430,12 @@ func (c *Campaign) remember(r *remembered, f *report.Finding) *report.History {
 	}
 	r.now.PutFinding(now)
 	return history
+}
+
+// kindIn returns the part of a subject that says what kind of finding it is.
+func kindIn(subject string) string {
+	kind, _, _ := strings.Cut(subject, ":")
+	return kind
 }
 
 type madeKey struct {
@@ -390,12 +447,14 @@ type madeKey struct {
 type madeSchedule struct {
 	schedule *racefuzz.Schedule
 	tests    string
+	order    corpus.Order
 }
 
-// keepSchedule keeps the schedule of a finding: without what says which program it is.
-func (c *Campaign) keepSchedule(p *controlled.Program, f *report.Finding, r *repro.Reproduction) {
-	if len(c.memory.programs) == 0 {
-		return
+// keepSchedule keeps the schedule of a finding: without what says which program it is, and with the order to which it leads.
+func (c *Campaign) keepSchedule(ctx context.Context, s *suspects.Suspect, f *report.Finding, r *repro.Reproduction) {
+	p, current := s.Program, c.memory.current
+	if len(c.memory.programs) == 0 || current != nil && current.before.Program == current.now.Program && current.Fingerprint == f.Fingerprint {
+		return // or it is kept
 	}
 	origin := c.Origin
 	origin.Folder = kept.Module(origin.Folder)
@@ -403,13 +462,17 @@ func (c *Campaign) keepSchedule(p *controlled.Program, f *report.Finding, r *rep
 	if e := r.Execution; made.Strategy.Strategy != strategies.Follow && e.Lost == 0 && len(e.Choices) <= racefuzz.MaxChoices { // other strategies depend on more
 		made.Strategy = strategies.Config{Strategy: strategies.Replay, Seed: made.Strategy.Seed, Choices: e.Choices}
 	}
-	s := origin.Schedule(p, r.Tests, &made, r.Execution)
-	controlled.Anchor(s, origin.Folder)
-	s.Command, s.Program, s.Args, s.Tags, s.Packages = "", "", nil, nil, nil
+	order, err := c.orderOf(ctx, s, f, r)
+	if err != nil && ctx.Err() == nil {
+		c.say("%s: the order of the schedule is not known: %v", p.Package, err)
+	}
+	kept := origin.Schedule(p, r.Tests, &made, r.Execution)
+	controlled.Anchor(kept, origin.Folder)
+	kept.Command, kept.Program, kept.Args, kept.Tags, kept.Packages = "", "", nil, nil, nil
 	if c.memory.made == nil {
 		c.memory.made = map[madeKey]madeSchedule{}
 	}
-	c.memory.made[madeKey{p, f.Fingerprint}] = madeSchedule{s, r.Tests}
+	c.memory.made[madeKey{p, f.Fingerprint}] = madeSchedule{kept, r.Tests, order}
 }
 
 // isRepeated reports whether a finding was reported before the survey, and this one says no more of it.
@@ -437,7 +500,7 @@ func (c *Campaign) conclude(complete bool) {
 				f.Gone = today
 				c.sayGone(r, &f)
 			}
-			f.Fixed = f.Fixed || r.fates[f.Fingerprint] == mended
+			f.Fixed = f.Fixed || r.fates[f.Fingerprint].fixed()
 			r.now.PutFinding(f)
 			c.count(func(n *Statistics) { n.Gone++ })
 		}
@@ -470,11 +533,16 @@ func (c *Campaign) conclude(complete bool) {
 // sayGone says that a finding was not found again.
 func (c *Campaign) sayGone(r *remembered, f *corpus.Finding) {
 	what := fmt.Sprintf("%s: %s (%s, last seen on %s)", r.Package, printable.Text(f.Subject), f.Fingerprint, f.Last)
-	switch r.fates[f.Fingerprint] {
+	switch fate := r.fates[f.Fingerprint]; fate.usefulness {
+	case carriedOver:
+		c.say("fixed: %s: its schedule was carried over, and does not show it any more", what)
 	case mended:
 		c.say("fixed: %s: the execution of its schedule is the same as before, and does not show it any more", what)
 	case derailed:
-		c.say("not seen: %s: its schedule does not fit the program any more", what)
+		if fate.why != "" {
+			fate.why = ": " + printable.Text(fate.why)
+		}
+		c.say("not seen: %s: its schedule does not fit the program any more%s", what, fate.why)
 	case lost:
 		c.say("not seen: %s: its schedule did not show it in %s of the same program", what, plural.Of(repetitions, "execution"))
 	default:

@@ -334,7 +334,7 @@ func (c *Campaign) reproduce(ctx context.Context, v *trials.Result, finding *rep
 	if t.Choices > maxReadable && r.Execution.HeldBack != "" {
 		t.HeldBack, finding.Witness = r.Execution.HeldBack, nil
 	}
-	name, err := c.write(v.Suspect.Program, finding, r)
+	name, err := c.write(ctx, v.Suspect, finding, r)
 	if err != nil {
 		c.say("cannot write the schedule of %s: %v", finding.Fingerprint, err)
 		return r
@@ -345,9 +345,9 @@ func (c *Campaign) reproduce(ctx context.Context, v *trials.Result, finding *rep
 }
 
 // write writes the schedule of a finding, and returns the name of its file.
-func (c *Campaign) write(p *controlled.Program, f *report.Finding, r *repro.Reproduction) (name string, err error) {
-	c.keepSchedule(p, f, r)
-	text, err := c.Origin.Schedule(p, r.Tests, r.Schedule, r.Execution).MarshalText()
+func (c *Campaign) write(ctx context.Context, s *suspects.Suspect, f *report.Finding, r *repro.Reproduction) (name string, err error) {
+	c.keepSchedule(ctx, s, f, r)
+	text, err := c.Origin.Schedule(s.Program, r.Tests, r.Schedule, r.Execution).MarshalText()
 	if err == nil {
 		err = c.openFolder()
 	}

@@ -29,7 +29,9 @@ func sample() *Memory {
 			{Fingerprint: "0b", Subject: "Deadlock", First: "2026-11-02", Last: "2026-11-09", Harmful: true, Tests: "^TestPay$", Schedule: &racefuzz.Schedule{
 				Strategy: "replay", Seed: 4, Steps: 10, Hash: 7, Outcome: "passed", Choices: []racefuzz.Choice{{Step: 3, ID: 9}},
 				Targets: []racefuzz.Target{{Roles: racefuzz.First, Mode: "read", Place: "shop.go:31", Func: "f"}},
-			}},
+			}, Order: Order{Whole: true, Places: []Anchor{{Op: "write", Func: "shop.f", Text: 7}}, Turns: []Turn{{
+				Thread: 9, First: Anchor{Op: "acquire", Func: "shop.(*Shop).Add", Text: 1 << 31}, Last: Anchor{Op: "write", Func: "shop.f", Text: 7, Nth: 2, Of: 3},
+			}}}},
 		},
 	}
 }
@@ -79,7 +81,12 @@ func TestWrongTexts(t *testing.T) {
 		{"  strategy", "strategy", "12: a line of the schedule is not indented"},
 		{"  strategy replay", "  command test .", "20: the schedule names a program"},
 		{"  seed 4", "  seed four", "13: "},
-		{"end\nend\n", "end\nend\nmore\n", "there is text after the end"},
+		{" 3\nend\n", " 3\nend\nmore\n", "there is text after the end"},
+		{"order whole", "order all", "21: an order is whole or partial"},
+		{"turn 9", "place", "23: place has 10 words, not 5"},
+		{"place write", "place 1", "22: a word of an anchor is wrong"},
+		{"turn 9", "turn 09", "23: "},
+		{"order whole\n", "", "21: an order of nothing"},
 		{`"Deadlock"`, `"Deadlock`, "10: words are not separated"},
 	} {
 		written := text(t, sample())

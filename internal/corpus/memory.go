@@ -42,6 +42,30 @@ type Finding struct {
 	Tests   string // which tests the schedule runs, as -test.run takes it; empty for all
 	// Schedule shows the finding. It has neither a program nor arguments. It is nil if there is none, or if it was too long.
 	Schedule *racefuzz.Schedule
+	// Order is the order of operations in the execution of Schedule, for programs with other steps. It has no Turns if it is not known.
+	Order Order
+}
+
+// Order is the order of the operations of an execution, by their places.
+type Order struct {
+	Whole  bool     // nothing but the order of operations was chosen: no case of a select statement, and no time that passes
+	Places []Anchor // the accesses of a race
+	Turns  []Turn
+}
+
+// Turn is a part of an execution in which one goroutine makes operations of the program, and no other one does.
+type Turn struct {
+	Thread      uint32 // tells goroutines apart; they are numbered in the order in which they were created
+	First, Last Anchor
+}
+
+// Anchor is the place of an operation of a goroutine.
+type Anchor struct {
+	Op   string // what heisen.Op.String returns
+	Func string // that is declared; function literals in it count as part of it
+	Text uint32 // a hash of the line there
+	// Nth is how many equal operations on such a line of the function the goroutine has made before, Of how many in the function.
+	Nth, Of uint32
 }
 
 // Day is a day in the form 2006-01-02, or empty.
@@ -57,6 +81,8 @@ const (
 	maxHashes   = 1 << 12              // of a kind for a test, the smallest ones stay
 	allHashes   = 1 << 17              // of all tests together; if there are more, each has its share
 	maxSchedule = 64 << 10             // bytes of a schedule
+	MaxTurns    = 256                  // of an order
+	maxPlaces   = 8                    // of a finding
 	maxBytes    = 16 << 20             // of a file that is read
 	maxText     = 1000                 // bytes of a name or a subject
 	forgotten   = 365 * 24 * time.Hour // findings that are gone for so long go
@@ -120,7 +146,7 @@ func (there *Memory) merged(before, now *Memory) *Memory {
 		case mine == nil && !known: // a finding of another process
 			all.PutFinding(f)
 		case mine != nil && mine.Schedule == nil && f.Schedule != nil:
-			mine.Schedule, mine.Tests = f.Schedule, f.Tests
+			mine.Schedule, mine.Tests, mine.Order = f.Schedule, f.Tests, f.Order
 		}
 	}
 	if there.Program != now.Program {

@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -26,11 +27,16 @@ import (
 //	finding 9f01c2437ab0de55 "data race of total" 2026-11-02 2026-11-09 - - harmful "^TestPay$" 14
 //	  heisen schedule 1
 //	  ...
+//	order whole
+//	place write "example.org/shop.(*Shop).Add" 9f01c243 0 0
+//	turn 7 acquire "example.org/shop.(*Shop).Add" 9f01c243 0 0 write "example.org/shop.(*Shop).Add" 9f01c243 0 1
 //	end
 //
 // The words of a test are its name, its executions, their time, and the number of all different ones, or 0. Hashes are in base64, eight bytes
 // each, the lowest first. The words of a finding are its fingerprint, what it is about, when it was found first and last, since when it is gone,
-// whether it is fixed and harmful, the tests, and how many lines with the schedule follow. A dash stands for a day that there is not.
+// whether it is fixed and harmful, the tests, and how many lines with the schedule follow. A dash stands for a day that there is not. An order is whole, or partial. Its lines have anchors: the
+// operation, the function, a hash of the line, and two numbers. Those of a turn are of its first and its last operation, after the number of
+// the goroutine.
 
 const (
 	header  = "heisen corpus "
@@ -70,14 +76,39 @@ func (m *Memory) MarshalText() ([]byte, error) {
 		for line := range bytes.Lines(schedule) {
 			fmt.Fprintf(&b, "  %s", line)
 		}
+		if len(f.Order.Turns) > 0 && schedule != nil {
+			writeOrder(&b, &f.Order)
+		}
 	}
 	b.WriteString("end\n")
 	return b.Bytes(), nil
 }
 
+func writeOrder(b *bytes.Buffer, o *Order) {
+	if o.Whole {
+		fmt.Fprintf(b, "order %s\n", whole)
+	} else {
+		fmt.Fprintf(b, "order %s\n", partial)
+	}
+	for i := range o.Places {
+		fmt.Fprintf(b, "place %s\n", &o.Places[i])
+	}
+	for i := range o.Turns {
+		t := &o.Turns[i]
+		fmt.Fprintf(b, "turn %d %s %s\n", t.Thread, &t.First, &t.Last)
+	}
+}
+
+// String returns the words of an anchor.
+func (a *Anchor) String() string {
+	return fmt.Sprintf("%s %q %08x %d %d", a.Op, cut(a.Func), a.Text, a.Nth, a.Of)
+}
+
 const (
 	fixed   = "fixed"
 	harmful = "harmful"
+	whole   = "whole"
+	partial = "partial"
 )
 
 func ifSet(set bool, word string) string {
@@ -128,9 +159,10 @@ func (m *Memory) UnmarshalText(text []byte) error {
 }
 
 type parser struct {
-	rest string
-	line int
-	out  Memory
+	rest    string
+	line    int
+	out     Memory
+	ordered bool // the latest finding has an order
 }
 
 // next returns the next line, without its end.
@@ -162,6 +194,9 @@ func (p *parser) parse() error {
 			return err
 		}
 		key, rest, _ := strings.Cut(line, " ")
+		if p.ordered && key != "place" && key != "turn" && len(p.out.Findings[len(p.out.Findings)-1].Order.Turns) == 0 {
+			return errors.New("an order without a turn")
+		}
 		if key == "end" && rest == "" {
 			break
 		}
@@ -216,7 +251,7 @@ func split(text string) (words []string, err error) {
 }
 
 // lengths are how many words the lines have.
-var lengths = map[string]int{"package": 1, "program": 1, "rounds": 1, "test": 4, "behaviors": 1, "orders": 1, "finding": 9}
+var lengths = map[string]int{"package": 1, "program": 1, "rounds": 1, "test": 4, "behaviors": 1, "orders": 1, "finding": 9, "order": 1, "place": 5, "turn": 11}
 
 func (p *parser) take(key string, w []string) (err error) {
 	n, known := lengths[key]
@@ -248,6 +283,8 @@ func (p *parser) take(key string, w []string) (err error) {
 		return p.hashes(key, w[0])
 	case "finding":
 		return p.finding(w)
+	case "order", "place", "turn":
+		return p.order(key, w)
 	}
 	return nil
 }
@@ -323,8 +360,61 @@ func (p *parser) finding(w []string) (err error) {
 			return err
 		}
 	}
-	m.Findings = append(m.Findings, f)
+	m.Findings, p.ordered = append(m.Findings, f), false
 	return nil
+}
+
+// order takes a line of the order of the latest finding: what it is, then the places, then the turns.
+func (p *parser) order(key string, w []string) (err error) {
+	n := len(p.out.Findings)
+	if n == 0 || p.out.Findings[n-1].Schedule == nil || p.ordered == (key == "order") {
+		return errors.New("an order of nothing, or a second one")
+	}
+	o := &p.out.Findings[n-1].Order
+	switch {
+	case key == "order":
+		o.Whole, p.ordered = w[0] == whole, true
+		if !o.Whole && w[0] != partial {
+			return errors.New("an order is whole or partial")
+		}
+	case key == "place":
+		if len(o.Places) == maxPlaces || len(o.Turns) > 0 {
+			return errors.New("a place too many, or after a turn")
+		}
+		var a Anchor
+		a, err = parseAnchor(w)
+		o.Places = append(o.Places, a)
+	default:
+		if len(o.Turns) == MaxTurns {
+			return errors.New("too many turns")
+		}
+		thread, err1 := number32(w[0])
+		first, err2 := parseAnchor(w[1:6])
+		last, err3 := parseAnchor(w[6:])
+		err = cmp.Or(err1, err2, err3)
+		o.Turns = append(o.Turns, Turn{thread, first, last})
+	}
+	return err
+}
+
+func parseAnchor(w []string) (a Anchor, err error) {
+	hash, err1 := strconv.ParseUint(w[2], 16, 32)
+	nth, err2 := number32(w[3])
+	of, err3 := number32(w[4])
+	a = Anchor{Op: w[0], Func: w[1], Text: uint32(hash), Nth: nth, Of: of}
+	if cmp.Or(err1, err2, err3) != nil || w[2] != fmt.Sprintf("%08x", hash) || a.Op == "" || strings.Trim(a.Op, "abcdefghijklmnopqrstuvwxyz-") != "" {
+		return a, errors.New("a word of an anchor is wrong")
+	}
+	return a, nil
+}
+
+// number32 returns a number as it is written.
+func number32(word string) (uint32, error) {
+	n, err := strconv.ParseUint(word, 10, 32)
+	if err == nil && word != strconv.FormatUint(n, 10) {
+		err = strconv.ErrSyntax
+	}
+	return uint32(n), err
 }
 
 // schedule takes the lines of a schedule.

@@ -1,6 +1,8 @@
 package recorder
 
 import (
+	"slices"
+
 	"github.com/heisen-go/heisen/internal/core/wire"
 	"github.com/heisen-go/heisen/internal/dpor"
 )
@@ -18,6 +20,7 @@ type Explored struct {
 	MainSynchronizes bool
 
 	enabled []uint32 // of the next step
+	waits   int      // how often time has passed instead of a step
 	ended   bool
 }
 
@@ -61,12 +64,16 @@ func (s *Stream) addSteps(words []uint64) error {
 		case x.ended:
 			return s.corrupt("a step after the end")
 		case w&^arguments == wire.ExploreEnabled:
+			if slices.Contains(x.enabled, task) { // the strategy has let time pass, and is asked again
+				x.enabled, x.waits = nil, x.waits+1
+			}
 			x.enabled = append(x.enabled, task)
 		case w&^arguments == wire.ExploreChosen:
 			since := w & arguments >> 32
-			if since > uint64(len(x.Steps)) {
+			if since > uint64(len(x.Steps)+x.waits) {
 				return s.corrupt("step %d was possible since step %d", len(x.Steps), since)
 			}
+			since = min(since, uint64(len(x.Steps)))
 			x.Steps = append(x.Steps, ExploredStep{Enabled: x.enabled, Step: dpor.Step{Task: task, Since: int(since)}})
 			x.enabled = nil
 		case w&^arguments == wire.ExploreUse && last >= 0:
@@ -76,6 +83,9 @@ func (s *Stream) addSteps(words []uint64) error {
 			x.Steps[last].Case, x.Steps[last].Ready = task, uint32(w&arguments>>32)
 		case w&^arguments == wire.ExploreEnd && w&arguments>>33 == 0 && uint32(w)&^(uint32(allDoubts)|wire.UnsureMain) == 0:
 			x.ended, x.Unfinished, x.Doubts, x.MainSynchronizes = true, w>>32&1 != 0, Doubts(w)&allDoubts, w&wire.UnsureMain != 0
+			if x.waits > 0 {
+				x.Doubts |= ReadsTime
+			}
 		default:
 			return s.corrupt("%#x in the steps", w)
 		}
