@@ -276,6 +276,9 @@ func (c *Campaign) reportFailures(ctx context.Context) {
 		c.joinAlike(v, c.unexplained[i+1:])
 		finding := v.Report()
 		c.joinRace(v, &finding)
+		if finding.Identity != "" { // other executions may have shown it otherwise
+			finding.Trials.Executions = max(v.Tried, c.observed.Made(p, v.Suspect.Tests))
+		}
 		c.reportFailure(ctx, v, finding, "an execution failed ("+outcome.String()+")")
 	}
 }
@@ -314,7 +317,6 @@ func (c *Campaign) joinRace(v *trials.Result, failure *report.Finding) {
 	for _, race := range c.races {
 		if race.Suspect.Program == v.Suspect.Program && suspects.MakesAccessOf(&race.Finding, &where.Access) {
 			failure.Count = c.observed.Without(v.Suspect.Program, race.Finding.Fingerprint, v.Endings[0].Outcome) // the others count already
-			failure.Trials.Executions = c.observed.Made(v.Suspect.Program, v.Suspect.Tests)
 			failure.Pair, failure.Identity, failure.Fingerprint = failure.PairFingerprint(), race.Finding.Identity, race.Finding.Fingerprint
 			return
 		}

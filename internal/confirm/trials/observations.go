@@ -106,7 +106,9 @@ func (o *Observations) Add(position int, s *suspects.Suspect, t *Trial) {
 		}
 		ending := endingKey{outcome, suspects.FirstAccess(f)}
 		o.known[key].shown[shownKey{ended, ending.first}]++
-		o.known[key].orders[shownKey{ended, firstAccesses(t.Execution.Observed, f.Fingerprint)}]++
+		if f.Kind == heisen.Race {
+			o.known[key].orders[shownKey{ended, firstAccesses(t.Execution.Observed, f.Fingerprint)}]++
+		}
 		if same := o.known[key].endings[ending]; same != nil {
 			next.count += same.count
 			next.delayed += same.delayed
@@ -123,7 +125,7 @@ func (o *Observations) Add(position int, s *suspects.Suspect, t *Trial) {
 func firstAccesses(all []report.Finding, fingerprint string) string {
 	var firsts []string
 	for i := range all {
-		if f := &all[i]; f.Fingerprint == fingerprint {
+		if f := &all[i]; f.Fingerprint == fingerprint && len(f.Accesses) > 0 {
 			firsts = append(firsts, fmt.Sprint(f.PairFingerprint(), " ", suspects.FirstAccess(f), " ", f.Accesses[0].Thread))
 		}
 	}

@@ -1,0 +1,36 @@
+package sidebyside
+
+import (
+	"sync"
+	"testing"
+)
+
+// A race that has nothing to do with how the test ends.
+func TestOffice(t *testing.T) {
+	o := &office{seats: 1}
+	var wg sync.WaitGroup
+	for _, name := range []string{"a", "b"} {
+		wg.Go(func() {
+			o.sell()
+			o.last = name
+		})
+	}
+	wg.Wait()
+	if o.sold != 1 {
+		t.Errorf("%d sold", o.sold)
+	}
+}
+
+// Two counters without a lock, of which either makes the test fail.
+func TestCounters(t *testing.T) {
+	var some, others int
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() { some++ })
+		wg.Go(func() { others++ })
+	}
+	wg.Wait()
+	if some+others != 4 {
+		t.Errorf("%d and %d", some, others)
+	}
+}
