@@ -253,7 +253,7 @@ func (c *Campaign) reportFailures(ctx context.Context) {
 	slices.SortStableFunc(c.unexplained, func(a, b *trials.Result) int {
 		return cmp.Or(suspects.BoolOrder(a.Timing)-suspects.BoolOrder(b.Timing), suspects.BoolOrder(a.MayBeMeasured())-suspects.BoolOrder(b.MayBeMeasured()))
 	})
-	for i, v := range c.unexplained {
+	for _, v := range c.unexplained {
 		p, outcome := v.Suspect.Program, v.Endings[0].Outcome
 		if c.isExplained(v) || c.lateUse[p] && controlled.OfLateUse(outcome) {
 			continue
@@ -273,12 +273,8 @@ func (c *Campaign) reportFailures(ctx context.Context) {
 				continue
 			}
 		}
-		c.joinAlike(v, c.unexplained[i+1:])
 		finding := v.Report()
 		c.joinRace(v, &finding)
-		if finding.Identity != "" { // other executions may have shown it otherwise
-			finding.Trials.Executions = max(v.Tried, c.observed.Made(p, v.Suspect.Tests))
-		}
 		c.reportFailure(ctx, v, finding, "an execution failed ("+outcome.String()+")")
 	}
 }
@@ -290,21 +286,6 @@ func (c *Campaign) isExplained(v *trials.Result) bool {
 		slices.ContainsFunc(c.raced, func(r raced) bool {
 			return r.program == p && r.failure.Same(outcome) && !c.observed.Independent(p, r.race, outcome)
 		})
-}
-
-// joinAlike adds failures that are the same bug to one that is to be reported, although they have ended otherwise: other goroutines wait because
-// of the same one.
-func (c *Campaign) joinAlike(v *trials.Result, others []*trials.Result) {
-	p, tests := v.Suspect.Program, v.Suspect.Tests
-	for _, other := range others {
-		if other.Suspect.Program == p && other.Finding.Fingerprint == v.Finding.Fingerprint && other.Timing == v.Timing && !c.isExplained(other) {
-			if other.Suspect.Tests != tests {
-				tests = "" // all
-			}
-			v.Join(other, c.observed.Made(p, tests))
-			c.explained[p] = append(c.explained[p], other.Endings[0].Outcome)
-		}
-	}
 }
 
 // joinRace makes a failure the finding of a race that other executions have shown, if the statement that fails makes one of its accesses. The
@@ -332,6 +313,9 @@ func (c *Campaign) reportFailure(ctx context.Context, v *trials.Result, f report
 		}
 		c.say("%s: %s, but not when its schedule was repeated: %s; -unconfirmed reports it", v.Suspect.Program.Package, what, cause)
 		return
+	}
+	if f.Fingerprint != v.Finding.Fingerprint { // other executions may have shown it otherwise
+		f.Trials.Executions = max(f.Trials.Executions, c.observed.Made(v.Suspect.Program, v.Suspect.Tests))
 	}
 	if c.isDeadlock(v, &f) {
 		return

@@ -1,8 +1,6 @@
 package trials
 
 import (
-	"slices"
-
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/confirm/controlled"
 	"github.com/heisen-go/heisen/internal/confirm/suspects"
@@ -28,13 +26,6 @@ func (v *Result) Failures(usual controlled.Outcome) (all []*Result) {
 		})
 	}
 	return all
-}
-
-// Join adds the executions of another failure that is the same bug. tried is how many executions may have shown one of them.
-func (v *Result) Join(other *Result, tried int) {
-	v.Tried = tried
-	v.Confirmed += other.Confirmed
-	v.Endings = append(slices.Clip(v.Endings), other.Endings...)
 }
 
 // SurveyFailures returns a result for each way in which a program failed in the runs of a survey.

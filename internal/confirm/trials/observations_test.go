@@ -323,9 +323,4 @@ func TestMade(t *testing.T) {
 	if got := o.Without(p, "none", panicked); got != 4 {
 		t.Errorf("%d failures without a race that nothing has shown, want 4", got)
 	}
-	v := &Result{Tried: 1, Confirmed: 1, Endings: []Ending{{Outcome: panicked, Count: 1}}}
-	v.Join(&Result{Tried: 3, Confirmed: 2, Endings: []Ending{{Outcome: panicked, Count: 2}}}, 4)
-	if v.Tried != 4 || v.Confirmed != 3 || len(v.Endings) != 2 {
-		t.Errorf("joined: %+v", v)
-	}
 }
