@@ -107,7 +107,7 @@ func TestSideBySide(t *testing.T) {
 		{Package: "./sidebyside", Test: "TestOffice", Bugs: []Bug{
 			race("o.last"), {Name: "the two sections", Kind: heisen.Failure, Is: of(heisen.Failure)},
 		}},
-		{Package: "./sidebyside", Test: "TestCounters", Bugs: []Bug{race("some"), race("others")}},
+		{Package: "./counters", Test: "TestCounters", Bugs: []Bug{race("some"), race("others")}},
 	} {
 		t.Run(p.Test, func(t *testing.T) { want(t, h, &p) })
 	}
@@ -152,7 +152,7 @@ func examples() []Program {
 
 // several has the programs of the bug corpus with more than one finding, and why.
 var several = map[string]int{
-	"waitgroupmisuse/TestTree": 2, // a race, and a test that fails, which no order of the race's accesses decides
+	"waitgroupmisuse/TestTree": 2, // a race, and a test that fails, also where Wait comes too early to be part of the race
 }
 
 // depends has the programs of the bug corpus of which some executions have no locks in an order that can deadlock.
