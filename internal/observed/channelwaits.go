@@ -25,7 +25,7 @@ type channelSide struct {
 func leakGroups(blocked []recorder.Blocked) (root []int, inside []bool) {
 	sides, numbers := map[channelSide][]int{}, map[channelSide]int{}
 	for i := range blocked {
-		if blocked[i].Unstoppable { // it goes on
+		if blocked[i].Unstoppable || blocked[i].Behind { // it goes on, or waits for somebody else, perhaps for one that waits for it
 			continue
 		}
 		for _, u := range blocked[i].Uses {

@@ -82,6 +82,7 @@ func TestCases(t *testing.T) {
 		{"circles", "TestRing", tier.Default, leak},
 		{"circles", "TestSelects", tier.CI, leak},
 		{"circles", "TestChain", tier.CI, leak},
+		{"held", "TestBoard", tier.CI, leak},
 	} {
 		t.Run(c.test, func(t *testing.T) {
 			tier.Need(t, c.least)
