@@ -126,7 +126,7 @@ var table = map[string]room{
 	"vet/golangci":         {floor: 4, step: 2, only: []string{"vet"}},
 	"internal/build":       {floor: 4, step: 2},
 	"internal/selftest":    {floor: 4, step: 3},
-	"internal/observed":    {floor: 4, step: 3, only: []string{".", "internal/build", "internal/core/strategies", "internal/filename", "internal/races", "internal/recorder", "internal/source", "report"}},
+	"internal/observed":    {floor: 4, step: 3, only: []string{".", "internal/build", "internal/core/strategies", "internal/filename", "internal/races", "internal/recorder", "internal/scc", "internal/source", "report"}},
 	"internal/cli":         {floor: 4, step: 9},
 	"internal/cli/scripts": {floor: 4, step: 10},
 	"driver":               {floor: 4, step: 10},

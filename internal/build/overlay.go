@@ -270,7 +270,7 @@ var patches = []struct {
 	// No memory is returned in the background, because that depends on real time.
 	{"runtime/mgcscavenge.go", []patch{atStart("scavengerState.run", "if heisenSched.on { return 0, 0 }")}},
 	{"runtime/chan.go", []patch{
-		atStart("chansend", "heisenPointChannel(c)"),
+		atStart("chansend", "heisenPointChannel(c); heisenSends(c)"),
 		atStart("chanrecv", "heisenPointChannel(c); heisenReceives(c, block)"),
 		atStart("closechan", "heisenPointChannel(c)"),
 		// Record which element is next, and which goroutines could neither send nor receive. The

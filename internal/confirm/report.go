@@ -25,9 +25,10 @@ import (
 type reporting struct {
 	unexplained []*trials.Result                             // failures of programs without the suspected bug
 	explained   map[*controlled.Program][]controlled.Outcome // outcomes that a reported bug explains
-	bugs        []*trials.Result                             // confirmed suspects, with the findings that were reported
-	behind      []*trials.Result                             // deadlocks that goroutines behind them have shown
-	open        []*trials.Result                             // suspects that were tried and not confirmed
+	raced       []raced
+	bugs        []*trials.Result // confirmed suspects, with the findings that were reported
+	behind      []*trials.Result // deadlocks that goroutines behind them have shown
+	open        []*trials.Result // suspects that were tried and not confirmed
 	following   []followingRace
 	told        map[string]told              // races by the fingerprints of their pairs
 	races       []*trials.Result             // that have happened, with the findings that were reported
@@ -46,7 +47,11 @@ func (c *Campaign) reportSuspect(ctx context.Context, v *trials.Result) {
 		return
 	}
 	for _, e := range v.Endings {
-		if e.Confirmed {
+		switch {
+		case !e.Confirmed:
+		case v.Finding.Kind == heisen.Race && e.Outcome.Class == controlled.TestFailed:
+			c.raced = append(c.raced, raced{p, v.Finding.Fingerprint, e.Outcome})
+		default:
 			c.explained[p] = append(c.explained[p], e.Outcome)
 		}
 	}
@@ -76,6 +81,14 @@ func (c *Campaign) reportSuspect(ctx context.Context, v *trials.Result) {
 	if wanted := v.Confirmed > 0 || v.Suspect.Predicted || c.Unconfirmed; wanted || c.Quiet {
 		c.add(finding, !wanted)
 	}
+}
+
+// raced is the failure of a test in executions that a race was confirmed in. The race explains it, unless all executions together say that it
+// is another bug.
+type raced struct {
+	program *controlled.Program
+	race    string // its fingerprint
+	failure controlled.Outcome
 }
 
 // told is a race that was reported.
@@ -242,8 +255,7 @@ func (c *Campaign) reportFailures(ctx context.Context) {
 	})
 	for _, v := range c.unexplained {
 		p, outcome := v.Suspect.Program, v.Endings[0].Outcome
-		explained := slices.ContainsFunc(c.explained[p], func(o controlled.Outcome) bool { return o.Same(outcome) })
-		if explained || c.lateUse[p] && controlled.OfLateUse(outcome) {
+		if c.isExplained(v) || c.lateUse[p] && controlled.OfLateUse(outcome) {
 			continue
 		}
 		c.explained[p] = append(c.explained[p], outcome)
@@ -267,6 +279,15 @@ func (c *Campaign) reportFailures(ctx context.Context) {
 	}
 }
 
+// isExplained reports whether a reported bug explains a failure.
+func (c *Campaign) isExplained(v *trials.Result) bool {
+	p, outcome := v.Suspect.Program, v.Endings[0].Outcome
+	return slices.ContainsFunc(c.explained[p], func(o controlled.Outcome) bool { return o.Same(outcome) }) ||
+		slices.ContainsFunc(c.raced, func(r raced) bool {
+			return r.program == p && r.failure.Same(outcome) && !c.observed.Independent(p, r.race, outcome)
+		})
+}
+
 // joinRace makes a failure the finding of a race that other executions have shown, if the statement that fails makes one of its accesses. The
 // program has ended before the other access, and so no execution shows both.
 func (c *Campaign) joinRace(v *trials.Result, failure *report.Finding) {
@@ -276,6 +297,7 @@ func (c *Campaign) joinRace(v *trials.Result, failure *report.Finding) {
 	}
 	for _, race := range c.races {
 		if race.Suspect.Program == v.Suspect.Program && suspects.MakesAccessOf(&race.Finding, &where.Access) {
+			failure.Count = c.observed.Without(v.Suspect.Program, race.Finding.Fingerprint, v.Endings[0].Outcome) // the others count already
 			failure.Pair, failure.Identity, failure.Fingerprint = failure.PairFingerprint(), race.Finding.Identity, race.Finding.Fingerprint
 			return
 		}
@@ -291,6 +313,9 @@ func (c *Campaign) reportFailure(ctx context.Context, v *trials.Result, f report
 		}
 		c.say("%s: %s, but not when its schedule was repeated: %s; -unconfirmed reports it", v.Suspect.Program.Package, what, cause)
 		return
+	}
+	if f.Fingerprint != v.Finding.Fingerprint { // other executions may have shown it otherwise
+		f.Trials.Executions = max(f.Trials.Executions, c.observed.Made(v.Suspect.Program, v.Suspect.Tests))
 	}
 	if c.isDeadlock(v, &f) {
 		return

@@ -71,7 +71,8 @@ func WaitOp(reason string) heisen.Op {
 }
 
 // Leaks returns a finding for each place at which goroutines wait for ever, with the number of these as its count. Those of the same test that
-// came there by other calls, or wait elsewhere, are its Blocked, and so are those that wait only because others do.
+// came there by other calls, or wait elsewhere, are its Blocked, and so are those that wait only because others do. Those that wait for each other
+// have one finding: that of the place with the least fingerprint, so that it is the same one in each execution.
 func (h *HeldLocks) Leaks(leaked []recorder.Blocked, resolver *Resolver) (all []report.Finding) {
 	if len(leaked) == 0 {
 		return nil
@@ -79,7 +80,8 @@ func (h *HeldLocks) Leaks(leaked []recorder.Blocked, resolver *Resolver) (all []
 	known := map[string]int{} // indexes in all, by fingerprint
 	alike := map[heisen.Context]int{}
 	var some []recorder.Blocked // of many at a place, not all
-	for _, g := range leaked {
+	found, fingerprints := make([]heisen.Finding, len(leaked)), make([]string, len(leaked))
+	for i, g := range leaked {
 		access := h.access(&g)
 		f := heisen.Finding{
 			Detector: LeakDetector, Kind: heisen.Leak, Object: access.Object, Accesses: []heisen.Access{access},
@@ -92,10 +94,14 @@ func (h *HeldLocks) Leaks(leaked []recorder.Blocked, resolver *Resolver) (all []
 		if alike[g.Context]++; alike[g.Context] <= maxAlike && !g.Unstoppable {
 			some = append(some, g)
 		}
-		if g.Behind {
+		found[i], fingerprints[i] = f, f.Fingerprint(h.symbols)
+	}
+	first := firstOfLeaks(leaked, fingerprints)
+	for i, g := range leaked {
+		f, fingerprint := found[i], fingerprints[i]
+		if g.Behind || !first[i] {
 			continue
 		}
-		fingerprint := f.Fingerprint(h.symbols)
 		if at, is := known[fingerprint]; is {
 			all[at].Count++
 			continue

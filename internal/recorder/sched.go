@@ -426,6 +426,8 @@ type Blocked struct {
 	// Channels are those for which it waits in a select statement, up to 8. If it is unstoppable, they are what it looks at to
 	// see whether it should stop, channels and contexts.
 	Channels []heisen.Object
+	// Uses are the channels that it has used last, up to some, with what it waits for.
+	Uses []ChannelUse
 	// Unstoppable means that it does not wait for ever: timers wake it again and again, and nothing can stop it.
 	Unstoppable bool
 	// Behind means that it waits for ever only because others do that wait for ever.
@@ -438,6 +440,12 @@ type Blocked struct {
 	Site    heisen.Site
 	Context heisen.Context
 	Labels  heisen.Labels
+}
+
+// ChannelUse says in which ways a goroutine has used a channel, or has tried to.
+type ChannelUse struct {
+	Channel         heisen.Object
+	Sends, Receives bool
 }
 
 // Execution returns the result of the Schedule, once the stream has ended.
@@ -579,7 +587,11 @@ func (s *Stream) addStuck(why uint32, words []uint64) error {
 		into = &s.execution.Stuck.Goroutines
 	}
 	for len(words) > 0 {
-		if len(words) < wire.StuckWords || words[5]&^wire.StuckBehind > maxReason || words[6] > wire.StuckChannels || uint64(len(words)) < wire.StuckWords+(words[5]&^wire.StuckBehind+7)/8+words[6] {
+		if len(words) < wire.StuckWords {
+			return s.corrupt("%d words of a goroutine", len(words))
+		}
+		channels, uses := words[6]&(1<<32-1), words[6]>>32
+		if words[5]&^wire.StuckBehind > maxReason || channels > wire.StuckChannels || uses > wire.StuckUses || uint64(len(words)) < wire.StuckWords+(words[5]&^wire.StuckBehind+7)/8+channels+uses {
 			return s.corrupt("%d words of a goroutine", len(words))
 		}
 		id, goid, object, place := words[0]&(1<<32-1), words[0]>>32, words[1], words[2]
@@ -605,11 +617,15 @@ func (s *Stream) addStuck(why uint32, words []uint64) error {
 			Behind: behind, Step: words[3], Clock: time.Duration(words[4]), Unstoppable: StuckReason(why) == unstoppable,
 			Site: p.site, Context: s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks}), Labels: p.labels,
 		}
-		for _, c := range words[n : n+words[6]] {
+		words = words[n:]
+		for _, c := range words[:channels] {
 			blocked.Channels = append(blocked.Channels, heisen.Object(c))
 		}
+		for _, w := range words[channels : channels+uses] {
+			blocked.Uses = append(blocked.Uses, ChannelUse{heisen.Object(w &^ wire.UseWays), w&wire.UseSends != 0, w&wire.UseReceives != 0})
+		}
 		*into = append(*into, blocked)
-		words = words[n+words[6]:]
+		words = words[channels+uses:]
 	}
 	return nil
 }

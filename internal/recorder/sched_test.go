@@ -29,7 +29,8 @@ func executionMessages() []byte {
 	rec = message(rec, wire.MsgFailing, wire.FailingByRuntime|wire.FailingAtEnd, 4, 0x100, 0x200)
 	rec = message(rec, wire.MsgStuck, uint32(Deadlock), slices.Concat(
 		[]uint64{3, lockBase, 2, 12, 1500, 15, 0}, textWords("sync.Mutex.Lock"), []uint64{4, 0, 0, 0, 0, 0, 0})...)
-	rec = message(rec, wire.MsgStuck, uint32(Deadlock), slices.Concat([]uint64{5, 8, 1, 0, 0, 8, 2}, textWords("runnable"), []uint64{lockBase, varBase})...)
+	rec = message(rec, wire.MsgStuck, uint32(Deadlock), slices.Concat([]uint64{5, 8, 1, 0, 0, 8, 2 | 3<<32}, textWords("runnable"),
+		[]uint64{lockBase, varBase, lockBase | wire.UseSends, varBase | wire.UseReceives, varBase + 8 | wire.UseWays})...)
 	return message(rec, wire.MsgExecution, 0, 40, 0xabc, uint64(time.Hour), 1, 2, 0xdef, 6, 4, 5, 0x100<<32|uint64(Process), 2500, 6, 3, 0x100, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0)
 }
 
@@ -67,7 +68,9 @@ func TestExecution(t *testing.T) {
 		Misuses:    []Misuse{{true, false, 4, first, 0, 0}, {false, false, 3, second, context, 0}, {false, true, 3, first, 0, 0}},
 		Stuck: &Stuck{Deadlock, []Blocked{
 			{Thread: 3, Reason: "sync.Mutex.Lock", Object: lockBase, Step: 12, Clock: 1500, Site: second, Context: context},
-			{Thread: 4}, {Thread: 5, Reason: "runnable", Object: 8, Channels: []heisen.Object{lockBase, varBase}, Site: first},
+			{Thread: 4}, {Thread: 5, Reason: "runnable", Object: 8, Channels: []heisen.Object{lockBase, varBase}, Site: first, Uses: []ChannelUse{
+				{lockBase, true, false}, {varBase, false, true}, {varBase + 8, true, true},
+			}},
 		}},
 	}
 	if got := s.Execution(); !reflect.DeepEqual(got, want) {
@@ -124,6 +127,8 @@ func TestCorruptExecution(t *testing.T) {
 		{"half a reason", message(known, wire.MsgStuck, 1, 1, 2, 1, 0, 0, 9, 0, 0), "words of a goroutine"},
 		{"a long reason", message(known, wire.MsgStuck, 1, 1, 2, 1, 0, 0, 1<<63, 0), "words of a goroutine"},
 		{"many channels", message(known, wire.MsgStuck, 1, 1, 2, 1, 0, 0, 0, 1<<63), "words of a goroutine"},
+		{"many uses", message(known, wire.MsgStuck, 1, 1, 2, 1, 0, 0, 0, (wire.StuckUses+1)<<32, 1, 2, 3, 4, 5, 6, 7, 8, 9), "words of a goroutine"},
+		{"half the uses", message(known, wire.MsgStuck, 1, 1, 2, 1, 0, 0, 0, 2<<32, 5), "words of a goroutine"},
 		{"half the channels", message(known, wire.MsgStuck, 1, 1, 2, 1, 0, 0, 0, 2, 5), "words of a goroutine"},
 		{"a place", message(known, wire.MsgStuck, 1, 1, 2, 3, 0, 0, 0, 0), "unknown place 3"},
 		{"a goroutine", message(known, wire.MsgStuck, 1, wire.UnknownG, 2, 1, 0, 0, 0, 0), "goroutine 4294967295"},

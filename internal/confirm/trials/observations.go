@@ -2,8 +2,11 @@ package trials
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/confirm/controlled"
@@ -31,6 +34,7 @@ type observationKey struct {
 type observation struct {
 	endings map[endingKey]*observedEnding
 	shown   map[shownKey]int           // executions
+	orders  map[shownKey]int           // the same by the accesses that came first in all pairs that an execution has shown
 	pairs   map[string]*observedEnding // the first executions with the pairs of accesses of a race, by their fingerprints
 }
 
@@ -87,7 +91,7 @@ func (o *Observations) Add(position int, s *suspects.Suspect, t *Trial) {
 		f := &t.Execution.Observed[i]
 		key := observationKey{s.Program, f.Fingerprint}
 		if o.known[key] == nil {
-			o.known[key] = &observation{map[endingKey]*observedEnding{}, map[shownKey]int{}, map[string]*observedEnding{}}
+			o.known[key] = &observation{map[endingKey]*observedEnding{}, map[shownKey]int{}, map[shownKey]int{}, map[string]*observedEnding{}}
 		}
 		o.known[key].addPair(&observedEnding{suspect: s.AsObserved(f), trial: t, position: position, count: 1})
 		if slices.ContainsFunc(t.Execution.Observed[:i], func(other report.Finding) bool { return other.Fingerprint == f.Fingerprint }) {
@@ -102,6 +106,9 @@ func (o *Observations) Add(position int, s *suspects.Suspect, t *Trial) {
 		}
 		ending := endingKey{outcome, suspects.FirstAccess(f)}
 		o.known[key].shown[shownKey{ended, ending.first}]++
+		if f.Kind == heisen.Race {
+			o.known[key].orders[shownKey{ended, firstAccesses(t.Execution.Observed, f.Fingerprint)}]++
+		}
 		if same := o.known[key].endings[ending]; same != nil {
 			next.count += same.count
 			next.delayed += same.delayed
@@ -112,6 +119,18 @@ func (o *Observations) Add(position int, s *suspects.Suspect, t *Trial) {
 		}
 		o.known[key].endings[ending] = next
 	}
+}
+
+// firstAccesses returns which accesses came first in the pairs of a race, and by which threads: both may be the same statement.
+func firstAccesses(all []report.Finding, fingerprint string) string {
+	var firsts []string
+	for i := range all {
+		if f := &all[i]; f.Fingerprint == fingerprint && len(f.Accesses) > 0 {
+			firsts = append(firsts, fmt.Sprint(f.PairFingerprint(), " ", suspects.FirstAccess(f), " ", f.Accesses[0].Thread))
+		}
+	}
+	slices.Sort(firsts)
+	return strings.Join(slices.Compact(firsts), "\n")
 }
 
 // addPair adds an execution with a pair of accesses.
@@ -140,6 +159,87 @@ func (b *observation) otherPairs(f *report.Finding) {
 
 // Count returns the number of bugs so far.
 func (o *Observations) Count() int { return len(o.known) }
+
+// Made returns the number of executions of a program that had some tests, as in Suspect, or all.
+func (o *Observations) Made(p *controlled.Program, tests string) (n int) {
+	for key, executions := range o.ended[p] {
+		if key.tests == tests || key.tests == "" || tests == "" {
+			n += executions
+		}
+	}
+	return n
+}
+
+// Without returns the number of executions of a program with an outcome that do not show a bug.
+func (o *Observations) Without(p *controlled.Program, fingerprint string, outcome controlled.Outcome) (n uint64) {
+	for key, executions := range o.ended[p] {
+		if key.outcome.Same(outcome) {
+			n += uint64(executions)
+		}
+	}
+	if of := o.known[observationKey{p, fingerprint}]; of != nil {
+		for key, executions := range of.shown {
+			if key.outcome.Same(outcome) {
+				n -= uint64(executions)
+			}
+		}
+	}
+	return n
+}
+
+// Independent reports whether executions say that a failure of tests has nothing to do with a race: whichever accesses came first, and whether
+// the race is there or not, some fail so and some pass.
+func (o *Observations) Independent(p *controlled.Program, race string, failure controlled.Outcome) bool {
+	of := o.known[observationKey{p, race}]
+	if of == nil {
+		return false
+	}
+	tests := map[string]bool{} // with the failure
+	for key := range o.ended[p] {
+		tests[key.tests] = tests[key.tests] || key.outcome.Same(failure)
+	}
+	counts := map[string]*[2]int{} // that passed, and that failed so, by the accesses that came first
+	add := func(ended endedKey, first string, n int) {
+		if fails := ended.outcome.Same(failure); tests[ended.tests] && (fails || ended.outcome.Class == controlled.Passed) {
+			if counts[first] == nil {
+				counts[first] = new([2]int)
+			}
+			if fails {
+				counts[first][1] += n
+			} else {
+				counts[first][0] += n
+			}
+		}
+	}
+	for key, n := range o.ended[p] {
+		add(key, "", n)
+	}
+	for key, n := range of.orders {
+		add(key.endedKey, "", -n)
+		add(key.endedKey, key.first, n)
+	}
+	return areIndependent(slices.Collect(maps.Values(counts)))
+}
+
+// areIndependent reports whether what decides between the two numbers of a row is not the row: nine of ten are in rows that have both, and
+// none of the other rows is so large that this is no chance.
+func areIndependent(rows []*[2]int) bool {
+	var all [2]float64
+	for _, row := range rows {
+		all[0] += float64(row[0])
+		all[1] += float64(row[1])
+	}
+	n, both := all[0]+all[1], 0
+	for _, row := range rows {
+		switch {
+		case row[0] > 0 && row[1] > 0:
+			both += row[0] + row[1]
+		case math.Pow(all[0]/n, float64(row[0]))*math.Pow(all[1]/n, float64(row[1])) < 0.01:
+			return false
+		}
+	}
+	return 10*float64(both) >= 9*n && both > 0
+}
 
 // before reports whether an execution is the one to show rather than another one.
 func (e *observedEnding) before(other *observedEnding) bool { return e.compare(other) < 0 }

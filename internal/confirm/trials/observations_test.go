@@ -249,3 +249,78 @@ func TestObservedPairs(t *testing.T) {
 		t.Errorf("%+v", pairs)
 	}
 }
+
+// TestIndependent: a failure has nothing to do with a race if some executions fail and some pass whatever the race does, and it does if the race
+// is decisive. Few executions do not tell.
+func TestIndependent(t *testing.T) {
+	p := &controlled.Program{Package: "p"}
+	race := func(line int, thread heisen.Thread) []report.Finding {
+		at := report.Access{Op: "write", Thread: thread, Stack: []report.Frame{{Func: "p.f", File: "p.go", Line: line}}}
+		return []report.Finding{{Kind: heisen.Race, Detector: observed.RaceDetector, Fingerprint: "race", Accesses: []report.Access{at, at}}}
+	}
+	passed, failed := controlled.Outcome{Class: controlled.Passed}, controlled.Outcome{Class: controlled.TestFailed, Message: "TestOne"}
+	type runs struct {
+		n        int
+		outcome  controlled.Outcome
+		observed []report.Finding
+		tests    string
+	}
+	first, second := race(1, 1), race(1, 2)
+	for _, test := range []struct {
+		name string
+		runs []runs
+		want bool
+	}{
+		{"whichever is first", []runs{{20, passed, first, ""}, {2, failed, first, ""}, {30, passed, second, ""}, {5, failed, second, ""}}, true},
+		{"always the same order", []runs{{20, passed, first, ""}, {2, failed, first, ""}}, true},
+		{"with and without it", []runs{{20, passed, first, ""}, {2, failed, first, ""}, {20, passed, nil, ""}, {3, failed, nil, ""}}, true},
+		{"one order decides", []runs{{20, passed, first, ""}, {10, failed, second, ""}}, false},
+		{"one order is needed", []runs{{60, passed, first, ""}, {20, passed, second, ""}, {10, failed, second, ""}}, false},
+		{"it is needed", []runs{{60, passed, nil, ""}, {20, passed, first, ""}, {10, failed, first, ""}}, false},
+		{"one order suffices", []runs{{60, passed, first, ""}, {10, failed, first, ""}, {20, failed, second, ""}}, false},
+		{"few", []runs{{3, passed, first, ""}, {1, failed, second, ""}}, false},
+		{"few of the other order", []runs{{9, passed, first, ""}, {1, failed, first, ""}, {3, passed, second, ""}}, false},
+		{"it always fails", []runs{{30, failed, first, ""}, {20, failed, second, ""}}, false},
+		{"other tests", []runs{{20, passed, first, "A"}, {20, failed, second, "A"}, {20, passed, second, "B"}}, false},
+		{"unknown", []runs{{20, passed, nil, ""}, {20, failed, nil, ""}}, false},
+	} {
+		var o Observations
+		for k, r := range test.runs {
+			for i := range r.n {
+				s := &suspects.Suspect{Program: p, Strategy: strategies.RaceDirected, Tests: r.tests}
+				e := &controlled.Execution{Outcome: r.outcome, Observed: r.observed}
+				o.Add(0, s, &Trial{Seed: uint64(i), Schedule: &recorder.Schedule{}, Execution: e, Number: uint64(100*k + i)})
+			}
+		}
+		if got := o.Independent(p, "race", failed); got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+// TestMade: executions count by their tests, and those with a failure that do not show a race.
+func TestMade(t *testing.T) {
+	p := &controlled.Program{Package: "p"}
+	race := []report.Finding{{Kind: heisen.Race, Detector: observed.RaceDetector, Fingerprint: "race", Accesses: []report.Access{{Op: "write"}, {Op: "read"}}}}
+	panicked := controlled.Outcome{Class: controlled.Panicked, Message: "reused"}
+	var o Observations
+	for i, r := range []struct {
+		tests    string
+		outcome  controlled.Outcome
+		observed []report.Finding
+	}{{"", panicked, race}, {"A", panicked, nil}, {"A", panicked, nil}, {"A", controlled.Outcome{Class: controlled.Passed}, nil}, {"B", panicked, race}} {
+		e := &controlled.Execution{Outcome: r.outcome, Observed: r.observed}
+		o.Add(0, &suspects.Suspect{Program: p, Tests: r.tests}, &Trial{Schedule: &recorder.Schedule{}, Execution: e, Number: uint64(i)})
+	}
+	for tests, want := range map[string]int{"": 5, "A": 4, "B": 2} {
+		if got := o.Made(p, tests); got != want {
+			t.Errorf("%d executions of %q, want %d", got, tests, want)
+		}
+	}
+	if got := o.Without(p, "race", panicked); got != 2 {
+		t.Errorf("%d failures without the race, want 2", got)
+	}
+	if got := o.Without(p, "none", panicked); got != 4 {
+		t.Errorf("%d failures without a race that nothing has shown, want 4", got)
+	}
+}

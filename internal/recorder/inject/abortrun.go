@@ -62,7 +62,7 @@ func heisenReportWaiting(why uint32, concerns func(*g) bool) (waiting int) {
 			heisenSetGoid(h, gp.goid)
 			heisenSendAncestry(h.id)
 		}
-		if used+heisenStuckWords+heisenStuckChannels+8 > uintptr(len(words)) {
+		if used+heisenStuckWords+heisenStuckChannels+heisenStuckUses+8 > uintptr(len(words)) {
 			flush()
 		}
 		words[used], words[used+1], words[used+2] = uint64(h.id), heisenWaitObject(gp, h), heisenWaitPlace(gp, h)
@@ -95,6 +95,9 @@ func heisenReportWaiting(why uint32, concerns func(*g) bool) (waiting int) {
 				*channels++
 			}
 		}
+		uses := h.task.uses.put(words[used:][:heisenStuckUses])
+		used += uintptr(uses)
+		*channels |= uses << 32
 	})
 	flush()
 	return waiting

@@ -111,6 +111,7 @@ type heisenSchedG struct {
 	queued        uint32  // in how many queues it was found; see leaks.go
 	runs          uintptr // the test that it runs; see misuse.go
 	rounds        heisenRoundsOf
+	uses          heisenChannelUses
 	inBubble      uintptr // the semaphore for which it has waited last in a bubble; see bubbles.go
 	bubbleSince   int64   // and since when
 	// waitsFor is the semaphore or condition variable for which it has waited last.

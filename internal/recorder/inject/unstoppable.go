@@ -99,12 +99,14 @@ func heisenReceives(c *hchan, block bool) {
 	h := heisenFollowsRounds()
 	switch {
 	case h == nil || c == nil:
+		return
 	case !block:
 		h.task.rounds.looks(c)
 	case heisenSendsTime(c):
 		h.task.rounds.awaits(uint32(heisenPC(heisenCaller(getcallerfp()))), false, heisenTicks(c))
 		h.task.rounds.woken()
 	}
+	h.task.uses.add(c, heisenUseReceives)
 }
 
 // looks is called before a goroutine looks whether it can receive from a channel.
@@ -132,6 +134,11 @@ func heisenSelects(cas0 *scase, sends, receives int, block bool) {
 	timed, ticks, looks := false, false, false
 	cases := (*[1 << 16]scase)(unsafe.Pointer(cas0))[:sends+receives]
 	for i := range cases {
+		way := uintptr(heisenUseReceives)
+		if i < sends {
+			way = heisenUseSends
+		}
+		h.task.uses.add(cases[i].c, way)
 		switch c := cases[i].c; {
 		case c == nil || i < sends:
 		case !block:

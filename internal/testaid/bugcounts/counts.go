@@ -4,7 +4,6 @@ package bugcounts
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -159,8 +158,7 @@ func Look(ctx context.Context, h *bugfuzz.Heisen, p *Program, ways []Way, times 
 
 const merging = "fuzz -merge"
 
-// count returns an error if the sights are not one for each bug. Races on different variables are told apart, and so are goroutines that wait for
-// different variables: it is not known which one is there because of the others.
+// count returns an error if the sights are not one for each bug. Races on different variables are told apart.
 func (p *Program) count(all []Sight) (wrong error) {
 	sights := make([]map[string]int, len(p.Bugs))
 	for i := range all {
@@ -192,13 +190,10 @@ func (p *Program) count(all []Sight) (wrong error) {
 	return wrong
 }
 
-// about returns the variable of a race, or what the goroutine of a leak waits for, or else where; an empty text for other findings.
+// about returns the variable of a race; an empty text for other findings.
 func about(f *report.Finding) string {
-	switch f.Kind {
-	case heisen.Race:
+	if f.Kind == heisen.Race {
 		return f.Variable
-	case heisen.Leak:
-		return cmp.Or(f.Variable, f.Accesses[0].Site)
 	}
 	return ""
 }

@@ -1,0 +1,2 @@
+// Package counters has nothing but tests.
+package counters
