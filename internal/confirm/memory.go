@@ -168,9 +168,9 @@ func (r *remembered) goOn() {
 	}
 }
 
-// repeatAll repeats the findings of a program, for as long as a test is searched.
+// repeatAll repeats the findings of a program, for at most the time in which its units are searched.
 func (c *Campaign) repeatAll(ctx context.Context, r *remembered) error {
-	ends := time.Now().Add(max(c.Time, time.Second))
+	ends := time.Now().Add(max(c.Time, time.Second) * time.Duration(max(len(r.Units), 1)))
 	usual := map[string]controlled.Outcome{} // by tests
 	for i := range r.before.Findings {
 		f := &r.before.Findings[i]

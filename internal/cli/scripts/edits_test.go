@@ -164,7 +164,7 @@ var (
 // statesIn runs heisen in a folder, and returns the states of findings by what they are about, and what was printed.
 func statesIn(t *testing.T, folder, memory string) (all map[string]string, printed string) {
 	t.Helper()
-	cmd := exec.Command("heisen", "fuzz", "-corpus", memory, "-time", "1s", "-schedules", filepath.Join(memory, "found"), "-report", "json", ".")
+	cmd := exec.Command("heisen", "fuzz", "-corpus", memory, "-time", "2s", "-schedules", filepath.Join(memory, "found"), "-report", "json", ".")
 	cmd.Dir = folder
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
