@@ -65,8 +65,8 @@ user's cache. That tells what is known first, says what is new, back, fixed or n
 seen, and goes on with other seeds. Nothing is kept, or read, with -corpus none,
 -shard, -merge, -findings, -time 0, or a -strategy other than directed.
 
-Several machines can share the work with -shard and -seeds. The suspects are the
-same everywhere. -merge combines the files that their -report json has written.
+Several machines can share the work with -shard and -seeds. The suspects and the tests
+are the same everywhere. -merge combines the files that their -report json has written.
 
 The command line is that of $heisen test or $heisen run, with those flags of the go
 command that concern a single execution and that a schedule can repeat.

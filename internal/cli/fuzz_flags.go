@@ -32,7 +32,7 @@ func (inv *invocation) newFuzzing(known *knownFindings) *fuzzRun {
 func (f *fuzzRun) defineFlags() {
 	fs, c := f.flags, &f.config
 	fs.StringVar(&f.seeds, "seeds", "1:10", "try each suspect with the seeds `a:b`")
-	fs.StringVar(&f.shard, "shard", "1/1", "try only part `i/n` of the suspects; the parts are the same on every machine")
+	fs.StringVar(&f.shard, "shard", "1/1", "try only part `i/n` of the suspects, and search only that part of the tests; the parts are the\nsame on every machine")
 	fs.StringVar(&f.strategy, "strategy", f.strategy, "how to choose the next goroutine: directed (at suspects), or without suspects\nwalk (at random), pct (by random priorities of goroutines) or pos (of operations)")
 	fs.Uint64Var(&c.Walks, "walks", c.Walks, "also look for suspects in `n` executions with random choices")
 	fs.IntVar(&f.depth, "depth", f.depth, "bug depth that pct assumes: the number of ordering constraints of a bug")

@@ -196,6 +196,12 @@ func literalDepth(function string) (depth int) {
 	return depth
 }
 
+// addedToName is what the compiler adds to the name of a function for the literals in it, and for its own wrappers of calls.
+var addedToName = regexp.MustCompile(`(\.func\d+|\.gowrap\d+|\.deferwrap\d+|-range\d+|\.\d+)+$`)
+
+// Declared returns the name of the declared function that a function is in: its own, or that of the function around a literal.
+func Declared(function string) string { return addedToName.ReplaceAllString(function, "") }
+
 // storage returns the key of e, then the keys of the variables around it. Two expressions that
 // surely or likely denote the same storage have equal keys. Fields of the same name in different
 // values of a type share a key.
