@@ -102,6 +102,9 @@ func (f *fuzzRun) summary(n *confirm.Statistics) {
 	if n.Unseen.Any() {
 		fmt.Fprintf(f.Err, "%s: %s may synchronize, which is not seen: of races, only those are confirmed whose accesses met\n", f.tool.Name, strings.Join(n.Unseen.Reasons(), ", "))
 	}
+	if n.Unlooked > 0 {
+		fmt.Fprintf(f.Err, "%s: %s had so many goroutines or objects that it was not looked to the end for goroutines that wait for ever; some may be missing\n", f.tool.Name, plural.Of(n.Unlooked, "execution"))
+	}
 	if n.Late > 0 {
 		fmt.Fprintf(f.Err, "%s: %s stopped because %s took too much of the time (-time)\n", f.tool.Name, stoppedExecutions(n.Late), plural.Form(n.Late, "it", "they"))
 	}

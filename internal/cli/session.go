@@ -193,6 +193,9 @@ func (s *session) program(number int, p *recorder.Program) error {
 	if stream.Coarse() {
 		fmt.Fprintf(s.errors, "%s: process %d has so many call paths or locks that some findings lack locks or innermost calls\n", s.name, stream.PID())
 	}
+	if stream.LookFailed() {
+		fmt.Fprintf(s.errors, "%s: process %d has so many goroutines or objects that it was not looked to the end for goroutines that wait for ever; some may be missing\n", s.name, stream.PID())
+	}
 	switch lost := stream.RaceLosses(); {
 	case lost.BeyondShadow:
 		err = cmp.Or(err, errors.New("the recording is incomplete: address space is limited (ulimit -v), and races in part of the memory were missed"))

@@ -149,9 +149,10 @@ type Statistics struct {
 	Repeated   int    // executions that have repeated their schedules
 	Gone       int    // those that this campaign has not found, though it has looked
 
-	Stopped int             // executions that reached a limit
-	Late    int             // executions that took too much of the time
-	Unseen  recorder.Unseen // what synchronizes in programs besides
+	Stopped  int             // executions that reached a limit
+	Late     int             // executions that took too much of the time
+	Unlooked int             // executions of which goroutines that wait for ever may not have been found
+	Unseen   recorder.Unseen // what synchronizes in programs besides
 
 	// Processes are sentences about the processes in which the executions of programs were made.
 	Processes []string
@@ -468,6 +469,9 @@ func (c *Campaign) search(ctx context.Context, units []*controlled.Unit, tried i
 func (n *Statistics) noteStopped(e *controlled.Execution, limit time.Duration) {
 	if e.Unseen.Any() {
 		n.Unseen = e.Unseen
+	}
+	if e.LookFailed {
+		n.Unlooked++
 	}
 	switch {
 	case e.Outcome.Class != controlled.Hung:

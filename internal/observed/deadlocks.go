@@ -6,6 +6,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/internal/scc"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -13,10 +14,12 @@ import (
 // of them holds. The accesses of the deadlock are those of detector lockorder, so that the suspicion and what has happened have the same
 // fingerprint.
 
-// maxCircle bounds the goroutines of a circle, and maxCircles the circles that are told of one program.
+// maxCircle bounds the goroutines of a circle. Of goroutines that all wait for each other, maxCircles bounds the circles that are told, and
+// maxTries how many of these goroutines may be in none.
 const (
 	maxCircle  = 16
 	maxCircles = 16
+	maxTries   = 64
 )
 
 // Deadlocks returns a finding for each circle of goroutines that wait for locks. Its Blocked are those of the circle, then those behind it,
@@ -47,62 +50,84 @@ func (h *HeldLocks) deadlocks(blocked []recorder.Blocked, circles []lockCircle, 
 	return all
 }
 
-// lockWaits says which of some blocked goroutines wait for locks, by their indexes, and who holds these.
+// lockWaits says for whom some blocked goroutines wait because of locks. Goroutines have indexes.
 type lockWaits struct {
 	blocked []recorder.Blocked
-	waiting []bool
-	held    map[heisen.Object][]lockHolder
-	writers map[heisen.Object][]int // who waits for a lock, not shared
-}
-
-type lockHolder struct {
-	goroutine int // that waits, too
-	shared    bool
+	waiting []bool // for a lock
+	// queue[i] is the index in queues of that in which goroutine i waits, -1 if it waits for none of the others. A queue has the goroutines
+	// that come before those that wait in it.
+	queue  []int
+	queues [][]int
 }
 
 // lockCircle is goroutines each of which waits for the next one, and the last one for the first, and those that wait for them.
 type lockCircle struct{ members, behind []int }
 
+// lockQueues are the queues of a lock.
+type lockQueues struct {
+	holders   []int // and those that hold it exclusively, and the writers that wait, which keep new readers out
+	exclusive []int
+	writers   []int
+
+	forWriters, forReaders, forNewReaders int // their indexes, from 1
+}
+
 func (h *HeldLocks) newLockWaits(blocked []recorder.Blocked) *lockWaits {
-	w := &lockWaits{blocked, make([]bool, len(blocked)), map[heisen.Object][]lockHolder{}, map[heisen.Object][]int{}}
+	w := &lockWaits{blocked: blocked, waiting: make([]bool, len(blocked)), queue: make([]int, len(blocked))}
+	locks := map[heisen.Object]*lockQueues{}
+	of := func(lock heisen.Object) *lockQueues {
+		if locks[lock] == nil {
+			locks[lock] = new(lockQueues)
+		}
+		return locks[lock]
+	}
 	for i := range blocked {
 		g := &blocked[i]
 		op := WaitOp(g.Reason)
 		for _, l := range h.symbols.Locks(h.access(g).Context) {
-			w.held[l.Lock] = append(w.held[l.Lock], lockHolder{i, l.Shared})
+			lock := of(l.Lock)
+			lock.holders = append(lock.holders, i)
+			if !l.Shared {
+				lock.exclusive = append(lock.exclusive, i)
+			}
 		}
 		if g.Object == 0 || !op.IsLock() {
 			continue
 		}
 		w.waiting[i] = true
 		if op == heisen.Acquire {
-			w.writers[g.Object] = append(w.writers[g.Object], i)
+			of(g.Object).writers = append(of(g.Object).writers, i)
+		}
+	}
+	for i := range blocked {
+		if w.queue[i] = -1; w.waiting[i] {
+			w.queue[i] = w.queueOf(i, of(blocked[i].Object))
 		}
 	}
 	return w
 }
 
-// next returns for which other goroutines one waits: for none if it holds the lock itself, and so waits for ever whatever they do.
-func (w *lockWaits) next(i int) (others []int) {
-	g := &w.blocked[i]
-	if w.waitsForItself(i) {
-		return nil
+// queueOf returns the index of the queue of a lock in which goroutine i waits, -1 if it waits for none of the others. A goroutine that holds
+// the lock itself waits for ever whatever others do.
+func (w *lockWaits) queueOf(i int, lock *lockQueues) int {
+	others := func(all []int) bool { return slices.ContainsFunc(all, func(k int) bool { return k != i }) }
+	index, queue := &lock.forWriters, lock.holders
+	switch reads := WaitOp(w.blocked[i].Reason) == heisen.AcquireShared; {
+	case reads && others(lock.exclusive):
+		index, queue = &lock.forReaders, lock.exclusive
+	case reads:
+		index, queue = &lock.forNewReaders, lock.writers
+	case slices.Contains(lock.holders, i):
+		return -1
 	}
-	reads := WaitOp(g.Reason) == heisen.AcquireShared
-	for _, holder := range w.held[g.Object] {
-		if holder.goroutine != i && !(reads && holder.shared) {
-			others = append(others, holder.goroutine)
-		}
+	if !others(queue) {
+		return -1
 	}
-	if reads && len(others) == 0 { // a writer that waits keeps new readers out
-		return w.writers[g.Object]
+	if *index == 0 {
+		w.queues = append(w.queues, queue)
+		*index = len(w.queues)
 	}
-	return others
-}
-
-func (w *lockWaits) waitsForItself(i int) bool {
-	g := &w.blocked[i]
-	return WaitOp(g.Reason) == heisen.Acquire && slices.ContainsFunc(w.held[g.Object], func(holder lockHolder) bool { return holder.goroutine == i })
+	return *index - 1
 }
 
 // Root returns the leak that it is where a program got stuck: the goroutines that do not wait for the locks of others wait to do the same with
@@ -111,7 +136,7 @@ func (h *HeldLocks) Root(blocked []recorder.Blocked, resolver *Resolver) *report
 	w := h.newLockWaits(blocked)
 	var first []recorder.Blocked
 	for i := range blocked {
-		if !w.waiting[i] || len(w.next(i)) == 0 {
+		if w.queue[i] < 0 {
 			first = append(first, blocked[i])
 		}
 	}
@@ -144,64 +169,131 @@ func without(blocked []recorder.Blocked, circles []lockCircle) (rest []recorder.
 	return rest
 }
 
-// circles returns the circles, at most maxCircles. No goroutine is in two.
+// circles returns the circles. No goroutine is in two.
 func (w *lockWaits) circles() (all []lockCircle) {
-	of := make([]int, len(w.blocked)) // the number of the circle, from 1; 0 if it is not known, negative if there is none
-	for i := range w.blocked {
-		if !w.waiting[i] || of[i] != 0 || len(all) == maxCircles {
-			continue
+	n := len(w.blocked)
+	of := make([]int, n) // the number of the circle, from 1; 0 if it is in none
+	search := circleSearch{lockWaits: w, of: of, reached: make([]int, n), parent: make([]int, n), left: make([]int, len(w.queues)), group: make([]int, n)}
+	groups := scc.Components(n+len(w.queues), w.next)
+	slices.SortFunc(groups, func(a, b []int) int { return a[0] - b[0] })
+	for number, group := range groups {
+		for _, i := range group {
+			if i < n {
+				search.group[i] = number
+			}
 		}
-		if members := circleFrom(i, w.next, func(k int) bool { return of[k] != 0 }); members != nil {
+		before, tries := len(all), 0
+		for _, i := range group {
+			if i >= n || len(group) < 3 || of[i] != 0 || len(all)-before == maxCircles || tries == maxTries {
+				continue
+			}
+			members := search.from(i)
+			if members == nil {
+				tries++
+				continue
+			}
 			all = append(all, lockCircle{members: members})
 			for _, k := range members {
 				of[k] = len(all)
 			}
 		}
 	}
+	w.findBehind(all, of)
+	return all
+}
+
+// next returns the queue of a goroutine, whose index is behind those of goroutines, or the goroutines of a queue.
+func (w *lockWaits) next(i int) []int {
+	switch n := len(w.blocked); {
+	case i >= n:
+		return w.queues[i-n]
+	case w.queue[i] >= 0:
+		return []int{n + w.queue[i]}
+	}
+	return nil
+}
+
+// findBehind sets which goroutines wait for those of circles, each for those of one. of has their circle's number, from 1, and gets it for the others.
+func (w *lockWaits) findBehind(all []lockCircle, of []int) {
+	before, waiters := make([][]int, len(w.blocked)), make([][]int, len(w.queues)) // the queues that a goroutine is in, and who waits in a queue
+	for q, queue := range w.queues {
+		for _, k := range queue {
+			before[k] = append(before[k], q)
+		}
+	}
+	for i, q := range w.queue {
+		if q >= 0 {
+			waiters[q] = append(waiters[q], i)
+		}
+	}
+	var todo []int
+	for _, c := range all {
+		todo = append(todo, c.members...)
+	}
+	for ; len(todo) > 0; todo = todo[1:] {
+		for _, q := range before[todo[0]] {
+			for _, i := range waiters[q] {
+				if of[i] == 0 {
+					of[i] = of[todo[0]]
+					todo = append(todo, i)
+				}
+			}
+			waiters[q] = nil
+		}
+	}
+	members := map[int]bool{}
+	for _, c := range all {
+		for _, i := range c.members {
+			members[i] = true
+		}
+	}
 	for i := range w.blocked {
 		switch {
-		case w.waiting[i] && of[i] == 0:
-			if n := w.behind(i, of); n > 0 {
-				all[n-1].behind = append(all[n-1].behind, i)
-			}
+		case members[i]:
+		case of[i] > 0:
+			all[of[i]-1].behind = append(all[of[i]-1].behind, i)
 		case w.blocked[i].Behind && !w.waiting[i] && len(all) > 0: // it is not known behind which one
 			all[0].behind = append(all[0].behind, i)
 		}
 	}
-	return all
 }
 
-// behind returns the circle that goroutine i waits for at last, negative if there is none. It notes that of all goroutines on the way.
-func (w *lockWaits) behind(i int, of []int) int {
-	of[i] = -1
-	for _, k := range w.next(i) {
-		n := of[k]
-		if n == 0 {
-			n = w.behind(k, of)
-		}
-		if n > 0 {
-			of[i] = n
-			break
-		}
-	}
-	return of[i]
+// circleSearch looks for circles of goroutines that are not in one yet. Those of a circle are in the same group.
+type circleSearch struct {
+	*lockWaits
+	of, group []int
+	reached   []int // 1 + the goroutine from which one was reached last
+	parent    []int // the one that waits for it, on a shortest way
+	left      []int // 1 + the goroutine from which a queue was reached last
 }
 
-// circleFrom returns a shortest way from i back to i, without those that are not to be used; nil if there is none of at least two.
-func circleFrom(i int, next func(int) []int, used func(int) bool) []int {
-	ways, seen := [][]int{{i}}, map[int]bool{}
-	for len(ways) > 0 {
-		way := ways[0]
-		ways = ways[1:]
-		for _, k := range next(way[len(way)-1]) {
-			switch {
-			case k == i && len(way) > 1:
-				return way
-			case k != i && !seen[k] && !used(k) && len(way) < maxCircle:
-				seen[k] = true
-				ways = append(ways, append(slices.Clip(way), k))
+// from returns a shortest way from i back to i, nil if there is none of at least two goroutines and at most maxCircle.
+func (s *circleSearch) from(i int) (way []int) {
+	level := []int{i}
+	for range maxCircle {
+		var following []int
+		for _, at := range level {
+			q := s.queue[at]
+			if q < 0 || s.left[q] == i+1 {
+				continue
+			}
+			s.left[q] = i + 1
+			for _, k := range s.queues[q] {
+				switch {
+				case k == i && at != i:
+					for ; at != i; at = s.parent[at] {
+						way = append(way, at)
+					}
+					way = append(way, i)
+					slices.Reverse(way)
+					return way
+				case k != i && s.group[k] == s.group[i] && s.reached[k] != i+1 && s.of[k] == 0:
+					s.reached[k], s.parent[k] = i+1, at
+					following = append(following, k)
+				}
 			}
 		}
+		level = following
 	}
 	return nil
 }

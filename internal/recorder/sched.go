@@ -305,6 +305,8 @@ type Execution struct {
 	// Cond that is in the heap and that nothing can reach that may still run. And those that timers wake again and again,
 	// where nothing can reach what would stop them. Schedule.ToEnd requests them.
 	Leaked []Blocked
+	// LookFailed means that not all of these may have been found: there was not enough time or memory to look.
+	LookFailed bool
 	// Misuses are calls that package testing forbids, in order, up to 100.
 	Misuses []Misuse
 	// Failing is where a goroutine has ended the program: by a panic that nobody has recovered, a fatal error, or an exit with a
@@ -411,6 +413,8 @@ const (
 	leaked
 	// unstoppable: they wait for timers again and again, and nothing can stop them.
 	unstoppable
+	// notLooked: there was not enough time or memory to look for these two kinds.
+	notLooked
 
 	numStuck
 )
@@ -578,6 +582,9 @@ func (s *Stream) addStuck(why uint32, words []uint64) error {
 	}
 	var into *[]Blocked
 	switch {
+	case StuckReason(why) == notLooked:
+		s.execution.LookFailed = true
+		return nil
 	case StuckReason(why) >= leaked:
 		into = &s.execution.Leaked
 	case s.execution.Stuck == nil:

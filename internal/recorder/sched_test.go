@@ -27,6 +27,7 @@ func executionMessages() []byte {
 	rec = message(rec, wire.MsgMisuse, wire.MisuseLate, 3, 1)
 	rec = message(rec, wire.MsgMeasures, 0, 0x200<<32|1<<16|uint64(MeasuredGoroutines)<<8|uint64(MeasuredMemory|MeasuredGoroutines), 1, 77)
 	rec = message(rec, wire.MsgFailing, wire.FailingByRuntime|wire.FailingAtEnd, 4, 0x100, 0x200)
+	rec = message(rec, wire.MsgStuck, uint32(notLooked))
 	rec = message(rec, wire.MsgStuck, uint32(Deadlock), slices.Concat(
 		[]uint64{3, lockBase, 2, 12, 1500, 15, 0}, textWords("sync.Mutex.Lock"), []uint64{4, 0, 0, 0, 0, 0, 0})...)
 	rec = message(rec, wire.MsgStuck, uint32(Deadlock), slices.Concat([]uint64{5, 8, 1, 0, 0, 8, 2 | 3<<32}, textWords("runnable"),
@@ -57,7 +58,11 @@ func TestExecution(t *testing.T) {
 	}}}; !reflect.DeepEqual(met, want) {
 		t.Errorf("meetings %+v, want %+v", met, want)
 	}
+	if !s.LookFailed() {
+		t.Error("it is not known that some goroutines may not have been found")
+	}
 	want := &Execution{
+		LookFailed: true,
 		Ended: true, Steps: 40, Hash: 0xabc, Order: 0xdef, Delays: 6, Yielded: 4, Virtual: time.Hour, Reached: true, Diverged: 2,
 		Choices:    []strategies.Choice{{Step: 5, ID: 3}, {Step: 9, ID: 1}, {Step: 11, ID: 2, Case: 3}, {Step: 15, ID: 4, Case: 1}},
 		Influences: []Influence{{Input, 3, first}, {Syscall, 1, 0}, {Process, 2, 0}},
@@ -122,7 +127,7 @@ func TestCorruptExecution(t *testing.T) {
 		{"a choice too late", message(known, wire.MsgChoices, 0, 4, 1, 4, 2), "choice of goroutine 2 at step 4"},
 		{"a case of no goroutine", message(known, wire.MsgChoices, 0, 4, 1<<32|uint64(strategies.NoTask)), "choice of goroutine 4294967295 at step 4"},
 		{"stuck for no reason", message(known, wire.MsgStuck, 0), "stuck for reason 0"},
-		{"stuck for an unknown reason", message(known, wire.MsgStuck, 6), "stuck for reason 6"},
+		{"stuck for an unknown reason", message(known, wire.MsgStuck, 7), "stuck for reason 7"},
 		{"half a goroutine", message(known, wire.MsgStuck, 1, 1, 2, 1), "words of a goroutine"},
 		{"half a reason", message(known, wire.MsgStuck, 1, 1, 2, 1, 0, 0, 9, 0, 0), "words of a goroutine"},
 		{"a long reason", message(known, wire.MsgStuck, 1, 1, 2, 1, 0, 0, 1<<63, 0), "words of a goroutine"},

@@ -192,6 +192,10 @@ func (s *Stream) Passed() bool { return s.bye && !s.failed }
 // FailingInputs returns the files in which a fuzz test has saved the inputs that make it fail.
 func (s *Stream) FailingInputs() []string { return s.failing }
 
+// LookFailed reports whether goroutines of the program may wait or go on for ever that were not found, since there was not enough time or
+// memory to look.
+func (s *Stream) LookFailed() bool { return s.execution.LookFailed }
+
 // Coarse reports whether the program has acquired so many different locks, or made calls in so many
 // ways, that some contexts lack locks or innermost calls. Events are not affected.
 func (s *Stream) Coarse() bool { return s.syms.LimitPassed() }

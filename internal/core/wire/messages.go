@@ -15,7 +15,7 @@ const (
 	MsgOverlapStats = 7 // before the last: statistics of WantOverlaps; buffer: number of ends; payload: five kinds of losses, whether a location was reached, a bit for each end that was seen
 	// Of deterministic runs, see sched.go.
 	MsgExecution = 8  // before the last: steps, hash of the choices, time passed, 1 if a target was reached, choices that could not be followed, hash of the order of operations, delays, goroutines that had to yield, how often the clock has gone past the real one, the influence that could still answer the first time, with the text offset of a place, shifted by 32, the longest time for which a goroutine could go on and did not, and its number, and for each influence the count and the first one's text offset
-	MsgStuck     = 9  // of other runs, too, if goroutines wait for ever; buffer: why; payload: for each goroutine its number and, shifted by 32, the runtime's or 0, what it waits for, place, choices and ns of virtual time when it ran last, length of the reason, number of channels of its select statement and, shifted by 32, of those that it has used, the reason, padded with zeros to words, and these channels
+	MsgStuck     = 9  // of other runs, too, if goroutines wait for ever, or may without having been found; buffer: why; payload: for each goroutine its number and, shifted by 32, the runtime's or 0, what it waits for, place, choices and ns of virtual time when it ran last, length of the reason, number of channels of its select statement and, shifted by 32, of those that it has used, the reason, padded with zeros to words, and these channels
 	MsgMeeting   = 10 // payload: kind, step, and for both sides goroutine, op and place (as for an overlap), address and size
 	MsgChoices   = 11 // payload: step and goroutine of each
 
@@ -129,5 +129,5 @@ const (
 
 	TaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	Version = 20
+	Version = 21
 )

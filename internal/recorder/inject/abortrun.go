@@ -14,6 +14,7 @@ const (
 	heisenStuckSteps = 3 // the bound on the number of steps was reached
 	heisenLeaked     = 4 // the program or a test has ended, and these goroutines wait for ever
 	heisenGoingOn    = 5 // and these go on for ever
+	heisenNotLooked  = 6 // goroutines may wait or go on for ever that were not found: there was not enough time or memory to look
 )
 
 // heisenAbortRun reports where the goroutines of the program are, and ends the program. Unless why
@@ -34,6 +35,7 @@ func heisenReportWaiting(why uint32, concerns func(*g) bool) (waiting int) {
 	flush := func() {
 		heisenSend(heisenMsgStuck, why, 0, unsafe.Pointer(&words), used*8)
 		used = 0
+		heisenEnd.goesOn()
 	}
 	heisenFlushAll(heisenForever)
 	if why == heisenLeaked {
@@ -101,6 +103,17 @@ func heisenReportWaiting(why uint32, concerns func(*g) bool) (waiting int) {
 	})
 	flush()
 	return waiting
+}
+
+// heisenLookFailed is set if goroutines that wait or go on for ever may not have been found.
+var heisenLookFailed bool
+
+// heisenReportFailedLook sends that goroutines that wait or go on for ever may not have been found, if so.
+func heisenReportFailedLook() {
+	if heisenLookFailed {
+		heisenLookFailed = false
+		heisenSend(heisenMsgStuck, heisenNotLooked, 0, nil, 0)
+	}
 }
 
 // heisenWaitPlace returns the place where a goroutine waits, with its labels, and the locks it holds if they are known.

@@ -30,13 +30,46 @@ func heisenRests(self *g) bool {
 }
 
 // heisenStrandByLocks marks the goroutines as stranded that wait for locks, and those that hold these.
-// The program is at rest, and heisenFindLeaks has marked others. self ends the program.
-func heisenStrandByLocks(self *g) {
-	forEachGRace(func(gp *g) {
-		if lock := heisenAwaitedLock(gp); lock != 0 && gp != self && !heisenIsStranded(gp) && heisenLockStays(lock, self) {
-			heisenStrandAt(lock)
+// The program is at rest, and heisenFindLeaks has marked others. self ends the program. It reports whether there was memory for that.
+func heisenStrandByLocks(self *g) bool {
+	s := heisenRestingLocks{heisenLockHolders(), heisenLockWaiters(), self}
+	for more := true; more; {
+		more = false
+		for from := uintptr(0); from < s.waiters.n; {
+			to := s.waiters.end(from, s.waiters.at(from).lock)
+			if s.freeToGo(from, to) && s.stays(from, to) {
+				s.strand(from, to)
+				more = true
+			}
+			from = to
 		}
-	})
+	}
+	s.holders.free()
+	s.waiters.free()
+	return !s.holders.failed && !s.waiters.failed
+}
+
+// heisenRestingLocks are the locks of a program at rest. A lock is given by the range of those that wait for it.
+type heisenRestingLocks struct {
+	holders, waiters heisenByLock
+	self             *g
+}
+
+// held returns the range of those that hold a lock for which goroutines wait.
+func (s *heisenRestingLocks) held(from uintptr) (first, last uintptr) {
+	lock := s.waiters.at(from).lock
+	first = s.holders.first(lock)
+	return first, s.holders.end(first, lock)
+}
+
+// freeToGo reports whether one that waits for a lock is not stranded.
+func (s *heisenRestingLocks) freeToGo(from, to uintptr) bool {
+	for i := from; i < to; i++ {
+		if gp := s.waiters.at(i).gp.ptr(); gp != s.self && !heisenIsStranded(gp) {
+			return true
+		}
+	}
+	return false
 }
 
 // heisenAwaitedLock returns the lock that gp waits for, 0 if it waits for none that code of the program
@@ -77,67 +110,60 @@ func heisenInOnce(gp *g) bool {
 	return false
 }
 
-// heisenLockStays reports whether nobody releases a lock for which goroutines wait.
-func heisenLockStays(lock uintptr, self *g) bool {
-	stays, held, mayGoOn := true, false, true
-	forEachGRace(func(gp *g) {
-		h := (*heisenG)(unsafe.Pointer(gp.racectx))
-		if h == nil || h.locksHeld == nil {
-			return
+// stays reports whether nobody releases a lock for which goroutines wait.
+func (s *heisenRestingLocks) stays(from, to uintptr) bool {
+	if s.holders.more {
+		return false
+	}
+	first, last := s.held(from)
+	mayGoOn := first < last
+	for i := first; i < last; i++ {
+		gp := s.holders.at(i).gp.ptr()
+		if gp == s.self || !heisenMayBeStranded(gp, (*heisenG)(unsafe.Pointer(gp.racectx))) {
+			return false
 		}
-		if h.locksHeld.count > heisenMaxHeld {
-			stays = false // it may hold others than are known
-		}
-		if h.locksHeld.holdsAny(lock) {
-			held = true
-			stays = stays && gp != self && heisenMayBeStranded(gp, h)
-			mayGoOn = mayGoOn && !heisenLocks(gp) && !heisenIsStranded(gp)
-		}
-	})
-	return stays && !(held && mayGoOn && heisenTakenInTurn(lock))
+		mayGoOn = mayGoOn && !heisenLocks(gp) && !heisenIsStranded(gp)
+	}
+	return !(mayGoOn && s.takenInTurn(from, to, first, last))
 }
 
-// heisenTakenInTurn reports whether all goroutines that wait for a lock wait where one that holds it has
-// acquired it.
-func heisenTakenInTurn(lock uintptr) bool {
-	inTurn := true
-	forEachGRace(func(gp *g) {
-		if heisenAwaitedLock(gp) == lock && !heisenAcquiredAt(lock, uint32(heisenPC(heisenCallerOn(gp, gp.sched.bp)))) {
-			inTurn = false
+// takenInTurn reports whether all goroutines that wait for a lock wait where one that holds it has acquired it. Those that hold it are the
+// holders from first to last.
+func (s *heisenRestingLocks) takenInTurn(from, to, first, last uintptr) bool {
+	for i := from; i < to; i++ {
+		p := s.waiters.at(i)
+		if !s.acquiredAt(p.lock, uint32(heisenPC(heisenCallerOn(p.gp.ptr(), p.gp.ptr().sched.bp))), first, last) {
+			return false
 		}
-	})
-	return inTurn
+	}
+	return true
 }
 
-// heisenAcquiredAt reports whether a goroutine holds a lock that it has acquired at a text offset.
-func heisenAcquiredAt(lock uintptr, pc uint32) (found bool) {
-	forEachGRace(func(gp *g) {
-		h := (*heisenG)(unsafe.Pointer(gp.racectx))
-		if h == nil || h.locksHeld == nil || !h.locksHeld.holdsAny(lock) {
-			return
+// acquiredAt reports whether one of the holders from first to last has acquired a lock at a text offset.
+func (s *heisenRestingLocks) acquiredAt(lock uintptr, pc uint32, first, last uintptr) bool {
+	for i := first; i < last; i++ {
+		k := (*heisenG)(unsafe.Pointer(s.holders.at(i).gp.ptr().racectx)).locksHeld
+		for j := range min(k.count, heisenMaxHeld) {
+			if l := &k.held[j]; l.lock == lock && l.pc == pc {
+				return true
+			}
 		}
-		for i := range min(h.locksHeld.count, heisenMaxHeld) {
-			l := &h.locksHeld.held[i]
-			found = found || l.lock == lock && l.pc == pc
-		}
-	})
-	return found
+	}
+	return false
 }
 
-// heisenStrandAt marks the goroutines as stranded that wait for a lock or hold it.
-func heisenStrandAt(lock uintptr) {
-	forEachGRace(func(gp *g) {
-		h := (*heisenG)(unsafe.Pointer(gp.racectx))
-		if h != nil && (heisenAwaitedLock(gp) == lock || h.locksHeld != nil && h.locksHeld.holdsAny(lock)) {
-			h.task.stranded = true
-		}
-	})
+// strand marks the goroutines as stranded that wait for a lock or hold it.
+func (s *heisenRestingLocks) strand(from, to uintptr) {
+	first, last := s.held(from)
+	for i := first; i < last; i++ {
+		heisenStrand(s.holders.at(i).gp.ptr())
+	}
+	for i := from; i < to; i++ {
+		heisenStrand(s.waiters.at(i).gp.ptr())
+	}
 }
 
-// holdsAny reports whether a goroutine holds a lock, shared or not.
-func (k *heisenLocksHeld) holdsAny(lock uintptr) bool {
-	return k.holds(lock, false) || k.holds(lock, true)
-}
+func heisenStrand(gp *g) { (*heisenG)(unsafe.Pointer(gp.racectx)).task.stranded = true }
 
 // heisenSignals has a bit for each lock, chosen by its address, that was released by a goroutine that did
 // not hold it.

@@ -152,6 +152,11 @@ func heisenBubbleHolder(gp *g) (holder *g) {
 	return holder
 }
 
+// holdsAny reports whether a goroutine holds a lock, shared or not.
+func (k *heisenLocksHeld) holdsAny(lock uintptr) bool {
+	return k.holds(lock, false) || k.holds(lock, true)
+}
+
 // heisenMutexOf returns the Mutex or RWMutex for which gp waits, by where its semaphores are.
 func heisenMutexOf(gp *g) uintptr {
 	sema := (*heisenG)(unsafe.Pointer(gp.racectx)).task.inBubble

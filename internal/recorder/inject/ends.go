@@ -25,7 +25,7 @@ import (
 // The goroutine that is first to end the program does so. Others that want to end it meanwhile wait for that.
 
 const (
-	heisenLongestLook = 5 * 1000 * 1000 * 1000 // ns before the program ends although it was not looked to the end
+	heisenLongestLook = 5 * 1000 * 1000 * 1000 // ns without progress before the program ends although it was not looked to the end
 	heisenQuitAgain   = 1000 * 1000 * 1000     // ns within which a second SIGQUIT is meant for the runtime
 	heisenEndNap      = 1000 * 1000            // ns
 )
@@ -143,11 +143,23 @@ func (e *heisenEndState) limit() {
 	e.wakeThread()
 }
 
+// goesOn bounds the time until the next call of it, or until the search is over, if that is bounded.
+func (e *heisenEndState) goesOn() {
+	if until := atomic.Loadint64(&e.until); until != 0 {
+		atomic.Casint64(&e.until, until, nanotime1()+heisenLongestLook)
+	}
+}
+
 // unlimited takes the bound away, since the search is over.
 func (e *heisenEndState) unlimited() { atomic.Storeint64(&e.until, 0) }
 
 // heisenEndNow ends the program in the thread, since the search takes too long.
 func heisenEndNow() {
+	if heisenTryLock(&heisen.sendLock, heisenAbortPatience) {
+		heisenUnlock(&heisen.sendLock)
+		heisenLookFailed = true
+		heisenReportFailedLook()
+	}
 	heisenAbort()
 	if s := atomic.Load(&heisenEnd.signal); s != 0 {
 		heisenDie(s)

@@ -64,10 +64,12 @@ func heisenFindLeaks(self *g, returned bool) (found bool) {
 	}
 	w := heisenBeginSearch(self)
 	if w.marks == 0 {
+		heisenLookFailed = true
 		return false
 	}
 	w.reach(returned, heisenIsStranded, nil, w.canBeWoken)
 	w.end()
+	heisenLookFailed = heisenLookFailed || w.failed
 	return !w.failed
 }
 

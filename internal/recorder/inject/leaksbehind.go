@@ -20,30 +20,30 @@ const (
 	heisenBehindNobody               // for something that nobody does
 	heisenBehindLocks                // it waits in a circle of locks, or for a lock of one
 	heisenBehindOthers               // for what others would do that wait for ever
+	heisenBehindLooking              // it is being found out
 )
-
-// heisenLongestChain bounds the goroutines each of which waits for a lock that the next one holds.
-const heisenLongestChain = 64
 
 // heisenFindBehind sets task.behind of the stranded goroutines.
 func heisenFindBehind() {
 	locks, others := 0, 0
 	forEachGRace(func(gp *g) {
-		if heisenIsStranded(gp) {
-			(*heisenG)(unsafe.Pointer(gp.racectx)).task.behind = heisenBehindUnknown
+		if h := (*heisenG)(unsafe.Pointer(gp.racectx)); h != nil {
+			h.task.behind = heisenBehindUnknown
 		}
 	})
+	holders := heisenLockHolders()
 	forEachGRace(func(gp *g) {
 		if !heisenIsStranded(gp) {
 			return
 		}
-		switch heisenFindBehindLock(gp) {
+		switch holders.findBehind(gp) {
 		case heisenBehindLocks:
 			locks++
 		case heisenBehindNobody:
 			others++
 		}
 	})
+	holders.free()
 	if others == 0 || locks+others < 2 {
 		return
 	}
@@ -57,43 +57,47 @@ func heisenFindBehind() {
 	w.end()
 }
 
-// heisenFindBehindLock sets and returns what a goroutine waits for as far as the holders of locks decide it.
-func heisenFindBehindLock(gp *g) heisenBehind {
-	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if !heisenLocks(gp) {
-		h.task.behind = heisenBehindNobody
-		return heisenBehindNobody
+// findBehind returns for what a goroutine waits as far as the holders of locks decide it. It sets task.behind of that goroutine and of all
+// that it waits for: each of these waits for a lock that the next one holds.
+func (t *heisenByLock) findBehind(gp *g) (found heisenBehind) {
+	last := gp
+	for last != nil && heisenBehindOf(last) == heisenBehindUnknown && heisenLocks(last) {
+		heisenSetBehind(last, heisenBehindLooking)
+		last = t.awaited(last)
 	}
-	found := heisenBehindLocks // unless the chain ends
-	for at, i := gp, 0; i < heisenLongestChain; i++ {
-		if at = heisenHolderOf(uintptr((*heisenG)(unsafe.Pointer(at.racectx)).task.on)); at == nil {
-			found = heisenBehindNobody
-			break
+	switch {
+	case last == nil:
+		found = heisenBehindNobody
+	case !heisenLocks(last):
+		if found = heisenBehindNobody; last != gp && heisenIsStranded(last) {
+			found = heisenBehindOthers
 		}
-		if !heisenLocks(at) {
-			if found = heisenBehindNobody; heisenIsStranded(at) {
-				found = heisenBehindOthers
-			}
-			break
-		}
-		if known := (*heisenG)(unsafe.Pointer(at.racectx)).task.behind; known != heisenBehindUnknown && heisenIsStranded(at) {
-			found = known
-			break
-		}
+	case heisenBehindOf(last) == heisenBehindLooking: // a circle
+		found = heisenBehindLocks
+	default:
+		found = heisenBehindOf(last)
 	}
-	h.task.behind = found
+	if last == gp {
+		heisenSetBehind(gp, found)
+	}
+	for at := gp; at != nil && heisenBehindOf(at) == heisenBehindLooking; at = t.awaited(at) {
+		heisenSetBehind(at, found)
+	}
 	return found
 }
 
-// heisenHolderOf returns a goroutine that holds a lock, nil if none is known. Of several, it is one that waits for a lock.
-func heisenHolderOf(lock uintptr) (holder *g) {
-	forEachGRace(func(gp *g) {
-		h := (*heisenG)(unsafe.Pointer(gp.racectx))
-		if h != nil && h.locksHeld != nil && h.locksHeld.holdsAny(lock) && (holder == nil || heisenLocks(gp)) {
-			holder = gp
-		}
-	})
-	return holder
+func heisenBehindOf(gp *g) heisenBehind { return (*heisenG)(unsafe.Pointer(gp.racectx)).task.behind }
+
+func heisenSetBehind(gp *g, b heisenBehind) { (*heisenG)(unsafe.Pointer(gp.racectx)).task.behind = b }
+
+// awaited returns a goroutine that holds the lock for which another one waits, nil if none is known. Of several, it is one that waits for a
+// lock.
+func (t *heisenByLock) awaited(gp *g) (holder *g) {
+	lock := uintptr((*heisenG)(unsafe.Pointer(gp.racectx)).task.on)
+	if i := t.first(lock); i < t.n && t.at(i).lock == lock {
+		return t.at(i).gp.ptr()
+	}
+	return nil
 }
 
 // findBehind marks what the stranded goroutines can reach that wait for something, and notes that others are behind them which wait for an

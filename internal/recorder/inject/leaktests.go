@@ -145,15 +145,17 @@ func heisenFindLeaksIn(self *g, scope heisenLeakScope) (found int) {
 			return true
 		})
 	}
+	heisenEnd.goesOn()
 	if heisenFindLeaks(self, scope.returned) {
 		if scope.over && (self == nil || heisenRests(self)) {
-			heisenStrandByLocks(self)
+			heisenLookFailed = !heisenStrandByLocks(self) || heisenLookFailed
 		}
 		found = report(heisenLeaked, heisenIsStranded)
 	}
 	if heisenFindUnstoppable(self, scope.returned) {
 		found += report(heisenGoingOn, heisenGoesOn)
 	}
+	heisenReportFailedLook()
 	return found
 }
 

@@ -84,13 +84,14 @@ func heisenLookBeforeExit() {
 func heisenReportLeaks(self *g, returned, rests bool, concerns func(*g) bool) {
 	if heisenFindLeaks(self, returned) {
 		if rests {
-			heisenStrandByLocks(self)
+			heisenLookFailed = !heisenStrandByLocks(self) || heisenLookFailed
 		}
 		heisenReportWaiting(heisenLeaked, concerns)
 	}
 	if heisenFindUnstoppable(self, returned) {
 		heisenReportWaiting(heisenGoingOn, heisenGoesOn)
 	}
+	heisenReportFailedLook()
 }
 
 // woken returns the goroutine that ends the program if the others have come to rest or reached a

@@ -191,6 +191,7 @@ func heisenFindUnstoppable(self *g, returned bool) (found bool) {
 	}
 	w := heisenBeginSearch(self)
 	if w.marks == 0 {
+		heisenLookFailed = true
 		return false
 	}
 	w.reach(returned, heisenGoesOn, heisenIsStranded, w.mayStop)
@@ -200,6 +201,7 @@ func heisenFindUnstoppable(self *g, returned bool) (found bool) {
 		}
 	})
 	w.end()
+	heisenLookFailed = heisenLookFailed || w.failed
 	return !w.failed
 }
 
