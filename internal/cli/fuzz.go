@@ -32,6 +32,7 @@ goroutine at a time, under schedules that make suspected bugs happen.
 		{"sections", "suspect the atomic sections in a file, too"},
 		{"schedules", "where schedules for $heisen replay are written"},
 		{"report", briefReport},
+		{"new-only", "fail only if a finding is new or back since earlier runs"},
 		{"baseline", "do not report the findings in a file"},
 		{"suppress", "do not report findings that lines of a file match"},
 	},
@@ -63,7 +64,9 @@ also reports those that wait for ever, whether or not a test fails.
 What a run finds out is kept for the next one in the folder of -corpus, or in the
 user's cache. That tells what is known first, says what is new, back, fixed or not
 seen, and goes on with other seeds. Nothing is kept, or read, with -corpus none,
--shard, -merge, -findings, -time 0, or a -strategy other than directed.
+-shard, -merge, -findings, -time 0, or a -strategy other than directed. With -new-only,
+which is for pull requests, the exit status is 66 only if a finding is new or back.
+What is known is mentioned, and nothing is kept, so that what is new stays new.
 
 Several machines can share the work with -shard and -seeds. The suspects and the tests
 are the same everywhere. -merge combines the files that their -report json has written.
