@@ -226,6 +226,9 @@ func (c *checkRun) conclude(failed error) (int, error) {
 			c.found.join(&s.Finding, s.happenedIn)
 		}
 	}
+	if c.campaign != nil {
+		c.noteFlaky(c.campaign.Flaky())
+	}
 	all, hidden := c.found.all()
 	all = onepage.Once(all)
 	c.known.summary(c.Err, hidden)
@@ -285,6 +288,7 @@ func (c *checkRun) searched(p *onepage.Page) {
 			p.Unsearched = append(p.Unsearched, unitName(u))
 		}
 	}
+	p.Flaky = c.flaky
 	p.Uncovered = uncoveredParts(&n.Coverage)
 	p.Stopped = n.Stopped + n.Late
 	p.Unseen = n.Unseen.Reasons()

@@ -366,6 +366,15 @@ func (f *findings) follow(root string, race report.Following) (known bool) {
 	return known
 }
 
+// addFlaky adds a test to those that a finding makes flaky, if there is one with the fingerprint.
+func (f *findings) addFlaky(fingerprint string, test report.FlakyTest) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, known := range f.bugs[fingerprint] {
+		known.Flaky = append(known.Flaky, test)
+	}
+}
+
 // join makes a suspicion a part of the failures in which it has happened, and no finding of its own, if there is one.
 func (f *findings) join(suspicion *report.Finding, happenedIn func(*report.Finding) bool) {
 	f.mu.Lock()

@@ -13,6 +13,7 @@ import (
 	"github.com/heisen-go/heisen/internal/confirm/controlled"
 	"github.com/heisen-go/heisen/internal/confirm/suspects"
 	"github.com/heisen-go/heisen/internal/observed"
+	"github.com/heisen-go/heisen/internal/onepage"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -93,6 +94,7 @@ type fuzzRun struct {
 
 	campaign *confirm.Campaign // nil until the programs are built
 	found    *findings
+	flaky    []onepage.Flaky
 	reported map[string]bool // fingerprints of the suspects with findings
 	quiet    map[string]bool // fingerprints of suspects that only reports in JSON have
 }
@@ -146,6 +148,7 @@ func (inv *invocation) fuzz() (int, error) {
 	var numbers confirm.Statistics
 	if f.campaign != nil {
 		err, numbers = errors.Join(err, f.campaign.Panics()), f.campaign.Statistics()
+		f.noteFlaky(f.campaign.Flaky())
 	}
 	all, _ := f.found.all()
 	f.reports.keepAll(all, f.isQuiet)

@@ -293,7 +293,9 @@ func (c *Campaign) show(ctx context.Context, of *repetition, schedule *recorder.
 	bugs, failures := trials.Shown(of.any, t, of.usual)
 	c.count(func(n *Statistics) {
 		n.Repeated++
-		if !judged {
+		if judged {
+			c.observed.Tally(of.any, t)
+		} else {
 			c.observed.Add(-1<<20+n.Repeated, of.any, t) // before those of the survey
 		}
 	})
@@ -353,7 +355,7 @@ func (c *Campaign) reportRepeated(ctx context.Context, v *trials.Result) {
 		return
 	}
 	for _, e := range v.Endings {
-		c.explained[v.Suspect.Program] = append(c.explained[v.Suspect.Program], e.Outcome)
+		c.explain(v.Suspect.Program, v.Finding.Fingerprint, e.Outcome)
 	}
 	finding := v.Report(v.Suspect.Usual()...)
 	c.asBefore(&finding)
