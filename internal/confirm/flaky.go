@@ -22,7 +22,8 @@ type Flaky struct {
 type explanation struct {
 	outcome controlled.Outcome
 	finding string // as in Flaky
-	cause   string
+	failure bool   // the finding is nothing but the failure
+	cause   string // as in Flaky
 }
 
 // explain notes that a finding explains outcomes of a program.
@@ -53,7 +54,7 @@ func (c *Campaign) causes(p *controlled.Program, t *trials.Tally) (all []Flaky) 
 	made := t.Passed.All + t.Failed().All
 	for _, f := range t.Failures {
 		finding, cause := c.causeOf(p, f.Outcome)
-		if finding == "" && cause == "" {
+		if cause == "" && (finding == "" || c.isFailure(p, finding)) {
 			cause = company(t)
 		}
 		if i := slices.IndexFunc(all, func(one Flaky) bool { return one.Finding == finding && one.Cause == cause }); i >= 0 {
@@ -64,6 +65,11 @@ func (c *Campaign) causes(p *controlled.Program, t *trials.Tally) (all []Flaky) 
 	}
 	slices.SortStableFunc(all, func(a, b Flaky) int { return b.Failed - a.Failed })
 	return all
+}
+
+// isFailure reports whether a finding is nothing but a failure.
+func (c *Campaign) isFailure(p *controlled.Program, finding string) bool {
+	return slices.ContainsFunc(c.explained[p], func(why *explanation) bool { return why.finding == finding && why.failure })
 }
 
 // company says whether a test fails or passes because of other tests that run in its process. It is empty if nothing says so.

@@ -281,6 +281,7 @@ func (c *Campaign) reportFailures(ctx context.Context) {
 		}
 		finding := v.Report()
 		c.joinRace(v, &finding)
+		why.failure = finding.Identity == ""
 		why.finding, why.cause = c.reportFailure(ctx, v, finding, "an execution failed ("+outcome.String()+")")
 	}
 }

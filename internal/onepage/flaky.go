@@ -15,10 +15,10 @@ import (
 type Flaky struct {
 	report.FlakyTest
 	Finding *report.Finding // that decides it; nil if none does
-	Cause   string          // what is known of the cause without a finding; empty if it is not known
+	Cause   string          // what is known of the cause besides, in words; may be empty
 }
 
-// FlakyLines returns the table, two lines for a row with a schedule, and at most some rows.
+// FlakyLines returns the table, at most some rows, each with the command that repeats it, if there is one.
 func FlakyLines(rows []Flaky, most int) (lines []string) {
 	for i := range rows {
 		if i == most {
@@ -26,10 +26,11 @@ func FlakyLines(rows []Flaky, most int) (lines []string) {
 			break
 		}
 		r := &rows[i]
-		lines = append(lines, printable.Text(fmt.Sprintf("%v: %s", r.FlakyTest, r.cause())))
+		line := fmt.Sprintf("%v: %s", r.FlakyTest, r.cause())
 		if r.Finding != nil && r.Finding.Replay != "" {
-			lines = append(lines, "    repeat it: "+printable.Text(r.Finding.Replay))
+			line += ": " + r.Finding.Replay
 		}
+		lines = append(lines, printable.Text(line))
 	}
 	return lines
 }
@@ -40,6 +41,8 @@ func (r *Flaky) cause() string {
 	switch {
 	case f == nil:
 		return cmp.Or(r.Cause, "the cause is not known")
+	case r.Cause != "":
+		return fmt.Sprintf("%s [%s]", r.Cause, f.Fingerprint)
 	case f.Kind == heisen.Failure && f.Identity == "" && f.Trials != nil && len(f.Trials.Outside) > 0:
 		return fmt.Sprintf("no race decides it, but more than the schedule: %s [%s]", strings.Join(f.Trials.Outside, ", "), f.Fingerprint)
 	case f.Kind == heisen.Failure && f.Identity == "":

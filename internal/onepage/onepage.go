@@ -45,9 +45,9 @@ type Page struct {
 
 // Bounds on the length of the page.
 const (
-	maxCertain   = 12 // findings with their places; the others have a line
+	maxCertain   = 10 // findings with their places; the others have a line
 	maxSuspected = 8
-	maxFlaky     = 5 // rows
+	maxFlaky     = 12 // rows
 	maxNames     = 4
 	maxPlaces    = 4
 	maxPrinted   = 3
