@@ -1,8 +1,12 @@
 package confirm
 
 import (
+	"context"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/confirm/controlled"
@@ -35,27 +39,32 @@ func (c *Campaign) explain(p *controlled.Program, finding string, outcomes ...co
 
 // Flaky returns the flaky tests, once the campaign has ended: in the order of the programs, by the names of the tests, the most frequent causes
 // first. A test that fails in all its executions is none.
-func (c *Campaign) Flaky() (all []Flaky) {
+func (c *Campaign) Flaky() []Flaky { return c.flaky }
+
+// findFlaky finds the flaky tests in what the executions have shown.
+func (c *Campaign) findFlaky(ctx context.Context) (all []Flaky) {
 	for _, p := range c.Programs {
 		if !p.Test {
 			continue
 		}
+		pairs := maxPairs
 		for _, t := range c.observed.Tallies(p) {
 			if t.Passed.All > 0 {
-				all = append(all, c.causes(p, t)...)
+				all = append(all, c.causes(ctx, p, t, &pairs)...)
 			}
 		}
 	}
 	return all
 }
 
-// causes returns the causes of the failures of a test.
-func (c *Campaign) causes(p *controlled.Program, t *trials.Tally) (all []Flaky) {
+// causes returns the causes of the failures of a test. It makes at most so many executions.
+func (c *Campaign) causes(ctx context.Context, p *controlled.Program, t *trials.Tally, most *int) (all []Flaky) {
 	made := t.Passed.All + t.Failed().All
+	company := sync.OnceValue(func() string { return c.company(ctx, p, t, most) })
 	for _, f := range t.Failures {
 		finding, cause := c.causeOf(p, f.Outcome)
 		if cause == "" && (finding == "" || c.isFailure(p, finding)) {
-			cause = company(t)
+			cause = company()
 		}
 		if i := slices.IndexFunc(all, func(one Flaky) bool { return one.Finding == finding && one.Cause == cause }); i >= 0 {
 			all[i].Failed += f.All
@@ -72,14 +81,47 @@ func (c *Campaign) isFailure(p *controlled.Program, finding string) bool {
 	return slices.ContainsFunc(c.explained[p], func(why *explanation) bool { return why.finding == finding && why.failure })
 }
 
-// company says whether a test fails or passes because of other tests that run in its process. It is empty if nothing says so.
-func company(t *trials.Tally) string {
+// maxPairs bounds the executions that look for the test on which others of a package depend.
+const maxPairs = 100
+
+// company says whether a test fails or passes because of other tests that run in its process, and of which one, as pairs of tests show under the
+// default schedule. It is empty if nothing says so.
+func (c *Campaign) company(ctx context.Context, p *controlled.Program, t *trials.Tally, most *int) string {
 	failed := t.Failed()
 	switch {
 	case failed.Alone > 0 && t.Passed.Alone == 0:
-		return fmt.Sprintf("it needs other tests before it: by itself, it failed in %s, and passed in none", plural.Of(failed.Alone, "execution"))
+		what, by := "it needs other tests before it", c.decisive(ctx, p, t.Test, false, most)
+		if by != "" {
+			what = fmt.Sprintf("it needs %s before it (go test -run '^%s$' %s fails)", by, t.Test, p.Tested())
+		}
+		return fmt.Sprintf("%s: by itself, it failed in %s, and passed in none", what, plural.Of(failed.Alone, "execution"))
 	case failed.Alone == 0 && t.Passed.Alone > 0:
-		return fmt.Sprintf("it fails among other tests only: by itself, it passed in %s", plural.Of(t.Passed.Alone, "execution"))
+		what, by := "it fails among other tests only", c.decisive(ctx, p, t.Test, true, most)
+		if by != "" {
+			what = fmt.Sprintf("it fails after %s (go test -run '^(%s|%s)$' %s)", by, by, t.Test, p.Tested())
+		}
+		return fmt.Sprintf("%s: by itself, it passed in %s", what, plural.Of(t.Passed.Alone, "execution"))
+	}
+	return ""
+}
+
+// decisive returns the nearest test before another one after which that fails, or passes. It is empty if no single one is known.
+func (c *Campaign) decisive(ctx context.Context, p *controlled.Program, test string, fails bool, most *int) string {
+	at := slices.IndexFunc(p.Units, func(u *controlled.Unit) bool { return u.Test == test })
+	for i := at - 1; i >= 0 && *most > 0 && ctx.Err() == nil; i-- {
+		*most--
+		other := p.Units[i].Test
+		pair := c.anythingIn(p, "^("+regexp.QuoteMeta(other)+"|"+regexp.QuoteMeta(test)+")$")
+		outcome, err := c.usualOutcome(ctx, pair, c.Procs)
+		if c.sayFailed(ctx, err) {
+			return ""
+		}
+		failed := outcome.Class == controlled.TestFailed && slices.ContainsFunc(strings.Split(outcome.Tests, "\n"), func(name string) bool {
+			return controlled.TopLevel(name) == test
+		})
+		if failed == fails && (failed || !outcome.Class.EndsEarly()) {
+			return other
+		}
 	}
 	return ""
 }

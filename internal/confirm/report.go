@@ -34,6 +34,7 @@ type reporting struct {
 	races       []*trials.Result               // that have happened, with the findings that were reported
 	lateUse     map[*controlled.Program]string // the fingerprint of a finding that a test was used after its end
 	assumed     []assumed
+	flaky       []Flaky
 }
 
 func newReporting() reporting {
