@@ -32,7 +32,7 @@ goroutine at a time, under schedules that make suspected bugs happen.
 		{"sections", "suspect the atomic sections in a file, too"},
 		{"schedules", "where schedules for $heisen replay are written"},
 		{"report", briefReport},
-		{"new-only", "fail only if a finding is new or back, for pull requests"},
+		{"new-only", "fail only if a finding is new or back"},
 		{"baseline", "do not report the findings in a file"},
 		{"suppress", "do not report findings that lines of a file match"},
 	},
