@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/internal/printable"
 )
 
@@ -86,6 +87,9 @@ type Finding struct {
 	// nevertheless, because only it is known to do harm.
 	Following []Following `json:"following,omitempty"`
 	Roots     []string    `json:"roots,omitempty"`
+
+	// Flaky are tests that failed in some executions because of the finding, and passed in others.
+	Flaky []FlakyTest `json:"flaky,omitempty"`
 
 	History *History `json:"history,omitempty"` // what earlier runs know of it, if they are remembered
 
@@ -430,6 +434,19 @@ type Ending struct {
 	Timing bool `json:"timing,omitempty"`
 	// Schedule is a file that repeats one of the executions; see Finding.Replay.
 	Schedule string `json:"schedule,omitempty"`
+}
+
+// FlakyTest is a test that failed in some executions and passed in others.
+type FlakyTest struct {
+	Package    string `json:"package"` // import path
+	Test       string `json:"test"`
+	Executions int    `json:"executions"` // that have ended with the test passed or failed
+	Failed     int    `json:"failed"`     // those of them that failed because of the finding
+}
+
+// String returns the test and how often it failed.
+func (t FlakyTest) String() string {
+	return fmt.Sprintf("%s.%s failed in %s", t.Package, t.Test, plural.Part(t.Failed, t.Executions, "execution"))
 }
 
 // History is what earlier runs know of a finding.

@@ -80,6 +80,9 @@ func writeTrials(b *strings.Builder, f *Finding) {
 	if harm := harmOf(f); harm != "" {
 		fmt.Fprintf(b, "%s\n", harm)
 	}
+	for _, test := range f.Flaky {
+		fmt.Fprintf(b, "Flaky because of it: %v\n", test)
+	}
 	if t.Confirmed > 0 && f.Replay != "" {
 		switch {
 		case t.Again:

@@ -134,6 +134,7 @@ var methods = map[string]struct {
 	"report: Certainty":   {(*report.Certainty)(nil), ready},
 	"report: Collector":   {(*report.Collector)(nil), useless},
 	"report: Finding":     {(*report.Finding)(nil), ready},
+	"report: FlakyTest":   {(*report.FlakyTest)(nil), ready},
 	"report: Following":   {(*report.Following)(nil), ready},
 	"report: Pair":        {(*report.Pair)(nil), ready},
 	"report: Resolver":    {(*report.Resolver)(nil), ready},

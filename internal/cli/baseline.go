@@ -18,6 +18,7 @@ import (
 // suppressions file names.
 type knownFindings struct {
 	baselineFile, newBaselineFile, suppressionsFile string // values of the flags
+	newOnly                                         bool
 
 	baseline     *report.Baseline
 	suppressions []report.Suppression
@@ -120,6 +121,11 @@ func (k *knownFindings) hides(f *report.Finding) (by *report.Suppression, hidden
 		}
 	}
 	return nil, k.baseline.Contains(f)
+}
+
+// passes reports whether a finding is mentioned and does not count, because the run before has found it.
+func (k *knownFindings) passes(f *report.Finding) bool {
+	return k.newOnly && f.History != nil && f.History.State == "known"
 }
 
 // note notes which findings in the baseline are the same bug as one of this run.

@@ -42,7 +42,8 @@ wait for ever, and failures. Then the checks of go vet -vettool=$heisen look at 
 source. Last, the tests run under other schedules, as under $heisen fuzz, which
 also finds deadlocks and failures that need another schedule, and predicts them.
 That takes the time of -time, for all tests together. Tests with suspects, and
-packages that start goroutines, come first.
+packages that start goroutines, come first. A test that shows nothing new has less of
+the time, and what tests leave goes to those that have shown something new last.
 
 Findings are mentioned when they are found. In the end a page says what is certain,
 what is suspected, what was not looked at, and which command to type next.
@@ -226,6 +227,9 @@ func (c *checkRun) conclude(failed error) (int, error) {
 			c.found.join(&s.Finding, s.happenedIn)
 		}
 	}
+	if c.campaign != nil {
+		c.noteFlaky(c.campaign.Flaky())
+	}
 	all, hidden := c.found.all()
 	all = onepage.Once(all)
 	c.known.summary(c.Err, hidden)
@@ -285,6 +289,7 @@ func (c *checkRun) searched(p *onepage.Page) {
 			p.Unsearched = append(p.Unsearched, unitName(u))
 		}
 	}
+	p.Flaky = c.flaky
 	p.Uncovered = uncoveredParts(&n.Coverage)
 	p.Stopped = n.Stopped + n.Late
 	p.Unseen = n.Unseen.Reasons()

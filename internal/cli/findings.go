@@ -53,8 +53,10 @@ type finding struct {
 // maxFindings bounds the findings in traces, so that a report can be written and read.
 const maxFindings = 10_000
 
-// counts reports whether the finding decides the exit status and fails tests.
-func (f *finding) counts() bool { return !f.hidden && !f.Supposed() }
+// counts reports whether a finding decides the exit status and fails tests.
+func (f *findings) counts(known *finding) bool {
+	return !known.hidden && !known.Supposed() && !f.expect.passes(&known.Finding)
+}
 
 // findingKey is what makes two findings of streams the same.
 type findingKey struct{ detector, fingerprint string }
@@ -124,7 +126,7 @@ func (f *findings) end(c *fold.Set) (reported int) {
 	for _, item := range c.All() {
 		known := f.known[keyOf(item)]
 		known.count(item)
-		if known.counts() && !counted[known] {
+		if f.counts(known) && !counted[known] {
 			counted[known] = true
 			reported++
 		}
@@ -155,7 +157,7 @@ func (f *findings) reported(c *fold.Set) (ways int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, item := range c.All() {
-		if f.known[keyOf(item)].counts() {
+		if f.counts(f.known[keyOf(item)]) {
 			ways += item.Paths
 		}
 	}
@@ -289,15 +291,21 @@ func (f *findings) add(resolved report.Finding) bool {
 	defer f.mu.Unlock()
 	known := f.same(&resolved)
 	if known == nil {
-		return f.enter(resolved, false).counts()
+		return f.counts(f.enter(resolved, false))
 	}
 	f.again(known, &resolved)
-	return known.counts()
+	return f.counts(known)
 }
 
 // again takes a finding of a bug that is known. If it is more certain than before, or does harm, it is told again. One with executions
-// that show it takes the place of one without.
+// that show it takes the place of one without. If earlier runs know it from the tests of one package, they know the bug.
 func (f *findings) again(known *finding, resolved *report.Finding) {
+	switch {
+	case f.expect.passes(&known.Finding):
+		resolved.History = known.History
+	case f.expect.passes(resolved):
+		known.History = resolved.History
+	}
 	harmful := func(f *report.Finding) bool { return f.Trials != nil && f.Trials.Harmful }
 	worse := resolved.Certainty() > known.Certainty() || harmful(resolved) && !harmful(&known.Finding)
 	if !worse && (known.Trials != nil || !happened(resolved)) {
@@ -356,6 +364,15 @@ func (f *findings) follow(root string, race report.Following) (known bool) {
 		}
 	}
 	return known
+}
+
+// addFlaky adds a test to those that a finding makes flaky, if there is one with the fingerprint.
+func (f *findings) addFlaky(fingerprint string, test report.FlakyTest) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, known := range f.bugs[fingerprint] {
+		known.Flaky = append(known.Flaky, test)
+	}
 }
 
 // join makes a suspicion a part of the failures in which it has happened, and no finding of its own, if there is one.
@@ -420,7 +437,7 @@ func (f *findings) count() (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, known := range f.order {
-		if known.counts() {
+		if f.counts(known) {
 			n++
 		}
 	}

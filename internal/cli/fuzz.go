@@ -13,6 +13,7 @@ import (
 	"github.com/heisen-go/heisen/internal/confirm/controlled"
 	"github.com/heisen-go/heisen/internal/confirm/suspects"
 	"github.com/heisen-go/heisen/internal/observed"
+	"github.com/heisen-go/heisen/internal/onepage"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -28,10 +29,10 @@ goroutine at a time, under schedules that make suspected bugs happen.
 		{"time", "spend this time on each test or program (default 10s)"},
 		{"j", "number of executions at a time"},
 		{"limit", "stop an execution after this time (default 1m)"},
-		{"predict", "try what the detector mcm predicts first, and report it"},
 		{"sections", "suspect the atomic sections in a file, too"},
 		{"schedules", "where schedules for $heisen replay are written"},
 		{"report", briefReport},
+		{"new-only", "fail only if a finding is new or back"},
 		{"baseline", "do not report the findings in a file"},
 		{"suppress", "do not report findings that lines of a file match"},
 	},
@@ -63,7 +64,9 @@ also reports those that wait for ever, whether or not a test fails.
 What a run finds out is kept for the next one in the folder of -corpus, or in the
 user's cache. That tells what is known first, says what is new, back, fixed or not
 seen, and goes on with other seeds. Nothing is kept, or read, with -corpus none,
--shard, -merge, -findings, -time 0, or a -strategy other than directed.
+-shard, -merge, -findings, -time 0, or a -strategy other than directed. With -new-only,
+which is for pull requests, the exit status is 66 only if a finding is new or back.
+What is known is mentioned, and nothing is kept, so that what is new stays new.
 
 Several machines can share the work with -shard and -seeds. The suspects and the tests
 are the same everywhere. -merge combines the files that their -report json has written.
@@ -90,6 +93,7 @@ type fuzzRun struct {
 
 	campaign *confirm.Campaign // nil until the programs are built
 	found    *findings
+	flaky    []onepage.Flaky
 	reported map[string]bool // fingerprints of the suspects with findings
 	quiet    map[string]bool // fingerprints of suspects that only reports in JSON have
 }
@@ -143,6 +147,7 @@ func (inv *invocation) fuzz() (int, error) {
 	var numbers confirm.Statistics
 	if f.campaign != nil {
 		err, numbers = errors.Join(err, f.campaign.Panics()), f.campaign.Statistics()
+		f.noteFlaky(f.campaign.Flaky())
 	}
 	all, _ := f.found.all()
 	f.reports.keepAll(all, f.isQuiet)

@@ -51,6 +51,7 @@ func (f *fuzzRun) defineFlags() {
 	fs.BoolVar(&c.Predict, "predict", false, "suspect what mcm and syncp predict from the first executions, try that first, and report it\nin any case")
 	f.causality = f.causalityFlag()
 	fs.StringVar(&f.corpus, "corpus", "", "go on where earlier runs have ended, and remember this one in `folder`; with none, nothing is remembered\n(default: the value of "+corpusVariable+", or a folder in the user's cache)")
+	fs.BoolVar(&f.known.newOnly, "new-only", false, "fail only if a finding is new or back, as -corpus knows it; what is known is mentioned, and\nthe corpus stays as it is")
 	fs.BoolVar(&f.uncovered, "uncovered", false, "also list the go statements, cases of select and locks that no execution\nhas covered")
 	fs.StringVar(&f.since, "since", "", "only execute tests that can reach what has changed since a `revision` of the git repository;\nwhat concerns all tests of a package, such as a file that is embedded, is named")
 	fs.StringVar(&f.given, "findings", "", "first try the findings in `file`, and say which were not confirmed: those of this tool\nas JSON, SARIF, what go test -race has printed, or lines with two places such as\na.go:12 b.go:34")
@@ -89,6 +90,8 @@ func (f *fuzzRun) check() error {
 	switch {
 	case f.since != "" && (f.merges || f.line.verb != "test"):
 		return misuse("-since concerns tests only, and cannot be combined with -merge")
+	case f.known.newOnly && f.merges:
+		return misuse("-new-only needs a corpus, and cannot be combined with -merge")
 	case !c.Any && f.strategy != "directed":
 		return misuse("unknown strategy %q; there are directed, walk, pct, pos", f.strategy)
 	case c.Parallel < 1 || c.Procs < 1 || f.depth < 1:
@@ -129,10 +132,10 @@ func shardOf(s string) (part, parts int, err error) {
 	return part, parts, nil
 }
 
-// isQuiet reports whether a finding is a suspect that was not confirmed, which only reports in JSON
-// have.
+// isQuiet reports whether a finding is a suspect that was not confirmed, or passes: only reports in JSON
+// have it.
 func (f *fuzzRun) isQuiet(finding *report.Finding) bool {
-	return f.quiet[finding.Fingerprint]
+	return f.quiet[finding.Fingerprint] || f.known.passes(finding)
 }
 
 // setQuiet notes whether a suspect is quiet. One of several equal ones that is not decides.

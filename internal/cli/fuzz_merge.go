@@ -53,6 +53,7 @@ func (f *fuzzRun) merge() (int, error) {
 		f.setQuiet(&one, !wanted)
 	}
 	reported = byBug(reported, merged)
+	flakyOf(all, reported)
 	var failed error
 	for i := range reported {
 		if !f.isQuiet(&reported[i]) && f.reports.shows(asText) {
@@ -96,4 +97,25 @@ func byBug(found, all []report.Finding) (grouped []report.Finding) {
 		}
 	}
 	return grouped
+}
+
+// flakyOf sets which tests findings make flaky: those that equal ones in any of the files do, with their executions added up.
+func flakyOf(all, reported []report.Finding) {
+	by := map[string][]report.FlakyTest{}
+	for i := range all {
+		tests := by[all[i].Fingerprint]
+		for _, t := range all[i].Flaky {
+			k := slices.IndexFunc(tests, func(known report.FlakyTest) bool { return known.Package == t.Package && known.Test == t.Test })
+			if k < 0 {
+				tests = append(tests, t)
+				continue
+			}
+			tests[k].Executions += t.Executions
+			tests[k].Failed += t.Failed
+		}
+		by[all[i].Fingerprint] = tests
+	}
+	for i := range reported {
+		reported[i].Flaky = by[reported[i].Fingerprint]
+	}
 }

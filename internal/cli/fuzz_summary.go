@@ -90,6 +90,7 @@ func (f *fuzzRun) followingSummary() {
 func (f *fuzzRun) summary(n *confirm.Statistics) {
 	f.found.summary(f.Err, f.isQuiet)
 	f.followingSummary()
+	f.flakySummary()
 	if !f.config.Any {
 		f.suspectSummary(n)
 		f.timeSummary(n)

@@ -241,6 +241,7 @@ func (c *Campaign) Run(ctx context.Context) error {
 	c.reportFollowing(ctx)
 	c.reportUnexplained(ctx)
 	c.conclude(err == nil && ctx.Err() == nil)
+	c.flaky = c.findFlaky(ctx)
 	c.count(func(n *Statistics) {
 		n.Coverage = controlled.CoverageOf(c.Programs)
 		for _, p := range c.Programs {

@@ -37,9 +37,10 @@ import (
 
 // Memory says where a campaign keeps what it finds out.
 type Memory struct {
-	Folder *corpus.Folder
-	Flags  string // those that decide what the executions of given seeds are
-	Chosen bool   // the seeds are the user's own, and are tried as they are
+	Folder   *corpus.Folder
+	Flags    string // those that decide what the executions of given seeds are
+	Chosen   bool   // the seeds are the user's own, and are tried as they are
+	ReadOnly bool   // what this campaign finds out is not kept: the next one finds the same new
 }
 
 // round is the distance between the seeds of two campaigns. A search uses fewer.
@@ -292,7 +293,9 @@ func (c *Campaign) show(ctx context.Context, of *repetition, schedule *recorder.
 	bugs, failures := trials.Shown(of.any, t, of.usual)
 	c.count(func(n *Statistics) {
 		n.Repeated++
-		if !judged {
+		if judged {
+			c.observed.Tally(of.any, t)
+		} else {
 			c.observed.Add(-1<<20+n.Repeated, of.any, t) // before those of the survey
 		}
 	})
@@ -352,7 +355,7 @@ func (c *Campaign) reportRepeated(ctx context.Context, v *trials.Result) {
 		return
 	}
 	for _, e := range v.Endings {
-		c.explained[v.Suspect.Program] = append(c.explained[v.Suspect.Program], e.Outcome)
+		c.explain(v.Suspect.Program, v.Finding.Fingerprint, e.Outcome)
 	}
 	finding := v.Report(v.Suspect.Usual()...)
 	c.asBefore(&finding)
@@ -521,11 +524,14 @@ func (c *Campaign) conclude(complete bool) {
 		if surveyed && !c.Memory.Chosen && r.Pattern() == "" && r.now.Rounds*round == r.Seeds {
 			r.now.Rounds++
 		}
+		if c.Memory.ReadOnly {
+			continue
+		}
 		if err := c.Memory.Folder.Write(r.key, r.before, r.now); err != nil {
 			c.say("%s: what this run has found out is not remembered: %v", r.Package, err)
 		}
 	}
-	if len(c.memory.programs) > 0 {
+	if len(c.memory.programs) > 0 && !c.Memory.ReadOnly {
 		c.Memory.Folder.Trim()
 	}
 }

@@ -23,21 +23,22 @@ import (
 
 // reporting has what the reports of a campaign need to know of the findings so far.
 type reporting struct {
-	unexplained []*trials.Result                             // failures of programs without the suspected bug
-	explained   map[*controlled.Program][]controlled.Outcome // outcomes that a reported bug explains
+	unexplained []*trials.Result                       // failures of programs without the suspected bug
+	explained   map[*controlled.Program][]*explanation // outcomes of which something is reported or said
 	raced       []raced
 	bugs        []*trials.Result // confirmed suspects, with the findings that were reported
 	behind      []*trials.Result // deadlocks that goroutines behind them have shown
 	open        []*trials.Result // suspects that were tried and not confirmed
 	following   []followingRace
-	told        map[string]told              // races by the fingerprints of their pairs
-	races       []*trials.Result             // that have happened, with the findings that were reported
-	lateUse     map[*controlled.Program]bool // a test was used after its end
+	told        map[string]told                // races by the fingerprints of their pairs
+	races       []*trials.Result               // that have happened, with the findings that were reported
+	lateUse     map[*controlled.Program]string // the fingerprint of a finding that a test was used after its end
 	assumed     []assumed
+	flaky       []Flaky
 }
 
 func newReporting() reporting {
-	return reporting{explained: map[*controlled.Program][]controlled.Outcome{}, told: map[string]told{}, lateUse: map[*controlled.Program]bool{}}
+	return reporting{explained: map[*controlled.Program][]*explanation{}, told: map[string]told{}, lateUse: map[*controlled.Program]string{}}
 }
 
 // reportSuspect reports a suspect, if it was confirmed or is reported in any case.
@@ -52,7 +53,7 @@ func (c *Campaign) reportSuspect(ctx context.Context, v *trials.Result) {
 		case v.Finding.Kind == heisen.Race && e.Outcome.Class == controlled.TestFailed:
 			c.raced = append(c.raced, raced{p, v.Finding.Fingerprint, e.Outcome})
 		default:
-			c.explained[p] = append(c.explained[p], e.Outcome)
+			c.explain(p, v.Finding.Fingerprint, e.Outcome)
 		}
 	}
 	finding := v.Report(v.Suspect.Usual()...)
@@ -203,7 +204,7 @@ func (c *Campaign) addPairs(confirmed report.Finding, seen *report.Finding) {
 func (c *Campaign) reportBug(ctx context.Context, v *trials.Result) {
 	p, usual, late := v.Suspect.Program, v.Suspect.Usual(), observed.IsLateUse(&v.Finding)
 	if late { // panics because of it are harm in any case, and need no report of their own
-		usual, c.lateUse[p] = nil, true
+		usual, c.lateUse[p] = nil, v.Finding.Fingerprint
 	}
 	if v.Timing && !c.Timing { // the failure is mentioned
 		if late {
@@ -213,7 +214,7 @@ func (c *Campaign) reportBug(ctx context.Context, v *trials.Result) {
 	}
 	finding := v.Report(usual...)
 	c.asBefore(&finding)
-	c.explained[p] = append(c.explained[p], v.Explains...)
+	c.explain(p, finding.Fingerprint, v.Explains...)
 	if c.isRepeated(&finding) {
 		c.shown(p, &finding)
 		c.add(finding, false)
@@ -255,13 +256,19 @@ func (c *Campaign) reportFailures(ctx context.Context) {
 	})
 	for _, v := range c.unexplained {
 		p, outcome := v.Suspect.Program, v.Endings[0].Outcome
-		if c.isExplained(v) || c.lateUse[p] && controlled.OfLateUse(outcome) {
+		if c.isExplained(v) {
 			continue
 		}
-		c.explained[p] = append(c.explained[p], outcome)
+		if use := c.lateUse[p]; use != "" && controlled.OfLateUse(outcome) {
+			c.explain(p, use, outcome)
+			continue
+		}
+		why := &explanation{outcome: outcome}
+		c.explained[p] = append(c.explained[p], why)
 		if !c.Timing {
 			if kind, because := c.assumption(ctx, v); kind != "" {
 				c.assume(p, kind, because, outcome.String())
+				why.cause = "a " + kind + " assumption: " + because
 				continue
 			}
 		}
@@ -275,14 +282,15 @@ func (c *Campaign) reportFailures(ctx context.Context) {
 		}
 		finding := v.Report()
 		c.joinRace(v, &finding)
-		c.reportFailure(ctx, v, finding, "an execution failed ("+outcome.String()+")")
+		why.failure = finding.Identity == ""
+		why.finding, why.cause = c.reportFailure(ctx, v, finding, "an execution failed ("+outcome.String()+")")
 	}
 }
 
 // isExplained reports whether a reported bug explains a failure.
 func (c *Campaign) isExplained(v *trials.Result) bool {
 	p, outcome := v.Suspect.Program, v.Endings[0].Outcome
-	return slices.ContainsFunc(c.explained[p], func(o controlled.Outcome) bool { return o.Same(outcome) }) ||
+	return slices.ContainsFunc(c.explained[p], func(why *explanation) bool { return why.outcome.Same(outcome) }) ||
 		slices.ContainsFunc(c.raced, func(r raced) bool {
 			return r.program == p && r.failure.Same(outcome) && !c.observed.Independent(p, r.race, outcome)
 		})
@@ -304,24 +312,26 @@ func (c *Campaign) joinRace(v *trials.Result, failure *report.Finding) {
 	}
 }
 
-// reportFailure reports what no execution was to show. If no repetition of its schedule shows it, that is only mentioned.
-func (c *Campaign) reportFailure(ctx context.Context, v *trials.Result, f report.Finding, what string) {
+// reportFailure reports what no execution was to show, and returns the fingerprint of the finding. If no repetition of its schedule shows it, that
+// is only mentioned, and the cause is what is known of it.
+func (c *Campaign) reportFailure(ctx context.Context, v *trials.Result, f report.Finding, what string) (finding, cause string) {
 	if r := c.reproduce(ctx, v, &f); r != nil && r.Chance && !c.Unconfirmed {
-		cause := "what decides it is not known, such as files, sockets or other processes"
+		cause = "what decides it is not known, such as files, sockets or other processes"
 		if outside := r.Outside(); len(outside) > 0 {
 			cause = "it depends on " + strings.Join(outside, ", ")
 		}
 		c.say("%s: %s, but not when its schedule was repeated: %s; -unconfirmed reports it", v.Suspect.Program.Package, what, cause)
-		return
+		return "", cause
 	}
 	if f.Fingerprint != v.Finding.Fingerprint { // other executions may have shown it otherwise
 		f.Trials.Executions = max(f.Trials.Executions, c.observed.Made(v.Suspect.Program, v.Suspect.Tests))
 	}
 	if c.isDeadlock(v, &f) {
-		return
+		return f.Fingerprint, ""
 	}
 	c.add(f, false)
 	c.count(func(n *Statistics) { n.Failures++ })
+	return f.Fingerprint, ""
 }
 
 // maxReadable is the number of deviations of a schedule that people can follow.

@@ -29,6 +29,7 @@ type Page struct {
 	Certain     []report.Finding // in the order in which to look at them
 	Suspected   []report.Finding
 	Unraced     int // pairs of accesses that may race, but did not
+	Flaky       []Flaky
 
 	Tests, Executions int      // of the executions under other schedules
 	Untested          []string // packages without tests
@@ -44,8 +45,9 @@ type Page struct {
 
 // Bounds on the length of the page.
 const (
-	maxCertain   = 12 // findings with their places; the others have a line
+	maxCertain   = 10 // findings with their places; the others have a line
 	maxSuspected = 8
+	maxFlaky     = 12 // rows
 	maxNames     = 4
 	maxPlaces    = 4
 	maxPrinted   = 3
@@ -90,6 +92,7 @@ func (p *Page) Write(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s check: %s\n", p.Tool, p.summary())
 	p.writeCertain(&b)
+	writeList(&b, "FLAKY TESTS (failed in some executions, passed in others)", FlakyLines(p.Flaky, maxFlaky))
 	p.writeSuspected(&b)
 	writeList(&b, "NOT LOOKED AT", p.left())
 	writeList(&b, "NEXT", p.next())

@@ -66,6 +66,7 @@ func pages() map[string]*Page {
 	for i := range 40 {
 		many.Certain = append(many.Certain, race(fmt.Sprintf("1%d", i)))
 		many.Suspected = append(many.Suspected, suspicion)
+		many.Flaky = append(many.Flaky, Flaky{FlakyTest: report.FlakyTest{Package: "example.org/shop", Test: "TestGet", Executions: 30, Failed: 2}, Finding: &failure})
 		many.Unsearched = append(many.Unsearched, fmt.Sprintf("example.org/shop.Test%d", i))
 	}
 	return map[string]*Page{
@@ -74,6 +75,12 @@ func pages() map[string]*Page {
 			Tool: "heisen", Folder: "/src/shop", Arguments: "-short ./...", Took: 32 * time.Second, TestsFailed: true, Tests: 5, Executions: 1234,
 			Certain: []report.Finding{deadlock, failure, confirmed(race("0c"), false), withPairs}, Suspected: []report.Finding{feared, suspicion}, Unraced: 3,
 			Untested: []string{"example.org/shop/metrics"}, Unread: []string{"wrong.go:3:5: undefined: x"}, Unsurveyed: []string{"example.org/shop/late"},
+			Flaky: []Flaky{
+				{FlakyTest: report.FlakyTest{Package: "example.org/shop", Test: "TestShop", Executions: 41, Failed: 3}, Finding: &deadlock},
+				{FlakyTest: report.FlakyTest{Package: "example.org/shop", Test: "TestGet", Executions: 30, Failed: 2}, Finding: &failure},
+				{FlakyTest: report.FlakyTest{Package: "example.org/shop", Test: "TestTime", Executions: 9, Failed: 1}, Cause: "a timing assumption"},
+				{FlakyTest: report.FlakyTest{Package: "example.org/shop", Test: "TestOdd", Executions: 7, Failed: 1}},
+			},
 			Unsearched: []string{"example.org/shop.TestLast"}, Untried: 2, Uncovered: []string{"1 of 2 cases of select"}, Stopped: 1,
 			Unseen: []string{"assembly in package p"}, Interrupted: true,
 		},

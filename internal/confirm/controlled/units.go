@@ -24,8 +24,10 @@ type Unit struct {
 	Long, Yielded bool
 	Targets       []recorder.Target
 
-	// Used is the time of its executions, see suspects.Budget.
-	Used time.Duration
+	// Used is the time of its executions, and Granted what it may use beyond what each unit may, see suspects.Budget. Stale is the number of
+	// executions of the search since the last one that has shown something new.
+	Used, Granted time.Duration
+	Stale         int
 
 	// What a search knows of it. Usual is how it ends under the default schedule, if there were Executions. It is Exhausted if the
 	// search ended before its time, because further executions showed no other order of operations. Then All is the number of

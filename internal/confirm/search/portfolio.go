@@ -327,6 +327,9 @@ func (u *searched) add(of *plan) {
 	u.notice(of)
 	u.long = u.long || e.Long()
 	shown := u.news(e)
+	if u.Stale++; shown > 0 {
+		u.Stale = 0
+	}
 	if of.arm == nil {
 		return
 	}

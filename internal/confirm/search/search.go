@@ -87,6 +87,9 @@ func (s *Search) Run(ctx context.Context, units []*controlled.Unit) (*Searched, 
 			for ctx.Err() == nil {
 				u, busy := s.next(all)
 				switch {
+				case u == nil && !busy && s.goOn(all):
+					idle.Broadcast()
+					continue
 				case u == nil && !busy:
 					return
 				case u == nil:
@@ -168,6 +171,23 @@ func (s *Search) next(units []*searched) (u *searched, busy bool) {
 		}
 	}
 	return u, busy
+}
+
+// goOn gives the time that is left to units that have used theirs. It reports whether there was any.
+func (s *Search) goOn(units []*searched) bool {
+	var open []*controlled.Unit
+	for _, u := range units {
+		if !u.Exhausted {
+			open = append(open, u.Unit)
+		}
+	}
+	if !s.Confirmer.Budget.Grant(open) {
+		return false
+	}
+	for _, u := range units {
+		u.cut = u.cut && s.Confirmer.Budget.Over(u.Unit)
+	}
+	return true
 }
 
 // execute makes an execution of the unit.

@@ -1,8 +1,10 @@
 package suspects
 
 import (
+	"cmp"
 	"errors"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,7 +19,8 @@ import (
 //
 // A nil Budget bounds nothing. Several goroutines may use a Budget.
 type Budget struct {
-	limit   time.Duration // of the executions of a unit together
+	limit   time.Duration // of the executions of a unit together, but for what it is granted
+	many    time.Duration // how many executions there are at a time
 	at      time.Duration // how many executions of a unit there are at a time, at least 1
 	mu      sync.Mutex
 	nothing bool          // suspects have no bound
@@ -32,7 +35,7 @@ const leastTime = time.Second
 // time. If suspects is not set, suspects have no bound, and their time does not count.
 func NewBudget(each time.Duration, parallel int, units []*controlled.Unit, suspects bool) *Budget {
 	at := time.Duration(max(parallel/max(len(units), 1), 1))
-	return &Budget{limit: each * at, at: at, nothing: !suspects}
+	return &Budget{limit: each * at, many: time.Duration(max(parallel, 1)), at: at, nothing: !suspects}
 }
 
 // leastSearch is the time that a unit has at least within a bound on all units.
@@ -108,19 +111,59 @@ func (b *Budget) left(units []*controlled.Unit, part share) time.Duration {
 	defer b.mu.Unlock()
 	var left time.Duration
 	for _, u := range units {
-		left += b.of(part) - u.Used
+		left += (b.limit+u.Granted)*time.Duration(part)/100 - u.Used
 	}
 	return max(left/time.Duration(len(units)), 0)
 }
 
-// Before reports whether executions of a unit have taken less time than those of another one.
+// Before reports whether the search of a unit goes on before that of another one: executions of it have taken less time. Within a bound on
+// all units, the time of one counts up to maxStale times as much, the longer nothing new was seen in it.
 func (b *Budget) Before(u, other *controlled.Unit) bool {
 	if b == nil {
 		return false
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return u.Used < other.Used
+	return b.weighed(u) < b.weighed(other)
+}
+
+const (
+	// maxStale is how many times less time a unit has in which nothing new is seen.
+	maxStale = 4
+	// staleAfter is the number of executions without anything new after which a unit has half of the time.
+	staleAfter = 20
+)
+
+// weighed returns the time that a unit has used, as it counts.
+func (b *Budget) weighed(u *controlled.Unit) time.Duration {
+	if b.ends.IsZero() {
+		return u.Used
+	}
+	return u.Used * time.Duration(staleAfter+min(u.Stale, (maxStale-1)*staleAfter)) / staleAfter
+}
+
+// Grant gives time that is left within a bound on all units to those that may go on, and that have used theirs: half of it, to as many as it is
+// enough for, first those in which something new was seen last. It reports whether there was any.
+func (b *Budget) Grant(units []*controlled.Unit) bool {
+	if b == nil || b.ends.IsZero() || len(units) == 0 {
+		return false
+	}
+	left := time.Until(b.ends) * b.many
+	if left < leastSearch {
+		return false
+	}
+	units = slices.Clone(units)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	slices.SortStableFunc(units, func(u, other *controlled.Unit) int {
+		return cmp.Or(u.Stale-other.Stale, cmp.Compare(u.Used, other.Used))
+	})
+	units = units[:min(len(units), int(left/leastSearch))]
+	share := max(left/time.Duration(2*len(units)), leastSearch)
+	for _, u := range units {
+		u.Granted = max(u.Granted, u.Used-b.limit) + share
+	}
+	return true
 }
 
 // MaySearch reports whether there is time to search a unit. found says that there may be a schedule to shrink.

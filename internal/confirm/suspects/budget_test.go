@@ -126,3 +126,64 @@ func TestBudgetWithin(t *testing.T) {
 		t.Error("a survey ends without a bound on all units")
 	}
 }
+
+// TestGrant: the time that units leave within a bound on all goes to those that have shown something new last, and to as many as it is enough for.
+func TestGrant(t *testing.T) {
+	p := &controlled.Program{}
+	for range 10 {
+		p.Units = append(p.Units, &controlled.Unit{Program: p})
+	}
+	b := NewBudgetWithin(100*time.Minute, 1, p.Units)
+	b.AddTime(p.Units, 100*time.Minute) // of each a tenth
+	for i, u := range p.Units {
+		if u.Stale = 10 - i; b.MaySearch(u, false) {
+			t.Fatal("there is time left that nobody was given")
+		}
+	}
+	if !b.Grant(p.Units[:5]) {
+		t.Fatal("no time is left")
+	}
+	for i, u := range p.Units {
+		if left := b.left([]*controlled.Unit{u}, forSchedules); i < 5 && (left > 10*time.Minute || left < 9*time.Minute) || i >= 5 && left > 0 {
+			t.Errorf("unit %d has %v, want half of the time in equal parts for the first five", i, left)
+		}
+	}
+
+	b.ends = time.Now().Add(3*leastSearch + leastSearch/2)
+	for _, u := range p.Units {
+		u.Granted = 0
+	}
+	if !b.Grant(p.Units) {
+		t.Fatal("no time is left")
+	}
+	for i, u := range p.Units {
+		if given := u.Granted > 0; given != (i >= 7) {
+			t.Errorf("unit %d, with nothing new in %d executions: %v", i, u.Stale, u.Granted)
+		}
+	}
+	b.ends = time.Now()
+	if b.Grant(p.Units) || NewBudget(time.Hour, 1, p.Units, true).Grant(p.Units) || (*Budget)(nil).Grant(p.Units) {
+		t.Error("time is given that is not there")
+	}
+}
+
+// TestBefore: within a bound on all units, one that shows nothing new has a quarter of the time of another one.
+func TestBefore(t *testing.T) {
+	p := &controlled.Program{}
+	stale, fresh := &controlled.Unit{Program: p, Stale: 1000}, &controlled.Unit{Program: p}
+	p.Units = []*controlled.Unit{stale, fresh}
+	within, each := NewBudgetWithin(time.Hour, 1, p.Units), NewBudget(time.Hour, 1, p.Units, true)
+	for range 500 {
+		next := stale
+		if within.Before(fresh, stale) {
+			next = fresh
+		}
+		next.Used += time.Second
+	}
+	if stale.Used != 100*time.Second || fresh.Used != 400*time.Second {
+		t.Errorf("%v and %v", stale.Used, fresh.Used)
+	}
+	if each.Before(fresh, stale) || !each.Before(stale, fresh) {
+		t.Error("without such a bound, the time alone decides")
+	}
+}

@@ -22,6 +22,8 @@ type Observations struct {
 	known map[observationKey]*observation
 	made  map[*controlled.Program]int              // executions
 	ended map[*controlled.Program]map[endedKey]int // executions
+	// tallied are these executions, and others, by the tests that failed besides.
+	tallied map[*controlled.Program]map[tallyKey]int
 }
 
 type observationKey struct {
@@ -87,6 +89,7 @@ func (o *Observations) Add(position int, s *suspects.Suspect, t *Trial) {
 		ended.tests = s.TestsOf(t.Schedule)
 	}
 	o.ended[s.Program][ended]++
+	o.tally(s.Program, ended.tests, t)
 	for i := range t.Execution.Observed {
 		f := &t.Execution.Observed[i]
 		key := observationKey{s.Program, f.Fingerprint}
