@@ -25,6 +25,7 @@ type ResolverOption func(*resolverConfig) error
 type resolverConfig struct {
 	memory int64
 	only   func(file string) bool
+	stands func(file string) string
 }
 
 // WithSources restricts the source files that a Resolver opens to those for which a function returns
@@ -36,6 +37,19 @@ func WithSources(only func(file string) bool) ResolverOption {
 			return option.Errorf("WithSources: a nil function")
 		}
 		c.only = only
+		return nil
+	}
+}
+
+// WithReplacements names the files that a program was built from in the place of others, as the go command's flag -overlay does: the
+// function returns the name of the file to read for one, which may be that itself. One goroutine at a time calls it. By default, each file
+// is read itself.
+func WithReplacements(replacement func(file string) string) ResolverOption {
+	return func(c *resolverConfig) error {
+		if replacement == nil {
+			return option.Errorf("WithReplacements: a nil function")
+		}
+		c.stands = replacement
 		return nil
 	}
 }
@@ -62,7 +76,7 @@ func NewResolver(opts ...ResolverOption) (*Resolver, error) {
 	}
 	r := &Resolver{}
 	if c.memory > 0 {
-		r.sources = source.NewCacheOf(c.memory, c.only)
+		r.sources = source.NewCacheOf(c.memory, c.only, c.stands)
 	}
 	return r, nil
 }

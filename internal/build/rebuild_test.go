@@ -98,7 +98,7 @@ func TestKeep(t *testing.T) {
 		if err := fresh.Replace(map[string][]byte{name: []byte(text)}); err != nil {
 			t.Fatal(err)
 		}
-		merged, err := readReplacements(fresh.overlay)
+		merged, err := Replacements(fresh.overlay)
 		if err != nil {
 			t.Fatal(err)
 		}

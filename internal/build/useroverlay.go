@@ -17,7 +17,7 @@ import (
 // installation cannot be replaced, because the recorder is made from them. Relative names are relative to the working
 // directory, as for the go command.
 func (b *Builder) AddOverlay(file string) error {
-	added, err := readReplacements(file)
+	added, err := Replacements(file)
 	if err != nil {
 		return fmt.Errorf("-overlay: %w", err)
 	}
@@ -30,7 +30,7 @@ func (b *Builder) AddOverlay(file string) error {
 // Replace makes the go command compile other texts in the place of files, which are named by absolute paths. Files that are
 // replaced already stay as they are.
 func (b *Builder) Replace(texts map[string][]byte) error {
-	own, err := readReplacements(b.overlay)
+	own, err := Replacements(b.overlay)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (b *Builder) Replace(texts map[string][]byte) error {
 
 // addReplacements adds files that replace others.
 func (b *Builder) addReplacements(added map[string]string) error {
-	own, err := readReplacements(b.overlay)
+	own, err := Replacements(b.overlay)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,8 @@ func (b *Builder) keep(name string, text []byte) error {
 // replacements is a file for the go command's -overlay.
 type replacements struct{ Replace map[string]string }
 
-func readReplacements(file string) (map[string]string, error) {
+// Replacements reads a file for the go command's -overlay: the files that stand for others, by the names of these.
+func Replacements(file string) (map[string]string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err

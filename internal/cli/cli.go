@@ -30,6 +30,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -89,16 +90,17 @@ type invocation struct {
 	rest      []string    // after parse, arguments after "--"
 	line      commandLine // of the go command
 	resolver  *report.Resolver
-	flags     *flag.FlagSet // for the subcommand to fill and parse
-	pkgs      patterns      // packages in which accesses are recorded
-	hide      patterns      // hidden packages
-	calls     bool          // calls of functions are transactions
-	module    string        // path of the main module, if calls are
-	unchecked bool          // pointer arithmetic is not checked
-	standard  string        // folder of the standard library's source, when the go command is known
-	plan      string        // file of the plan of -focus; empty if none
-	proved    *focus.Plan   // what it says, if it is about the source that runs
-	needsAll  bool          // a detector needs accesses that the plan proves safe, too
+	replaced  map[string]string // the files of -overlay that stand for others; nil until it was read
+	flags     *flag.FlagSet     // for the subcommand to fill and parse
+	pkgs      patterns          // packages in which accesses are recorded
+	hide      patterns          // hidden packages
+	calls     bool              // calls of functions are transactions
+	module    string            // path of the main module, if calls are
+	unchecked bool              // pointer arithmetic is not checked
+	standard  string            // folder of the standard library's source, when the go command is known
+	plan      string            // file of the plan of -focus; empty if none
+	proved    *focus.Plan       // what it says, if it is about the source that runs
+	needsAll  bool              // a detector needs accesses that the plan proves safe, too
 
 	events      bool                          // the output of go test is that of -json
 	ending      time.Time                     // of what is done after that; zero at first
@@ -177,7 +179,7 @@ func (c command) start(inv *invocation, args []string) int {
 		return Failed
 	}
 	defer restore()
-	var options []report.ResolverOption
+	options := []report.ResolverOption{report.WithReplacements(inv.sourceOf)}
 	if c.foreign {
 		folder, err := os.Getwd()
 		if err != nil {
@@ -194,6 +196,27 @@ func (c command) start(inv *invocation, args []string) int {
 	defer resolver.Close()
 	inv.args, inv.resolver = args, resolver
 	return c.invoke(inv)
+}
+
+// sourceOf returns the name of the file that the program was built from in the place of one: -overlay may say so.
+func (inv *invocation) sourceOf(name string) string {
+	overlay, given := inv.line.value("overlay")
+	if !given || overlay == "" {
+		return name
+	}
+	if inv.replaced == nil {
+		inv.replaced = map[string]string{}
+		all, err := build.Replacements(overlay)
+		for of, by := range all {
+			if of, err = filepath.Abs(of); err == nil {
+				inv.replaced[of] = by
+			}
+		}
+	}
+	if by, ok := inv.replaced[name]; ok {
+		return by
+	}
+	return name
 }
 
 // changeFolder carries out the flag -C, which must come first, as for the go command. restore

@@ -267,9 +267,11 @@ func (inv *invocation) tried(ctx context.Context, root string, found []report.Fi
 	t.all = given && len(inv.line.packages()) == 0
 	if given && len(found) > 0 {
 		began := time.Now()
-		if _, err := t.command(ctx, 10*time.Minute, inv.line.verb, t.arguments("")...); err != nil {
+		end, err := t.command(ctx, 10*time.Minute, inv.line.verb, t.arguments("")...)
+		if err != nil {
 			return nil, err
 		}
+		t.known = append(slices.Clip(t.known), end.found...)
 		t.took = time.Since(began)
 	}
 	return t.repair(ctx)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -37,6 +38,7 @@ type trial struct {
 	took   time.Duration // what the tests or the program took without the patch
 	all    bool          // the tests of all packages run, and no others are named
 
+	known  []report.Finding     // what was found without a patch
 	before map[heisen.Kind]bool // what other schedules show without a patch; nil: it is not known yet
 }
 
@@ -46,7 +48,7 @@ func (inv *invocation) newTrial(root string, found []report.Finding, took time.D
 	if err != nil {
 		return nil, nil, err
 	}
-	return &trial{invocation: inv, root: root, folder: folder.Path, found: found, took: took}, func() { folder.Remove() }, nil
+	return &trial{invocation: inv, root: root, folder: folder.Path, found: found, known: found, took: took}, func() { folder.Remove() }, nil
 }
 
 // repair makes a patch for findings that passes its trial. Repairs that do not pass, alone or together, are left out, and their
@@ -110,11 +112,29 @@ func (t *trial) repair(ctx context.Context) (*patch.Result, error) {
 		result.Refused = refused
 	}
 	for i := range found {
-		if reason := reasons[found[i].Fingerprint]; reason != "" {
+		reason := reasons[found[i].Fingerprint]
+		if reason == "" {
+			continue
+		}
+		delete(reasons, found[i].Fingerprint) // it may have several pairs
+		repaired, err := t.repaired(ctx, result, append(slices.Clip(kept), withFingerprints(found, []string{found[i].Fingerprint})...))
+		if err != nil {
+			return nil, err
+		}
+		if !repaired {
 			result.Refuse(&found[i], "the patch was tried, and is not printed: "+reason)
 		}
 	}
 	return result, nil
+}
+
+// repaired reports whether a patch repairs findings: the patch for them is the same, and refuses no more.
+func (t *trial) repaired(ctx context.Context, result *patch.Result, found []report.Finding) (bool, error) {
+	if result.Changed() == 0 {
+		return false, nil
+	}
+	all, err := patch.Make(ctx, t.root, t.line.tags(), found)
+	return err == nil && maps.Equal(all.Files(), result.Files()) && len(all.Refused) <= len(result.Refused), err
 }
 
 func withFingerprints(found []report.Finding, fingerprints []string) (out []report.Finding) {
@@ -197,23 +217,39 @@ func (t *trial) command(ctx context.Context, limit time.Duration, name string, a
 // runs runs the tests or the program with a patch.
 func (t *trial) runs(ctx context.Context, overlay string, result *patch.Result) (string, error) {
 	limit := 2*t.took + perPatch
-	end, err := t.command(ctx, limit, t.line.verb, t.arguments(overlay)...)
-	switch {
-	case err != nil:
-		return "", err
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	case end.late && t.signal.Load() != 0: // the user has ended it before, too
-	case end.late:
-		return fmt.Sprintf("the %s has not ended after %v", t.what(), limit.Round(time.Second)), nil
-	}
-	for _, f := range end.found {
-		if slices.ContainsFunc(result.Repairs, func(one patch.Repair) bool { return t.repairs(&one, &f) }) {
-			return "what it repairs was still found: " + f.String(), nil
+	var end *ended
+	for range maxReruns { // what it does not repair is no reason to fail, and must not hide one
+		left := slices.DeleteFunc(slices.Clone(t.known), func(f report.Finding) bool { return repairs(t.found, result, &f) })
+		baseline, err := t.baseline(left)
+		if err != nil {
+			return "", err
 		}
+		end, err = t.command(ctx, limit, t.line.verb, append([]string{"-baseline=" + baseline}, t.arguments(overlay)...)...)
+		switch {
+		case err != nil:
+			return "", err
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		case end.late && t.signal.Load() != 0: // the user has ended it before, too
+		case end.late:
+			return fmt.Sprintf("the %s has not ended after %v", t.what(), limit.Round(time.Second)), nil
+		}
+		for _, f := range end.found {
+			if repairs(t.found, result, &f) {
+				return "what it repairs was still found: " + f.String(), nil
+			}
+		}
+		if end.status != Findings {
+			break
+		}
+		t.known = append(t.known, end.found...)
 	}
 	if end.status == Failed || end.status == Misused {
-		before, err := t.command(ctx, limit, t.line.verb, t.arguments("")...)
+		baseline, err := t.baseline(t.known)
+		if err != nil {
+			return "", err
+		}
+		before, err := t.command(ctx, limit, t.line.verb, append([]string{"-baseline=" + baseline}, t.arguments("")...)...)
 		if err != nil {
 			return "", err
 		}
@@ -224,13 +260,25 @@ func (t *trial) runs(ctx context.Context, overlay string, result *patch.Result) 
 	return "", nil
 }
 
-// repairs reports whether a finding is one of those that a repair is for, or is about the same variable.
-func (t *trial) repairs(one *patch.Repair, f *report.Finding) bool {
-	if slices.Contains(one.Findings, f.Fingerprint) {
-		return true
+// maxReruns bounds how often the tests run with a patch: again only if they show something that was not known.
+const maxReruns = 3
+
+// baseline writes findings to a file for the flag -baseline.
+func (t *trial) baseline(found []report.Finding) (string, error) {
+	var b report.Baseline
+	for _, f := range found {
+		b.Add(f)
 	}
-	return slices.ContainsFunc(withFingerprints(t.found, one.Findings), func(of report.Finding) bool {
-		return of.Kind == f.Kind && of.Package == f.Package && of.Expression() != "" && of.Expression() == f.Expression()
+	file := filepath.Join(t.folder, "known.json")
+	return file, private.Replace(file, b.Write)
+}
+
+// repairs reports whether a finding is one of those that a patch is for, or is about the same variable.
+func repairs(found []report.Finding, result *patch.Result, f *report.Finding) bool {
+	return slices.ContainsFunc(result.Repairs, func(one patch.Repair) bool {
+		return slices.Contains(one.Findings, f.Fingerprint) || slices.ContainsFunc(withFingerprints(found, one.Findings), func(of report.Finding) bool {
+			return of.Kind == f.Kind && of.Package == f.Package && of.Expression() != "" && of.Expression() == f.Expression()
+		})
 	})
 }
 

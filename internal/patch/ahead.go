@@ -11,7 +11,7 @@ import (
 
 // readAhead returns the largest expression around a use whose value can be read before the statement, or nil.
 func (r *repair) readAhead(u *use, stmt ast.Stmt) ast.Expr {
-	if u.write || u.alias || u.addr || r.p.Around(u.expr) != u.fn {
+	if u.write || u.leaves != nil || u.addr || r.p.Around(u.expr) != u.fn {
 		return nil
 	}
 	e := r.largest(u, stmt)
@@ -64,10 +64,17 @@ func (r *repair) largest(u *use, stmt ast.Stmt) ast.Expr {
 		e = outer
 	}
 	t := info.TypeOf(e)
-	if t == nil || leadsOn(t) {
+	if t == nil || leadsOn(t) && !r.keepsElements(u, e) {
 		return nil
 	}
 	return e
+}
+
+// keepsElements reports whether an expression of a use is a slice that a loop goes through, whose elements stay the same while others change
+// the variable.
+func (r *repair) keepsElements(u *use, e ast.Expr) bool {
+	loop, ok := r.p.Parent(e).(*ast.RangeStmt)
+	return ok && loop.X == e && !isMap(u.fn.Info().TypeOf(e)) && inPlace(r.shared) <= u.depth
 }
 
 // evaluated returns the part of a statement with an expression in it that is evaluated once, and first, whenever the statement is
@@ -125,7 +132,7 @@ func (r *repair) condition(u *use, part ast.Node) (whole ast.Expr) {
 		if other.fn != u.fn || !within(whole, other.expr) {
 			continue
 		}
-		if other.write || other.alias || r.p.Around(other.expr) != u.fn {
+		if other.write || other.leaves != nil || r.p.Around(other.expr) != u.fn {
 			return nil
 		}
 		some = some || skipped(r.p, other.expr, whole)

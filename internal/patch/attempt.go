@@ -87,7 +87,7 @@ func (m *maker) attempts(t *task, target *target) (out []func() (*repair, *refus
 
 // unsupported returns why no lock can protect the uses.
 func (m *maker) unsupported(uses []*use, t *target) *refusal {
-	written := slices.ContainsFunc(uses, func(u *use) bool { return u.write && u.part })
+	changed := inPlace(uses)
 	for _, u := range uses {
 		text := m.texts.of(u.expr)
 		switch {
@@ -97,10 +97,10 @@ func (m *maker) unsupported(uses []*use, t *target) *refusal {
 			return refuse(u.expr, "%s is accessed by a function of sync/atomic: access it so everywhere, or give it a type such as atomic.Int64", text)
 		case u.addr:
 			return refuse(u.expr, "the address of %s is taken, so it may be accessed elsewhere", text)
-		case u.alias && isMap(u.fn.Info().TypeOf(u.expr)):
-			return refuse(u.expr, "the map %s is passed on, so it may be accessed elsewhere without the lock", text)
-		case u.alias && written:
-			return refuse(u.expr, "the slice %s is passed on, so its elements may be accessed elsewhere without the lock", text)
+		case u.leaves != nil && isMap(u.fn.Info().TypeOf(u.leaves)):
+			return refuse(u.expr, "the map %s is passed on, so it may be accessed elsewhere without the lock", m.texts.of(u.leaves))
+		case u.leaves != nil && changed > u.left:
+			return refuse(u.expr, "the slice %s is passed on, so its elements may be accessed elsewhere without the lock", m.texts.of(u.leaves))
 		}
 	}
 	if at := m.p.copied(t); at != nil {
@@ -167,7 +167,8 @@ func (m *maker) with(g *guard, t *target, shared []*use, spans []span) (*repair,
 		}
 	}
 	if len(r.uses)+len(r.upgrades) == 0 {
-		return nil, &refusal{t.first().ident.Pos(), "all accesses hold a lock already, as far as the source shows"}
+		r.covered = true
+		return r, nil
 	}
 	return r, r.place()
 }
@@ -460,7 +461,7 @@ func compareKeys(a, b static.Key) int {
 func (p *program) writtenAt(t *target, accesses []report.Access) bool {
 	return slices.ContainsFunc(p.uses(t), func(u *use) bool {
 		first, last := p.position(u.expr.Pos()), p.position(u.expr.End())
-		return (u.write || u.alias || u.addr) && slices.ContainsFunc(accesses, func(a report.Access) bool {
+		return (u.write || u.leaves != nil || u.addr) && slices.ContainsFunc(accesses, func(a report.Access) bool {
 			at := a.Stack[0]
 			return a.Op != "read" && first.Line <= at.Line && at.Line <= last.Line && p.position(p.fileNamed(at.File).Syntax.Package).Filename == first.Filename
 		})

@@ -11,7 +11,10 @@
 //   - If some accesses hold a mutex that belongs to the variable, the others get it, too. Those that hold it already,
 //     themselves or by all of their callers, stay as they are. If only some callers hold it, the calls of the others
 //     get it.
-//   - Otherwise a new sync.Mutex is declared beside the variable. Fields of one struct share it.
+//   - Otherwise a new sync.Mutex is declared beside the variable. Fields of one struct share it. Variables that are reached through
+//     others come after these, so that the lock of a list guards its elements, too, where it is held at all their accesses.
+//   - A loop over a slice whose elements nobody changes in place goes through the slice as it was under the lock. A slice that leaves
+//     the function is no reason to refuse either, if nobody changes its elements in place.
 //   - What a function reads, and writes because of it, is one critical section. Which writes these are is found by
 //     following values and conditions through the function. If that leads through helpers, their callers take the lock.
 //   - If a check and an act are in accessors that lock for themselves and are called one after the other, a new mutex is

@@ -99,7 +99,7 @@ var ErrSource = errors.New("the source cannot be analyzed")
 //
 // The cost is that of type-checking the module, two or three times for each variable with a finding.
 func Make(ctx context.Context, root string, tags []string, findings []report.Finding) (*Result, error) {
-	m := &maker{ctx: ctx, root: root, tags: tags, result: &Result{root: root, old: map[string][]byte{}, new: map[string][]byte{}}}
+	m := &maker{ctx: ctx, root: root, tags: tags, locks: map[string]int{}, result: &Result{root: root, old: map[string][]byte{}, new: map[string][]byte{}}}
 	if len(findings) == 0 {
 		return m.result, nil
 	}
@@ -116,7 +116,7 @@ func Make(ctx context.Context, root string, tags []string, findings []report.Fin
 	for _, f := range inOrder(findings) {
 		m.take(&f)
 	}
-	for _, t := range m.grouped() {
+	for _, t := range m.outermostFirst(m.grouped()) {
 		if err := m.repair(t); err != nil {
 			return nil, fmt.Errorf("make a patch: %w", err)
 		}
@@ -161,8 +161,9 @@ type maker struct {
 	tasks    []*task
 	warnings map[string]int
 
-	guarded   []string // the keys of the variables that are repaired
-	following []*task  // nothing writes their variables once others know the objects
+	guarded   []string       // the keys of the variables that are repaired
+	locks     map[string]int // the indexes of the repairs that place locks, by lockKey
+	following []*task        // nothing writes their variables once others know the objects
 }
 
 // task is a variable with findings.
@@ -347,10 +348,19 @@ func (m *maker) repair(t *task) error {
 	for _, try := range m.attempts(t, target) {
 		r, why := try()
 		if why == nil {
-			summary := m.summary(r)
-			if why = m.accept(r); why == nil {
+			summary, lock := m.summary(r), m.lockKey(r.g, target)
+			if r.covered {
+				if m.covered(lock, t) {
+					m.result.Repaired = append(m.result.Repaired, summary)
+					return nil
+				}
+				why = &refusal{target.first().ident.Pos(), "all accesses hold a lock already, as far as the source shows"}
+			} else if why = m.accept(r); why == nil {
 				for _, v := range target.variables {
 					m.guarded = append(m.guarded, v.key)
+				}
+				if _, known := m.locks[lock]; !known && !r.atomic {
+					m.locks[lock] = len(m.result.Repairs)
 				}
 				m.repaired(Repair{Summary: summary, touched: r.touches()}, t)
 				return nil
@@ -379,13 +389,18 @@ func (m *maker) repair(t *task) error {
 
 // repaired notes a repair of the findings of a task.
 func (m *maker) repaired(r Repair, t *task) {
+	r.take(t)
+	m.result.Repaired = append(m.result.Repaired, r.Summary)
+	m.result.Repairs = append(m.result.Repairs, r)
+}
+
+// take adds the findings of a task.
+func (r *Repair) take(t *task) {
 	for _, f := range t.findings {
 		if !slices.Contains(r.Findings, f.Fingerprint) {
 			r.Findings = append(r.Findings, f.Fingerprint)
 		}
 	}
-	m.result.Repaired = append(m.result.Repaired, r.Summary)
-	m.result.Repairs = append(m.result.Repairs, r)
 }
 
 // leave refuses the findings of a task.

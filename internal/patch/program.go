@@ -21,6 +21,7 @@ type program struct {
 	parallel bool // some tests run at the same time as others
 
 	written []map[*types.Var]bool // see writtenBy
+	changed map[*types.Var]bool   // see changesVariable
 	names   map[static.Key]string // see lockName
 	ordered map[[2]string]bool    // see orders
 	stalled map[string]ast.Node   // see heldWhileWaiting

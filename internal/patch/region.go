@@ -54,6 +54,7 @@ type repair struct {
 
 	accessors bool // the uses are calls of functions that access the target
 	atomic    bool // the target becomes an atomic flag
+	covered   bool // all uses hold the lock
 }
 
 // span is a check and an act that must be atomic: places in one function.
@@ -332,7 +333,7 @@ func (r *repair) initAhead(region *region, s *ast.IfStmt, u *use) (*region, *ref
 		return region, nil // small enough as a whole
 	}
 	init, ok := s.Init.(*ast.AssignStmt)
-	if !ok || u.alias {
+	if !ok || u.leaves != nil {
 		return region, refuse(s, "the if statement is too complex")
 	}
 	if _, isElse := r.p.Parent(s).(*ast.IfStmt); isElse {

@@ -2,6 +2,7 @@ package patch
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 
@@ -31,6 +32,9 @@ func (r *repair) check(g *region) *refusal {
 		if why := r.declared(g.then); why != nil {
 			return why
 		}
+	}
+	if why := r.renamed(g); why != nil && g.form != ahead {
+		return why
 	}
 	return r.declared(g)
 }
@@ -69,6 +73,67 @@ func (g *region) leavesOut(call *ast.CallExpr) bool {
 }
 
 func sameList(a, b []ast.Stmt) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] }
+
+// renamed returns why the lock has another name where a region ends: what leads to it is assigned in the region.
+func (r *repair) renamed(g *region) (why *refusal) {
+	info, until := g.fn.Info(), g.end()
+	leading, fields := map[types.Object]bool{}, map[*types.Var]bool{}
+	for _, u := range g.uses {
+		if u.base == nil || r.g.absolute.Valid() {
+			continue
+		}
+		ast.Inspect(u.base, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && info.Uses[id] != nil {
+				leading[info.Uses[id]] = true
+			}
+			return true
+		})
+		for v := range u.fields() {
+			fields[v.Origin()] = true
+		}
+	}
+	if g.form == deferred || g.form == enclosed { // the lock is named where it is acquired
+		until = token.NoPos
+		for _, u := range g.uses {
+			until = max(until, u.expr.Pos())
+		}
+	}
+	assigned := func(n ast.Node, e ast.Expr) {
+		if v := static.Variable(info, e); v != nil && leading[v] && n.Pos() < until {
+			why = refuse(n, "%s is assigned while its lock would be held", types.ExprString(e))
+		}
+	}
+	inspectAll(g.list[g.first:g.last+1], func(n ast.Node) {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, left := range n.Lhs {
+				if n.Tok != token.DEFINE {
+					assigned(n, left)
+				}
+			}
+		case *ast.IncDecStmt:
+			assigned(n, n.X)
+		case *ast.RangeStmt:
+			if n.Tok == token.ASSIGN && n.Key != nil {
+				assigned(n, n.Key)
+			}
+			if n.Tok == token.ASSIGN && n.Value != nil {
+				assigned(n, n.Value)
+			}
+		case *ast.CallExpr:
+			if c := r.p.graph.Call(n); c != nil && !c.Started && !g.leavesOut(n) && n.Pos() < until {
+				for _, callee := range r.p.graph.May(c.Targets) {
+					for v := range r.p.writtenBy(callee) {
+						if fields[v] {
+							why = refuse(n, "%s assigns %s while its lock would be held", types.ExprString(n.Fun), v.Name())
+						}
+					}
+				}
+			}
+		}
+	})
+	return why
+}
 
 // declared returns why the lock has no name where a region begins.
 func (r *repair) declared(g *region) (why *refusal) {

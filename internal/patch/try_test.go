@@ -73,6 +73,75 @@ func TestMain1(t *testing.T) {
 	}
 }
 
+const listSource = `package main
+
+import (
+	"reflect"
+	"sync"
+)
+
+type node struct {
+	v    int
+	next *node
+}
+
+type list struct{ head *node }
+
+func (l *list) push() { l.head = &node{next: l.head} }
+
+func (l *list) add() {
+	if l.head != nil {
+		l.head.v++
+	}
+}
+
+type counter struct{ n int }
+
+func (c *counter) inc() { c.n++ }
+
+func fields(v any) int { return reflect.TypeOf(v).Elem().NumField() }
+
+func main() {
+	l, c := &list{}, &counter{}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 100 {
+				l.push()
+				c.inc()
+			}
+			for range 100 {
+				l.add()
+			}
+		})
+	}
+	wg.Wait()
+}
+`
+
+// TestTriedTogether: a race for which no patch passes by itself is repaired if the lock of another repair guards its variable. A test that
+// fails by one repair is noticed, whatever race makes it fail besides.
+func TestTriedTogether(t *testing.T) {
+	tier.Need(t, tier.CI)
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"go.mod": "module example.com/m\n\ngo 1.25\n", "main.go": listSource, "main_test.go": `package main
+
+import "testing"
+
+func TestMain1(t *testing.T) {
+	main()
+	if fields(&node{}) != 2 || fields(&counter{}) != 1 {
+		t.Fatal("a type has more fields")
+	}
+}
+`})
+	t.Chdir(dir)
+	status, diff, said := heal(t, "heal", "-patch", ".")
+	if status != cli.Findings || !strings.Contains(diff, "l.mu.Lock()") || strings.Contains(diff, "c.mu") || strings.Count(said, "is not repaired") != 1 {
+		t.Errorf("exit status %d\n%s\n%s", status, diff, said)
+	}
+}
+
 // TestProgram: what a program shows is repaired, also from a recorded trace and from a report. Without tests, heal says how to do
 // that.
 func TestProgram(t *testing.T) {

@@ -17,10 +17,16 @@ type use struct {
 	base  ast.Expr    // the struct of a field; nil for other variables, and if it has no expression
 	path  static.Path // of the struct, with embedded fields; of the variable itself if it is no field
 	write bool
-	part  bool // it is about an element of a slice
-	alias bool // the value leaves the statement and still leads to the elements of a map or slice
 	addr  bool // its address is taken
 	late  bool // it is a deferred call, which is made at the end of the function
+
+	// depth is how many elements lead from the variable to what is accessed: 1 for an element of a slice or map, 2 for one of that.
+	depth int
+	// changes is the depth of what may be changed in place, while others have the slice or map that it is in; 0 for nothing.
+	changes int
+	// leaves is what leaves the statement and still leads to the elements of a map or slice; nil if nothing does.
+	leaves ast.Expr
+	left   int // its depth
 }
 
 // namedVariable is a variable with the expression that names it.
@@ -100,6 +106,16 @@ func (p *program) useOf(info *types.Info, id *ast.Ident, t *target) *use {
 	return u
 }
 
+// inPlace returns the depth of the innermost elements that uses may change in place.
+func inPlace(uses []*use) (depth int) {
+	for _, u := range uses {
+		if depth = max(depth, u.changes); u.write {
+			depth = max(depth, u.depth)
+		}
+	}
+	return depth
+}
+
 // classify finds out what a use does, from the expressions around it.
 func (p *program) classify(info *types.Info, u *use) {
 	var inner ast.Node = u.expr
@@ -121,13 +137,16 @@ func (p *program) classify(info *types.Info, u *use) {
 			if outer.X != inner {
 				return
 			}
-			u.part = true
+			u.depth++
 			if _, pointer := info.TypeOf(outer).Underlying().(*types.Pointer); pointer && !p.assigns(outer) {
 				return
 			}
 		case *ast.SliceExpr:
 			if outer.X != inner {
 				return
+			}
+			if keepsRoom(outer) && leadsOn(info.TypeOf(outer)) {
+				u.changes = max(u.changes, u.depth+1)
 			}
 		case *ast.UnaryExpr:
 			u.addr = outer.Op == token.AND
@@ -144,8 +163,8 @@ func (p *program) classify(info *types.Info, u *use) {
 					u.write = true
 					return
 				}
-				if len(outer.Lhs) == len(outer.Rhs) && outer.Rhs[i] == inner {
-					u.alias = leadsOn(info.TypeOf(inner.(ast.Expr)))
+				if len(outer.Lhs) == len(outer.Rhs) && outer.Rhs[i] == inner && !isPartOf(outer.Rhs[i], left) {
+					u.leave(info, inner.(ast.Expr))
 				}
 			}
 			return
@@ -154,7 +173,7 @@ func (p *program) classify(info *types.Info, u *use) {
 			return
 		case *ast.ReturnStmt, *ast.ValueSpec, *ast.CompositeLit, *ast.KeyValueExpr, *ast.SendStmt:
 			if e, ok := inner.(ast.Expr); ok {
-				u.alias = leadsOn(info.TypeOf(e))
+				u.leave(info, e)
 			}
 			return
 		default:
@@ -191,11 +210,89 @@ func (p *program) argument(info *types.Info, u *use, call *ast.CallExpr, arg ast
 				u.write = true
 			case "copy":
 				u.write = call.Args[0] == arg
+			case "append":
+				u.write = call.Args[0] == arg && keepsRoom(arg)
+			}
+			if u.write {
+				u.depth++
 			}
 			return
 		}
 	}
-	u.write, u.alias = true, !known(info, call).Has(static.HandsOver)
+	if !known(info, call).Has(static.HandsOver) {
+		u.leave(info, arg)
+	}
+	u.write = true
+	if p.changes(info, call, arg) {
+		u.depth++
+	}
+}
+
+// changes reports whether a call changes elements of a slice or map that it is given.
+func (p *program) changes(info *types.Info, call *ast.CallExpr, arg ast.Expr) bool {
+	callee := static.Callee(info, call)
+	if static.Known(callee).Has(static.ChangesElements) {
+		return true
+	}
+	if callee == nil {
+		return false
+	}
+	fn := p.Declared(callee)
+	if fn == nil {
+		return false
+	}
+	i, params := slices.Index(call.Args, arg), fn.Info().Defs[fn.Decl.Name].(*types.Func).Signature().Params()
+	if i < 0 || params.Len() == 0 {
+		return false
+	}
+	return p.changesVariable(fn, params.At(min(i, params.Len()-1)))
+}
+
+// changesVariable reports whether a function changes elements of its parameter.
+func (p *program) changesVariable(fn *static.Function, param *types.Var) (found bool) {
+	if p.changed == nil {
+		p.changed = map[*types.Var]bool{}
+	}
+	if known, ok := p.changed[param]; ok {
+		return known
+	}
+	p.changed[param] = false // for recursion
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok || fn.Info().Uses[id] != param {
+			return !found
+		}
+		u := &use{fn: fn, expr: id}
+		p.classify(fn.Info(), u)
+		found = inPlace([]*use{u}) > 0
+		return !found
+	})
+	p.changed[param] = found
+	return found
+}
+
+// isPartOf reports whether an expression is a slice, or a part of it.
+func isPartOf(e, slice ast.Expr) bool {
+	for {
+		part, ok := ast.Unparen(e).(*ast.SliceExpr)
+		if !ok {
+			return types.ExprString(ast.Unparen(e)) == types.ExprString(slice)
+		}
+		e = part.X
+	}
+}
+
+// keepsRoom reports whether an expression is a part of a slice such that append to it writes what follows it in the slice.
+func keepsRoom(e ast.Expr) bool {
+	part, ok := ast.Unparen(e).(*ast.SliceExpr)
+	return ok && part.High != nil && part.Max == nil
+}
+
+// leave notes that a value leaves the statement.
+func (u *use) leave(info *types.Info, e ast.Expr) {
+	if leadsOn(info.TypeOf(e)) {
+		u.leaves, u.left = e, u.depth
+	}
 }
 
 // leadsOn reports whether values of a type lead to elements that belong to the variable.

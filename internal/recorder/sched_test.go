@@ -63,7 +63,7 @@ func TestExecution(t *testing.T) {
 	}
 	want := &Execution{
 		LookFailed: true,
-		Ended: true, Steps: 40, Hash: 0xabc, Order: 0xdef, Delays: 6, Yielded: 4, Virtual: time.Hour, Reached: true, Diverged: 2,
+		Ended:      true, Steps: 40, Hash: 0xabc, Order: 0xdef, Delays: 6, Yielded: 4, Virtual: time.Hour, Reached: true, Diverged: 2,
 		Choices:    []strategies.Choice{{Step: 5, ID: 3}, {Step: 9, ID: 1}, {Step: 11, ID: 2, Case: 3}, {Step: 15, ID: 4, Case: 1}},
 		Influences: []Influence{{Input, 3, first}, {Syscall, 1, 0}, {Process, 2, 0}},
 		Overtaken:  Influence{Process, 5, first},

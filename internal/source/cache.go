@@ -39,9 +39,10 @@ const DefaultMemory = 128 << 20
 // the first lookup starts.
 type Cache struct {
 	mu     sync.Mutex
-	store  store                  // nil until the first lookup
-	memory int64                  // bytes
-	only   func(file string) bool // the files that are read; nil for all
+	store  store                    // nil until the first lookup
+	memory int64                    // bytes
+	only   func(file string) bool   // the files that are read; nil for all
+	stands func(file string) string // the file that is read for one; nil if that is itself
 
 	// The package of the latest lookup. The store may drop or delay what is put into it; with
 	// this, the accesses of one finding never parse their package twice.
@@ -87,11 +88,11 @@ func excerptKey(f heisen.Frame, r role, size uint64) string {
 // The latest package is kept even if it alone exceeds the bound.
 func NewCache(memory int64) *Cache { return &Cache{memory: max(memory, 1)} }
 
-// NewCacheOf is NewCache for files for which a function returns true: no others are opened. One goroutine
-// at a time calls it.
-func NewCacheOf(memory int64, only func(file string) bool) *Cache {
+// NewCacheOf is NewCache for files for which a function returns true: no others are opened. Another function names the file that is read
+// for one. Either may be nil. One goroutine at a time calls them.
+func NewCacheOf(memory int64, only func(file string) bool, stands func(file string) string) *Cache {
 	c := NewCache(memory)
-	c.only = only
+	c.only, c.stands = only, stands
 	return c
 }
 
@@ -297,6 +298,9 @@ var errNoSource = errors.New("no Go source file")
 func (c *Cache) read(name string) ([]byte, error) {
 	if c.only != nil && !c.only(name) {
 		return nil, errNoSource
+	}
+	if c.stands != nil {
+		name = c.stands(name)
 	}
 	return readSource(name)
 }

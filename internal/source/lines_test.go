@@ -140,7 +140,7 @@ func TestLineDirectivesOfOthers(t *testing.T) {
 	}
 	frame := heisen.Frame{Func: "parser.action", File: filepath.Join(dir, "expr.y"), Line: 21}
 	for _, allowed := range []bool{true, false} {
-		cache := NewCacheOf(DefaultMemory, func(string) bool { return allowed })
+		cache := NewCacheOf(DefaultMemory, func(string) bool { return allowed }, nil)
 		if got := cache.At(frame, heisen.Write, 8).Variable(); (got == "depth") != allowed {
 			t.Errorf("%q, allowed: %t", got, allowed)
 		}
