@@ -99,7 +99,7 @@ func TestWineConnected(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests := []string{
-		"Bank", "BankDirected", "Verdicts", "Unrecorded", "Goroutines", "Locks", "Atomics", "Stacks", "DeepRecursion", "Copy",
+		"Bank", "BankDirected", "Verdicts", "Unrecorded", "Goroutines", "Locks", "Chance", "Atomics", "Stacks", "DeepRecursion", "Copy",
 		"ManyGoroutines", "Ends", "ExitAmidEvents", "Killed", "Idle", "Schedulers", "Spans", "Skipped",
 		"Replay", "ReplayUnrecorded", "ScheduledVerdicts", "StopsAtCopies", "Meetings", "DirectedDeadlock",
 	}
