@@ -10,7 +10,6 @@ import (
 	"runtime/pprof"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomicity"
@@ -81,7 +80,7 @@ func analyze(detectors string, args []string) (a analysis, err error) {
 	if err := errors.Join(err, cmd.Wait()); err != nil {
 		return a, err
 	}
-	a.Program = float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) * 1024 / mib
+	a.Program = float64(measure.PeakMemory(cmd.ProcessState)) / mib
 	return a, nil
 }
 

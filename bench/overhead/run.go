@@ -8,8 +8,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/heisen-go/heisen/bench/measure"
 )
 
 // A cost is the cost of a run.
@@ -70,7 +71,7 @@ func (r *runner) run(ctx context.Context, b benchmark, w configuration) (cost, e
 	}
 	state := cmd.ProcessState
 	c.CPU = (state.UserTime() + state.SystemTime()).Seconds()
-	c.Memory = float64(state.SysUsage().(*syscall.Rusage).Maxrss) * 1024 / mib
+	c.Memory = float64(measure.PeakMemory(state)) / mib
 	if w.analyzer {
 		var a analysis
 		if err := json.NewDecoder(report).Decode(&a); err != nil {

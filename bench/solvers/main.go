@@ -44,7 +44,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/heisen-go/heisen"
@@ -52,6 +51,7 @@ import (
 	"github.com/heisen-go/heisen/bench/measure"
 	"github.com/heisen-go/heisen/bench/results"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/processes"
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
@@ -267,6 +267,9 @@ func (o *other) solve(name string, f *maximal.Formula, pairs [][2]int, verdicts 
 	return total, read, late, nil
 }
 
+// limitReached is the signal SIGXCPU, which ends a process that has used the processor time that it may use.
+const limitReached = processes.Signal(24)
+
 // errLate means that a solver has reached the timeout.
 var errLate = errors.New("no answer in time")
 
@@ -280,8 +283,7 @@ func (o *other) run(text string, timeout time.Duration) (time.Duration, string, 
 		return 0, "", fmt.Errorf("%s: %w", o.path, err)
 	}
 	used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() &&
-		(status.Signal() == syscall.SIGXCPU || status.Signal() == syscall.SIGKILL) {
+	if by := processes.EndedBy(cmd.ProcessState); by == processes.Kill || by == limitReached {
 		return used, "", errLate
 	}
 	if err != nil {

@@ -371,7 +371,10 @@ var patches = []struct {
 		atStart("NumCPU", "if heisenSched.on { return int(heisenSched.procs) }"),
 	}},
 	{"runtime/sigqueue.go", []patch{atStart("sigsend", "heisenSignalled(s)")}},
-	{"runtime/cgocall.go", []patch{atStart("cgocall", "if !heisenCallsSystem(fn) { heisenOutside(heisenByCgo); heisenBeforeC() }")}},
+	{"runtime/cgocall.go", []patch{
+		atStart("cgocall", "if !heisenCallsSystem(fn) { heisenOutside(heisenByCgo); heisenBeforeC() }"),
+		replaceCalls("cgocall", "raceacquire(unsafe.Pointer(&racecgosync))", "heisenAfterC(fn)", 1),
+	}},
 	{"runtime/panic.go", []patch{
 		atStart("fatalthrow", "heisenAbort()"),
 		atStart("fatalpanic", "heisenBeforePanic()"),

@@ -5,7 +5,6 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -66,29 +65,6 @@ func main() {
 
 // toldByFastTrack matches the summary's line of a finding by fasttrack, and perhaps other detectors.
 var toldByFastTrack = regexp.MustCompile(`(?m)^  [0-9a-f]{16} \((\w+(, | and ))*fasttrack((, | and )\w+)*\): `)
-
-// TestInterruptLive: after a signal, heisen does not wait until a detector has finished what it is doing
-// with the events of a program, and reports what was found so far. The program makes more events than fit
-// into the window, and so few more that they do not have to wait for the detector.
-func TestInterruptLive(t *testing.T) {
-	var begin time.Time
-	for _, detect := range []string{"fasttrack,mcm", "mcm,fasttrack,leak"} {
-		dir := writeFiles(t, map[string]string{"go.mod": "module example.com/m\n\ngo 1.25\n", "main.go": hardForMcm})
-		args := []string{"run", "-pkgs", "work", "-detect", detect, "-window", "400000", "-budget", "20000", ".", "15000", "stay"}
-		started := func() { begin = time.Now() }
-		status, _, stderr := signalledAt(t, dir, nil, "ready", toHeisen, syscall.SIGTERM, started, args...)
-		took := time.Since(begin)
-		if status != 66 || !toldByFastTrack.MatchString(stderr) {
-			t.Errorf("%s: exit status %d\n%s", detect, status, stderr)
-		}
-		if !strings.Contains(stderr, "heisen: example.com/m: interrupted: detectors were given its first ") {
-			t.Errorf("%s: it does not say that detectors were interrupted\n%s", detect, stderr)
-		}
-		if took > 10*time.Second {
-			t.Errorf("%s: it took %v", detect, took)
-		}
-	}
-}
 
 // TestMemoryLive: at a limit of memory, the analysis of a running program ends, and the program goes on.
 // What was found so far is reported.

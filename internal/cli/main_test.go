@@ -3,6 +3,7 @@ package cli_test
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -28,4 +29,16 @@ func TestMain(m *testing.M) {
 			os.Exit(status)
 		},
 	})
+}
+
+// writeFiles returns a new folder with files.
+func writeFiles(t *testing.T, files map[string]string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }

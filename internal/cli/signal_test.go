@@ -1,3 +1,5 @@
+//go:build unix
+
 package cli_test
 
 import (
@@ -94,17 +96,6 @@ func signalledAt(t *testing.T, dir string, env []string, file string, to target,
 		}
 	}
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
-}
-
-func writeFiles(t *testing.T, files map[string]string) (dir string) {
-	t.Helper()
-	dir = t.TempDir()
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o777); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
 }
 
 const waiting = `package %s
@@ -313,6 +304,29 @@ func main() {
 			if err := os.Remove(name); err != nil {
 				t.Fatal(err)
 			}
+		}
+	}
+}
+
+// TestInterruptLive: after a signal, heisen does not wait until a detector has finished what it is doing
+// with the events of a program, and reports what was found so far. The program makes more events than fit
+// into the window, and so few more that they do not have to wait for the detector.
+func TestInterruptLive(t *testing.T) {
+	var begin time.Time
+	for _, detect := range []string{"fasttrack,mcm", "mcm,fasttrack,leak"} {
+		dir := writeFiles(t, map[string]string{"go.mod": "module example.com/m\n\ngo 1.25\n", "main.go": hardForMcm})
+		args := []string{"run", "-pkgs", "work", "-detect", detect, "-window", "400000", "-budget", "20000", ".", "15000", "stay"}
+		started := func() { begin = time.Now() }
+		status, _, stderr := signalledAt(t, dir, nil, "ready", toHeisen, syscall.SIGTERM, started, args...)
+		took := time.Since(begin)
+		if status != 66 || !toldByFastTrack.MatchString(stderr) {
+			t.Errorf("%s: exit status %d\n%s", detect, status, stderr)
+		}
+		if !strings.Contains(stderr, "heisen: example.com/m: interrupted: detectors were given its first ") {
+			t.Errorf("%s: it does not say that detectors were interrupted\n%s", detect, stderr)
+		}
+		if took > 10*time.Second {
+			t.Errorf("%s: it took %v", detect, took)
 		}
 	}
 }

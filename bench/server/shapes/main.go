@@ -16,7 +16,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/heisen-go/heisen/bench/measure"
 	"github.com/heisen-go/heisen/bench/results"
@@ -101,5 +100,5 @@ func run(exe, shape string, requests int) (cpu, memory float64, err error) {
 	}
 	state := cmd.ProcessState
 	const mib = 1 << 20
-	return (state.UserTime() + state.SystemTime()).Seconds(), float64(state.SysUsage().(*syscall.Rusage).Maxrss) * 1024 / mib, nil
+	return (state.UserTime() + state.SystemTime()).Seconds(), float64(measure.PeakMemory(state)) / mib, nil
 }

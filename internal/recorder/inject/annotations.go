@@ -143,6 +143,18 @@ func race_AcquireByChance(addr unsafe.Pointer) {
 	heisenSyncG(getg(), heisenOpChanceReceive, uintptr(addr), getcallerfp())
 }
 
+// heisenAfterC is called after C code, and on Windows after system calls. Package runtime orders all of these with each other;
+// system calls are hardly related.
+//
+//go:nosplit
+func heisenAfterC(c unsafe.Pointer) {
+	op := uint64(heisenOpReceive)
+	if heisenCallsSystem(c) {
+		op = heisenOpChanceReceive
+	}
+	heisenSyncG(getg(), op, uintptr(unsafe.Pointer(&racecgosync)), getcallerfp())
+}
+
 // race_Send and race_Receive are called where atomic operations already order what is before and after.
 // They serve detectors that take messages for an order, but not atomic operations. A program that
 // detects races itself does not need them.

@@ -15,8 +15,9 @@ const (
 	heisenFreeWait = 1000 // ms for an instance, before the program looks at the door again
 
 	// Errors of the system.
-	heisenNoSuchPipe = 2
-	heisenAllBusy    = 231
+	heisenNoSuchPipe   = 2
+	heisenNoSuchFolder = 3
+	heisenAllBusy      = 231
 )
 
 // heisenConnect returns the handle of the analyzer's pipe at path, for both directions.
@@ -40,7 +41,7 @@ func heisenConnect(path string) (to, from int32) {
 }
 
 func heisenPrintNoConnection(why int32) {
-	if why == heisenNoSuchPipe {
+	if why == heisenNoSuchPipe || why == heisenNoSuchFolder {
 		print("there is no pipe")
 		return
 	}

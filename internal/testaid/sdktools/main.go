@@ -43,7 +43,8 @@ func run(ctx context.Context, names []string) error {
 		return err
 	}
 	defer os.RemoveAll(temp)
-	b := &bench{temp: temp, goroot: filepath.Join(temp, "moved")}
+	b := &bench{temp: temp}
+	b.goroot = filepath.Join(b.root(), "usr", "local", "go")
 	if err := b.prepare(ctx); err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func (b *bench) prepare(ctx context.Context) error {
 	if _, err := build.WriteSDK(ctx, first, "sdktools", true); err != nil {
 		return err
 	}
-	if err := os.Rename(first, b.goroot); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(b.goroot), 0o755), os.Rename(first, b.goroot)); err != nil {
 		return err
 	}
 	path := filepath.Join(b.goroot, "bin") + string(filepath.ListSeparator) + os.Getenv("PATH")
@@ -86,6 +87,9 @@ func (b *bench) prepare(ctx context.Context) error {
 	return errors.Join(os.CopyFS(b.program(), files),
 		os.WriteFile(filepath.Join(b.program(), "go.mod"), []byte("module example.com/racy\n\ngo 1.26\n"), 0o666))
 }
+
+// root is a folder like the root folder of a container, with the Go installation in it.
+func (b *bench) root() string { return filepath.Join(b.temp, "root") }
 
 // program is the folder of the module.
 func (b *bench) program() string { return filepath.Join(b.temp, "program") }

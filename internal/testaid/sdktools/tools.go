@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"os/exec"
@@ -21,7 +22,7 @@ type tool struct {
 	try  func(context.Context, *bench) error
 }
 
-var tools = []tool{{"delve", delve}, {"gopls", gopls}, {"ko", ko}, {"plugin", plugin}}
+var tools = []tool{{"delve", delve}, {"gopls", gopls}, {"ko", ko}, {"plugin", plugin}, {"rules", rules}, {"container", container}}
 
 // report is what heisen, and not another race detector, prints.
 var report = []string{"WARNING: DATA RACE", "Found by fasttrack"}
@@ -168,4 +169,79 @@ func plugin(ctx context.Context, b *bench) error {
 		return err
 	}
 	return wants(out, report...)
+}
+
+// rules does what the rules of Bazel for Go do: packages of the standard library are compiled into a copy of the Go
+// installation, without what the go command itself needs, and the compiler and the linker work with these.
+func rules(ctx context.Context, b *bench) error {
+	root := filepath.Join(b.temp, "rules")
+	for _, name := range []string{"src", filepath.Join("pkg", "tool"), filepath.Join("pkg", "include")} {
+		to := filepath.Join(root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o777), os.Symlink(filepath.Join(b.goroot, name), to)); err != nil {
+			return err
+		}
+	}
+	env := []string{"GOROOT=" + root, "GODEBUG=installgoroot=all", "CGO_ENABLED=1"}
+	goCommand := filepath.Join(b.goroot, "bin", "go")
+	if out, err := b.output(ctx, env, goCommand, "install", "-race", "-trimpath", "std"); err != nil || len(out) > 0 {
+		return fmt.Errorf("go install: %w\n%s", err, out)
+	}
+	compiled, err := filepath.Glob(filepath.Join(root, "pkg", "*_race"))
+	if err != nil || len(compiled) != 1 {
+		return fmt.Errorf("compiled packages are in %q: %w", compiled, err)
+	}
+	config, program, exe := filepath.Join(b.temp, "importcfg"), filepath.Join(b.temp, "main.a"), filepath.Join(b.temp, "by-rules")
+	if err := writeImports(config, compiled[0]); err != nil {
+		return err
+	}
+	for _, args := range [][]string{
+		{"compile", "-race", "-p", "main", "-importcfg", config, "-pack", "-o", program, "main.go"},
+		{"link", "-race", "-importcfg", config, "-o", exe, program},
+	} {
+		if out, err := b.output(ctx, env, goCommand, append([]string{"tool"}, args...)...); err != nil || len(out) > 0 {
+			return fmt.Errorf("%s: %w\n%s", args[0], err, out)
+		}
+	}
+	out, err := b.output(ctx, nil, exe)
+	if err != nil {
+		return err
+	}
+	return wants(out, report...)
+}
+
+// writeImports writes where the compiler and the linker find the packages that are compiled into a folder.
+func writeImports(name, compiled string) error {
+	var lines bytes.Buffer
+	err := filepath.WalkDir(compiled, func(file string, _ fs.DirEntry, err error) error {
+		if pkg, ok := strings.CutSuffix(strings.TrimPrefix(file, compiled+string(filepath.Separator)), ".a"); ok {
+			fmt.Fprintf(&lines, "packagefile %s=%s\n", filepath.ToSlash(pkg), file)
+		}
+		return err
+	})
+	return errors.Join(err, os.WriteFile(name, lines.Bytes(), 0o666))
+}
+
+// container uses the Go installation in a root folder that has nothing else, where images of containers have it, as a user who
+// may write only at home. It needs root.
+func container(ctx context.Context, b *bench) error {
+	const user = 65534
+	home := filepath.Join(b.root(), "home")
+	err := errors.Join(os.CopyFS(filepath.Join(b.root(), "app"), os.DirFS(b.program())), os.Mkdir(home, 0o700), os.Chown(home, user, user),
+		os.Mkdir(filepath.Join(b.root(), "dev"), 0o755), os.WriteFile(filepath.Join(b.root(), os.DevNull), nil, 0o444))
+	if err != nil {
+		return err
+	}
+	for _, args := range [][]string{{"run", "-race", "."}, {"test", "-race", "."}} {
+		cmd := exec.CommandContext(ctx, "chroot", append([]string{
+			fmt.Sprintf("--userspec=%d:%d", user, user), b.root(), "/usr/local/go/bin/go", args[0], "-C=/app"}, args[1:]...)...)
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "GOROOT=/usr/local/go", "HOME=/home", "TMPDIR=/home"}
+		out, err := cmd.CombinedOutput()
+		if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+			return err
+		}
+		if err := wants(out, report...); err != nil {
+			return fmt.Errorf("go %s: %w", args[0], err)
+		}
+	}
+	return nil
 }

@@ -10,5 +10,6 @@
 // and the others stay. The whole takes hours, most of which are for processors that are emulated.
 //
 // Programs for other processors need an emulator (qemu-aarch64-static, qemu-riscv64-static) and bounded address space, which
-// the command sees to. Go releases other than that of the go command come from the network, unless they are there.
+// the command sees to. Those for Windows need WINEPREFIX, with a Windows that the part wine of .ci/nightly has made. Go
+// releases other than that of the go command come from the network, unless they are there.
 package main

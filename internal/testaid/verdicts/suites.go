@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -32,6 +33,7 @@ var ports = []port{
 	{"linux/arm64", "qemu-aarch64-static"},
 	{"linux/riscv64", "qemu-riscv64-static"},
 	{"linux/386", ""},
+	{"windows/amd64", "/usr/lib/wine/wine64"},
 }
 
 // arch returns the GOARCH of a port.
@@ -41,7 +43,7 @@ var instrumented = []string{"linux/amd64", "linux/arm64", "linux/riscv64"}
 
 // suites are the columns. The library has no programs that it instruments.
 var suites = []suite{
-	{"race", "race detector's test data", instrumented, raceTests(""), scores},
+	{"race", "race detector's test data", append(slices.Clip(instrumented), "windows/amd64"), raceTests(""), scores},
 	{"library", "races in the standard library", instrumented, raceTests(" -package ./internal/testaid/goracetests/testdata/library"), scores},
 	{"leaks", "leak profile's test data", instrumented[:1], func(port) string { return "go run ./internal/testaid/goleaktests -runs" }, leaks},
 	{"samples", "self-test", instrumented[:1], func(port) string { return `go run ./internal/testaid/checkgoroot "$(go env GOROOT)"` }, selfTest},
@@ -53,6 +55,9 @@ var suites = []suite{
 // raceTests returns a command that runs the test data of the race detector, or another one.
 func raceTests(data string) func(port) string {
 	return func(p port) string {
+		if p.name == "windows/amd64" { // without a connection
+			return "WINEDEBUG=-all go run -exec 'env GOOS=windows' ./internal/testaid/goracetests" + data + " -alone -exec " + p.emulator
+		}
 		if p.emulator == "" {
 			return "go run ./internal/testaid/goracetests" + data
 		}
