@@ -207,8 +207,11 @@ func (inv *invocation) sourceOf(name string) string {
 	if inv.replaced == nil {
 		inv.replaced = map[string]string{}
 		all, err := build.Replacements(overlay)
+		if err != nil {
+			return name // the build fails because of that
+		}
 		for of, by := range all {
-			if of, err = filepath.Abs(of); err == nil {
+			if of, err := filepath.Abs(of); err == nil {
 				inv.replaced[of] = by
 			}
 		}
