@@ -214,17 +214,17 @@ func (t *trial) command(ctx context.Context, limit time.Duration, name string, a
 	return out, err
 }
 
-// runs runs the tests or the program with a patch.
+// runs runs the tests or the program with a patch, and again if they show what was not known, as long as half of the time is left.
 func (t *trial) runs(ctx context.Context, overlay string, result *patch.Result) (string, error) {
 	limit := 2*t.took + perPatch
 	var end *ended
-	for range maxReruns { // what it does not repair is no reason to fail, and must not hide one
+	for began := time.Now(); ; { // what it does not repair is no reason to fail, and must not hide one
 		left := slices.DeleteFunc(slices.Clone(t.known), func(f report.Finding) bool { return repairs(t.found, result, &f) })
 		baseline, err := t.baseline(left)
 		if err != nil {
 			return "", err
 		}
-		end, err = t.command(ctx, limit, t.line.verb, append([]string{"-baseline=" + baseline}, t.arguments(overlay)...)...)
+		end, err = t.command(ctx, limit-time.Since(began), t.line.verb, append([]string{"-baseline=" + baseline}, t.arguments(overlay)...)...)
 		switch {
 		case err != nil:
 			return "", err
@@ -239,10 +239,10 @@ func (t *trial) runs(ctx context.Context, overlay string, result *patch.Result) 
 				return "what it repairs was still found: " + f.String(), nil
 			}
 		}
-		if end.status != Findings {
+		t.known = append(slices.Clip(t.known), end.found...)
+		if took := time.Since(began); end.status != Findings || len(end.found) == 0 || took > limit/2 {
 			break
 		}
-		t.known = append(t.known, end.found...)
 	}
 	if end.status == Failed || end.status == Misused {
 		baseline, err := t.baseline(t.known)
@@ -259,9 +259,6 @@ func (t *trial) runs(ctx context.Context, overlay string, result *patch.Result) 
 	}
 	return "", nil
 }
-
-// maxReruns bounds how often the tests run with a patch: again only if they show something that was not known.
-const maxReruns = 3
 
 // baseline writes findings to a file for the flag -baseline.
 func (t *trial) baseline(found []report.Finding) (string, error) {

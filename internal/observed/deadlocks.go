@@ -226,16 +226,16 @@ func (w *lockWaits) findBehind(all []lockCircle, of []int) {
 			waiters[q] = append(waiters[q], i)
 		}
 	}
-	var todo []int
+	var reached []int // whose waiters were not looked at
 	for _, c := range all {
-		todo = append(todo, c.members...)
+		reached = append(reached, c.members...)
 	}
-	for ; len(todo) > 0; todo = todo[1:] {
-		for _, q := range before[todo[0]] {
+	for ; len(reached) > 0; reached = reached[1:] {
+		for _, q := range before[reached[0]] {
 			for _, i := range waiters[q] {
 				if of[i] == 0 {
-					of[i] = of[todo[0]]
-					todo = append(todo, i)
+					of[i] = of[reached[0]]
+					reached = append(reached, i)
 				}
 			}
 			waiters[q] = nil
