@@ -5,7 +5,8 @@ package runtime
 import "unsafe"
 
 // heisenByLock has pairs of a lock and a goroutine that holds it, or waits for it. They are sorted by lock. Of those with a lock, goroutines
-// that wait for locks come first. It is used on the system stack, while no goroutine runs. Its memory is never the heap's.
+// that hold it alone come first, then writers that wait, then the others; and of each kind, goroutines that wait for locks.
+// It is used on the system stack, while no goroutine runs. Its memory is never the heap's.
 type heisenByLock struct {
 	pairs  uintptr
 	n      uintptr
@@ -20,8 +21,12 @@ type heisenLockPair struct {
 	rank uint64 // among those with the lock
 }
 
-// heisenRankGoes is added to the rank of goroutines that do not wait for locks.
-const heisenRankGoes = 1 << 63
+// What is added to the rank of a goroutine.
+const (
+	heisenRankGoes   = 1 << 61 // it does not wait for locks
+	heisenRankWriter = 1 << 62 // it waits until the readers have released the lock, and keeps new ones out
+	heisenRankShared = 1 << 63 // it is a reader
+)
 
 // heisenLockHolders returns who holds which locks.
 func heisenLockHolders() (t heisenByLock) {
@@ -34,7 +39,11 @@ func heisenLockHolders() (t heisenByLock) {
 		t.more = t.more || k.count > heisenMaxHeld
 		for i := range min(k.count, heisenMaxHeld) {
 			if l := &k.held[i]; k.holds(l.lock, l.shared) {
-				t.add(l.lock, gp)
+				rank := uint64(0)
+				if l.shared {
+					rank = heisenRankShared
+				}
+				t.add(l.lock, gp, rank)
 			}
 		}
 	})
@@ -46,11 +55,21 @@ func heisenLockHolders() (t heisenByLock) {
 func heisenLockWaiters() (t heisenByLock) {
 	forEachGRace(func(gp *g) {
 		if lock := heisenAwaitedLock(gp); lock != 0 {
-			t.add(lock, gp)
+			t.add(lock, gp, 0)
 		}
 	})
 	t.sort()
 	return t
+}
+
+// addWriters adds those that wait as writers until readers have released a lock.
+func (t *heisenByLock) addWriters() {
+	forEachGRace(func(gp *g) {
+		if h := (*heisenG)(unsafe.Pointer(gp.racectx)); h != nil && gp.waitreason == waitReasonSyncRWMutexLock && heisenLocks(gp) {
+			t.add(uintptr(h.task.on), gp, heisenRankWriter)
+		}
+	})
+	t.sort()
 }
 
 func (t *heisenByLock) free() {
@@ -63,7 +82,7 @@ func (t *heisenByLock) at(i uintptr) *heisenLockPair {
 	return (*heisenLockPair)(unsafe.Pointer(t.pairs + i*unsafe.Sizeof(heisenLockPair{})))
 }
 
-func (t *heisenByLock) add(lock uintptr, gp *g) {
+func (t *heisenByLock) add(lock uintptr, gp *g, rank uint64) {
 	if t.n == t.room {
 		old := *t
 		room := max(2*t.room, 1<<10)
@@ -80,7 +99,7 @@ func (t *heisenByLock) add(lock uintptr, gp *g) {
 	}
 	t.n++
 	p := t.at(t.n - 1)
-	p.lock, p.rank = lock, gp.goid
+	p.lock, p.rank = lock, rank|gp.goid
 	p.gp.set(gp)
 	if !heisenLocks(gp) {
 		p.rank |= heisenRankGoes
@@ -139,4 +158,21 @@ func (t *heisenByLock) end(from, lock uintptr) uintptr {
 		from++
 	}
 	return from
+}
+
+// awaited returns a goroutine that holds the lock for which another one waits, or keeps readers out of it. It is nil if none is known. Of
+// several, it is one that waits for a lock, if it matters not which.
+func (t *heisenByLock) awaited(gp *g) (holder *g) {
+	lock := uintptr((*heisenG)(unsafe.Pointer(gp.racectx)).task.on)
+	reads := gp.waitreason == waitReasonSyncRWMutexRLock
+	for i := t.first(lock); i < t.n && t.at(i).lock == lock; i++ {
+		p := t.at(i)
+		switch {
+		case reads && p.rank&heisenRankShared != 0:
+			return nil
+		case p.gp.ptr() != gp || p.rank&heisenRankWriter == 0:
+			return p.gp.ptr()
+		}
+	}
+	return nil
 }

@@ -26,12 +26,9 @@ const (
 // heisenFindBehind sets task.behind of the stranded goroutines.
 func heisenFindBehind() {
 	locks, others := 0, 0
-	forEachGRace(func(gp *g) {
-		if h := (*heisenG)(unsafe.Pointer(gp.racectx)); h != nil {
-			h.task.behind = heisenBehindUnknown
-		}
-	})
+	heisenForgetBehind()
 	holders := heisenLockHolders()
+	holders.addWriters()
 	forEachGRace(func(gp *g) {
 		if !heisenIsStranded(gp) {
 			return
@@ -89,16 +86,6 @@ func (t *heisenByLock) findBehind(gp *g) (found heisenBehind) {
 func heisenBehindOf(gp *g) heisenBehind { return (*heisenG)(unsafe.Pointer(gp.racectx)).task.behind }
 
 func heisenSetBehind(gp *g, b heisenBehind) { (*heisenG)(unsafe.Pointer(gp.racectx)).task.behind = b }
-
-// awaited returns a goroutine that holds the lock for which another one waits, nil if none is known. Of several, it is one that waits for a
-// lock.
-func (t *heisenByLock) awaited(gp *g) (holder *g) {
-	lock := uintptr((*heisenG)(unsafe.Pointer(gp.racectx)).task.on)
-	if i := t.first(lock); i < t.n && t.at(i).lock == lock {
-		return t.at(i).gp.ptr()
-	}
-	return nil
-}
 
 // findBehind marks what the stranded goroutines can reach that wait for something, and notes that others are behind them which wait for an
 // object that was reached, if may returns true for them.

@@ -132,13 +132,12 @@ func heisenSearchLeaks(scope heisenLeakScope) (reported int) {
 }
 
 // heisenFindLeaksIn looks for goroutines that wait for ever, sends those that were not reported yet, and
-// returns their number. self looks, nil if no goroutine does. No goroutine runs. That main waits for ever is no
-// finding: it is how main waits for another goroutine, or for a signal, to end the program.
+// returns their number. self looks, nil if no goroutine does. No goroutine runs.
 func heisenFindLeaksIn(self *g, scope heisenLeakScope) (found int) {
 	report := func(why uint32, are func(*g) bool) int {
 		return heisenReportWaiting(why, func(gp *g) bool {
 			h := (*heisenG)(unsafe.Pointer(gp.racectx))
-			if gp == self || gp.goid == 1 || !are(gp) || h.task.leaked || scope.test != 0 && h.test != scope.test {
+			if gp == self || !are(gp) || h.task.leaked || scope.test != 0 && h.test != scope.test {
 				return false
 			}
 			h.task.leaked = true
@@ -150,7 +149,8 @@ func heisenFindLeaksIn(self *g, scope heisenLeakScope) (found int) {
 		if scope.over && (self == nil || heisenRests(self)) {
 			heisenLookFailed = !heisenStrandByLocks(self) || heisenLookFailed
 		}
-		found = report(heisenLeaked, heisenIsStranded)
+		heisenLookFailed = !heisenStrandBehindLocks(self) || heisenLookFailed
+		found = report(heisenLeaked, heisenIsLeft)
 	}
 	if heisenFindUnstoppable(self, scope.returned) {
 		found += report(heisenGoingOn, heisenGoesOn)

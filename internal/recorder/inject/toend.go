@@ -65,8 +65,7 @@ func heisenRunToEnd() {
 	}
 }
 
-// heisenLookBeforeExit looks for leaks on the goroutine that ends the program at once. That main waits for ever is
-// no finding: it is how main waits for another goroutine to end the program.
+// heisenLookBeforeExit looks for leaks on the goroutine that ends the program at once.
 func heisenLookBeforeExit() {
 	e := &heisenSched.ending
 	if !e.wanted || !heisen.on || e.begun || panicking.Load() != 0 {
@@ -74,9 +73,7 @@ func heisenLookBeforeExit() {
 	}
 	e.begun = true
 	gp := getg()
-	systemstack(func() {
-		heisenReportLeaks(gp, false, false, func(gp *g) bool { return gp.goid != 1 && heisenIsStranded(gp) })
-	})
+	systemstack(func() { heisenReportLeaks(gp, false, false, heisenIsLeft) })
 }
 
 // heisenReportLeaks reports those of the goroutines that wait for ever that are of concern, and those that nothing can stop. self ends
@@ -86,6 +83,7 @@ func heisenReportLeaks(self *g, returned, rests bool, concerns func(*g) bool) {
 		if rests {
 			heisenLookFailed = !heisenStrandByLocks(self) || heisenLookFailed
 		}
+		heisenLookFailed = !heisenStrandBehindLocks(self) || heisenLookFailed
 		heisenReportWaiting(heisenLeaked, concerns)
 	}
 	if heisenFindUnstoppable(self, returned) {
