@@ -54,6 +54,8 @@
 //   - internal/source: the statement and the variable behind a line of Go source.
 //   - internal/fold: counts repeated findings.
 //   - internal/scc: the strongly connected components of a graph.
+//   - internal/goroutines: what package runtime/pprof says of the goroutines of a process.
+//   - internal/waitreason: what goroutines wait for, by the words of the runtime.
 //   - internal/core/fasttrack: the FastTrack detector that runs inside instrumented programs.
 //   - internal/core/atomrace: the AtomRace tables that run inside instrumented programs.
 //   - internal/core/strategies: the scheduling strategies that run inside instrumented programs.
@@ -151,6 +153,7 @@
 //   - internal/cli: subcommands, flags, exit statuses and what the command prints.
 //   - internal/cli/scripts: tests of the command by scripts.
 //   - driver: the command as a package, for tools with detectors of their own.
+//   - field: looks for leaks in programs in production.
 //   - heisentest: explores a test, and looks for its leaks, under plain go test.
 //   - cmd/heisen: package main of the command.
 //

@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/field"
 	"github.com/heisen-go/heisen/heisentest"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/report"
@@ -170,4 +175,28 @@ func Example_counter() {
 	}
 	fmt.Println(writes)
 	// Output: map[8:2 16:1]
+}
+
+func watch(ctx context.Context, mux *http.ServeMux) error {
+	watcher, err := field.New(field.WithLogger(slog.Default()))
+	if err != nil {
+		return err
+	}
+	go watcher.Run(ctx)
+	mux.Handle("/debug/heisen", watcher)
+	return nil
+}
+
+func TestWatch(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	mux := http.NewServeMux()
+	if err := watch(ctx, mux); err != nil {
+		t.Fatal(err)
+	}
+	page := httptest.NewRecorder()
+	mux.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/debug/heisen", nil))
+	if page.Code != http.StatusOK || !strings.Contains(page.Body.String(), "looked at") {
+		t.Errorf("status %d: %s", page.Code, page.Body)
+	}
 }

@@ -11,5 +11,5 @@
 // no leak, and there is nothing to wait for.
 //
 // Where something is missing, the functions log a sentence that says so, and fail nothing. The package
-// imports only the standard library.
+// needs only the standard library.
 package heisentest

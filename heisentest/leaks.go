@@ -1,43 +1,44 @@
 package heisentest
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"runtime/pprof"
-	"strconv"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/heisen-go/heisen/internal/goroutines"
 )
 
 // A LeakOption says which goroutines are no leaks.
 type LeakOption func(*leakConfig)
 
-type leakConfig struct{ ignored []func(*goroutines) bool }
+type leakConfig struct {
+	ignored []func(*goroutines.Group) bool
+}
 
 // IgnoreTopFunction ignores goroutines that wait in the function with the given full name, such as
 // "example.org/m.(*Server).serve". It is the innermost one outside of the runtime and package sync.
 func IgnoreTopFunction(name string) LeakOption {
 	return func(c *leakConfig) {
-		c.ignored = append(c.ignored, func(g *goroutines) bool { return g.top() == name })
+		c.ignored = append(c.ignored, func(g *goroutines.Group) bool {
+			callers := g.Callers()
+			return len(callers) > 0 && callers[0].Function == name
+		})
 	}
 }
 
 // IgnoreAnyFunction ignores goroutines with the function with the given full name anywhere on their stack.
 func IgnoreAnyFunction(name string) LeakOption {
 	return func(c *leakConfig) {
-		c.ignored = append(c.ignored, func(g *goroutines) bool {
-			for _, f := range g.frames {
-				if f.function == name {
-					return true
-				}
-			}
-			return false
+		c.ignored = append(c.ignored, func(g *goroutines.Group) bool {
+			return slices.ContainsFunc(g.Stack(), func(f runtime.Frame) bool { return f.Function == name })
 		})
 	}
 }
@@ -61,17 +62,17 @@ func NoLeaks(t testing.TB, opts ...LeakOption) {
 	t.Cleanup(func() {
 		t.Helper()
 		pprof.SetGoroutineLabels(context.Background())
-		own := func(g *goroutines) bool { return g.labels[label] == id }
+		own := func(g *goroutines.Group) bool { return g.Labels[label] == id }
 		report(t, settled(own, opts))
 	})
 }
 
 // settled returns the leaks among the goroutines for which own is true, once each of them has ended or is
 // leaked, or after a while.
-func settled(own func(*goroutines) bool, opts []LeakOption) []goroutines {
+func settled(own func(*goroutines.Group) bool, opts []LeakOption) []goroutines.Group {
 	for wait := time.Millisecond; ; wait *= 2 {
-		leaks := only(profile("goroutineleak"), own)
-		if wait > settling || count(leaks) == count(only(profile("goroutine"), own)) {
+		leaks := only(profile(goroutines.Leaked), own)
+		if wait > settling || count(leaks) == count(only(profile(goroutines.All), own)) {
 			return remaining(leaks, opts)
 		}
 		time.Sleep(wait)
@@ -84,7 +85,7 @@ func settled(own func(*goroutines) bool, opts []LeakOption) []goroutines {
 func VerifyNone(t testing.TB, opts ...LeakOption) {
 	t.Helper()
 	if canProfile(t) {
-		report(t, remaining(profile("goroutineleak"), opts))
+		report(t, remaining(profile(goroutines.Leaked), opts))
 	}
 }
 
@@ -101,13 +102,13 @@ func verifyTestMain(m interface{ Run() int }, w io.Writer, opts []LeakOption) (s
 	if status != 0 {
 		return status
 	}
-	if pprof.Lookup("goroutineleak") == nil {
+	if pprof.Lookup(goroutines.Leaked) == nil {
 		if testing.Verbose() {
 			fmt.Fprintln(w, noProfile)
 		}
 		return 0
 	}
-	if leaks := remaining(profile("goroutineleak"), opts); len(leaks) > 0 {
+	if leaks := remaining(profile(goroutines.Leaked), opts); len(leaks) > 0 {
 		fmt.Fprint(w, describe(leaks))
 		return 1
 	}
@@ -118,78 +119,27 @@ const noProfile = "heisentest: leaks are not looked for: this release of Go has 
 
 func canProfile(t testing.TB) bool {
 	t.Helper()
-	if pprof.Lookup("goroutineleak") == nil {
+	if pprof.Lookup(goroutines.Leaked) == nil {
 		t.Log(noProfile)
 		return false
 	}
 	return true
 }
 
-func report(t testing.TB, leaks []goroutines) {
+func report(t testing.TB, leaks []goroutines.Group) {
 	t.Helper()
 	if len(leaks) > 0 {
 		t.Error(describe(leaks))
 	}
 }
 
-// goroutines are some that have the same stack and labels.
-type goroutines struct {
-	count  int
-	labels map[string]string
-	frames []frame
-}
-
-type frame struct{ function, place string }
-
-// top returns the function that waits.
-func (g *goroutines) top() string {
-	for _, f := range g.frames {
-		if !strings.HasPrefix(f.function, "runtime.") && !strings.HasPrefix(f.function, "sync.") && !strings.HasPrefix(f.function, "internal/") {
-			return f.function
-		}
-	}
-	return ""
-}
-
-// profile returns the goroutines of a profile of package runtime/pprof.
-func profile(name string) []goroutines {
-	var text bytes.Buffer
-	if p := pprof.Lookup(name); p == nil || p.WriteTo(&text, 1) != nil {
-		return nil
-	}
-	return parse(text.String())
-}
-
-// parse reads a profile of goroutines as text.
-func parse(text string) (all []goroutines) {
-	for group := range strings.SplitSeq(text, "\n\n") {
-		var g goroutines
-		for line := range strings.Lines(group) {
-			line = strings.TrimSuffix(line, "\n")
-			if number, _, ok := strings.Cut(line, " @"); ok && g.count == 0 {
-				g.count, _ = strconv.Atoi(number)
-			} else if labels, ok := strings.CutPrefix(line, "# labels: "); ok {
-				_ = json.Unmarshal([]byte(labels), &g.labels)
-			} else if fields := strings.Split(line, "\t"); len(fields) == 4 && fields[0] == "#" {
-				function, _, _ := cutLast(fields[2], "+0x")
-				g.frames = append(g.frames, frame{function, fields[3]})
-			}
-		}
-		if g.count > 0 {
-			all = append(all, g)
-		}
-	}
+// profile returns the goroutines of a profile, none if this release does not have it.
+func profile(name string) []goroutines.Group {
+	all, _ := goroutines.Profile(name)
 	return all
 }
 
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
-}
-
-func only(all []goroutines, keep func(*goroutines) bool) (kept []goroutines) {
+func only(all []goroutines.Group, keep func(*goroutines.Group) bool) (kept []goroutines.Group) {
 	for _, g := range all {
 		if keep(&g) {
 			kept = append(kept, g)
@@ -198,14 +148,14 @@ func only(all []goroutines, keep func(*goroutines) bool) (kept []goroutines) {
 	return kept
 }
 
-func remaining(leaks []goroutines, opts []LeakOption) []goroutines {
+func remaining(leaks []goroutines.Group, opts []LeakOption) []goroutines.Group {
 	var c leakConfig
 	for _, o := range opts {
 		if o != nil {
 			o(&c)
 		}
 	}
-	return only(leaks, func(g *goroutines) bool {
+	return only(leaks, func(g *goroutines.Group) bool {
 		for _, ignored := range c.ignored {
 			if ignored(g) {
 				return false
@@ -215,21 +165,21 @@ func remaining(leaks []goroutines, opts []LeakOption) []goroutines {
 	})
 }
 
-func count(all []goroutines) (n int) {
+func count(all []goroutines.Group) (n int) {
 	for _, g := range all {
-		n += g.count
+		n += g.Count
 	}
 	return n
 }
 
 // describe returns the text of a failure.
-func describe(leaks []goroutines) string {
+func describe(leaks []goroutines.Group) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "heisentest: %d goroutine(s) wait for ever:\n", count(leaks))
 	for _, g := range leaks {
-		fmt.Fprintf(&b, "%d in\n", g.count)
-		for _, f := range g.frames {
-			fmt.Fprintf(&b, "  %s\n      %s\n", f.function, f.place)
+		fmt.Fprintf(&b, "%d in\n", g.Count)
+		for _, f := range g.Stack() {
+			fmt.Fprintf(&b, "  %s\n      %s:%d\n", f.Function, f.File, f.Line)
 		}
 	}
 	return b.String()

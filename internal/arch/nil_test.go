@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"regexp"
 	"slices"
@@ -17,6 +19,7 @@ import (
 	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/corpus"
 	"github.com/heisen-go/heisen/driver"
+	"github.com/heisen-go/heisen/field"
 	"github.com/heisen-go/heisen/focus"
 	"github.com/heisen-go/heisen/heal"
 	"github.com/heisen-go/heisen/heal/lock"
@@ -66,6 +69,8 @@ var methods = map[string]struct {
 	"atomrace: Delay":     {(*atomrace.Delay)(nil), ready},
 	"atomrace: Detector":  {(*atomrace.Detector)(nil), ready},
 	"atomrace: Heuristic": {(*atomrace.Heuristic)(nil), ready},
+
+	"field: Watcher": {(*field.Watcher)(nil), useless},
 
 	"focus: Atomicity":  {(*focus.Atomicity)(nil), ready},
 	"focus: Basic":      {(*focus.Basic)(nil), ready},
@@ -180,6 +185,7 @@ var methods = map[string]struct {
 var functions = map[string]any{
 	".: Run":                            heisen.Run,
 	"driver: Run":                       driver.Run,
+	"field: (*Watcher) Run":             new(field.Watcher).Run,
 	"focus: DecodePlan":                 focus.DecodePlan,
 	"focus: (*Plan) Encode":             new(focus.Plan).Encode,
 	"focus: NewFilter":                  newFilter,
@@ -255,14 +261,15 @@ var required = map[string]reflect.Type{
 
 // good has arguments that are not nil, by type.
 var good = map[reflect.Type]any{
-	reflect.TypeFor[context.Context]():   context.Background(),
-	reflect.TypeFor[io.Reader]():         strings.NewReader(""),
-	reflect.TypeFor[io.Writer]():         io.Discard,
-	reflect.TypeFor[heisen.Source]():     heisen.Slice(nil),
-	reflect.TypeFor[heisen.Detector]():   heisen.Tee(),
-	reflect.TypeFor[heisen.Event]():      (&heisen.Record{Op: heisen.Read}).Event(),
-	reflect.TypeFor[racefuzz.Strategy](): racefuzz.RandomWalk(),
-	reflect.TypeFor[racefuzz.Program]():  racefuzz.Program(func(*racefuzz.G) {}),
+	reflect.TypeFor[context.Context]():     context.Background(),
+	reflect.TypeFor[io.Reader]():           strings.NewReader(""),
+	reflect.TypeFor[io.Writer]():           io.Discard,
+	reflect.TypeFor[http.ResponseWriter](): httptest.NewRecorder(),
+	reflect.TypeFor[heisen.Source]():       heisen.Slice(nil),
+	reflect.TypeFor[heisen.Detector]():     heisen.Tee(),
+	reflect.TypeFor[heisen.Event]():        (&heisen.Record{Op: heisen.Read}).Event(),
+	reflect.TypeFor[racefuzz.Strategy]():   racefuzz.RandomWalk(),
+	reflect.TypeFor[racefuzz.Program]():    racefuzz.Program(func(*racefuzz.G) {}),
 }
 
 // goodArguments returns arguments for a function, none for its options.
@@ -381,6 +388,7 @@ func TestRequiredArguments(t *testing.T) {
 	// Options have errors of their own. A Tee and a Filter take nil for a detector that is not there.
 	delete(found, "racefuzz: WithDetector")
 	delete(found, "mcm: WithContext")
+	delete(found, "field: WithOutput")
 	compareKeys(t, "functions with a required argument", found, functions)
 	for name, f := range functions {
 		function := reflect.ValueOf(f)

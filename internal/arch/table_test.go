@@ -35,6 +35,8 @@ var table = map[string]room{
 	"internal/core/strategies": {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/core/fasttrack":  {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/core/wire":       {floor: 0, step: 1, stdOnly: true, only: []string{}},
+	"internal/goroutines":      {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
+	"internal/waitreason":      {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
 	"internal/dpor":            {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 
 	"internal/filename": {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
@@ -99,6 +101,7 @@ var table = map[string]room{
 
 	"focus": {floor: 3, library: true, only: []string{".", "internal/intake", "internal/locksets", "internal/option", "internal/shadow", "internal/words", "vclock"}},
 
+	"field":     {floor: 3, library: true, only: []string{".", "internal/goroutines", "internal/option", "internal/waitreason", "report"}}, // runs in programs in production
 	"heal":      {floor: 3, step: 1, library: true, stdOnly: true, only: []string{".", "heal/lock", "internal/intake", "internal/option", "internal/scc", "internal/shadow", "section"}},
 	"heal/lock": {floor: 3, library: true, stdOnly: true, only: []string{}}, // runs in programs in production
 
@@ -126,11 +129,11 @@ var table = map[string]room{
 	"vet/golangci":         {floor: 4, step: 2, only: []string{"vet"}},
 	"internal/build":       {floor: 4, step: 2},
 	"internal/selftest":    {floor: 4, step: 3},
-	"internal/observed":    {floor: 4, step: 3, only: []string{".", "internal/build", "internal/core/strategies", "internal/filename", "internal/races", "internal/recorder", "internal/scc", "internal/source", "report"}},
+	"internal/observed":    {floor: 4, step: 3, only: []string{".", "internal/build", "internal/core/strategies", "internal/filename", "internal/races", "internal/recorder", "internal/scc", "internal/source", "internal/waitreason", "report"}},
 	"internal/cli":         {floor: 4, step: 9},
 	"internal/cli/scripts": {floor: 4, step: 10},
 	"driver":               {floor: 4, step: 10},
-	"heisentest":           {floor: 4, stdOnly: true, only: []string{}}, // linked into the tests of users; starts heisen
+	"heisentest":           {floor: 4, stdOnly: true, only: []string{"internal/goroutines"}}, // linked into the tests of users; starts heisen
 
 	// The confirmation of suspects, from the bottom. The search and the repetition do not import each other.
 	"internal/confirm/controlled": {floor: 4, step: 4},

@@ -7,6 +7,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/internal/scc"
+	"github.com/heisen-go/heisen/internal/waitreason"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -83,7 +84,7 @@ func (h *HeldLocks) newLockWaits(blocked []recorder.Blocked) *lockWaits {
 	}
 	for i := range blocked {
 		g := &blocked[i]
-		op := WaitOp(g.Reason)
+		op := waitreason.Op(g.Reason)
 		for _, l := range h.symbols.Locks(h.access(g).Context) {
 			lock := of(l.Lock)
 			lock.holders = append(lock.holders, i)
@@ -112,7 +113,7 @@ func (h *HeldLocks) newLockWaits(blocked []recorder.Blocked) *lockWaits {
 func (w *lockWaits) queueOf(i int, lock *lockQueues) int {
 	others := func(all []int) bool { return slices.ContainsFunc(all, func(k int) bool { return k != i }) }
 	index, queue := &lock.forWriters, lock.holders
-	switch reads := WaitOp(w.blocked[i].Reason) == heisen.AcquireShared; {
+	switch reads := waitreason.Op(w.blocked[i].Reason) == heisen.AcquireShared; {
 	case reads && others(lock.exclusive):
 		index, queue = &lock.forReaders, lock.exclusive
 	case reads:

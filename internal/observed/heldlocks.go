@@ -7,6 +7,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/internal/waitreason"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -111,5 +112,5 @@ func (h *HeldLocks) access(b *recorder.Blocked) heisen.Access {
 	if strings.HasPrefix(b.Reason, "select") && !b.Unstoppable {
 		object = 0 // it may wait for several, or for none
 	}
-	return heisen.Access{Op: WaitOp(b.Reason), Thread: b.Thread, Object: object, Site: b.Site, Context: context, Labels: b.Labels}
+	return heisen.Access{Op: waitreason.Op(b.Reason), Thread: b.Thread, Object: object, Site: b.Site, Context: context, Labels: b.Labels}
 }

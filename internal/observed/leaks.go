@@ -2,7 +2,6 @@ package observed
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/recorder"
@@ -49,25 +48,6 @@ func (l *Leaks) Findings(leaked []recorder.Blocked) []report.Finding {
 		all[i].Count = uint64(len(circles[i].members) + len(circles[i].behind))
 	}
 	return append(all, l.held.Leaks(without(leaked, circles), l.resolver)...)
-}
-
-// waitOps has the operations that goroutines wait to complete, by the runtime's wait reasons. A
-// reason may have a remark in parentheses.
-var waitOps = map[string]heisen.Op{
-	"chan send":          heisen.Send,
-	"sync.Mutex.Lock":    heisen.Acquire,
-	"sync.RWMutex.Lock":  heisen.Acquire,
-	"sync.RWMutex.RLock": heisen.AcquireShared,
-}
-
-// WaitOp returns the operation that a goroutine waits to complete. All others wait for some kind of
-// message.
-func WaitOp(reason string) heisen.Op {
-	name, _, _ := strings.Cut(reason, " (")
-	if op, known := waitOps[name]; known {
-		return op
-	}
-	return heisen.Receive
 }
 
 // Leaks returns a finding for each place at which goroutines wait for ever, with the number of these as its count. Those of the same test that

@@ -7,6 +7,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/internal/source"
+	"github.com/heisen-go/heisen/internal/waitreason"
 )
 
 // wakeup says what wakes a goroutine that waits, by the verbs of package source.
@@ -84,7 +85,7 @@ func (h *HeldLocks) usesFor(g *recorder.Blocked, resolver *Resolver) (all waitUs
 	for _, object := range objects {
 		uses, isAll := h.used.usesOf(object, size, g.Thread)
 		complete = complete && isAll
-		verbs := h.verbs(uses, WaitOp(g.Reason), g, object, resolver)
+		verbs := h.verbs(uses, waitreason.Op(g.Reason), g, object, resolver)
 		for i, one := range uses {
 			switch verb := verbs[i]; {
 			case verb == source.Wait: // releases nobody

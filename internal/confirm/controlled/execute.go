@@ -25,6 +25,7 @@ import (
 	"github.com/heisen-go/heisen/internal/overlap"
 	"github.com/heisen-go/heisen/internal/processes"
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/internal/waitreason"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -482,7 +483,7 @@ func (e *Execution) AwaitedLocks() (locks []heisen.Object) {
 		blocked = e.Stuck.Goroutines
 	}
 	for i := range blocked {
-		if g := &blocked[i]; observed.WaitOp(g.Reason).IsLock() && !slices.Contains(locks, g.Object) {
+		if g := &blocked[i]; waitreason.Op(g.Reason).IsLock() && !slices.Contains(locks, g.Object) {
 			locks = append(locks, g.Object)
 		}
 	}
