@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -39,6 +40,17 @@ func systemScheduled() map[string]func() {
 			}()
 			n, err := syscall.Read(p[0], make([]byte, 1))
 			fmt.Print(n, err)
+		},
+		"det-calls": func() { // system calls that sleep for less time than others wait for them
+			var mu sync.Mutex
+			parallel(2, func(w int) {
+				for range 40 {
+					syscall.Nanosleep(&syscall.Timespec{Nsec: 10_000_000}, nil)
+					mu.Lock()
+					fmt.Print(w)
+					mu.Unlock()
+				}
+			})
 		},
 		"out-signal": func() {
 			c := make(chan os.Signal, 1)
