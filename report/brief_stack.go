@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heisen-go/heisen/internal/filename"
 	"github.com/heisen-go/heisen/internal/plural"
 )
 
@@ -80,14 +81,16 @@ func (t *briefText) relative(site string) string {
 	if t.form.Folder == "" {
 		return site
 	}
-	name, err := filepath.Rel(t.form.Folder, site)
-	if err != nil || !filepath.IsAbs(site) || name == ".." || strings.HasPrefix(name, ".."+string(filepath.Separator)) {
+	name, ok := filename.Rel(t.form.Folder, site)
+	switch {
+	case !ok:
 		return site
+	case strings.ContainsAny(name, `/\`):
+		return name
+	case path.IsAbs(t.form.Folder):
+		return "./" + name
 	}
-	if !strings.ContainsRune(name, filepath.Separator) {
-		return "." + string(filepath.Separator) + name
-	}
-	return name
+	return "." + string(filepath.Separator) + name
 }
 
 // entry returns how many of the outermost frames say only that package testing, the runtime or a function such as sync.WaitGroup.Go has

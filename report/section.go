@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/filename"
 )
 
 // isSection reports whether f is a violation of an atomic section of one variable: the first access
@@ -87,7 +88,7 @@ func step(a *Access) string { return words(a.Op) + " " + place(a) }
 func words(op string) string { return strings.ReplaceAll(op, "-", " ") }
 
 // place returns an access's site without directories.
-func place(a *Access) string { return a.Site[strings.LastIndexByte(a.Site, '/')+1:] }
+func place(a *Access) string { return filename.Base(a.Site) }
 
 // laneGap is the space between the columns of writeLanes.
 const laneGap = 3

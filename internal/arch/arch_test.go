@@ -95,7 +95,7 @@ func TestCheck(t *testing.T) {
 		{"./racefuzz", "os/exec", "starts no processes"},
 
 		{"./report", ".", ""},
-		{"./report", "./trace", `uses ["." "internal/option" "internal/plural" "internal/printable" "internal/source" "internal/fold"] only`},
+		{"./report", "./trace", `uses ["." "internal/option" "internal/plural" "internal/printable" "internal/source" "internal/fold" "internal/filename"] only`},
 		{"./internal/recorder", "./trace", ""},
 		{"./internal/recorder", "./internal/build", "on floor 4, step 1 does not import step 2"},
 		{"./internal/build", "./internal/recorder", ""},

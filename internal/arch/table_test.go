@@ -51,7 +51,7 @@ var table = map[string]room{
 	"lockset": {floor: 1, step: 1, library: true, only: []string{".", "internal/intake", "internal/locksets", "internal/option", "internal/shadow", "vclock"}},
 	"tree":    {floor: 1, library: true},
 	"section": {floor: 1, library: true, stdOnly: true, only: []string{".", "internal/filename", "internal/option", "internal/words"}},
-	"report":  {floor: 1, library: true, only: []string{".", "internal/option", "internal/plural", "internal/printable", "internal/source", "internal/fold"}},
+	"report":  {floor: 1, library: true, only: []string{".", "internal/option", "internal/plural", "internal/printable", "internal/source", "internal/fold", "internal/filename"}},
 
 	"internal/repository":   {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/wording":      {floor: 1, step: 1, library: true, only: []string{".", "report", "internal/plural", "internal/source"}},

@@ -116,17 +116,18 @@ func TestWineConnected(t *testing.T) {
 	}
 }
 
-// TestWineParts runs the tests of what stands below the connection, and of names of files, under wine, but for those that are
-// about /proc or run the go command. A test that fails only because wine cannot remove its folder has passed.
+// TestWineParts runs the tests of what stands below the connection, of names of files and of folders for executions, under wine, but
+// for those that are about /proc or run the go command. A test that fails only because wine cannot remove its folder has passed.
 func TestWineParts(t *testing.T) {
 	if !*withWine {
 		t.Skip("without -wine: it builds programs for Windows")
 	}
 	wine.Install(t, *windowsFolder)
 	forWindows(t)
-	for pkg, skip := range map[string]string{"../recorder": "^Test(Emulator|EmulatorAlone|Symbolizer|HostileSymbolizer)$", "../processes": "^$",
-		"../filename": "^$", "../source": "^TestCompilerAgrees$"} {
-		cmd := underWineTest(t, pkg, "-test.skip="+skip, "-test.short")
+	for pkg, which := range map[string]string{"../recorder": "-test.skip=^Test(Emulator|EmulatorAlone|Symbolizer|HostileSymbolizer)$",
+		"../processes": "-test.skip=^$", "../filename": "-test.skip=^$", "../source": "-test.skip=^TestCompilerAgrees$",
+		"../confirm/controlled": "-test.run=^TestFoldersTaken$"} {
+		cmd := underWineTest(t, pkg, which, "-test.short")
 		cmd.Dir = pkg
 		if out, err := cmd.CombinedOutput(); err != nil && !onlyWinesFault(string(out)) {
 			t.Errorf("%s: %v\n%s", pkg, err, out)

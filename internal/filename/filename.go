@@ -28,8 +28,28 @@ func hasDrive(name string) bool {
 
 // Below reports whether a file is in a folder or below it. Both names are absolute, and either of them may have slashes.
 func Below(folder, file string) bool {
+	rel, ok := Rel(folder, file)
+	return ok && rel != "."
+}
+
+// Rel returns the name of a file relative to a folder, and whether it is the folder, in it or below it. Both names are absolute, and
+// either of them may have slashes. The result has slashes if the folder is of a system without drives, and otherwise what this system
+// has between folders.
+func Rel(folder, file string) (name string, ok bool) {
 	rel, err := filepath.Rel(folder, file)
-	return err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+	if err != nil || !IsAbs(file) || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return "", false
+	}
+	if path.IsAbs(folder) {
+		rel = filepath.ToSlash(rel)
+	}
+	return rel, true
+}
+
+// Base returns the last part of a name. A name that ends in a slash has an empty one.
+func Base(name string) string {
+	name = slashes(name)
+	return name[strings.LastIndexByte(name, '/')+1:]
 }
 
 // URI returns the address of a file with an absolute name.

@@ -24,6 +24,28 @@ func TestDrive(t *testing.T) {
 	}
 }
 
+func TestRel(t *testing.T) {
+	for _, test := range [][3]string{{"/m", "/m/p/a.go", "p/a.go"}, {"/m", "/m", "."}, {"/m/", "/m/a.go:13", "a.go:13"}, {"/m", "/n/a.go", ""}, {"/m", "/mm/a.go", ""}, {"/m", "m/a.go", ""}} {
+		if got, ok := Rel(test[0], test[1]); got != test[2] || ok != (got != "") {
+			t.Errorf("%q in %q: %q, %t", test[1], test[0], got, ok)
+		}
+	}
+	if runtime.GOOS != "windows" {
+		return
+	}
+	if got, ok := Rel(`C:\m`, "c:/m/p/a.go:13"); got != `p\a.go:13` || !ok {
+		t.Errorf("%q, %t", got, ok)
+	}
+}
+
+func TestBase(t *testing.T) {
+	for name, want := range map[string]string{"/m/a.go": "a.go", `C:\m\a.go`: "a.go", "C:/m/a.go:3": "a.go:3", "a.go": "a.go", "": "", "m/": ""} {
+		if got := Base(name); got != want {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
+}
+
 func TestBelow(t *testing.T) {
 	tests := []struct {
 		folder, file string

@@ -8,8 +8,10 @@ import (
 	"syscall"
 )
 
-// RemovesOpen says that an open folder can be removed.
-const RemovesOpen = true
+const (
+	RemovesOpen  = true // whether an open folder can be removed
+	LocksFolders = true // whether TryLock can lock a folder
+)
 
 // openFolder opens a folder. It follows no link.
 func openFolder(path string) (*os.File, error) {

@@ -7,8 +7,10 @@ import (
 	"os"
 )
 
-// RemovesOpen says that an open folder can be removed.
-const RemovesOpen = false
+const (
+	RemovesOpen  = false // whether an open folder can be removed
+	LocksFolders = false // whether TryLock can lock a folder
+)
 
 // openFolder opens a folder.
 func openFolder(path string) (*os.File, error) { return os.Open(path) }

@@ -30,6 +30,10 @@ func takeFolder() (*folder, error) {
 	for n := 0; n < maxFolders; {
 		path := filepath.Join(os.TempDir(), fmt.Sprintf("h%d.%03d", os.Geteuid(), n))
 		made := os.Mkdir(path, 0o700) == nil
+		if !made && !private.LocksFolders { // it may have a user, who cannot remove it while it is open here
+			n++
+			continue
+		}
 		if err := private.Folder(path); err != nil { // what others have put there is no obstacle
 			failed = err
 			n++

@@ -3,6 +3,7 @@ package controlled
 import (
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 )
 
@@ -47,6 +48,33 @@ func TestFolders(t *testing.T) {
 	}
 	again.release()
 	second.release()
+}
+
+// TestFoldersTaken: executions that take folders at any time get one of their own, and leave none behind.
+func TestFoldersTaken(t *testing.T) {
+	usual := t.TempDir()
+	t.Setenv("TMPDIR", usual)
+	t.Setenv("TMP", usual)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 50 {
+				f, err := takeFolder()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := os.Mkdir(filepath.Join(f.path, "own"), 0o700); err != nil {
+					t.Error(err)
+				}
+				f.release()
+			}
+		})
+	}
+	all.Wait()
+	if left, err := os.ReadDir(usual); err != nil || len(left) > 0 {
+		t.Errorf("%v are left, error %v", left, err)
+	}
 }
 
 // TestFolderHidden: what a program prints has the usual name of the folder.
