@@ -55,6 +55,7 @@ func TestFoldersTaken(t *testing.T) {
 	usual := t.TempDir()
 	t.Setenv("TMPDIR", usual)
 	t.Setenv("TMP", usual)
+	var used sync.Map
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -64,9 +65,10 @@ func TestFoldersTaken(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if err := os.Mkdir(filepath.Join(f.path, "own"), 0o700); err != nil {
-					t.Error(err)
+				if _, taken := used.LoadOrStore(f.path, true); taken {
+					t.Errorf("%s is another one's", f.path)
 				}
+				used.Delete(f.path)
 				f.release()
 			}
 		})
