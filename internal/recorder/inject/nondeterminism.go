@@ -159,8 +159,9 @@ type heisenRetaking struct {
 const heisenPatience = 50 * 1000 * 1000
 
 // The monitor thread looks at least every 10 ms. If it comes later than heisenTimely, in ns, it has waited for a processor, and
-// so may the thread in the system call have done. Where nobody knows whether that thread sleeps, this time counts as little,
-// and as more than nothing, because a machine may always be as busy.
+// so may the thread in the system call have done, even one that sleeps according to the operating system: where the whole
+// machine stood still, nothing has woken it yet. This time counts as little, and as more than nothing, because a machine may
+// always be as busy.
 const (
 	heisenTimely = 20 * 1000 * 1000
 	heisenLate   = 1000 * 1000
@@ -184,7 +185,7 @@ func heisenMayRetake() bool {
 	}
 	// The thread may be waiting for a processor.
 	passed := now - r.looked
-	if !heisenKnowsSleep && passed > heisenTimely {
+	if passed > heisenTimely {
 		passed = heisenLate
 	}
 	r.looked = now

@@ -59,7 +59,6 @@ package runtime
 //	heisenChildRuns(pid)             whether a child process has not ended; false if that is not known
 //	heisenGroupRuns()                the same of the others in the process group that this process leads
 //	heisenThreadSleeps(id)           whether a thread sleeps in a system call; true if that is not known
-//	heisenKnowsSleep                 whether heisenThreadSleeps knows it
 //
 // The connection. It is used during initialization, and where messages are sent: on the system stack, with
 // heisen.sendLock held.

@@ -120,8 +120,6 @@ func heisenSleepOn(word *uint32, value uint32, ns int64) { futexsleep(word, valu
 //go:nosplit
 func heisenWakeUp(word *uint32, n uint32) { futexwakeup(word, n) }
 
-const heisenKnowsSleep = true
-
 func heisenThreadSleeps(id uint64) bool {
 	const before, after = "/proc/self/task/", "/stat\x00"
 	var path [64]byte

@@ -168,6 +168,4 @@ func heisenChildRuns(int32) bool { return false }
 
 func heisenGroupRuns() bool { return false }
 
-const heisenKnowsSleep = false
-
 func heisenThreadSleeps(uint64) bool { return true }
