@@ -146,6 +146,8 @@ type Statistics struct {
 	Anyway   int // failures that come in every schedule
 
 	Corpus     string // the hash of what earlier campaigns have found out; empty if nothing is remembered
+	Work       string // equal if a campaign, or a part of it, has tried the same
+	Run        uint64 // the number of the campaign among those that came one after the other
 	Remembered int    // findings of earlier campaigns
 	Repeated   int    // executions that have repeated their schedules
 	Gone       int    // those that this campaign has not found, though it has looked
