@@ -120,6 +120,7 @@ func (inv *invocation) fuzz() (int, error) {
 	}
 	if f.merges {
 		f.reports.foreign = true
+		f.config.Unversioned = f.config.Folder == schedulesFolder
 		return f.merge()
 	}
 	if f.overlaps.sections != "" {
@@ -152,7 +153,7 @@ func (inv *invocation) fuzz() (int, error) {
 	all, _ := f.found.all()
 	f.reports.keepAll(all, f.isQuiet)
 	err = errors.Join(err, f.reports.writeOutput(inv.Out, all, f.isQuiet, jsonTo(inv.Out)), f.reports.writeFiles(all, f.isQuiet))
-	err = errors.Join(err, f.known.writeBaseline(f.found))
+	err = errors.Join(err, f.known.writeBaseline(f.found), f.writePart(all, &numbers))
 	if f.campaign != nil {
 		if !interrupted && err == nil && f.line.runsAll() && f.since == "" {
 			f.known.could = f.couldFind

@@ -13,7 +13,7 @@ import (
 // before the last run, and of that run each Work once. A finding is in the state that the last run gave it. Of several processes of that run,
 // it is gone only if none has found it.
 //
-// What tests have done is kept of one program, that of the last run. Others has the number of memories that have another one.
+// What tests have done is kept of one program, that of the last run. Others is the number of memories that have another one of that run.
 func Join(memories ...*Memory) (all *Memory, others int) {
 	all = new(Memory)
 	for _, m := range memories {
@@ -29,7 +29,9 @@ func Join(memories ...*Memory) (all *Memory, others int) {
 			joinInto(findings, f.Fingerprint, f, joinFindings)
 		}
 		if m.Program != all.Program {
-			others += min(len(m.Program), 1)
+			if m.Used == all.Used {
+				others++
+			}
 			continue
 		}
 		all.Rounds = max(all.Rounds, m.Rounds)

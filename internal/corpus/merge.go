@@ -13,9 +13,16 @@ import (
 // Merged is what came of the memories of folders.
 type Merged struct {
 	Memories []*Memory // by file, as they were written
-	Others   int       // memories that have another program than the last run, of which findings only count
+	Gone     []Gone    // findings that are gone now, and were not before
+	Others   int       // see Join
 	// Unread says in a line each what could not be read. It stays as it is, and the rest does not depend on it.
 	Unread []error
+}
+
+// Gone is a finding of a package that is gone.
+type Gone struct {
+	Package string
+	Finding
 }
 
 // maxFiles bounds the files of a folder that are read.
@@ -47,11 +54,26 @@ func (f *Folder) Merge(others ...*Folder) (*Merged, error) {
 		joined, different := Join(agreed...)
 		m.Others += different
 		m.Memories = append(m.Memories, joined)
+		m.addGone(there, joined)
 		if err := f.put(name, joined); err != nil {
 			return m, err
 		}
 	}
 	return m, nil
+}
+
+// addGone adds the findings that are gone since there, which is nil if nothing was known.
+func (m *Merged) addGone(there, now *Memory) {
+	for _, f := range now.Findings {
+		newly := f.Found+1 == f.Stated
+		if there != nil {
+			before := there.Finding(f.Fingerprint)
+			newly = before != nil && before.Gone == ""
+		}
+		if f.Gone != "" && newly {
+			m.Gone = append(m.Gone, Gone{now.Package, f})
+		}
+	}
 }
 
 // read adds the memories of a folder.
