@@ -64,12 +64,16 @@ also reports those that wait for ever, whether or not a test fails.
 What a run finds out is kept for the next one in the folder of -corpus, or in the
 user's cache. That tells what is known first, says what is new, back, fixed or not
 seen, and goes on with other seeds. Nothing is kept, or read, with -corpus none,
--shard, -merge, -findings, -time 0, or a -strategy other than directed. With -new-only,
+-findings, -time 0, or a -strategy other than directed. With -new-only,
 which is for pull requests, the exit status is 66 only if a finding is new or back.
 What is known is mentioned, and nothing is kept, so that what is new stays new.
 
-Several machines can share the work with -shard and -seeds. The suspects and the tests
-are the same everywhere. -merge combines the files that their -report json has written.
+Several machines can share the work with -shard. Each makes the same survey, and tries other
+suspects. As many tests as can be dealt out evenly are searched by one machine each, for as
+long as all would take together, and the rest by all, with other seeds. Each reads the folder
+of -corpus, and writes what it finds out to a folder in it, such as 2-of-4. -merge takes such
+folders, on one machine: it reports their findings, and puts what they remember into the corpus.
+It also combines files that -report json has written.
 
 The command line is that of $heisen test or $heisen run, with those flags of the go
 command that concern a single execution and that a schedule can repeat.
