@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/internal/confirm/controlled"
@@ -89,28 +90,12 @@ func (f *fuzzRun) gather(names []string) (*toMerge, error) {
 			}
 			continue
 		}
-		entries, err := os.ReadDir(name)
-		if err != nil {
-			return nil, err
-		}
-		folders := []string{name}
-		for _, e := range entries {
-			if e.IsDir() {
-				folders = append(folders, filepath.Join(name, e.Name()))
-			}
-		}
-		for _, folder := range folders {
-			from, err := corpus.Existing(folder)
+		for _, folder := range foldersIn(name) {
+			p, err := m.addFolder(folder)
 			if err != nil {
 				m.damage = errors.Join(m.damage, err)
-				continue
-			}
-			m.folders = append(m.folders, from)
-			switch p, err := parts.Read(folder); {
-			case err == nil:
+			} else if p != nil {
 				read = append(read, p)
-			case !errors.Is(err, fs.ErrNotExist):
-				m.damage = errors.Join(m.damage, err)
 			}
 		}
 	}
@@ -119,6 +104,38 @@ func (f *fuzzRun) gather(names []string) (*toMerge, error) {
 		m.findings = append(m.findings, p.Findings...)
 	}
 	return m, nil
+}
+
+// maxDepth is how far below a folder those of parts are looked for.
+const maxDepth = 3
+
+// foldersIn returns a folder and those in it. Links are not followed, and what cannot be listed is left out.
+func foldersIn(root string) (all []string) {
+	filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return nil
+		}
+		all = append(all, path)
+		if rel, err := filepath.Rel(root, path); err != nil || strings.Count(filepath.ToSlash(rel), "/")+1 >= maxDepth {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return all
+}
+
+// addFolder adds the memories of a folder, if there are any, and returns the part in it, if there is one.
+func (m *toMerge) addFolder(path string) (*parts.Part, error) {
+	from, err := corpus.Existing(path)
+	if err != nil {
+		return nil, err
+	}
+	m.folders = append(m.folders, from)
+	p, err := parts.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return p, err
 }
 
 // mergeCorpora merges the memories of folders into the corpus, if there is one.
