@@ -123,21 +123,9 @@ func (inv *invocation) fuzz() (int, error) {
 		return Failed, err
 	}
 	if f.merges {
-		f.reports.foreign = true
-		f.config.Unversioned = f.config.Folder == schedulesFolder
 		return f.merge()
 	}
-	if f.overlaps.sections != "" {
-		if err := f.overlaps.readSections(); err != nil {
-			return Failed, err
-		}
-	}
-	if f.given != "" {
-		if err := f.readGiven(); err != nil {
-			return Failed, err
-		}
-	}
-	if err := f.openCorpus(); err != nil {
+	if err := f.readInputs(); err != nil {
 		return Failed, err
 	}
 	ctx, stop := inv.interruptible()
@@ -167,7 +155,27 @@ func (inv *invocation) fuzz() (int, error) {
 	if interrupted {
 		err = errors.Join(errInterrupted, err)
 	}
-	reported := numbers.Confirmed+numbers.Failures+numbers.Predicted > 0 && f.found.count() > 0
+	return f.exitStatus(&numbers, interrupted, err)
+}
+
+// readInputs reads the files that flags name, and opens the corpus.
+func (f *fuzzRun) readInputs() error {
+	if f.overlaps.sections != "" {
+		if err := f.overlaps.readSections(); err != nil {
+			return err
+		}
+	}
+	if f.given != "" {
+		if err := f.readGiven(); err != nil {
+			return err
+		}
+	}
+	return f.openCorpus()
+}
+
+// exitStatus returns the exit status after a campaign.
+func (f *fuzzRun) exitStatus(n *confirm.Statistics, interrupted bool, err error) (int, error) {
+	reported := n.Confirmed+n.Failures+n.Predicted > 0 && f.found.count() > 0
 	switch {
 	case interrupted && reported:
 		return Findings, err
@@ -175,7 +183,7 @@ func (inv *invocation) fuzz() (int, error) {
 		return Failed, err
 	case reported:
 		return Findings, nil
-	case numbers.Anyway > 0:
+	case n.Anyway > 0:
 		return Failed, nil
 	}
 	return Clean, nil

@@ -13,6 +13,8 @@ import (
 
 // merge is heisen fuzz -merge. It combines the parts of a campaign, and files that -report json has written.
 func (f *fuzzRun) merge() (int, error) {
+	f.reports.foreign = true
+	f.config.Unversioned = f.config.Folder == schedulesFolder
 	names := f.line.packages()
 	if len(names) == 0 && f.isSet("corpus") && f.corpus != noCorpus {
 		names = []string{f.corpus} // with the folders of its shards
