@@ -254,3 +254,28 @@ func TestQuota(t *testing.T) {
 		}
 	}
 }
+
+// TestMutationsOfParts: the parts of a search change executions at other steps, and in other ways.
+func TestMutationsOfParts(t *testing.T) {
+	const n = 3
+	of := map[uint64]uint64{}
+	for i := range uint64(n) {
+		u, next := modelUnit(), recorder.Behavior(1)
+		u.Share = controlled.Share{I: i, Of: n}
+		searchModel(u, &trials.Confirmer{From: 1, To: 10}, 12, rand.New(rand.NewPCG(1, 2)), func(s *recorder.Schedule) *controlled.Execution {
+			if seed := s.Strategy.BranchSeed; seed > 0 {
+				if other, there := of[seed]; there {
+					t.Errorf("parts %d and %d make mutation %d", other, i, seed)
+				}
+				of[seed] = i
+			}
+			next++
+			e := &controlled.Execution{}
+			e.Steps, e.Order, e.Behaviors = 10, uint64(next), []recorder.Behavior{next}
+			return e
+		})
+	}
+	if len(of) < 2*n {
+		t.Errorf("%d mutations", len(of))
+	}
+}
