@@ -149,6 +149,7 @@
 //   - internal/confirm/trials: tries suspects under many seeds, and says what came of it.
 //   - internal/confirm/search: executes tests under schedules of many kinds, or under all.
 //   - internal/confirm/repro: repeats executions with a bug, shortens and explains them.
+//   - internal/confirm/parts: what the parts of a campaign have found, put together.
 //   - internal/confirm: campaigns, which make suspected bugs happen in stages.
 //   - internal/cli: subcommands, flags, exit statuses and what the command prints.
 //   - internal/cli/scripts: tests of the command by scripts.

@@ -142,6 +142,7 @@ var table = map[string]room{
 	"internal/confirm/trials":     {floor: 4, step: 6, only: []string{".", "internal/confirm/controlled", "internal/confirm/suspects", "internal/core/strategies", "internal/filename", "internal/observed", "internal/recorder", "report"}},
 	"internal/confirm/search":     {floor: 4, step: 7, only: []string{".", "internal/confirm/controlled", "internal/confirm/suspects", "internal/confirm/trials", "internal/core/strategies", "internal/dpor", "internal/recorder", "report"}},
 	"internal/confirm/repro":      {floor: 4, step: 7},
+	"internal/confirm/parts":      {floor: 4, step: 7, only: []string{"internal/confirm/controlled", "internal/private", "racefuzz", "report"}},
 	"internal/confirm":            {floor: 4, step: 8},
 
 	"cmd/heisen": {floor: 5},

@@ -64,12 +64,16 @@ also reports those that wait for ever, whether or not a test fails.
 What a run finds out is kept for the next one in the folder of -corpus, or in the
 user's cache. That tells what is known first, says what is new, back, fixed or not
 seen, and goes on with other seeds. Nothing is kept, or read, with -corpus none,
--shard, -merge, -findings, -time 0, or a -strategy other than directed. With -new-only,
+-findings, -time 0, or a -strategy other than directed. With -new-only,
 which is for pull requests, the exit status is 66 only if a finding is new or back.
 What is known is mentioned, and nothing is kept, so that what is new stays new.
 
-Several machines can share the work with -shard and -seeds. The suspects and the tests
-are the same everywhere. -merge combines the files that their -report json has written.
+Several machines can share the work with -shard. Each makes the same survey, and tries other
+suspects. As many tests as can be dealt out evenly are searched by one machine each, for as
+long as all would take together, and the rest by all, with other seeds. Each reads the folder
+of -corpus, and writes what it finds out to a folder in it, such as 2-of-4. -merge takes such
+folders, on one machine: it reports their findings, and puts what they remember into the corpus.
+It also combines files that -report json has written.
 
 The command line is that of $heisen test or $heisen run, with those flags of the go
 command that concern a single execution and that a schedule can repeat.
@@ -119,20 +123,9 @@ func (inv *invocation) fuzz() (int, error) {
 		return Failed, err
 	}
 	if f.merges {
-		f.reports.foreign = true
 		return f.merge()
 	}
-	if f.overlaps.sections != "" {
-		if err := f.overlaps.readSections(); err != nil {
-			return Failed, err
-		}
-	}
-	if f.given != "" {
-		if err := f.readGiven(); err != nil {
-			return Failed, err
-		}
-	}
-	if err := f.openCorpus(); err != nil {
+	if err := f.readInputs(); err != nil {
 		return Failed, err
 	}
 	ctx, stop := inv.interruptible()
@@ -152,7 +145,7 @@ func (inv *invocation) fuzz() (int, error) {
 	all, _ := f.found.all()
 	f.reports.keepAll(all, f.isQuiet)
 	err = errors.Join(err, f.reports.writeOutput(inv.Out, all, f.isQuiet, jsonTo(inv.Out)), f.reports.writeFiles(all, f.isQuiet))
-	err = errors.Join(err, f.known.writeBaseline(f.found))
+	err = errors.Join(err, f.known.writeBaseline(f.found), f.writePart(all, &numbers))
 	if f.campaign != nil {
 		if !interrupted && err == nil && f.line.runsAll() && f.since == "" {
 			f.known.could = f.couldFind
@@ -162,7 +155,27 @@ func (inv *invocation) fuzz() (int, error) {
 	if interrupted {
 		err = errors.Join(errInterrupted, err)
 	}
-	reported := numbers.Confirmed+numbers.Failures+numbers.Predicted > 0 && f.found.count() > 0
+	return f.exitStatus(&numbers, interrupted, err)
+}
+
+// readInputs reads the files that flags name, and opens the corpus.
+func (f *fuzzRun) readInputs() error {
+	if f.overlaps.sections != "" {
+		if err := f.overlaps.readSections(); err != nil {
+			return err
+		}
+	}
+	if f.given != "" {
+		if err := f.readGiven(); err != nil {
+			return err
+		}
+	}
+	return f.openCorpus()
+}
+
+// exitStatus returns the exit status after a campaign.
+func (f *fuzzRun) exitStatus(n *confirm.Statistics, interrupted bool, err error) (int, error) {
+	reported := n.Confirmed+n.Failures+n.Predicted > 0 && f.found.count() > 0
 	switch {
 	case interrupted && reported:
 		return Findings, err
@@ -170,7 +183,7 @@ func (inv *invocation) fuzz() (int, error) {
 		return Failed, err
 	case reported:
 		return Findings, nil
-	case numbers.Anyway > 0:
+	case n.Anyway > 0:
 		return Failed, nil
 	}
 	return Clean, nil

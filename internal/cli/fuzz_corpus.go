@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,52 +29,23 @@ var decideTrials = []string{"walks", "depth", "procs", "virtual", "patience", "w
 
 // openCorpus opens the corpus, unless nothing is remembered. It returns an error if the user has named one that cannot be used.
 func (f *fuzzRun) openCorpus() error {
-	c, set := &f.config, map[string]bool{}
-	var flags []string
-	f.flags.Visit(func(one *flag.Flag) {
-		set[one.Name] = true
-		if slices.Contains(decideTrials, one.Name) {
-			flags = append(flags, one.Name+"="+one.Value.String())
+	c, name := &f.config, f.corpusName()
+	if name == noCorpus {
+		if f.known.newOnly {
+			return misuse("-new-only needs a corpus")
 		}
-	})
-	name := f.corpus
-	if !set["corpus"] {
-		name = os.Getenv(corpusVariable)
-	}
-	why := ""
-	switch {
-	case name == noCorpus && f.known.newOnly:
-		return misuse("-new-only needs a corpus")
-	case name == noCorpus:
 		return nil
-	case c.Parts > 1:
-		why = "-shard"
-	case c.Any:
-		why = "-strategy"
-	case f.given != "":
-		why = "-findings"
-	case c.Time == 0:
-		why = "-time 0"
 	}
-	if why != "" {
+	if why := f.forgets(name); why != "" {
 		if f.known.newOnly {
 			return misuse("-new-only cannot be combined with %s: nothing is remembered then", why)
 		}
-		if set["corpus"] {
+		if f.isSet("corpus") {
 			return misuse("-corpus cannot be combined with %s: nothing is remembered then", why)
 		}
 		return nil
 	}
-	var folder *corpus.Folder
-	var err error
-	if name != "" {
-		folder, err = corpus.Open(name)
-	} else {
-		var here string
-		if here, err = os.Getwd(); err == nil {
-			folder, err = corpus.Default(here)
-		}
-	}
+	folder, err := folderOf(name)
 	switch {
 	case err != nil && (name != "" || f.known.newOnly):
 		return fmt.Errorf("-corpus: %w", err)
@@ -81,8 +53,59 @@ func (f *fuzzRun) openCorpus() error {
 		f.Say("nothing is remembered: " + err.Error())
 		return nil
 	}
-	c.Memory = &confirm.Memory{Folder: folder, Flags: strings.Join(flags, "\n") + fmt.Sprintf("\n%v", f.overlaps.read), Chosen: set["seeds"], ReadOnly: f.known.newOnly}
+	var flags []string
+	f.flags.Visit(func(one *flag.Flag) {
+		if slices.Contains(decideTrials, one.Name) {
+			flags = append(flags, one.Name+"="+one.Value.String())
+		}
+	})
+	c.Memory = &confirm.Memory{
+		Folder: folder, Flags: strings.Join(flags, "\n") + fmt.Sprintf("\n%v", f.overlaps.read), Chosen: f.isSet("seeds"), ReadOnly: f.known.newOnly,
+	}
+	if c.Parts > 1 && !c.Memory.ReadOnly {
+		c.Quiet = true // those who merge the parts want to know of all suspects
+		if c.Memory.To, err = corpus.Open(filepath.Join(folder.Path(), fmt.Sprintf("%d-of-%d", c.Part, c.Parts))); err != nil {
+			return fmt.Errorf("-corpus: %w", err)
+		}
+	}
 	return nil
+}
+
+// corpusName returns the name of the corpus as the user has given it. It is empty for the one in the cache.
+func (f *fuzzRun) corpusName() string {
+	if f.isSet("corpus") {
+		return f.corpus
+	}
+	return os.Getenv(corpusVariable)
+}
+
+// forgets returns why nothing is remembered in a corpus with a name, or nothing. Shards on one machine that share the cache would begin where
+// others have ended.
+func (f *fuzzRun) forgets(name string) string {
+	c := &f.config
+	switch {
+	case c.Parts > 1 && name == "":
+		return "-shard without -corpus"
+	case c.Any:
+		return "-strategy"
+	case f.given != "":
+		return "-findings"
+	case c.Time == 0:
+		return "-time 0"
+	}
+	return ""
+}
+
+// folderOf returns the corpus with a name, or the one in the cache.
+func folderOf(name string) (*corpus.Folder, error) {
+	if name != "" {
+		return corpus.Open(name)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	return corpus.Default(here)
 }
 
 // corpusSummary says what was remembered of earlier runs.

@@ -32,7 +32,8 @@ func (inv *invocation) newFuzzing(known *knownFindings) *fuzzRun {
 func (f *fuzzRun) defineFlags() {
 	fs, c := f.flags, &f.config
 	fs.StringVar(&f.seeds, "seeds", "1:10", "try each suspect with the seeds `a:b`")
-	fs.StringVar(&f.shard, "shard", "1/1", "try only part `i/n` of the suspects, and search only that part of the tests; the parts are the\nsame on every machine")
+	fs.StringVar(&f.shard, "shard", "1/1", "make only part `i/n` of the campaign, for i from 1 to n, or from 0; the parts are disjoint, and each\nhas the time of a whole one. A folder that -corpus names is read, and i-of-n in it is written")
+	fs.IntVar(&c.Quota, "executions", 0, "search each test or program in at most `n` executions; without -time, nothing else bounds that, and\nsuspects are tried with all seeds")
 	fs.StringVar(&f.strategy, "strategy", f.strategy, "how to choose the next goroutine: directed (at suspects), or without suspects\nwalk (at random), pct (by random priorities of goroutines) or pos (of operations)")
 	fs.Uint64Var(&c.Walks, "walks", c.Walks, "also look for suspects in `n` executions with random choices")
 	fs.IntVar(&f.depth, "depth", f.depth, "bug depth that pct assumes: the number of ordering constraints of a bug")
@@ -55,16 +56,20 @@ func (f *fuzzRun) defineFlags() {
 	fs.BoolVar(&f.uncovered, "uncovered", false, "also list the go statements, cases of select and locks that no execution\nhas covered")
 	fs.StringVar(&f.since, "since", "", "only execute tests that can reach what has changed since a `revision` of the git repository;\nwhat concerns all tests of a package, such as a file that is embedded, is named")
 	fs.StringVar(&f.given, "findings", "", "first try the findings in `file`, and say which were not confirmed: those of this tool\nas JSON, SARIF, what go test -race has printed, or lines with two places such as\na.go:12 b.go:34")
-	fs.BoolVar(&f.merges, "merge", false, "run nothing, but combine files that -report json has written for other seeds or shards")
+	fs.BoolVar(&f.merges, "merge", false, "run nothing, but combine what shards have written to folders, also into the corpus, and files that\n-report json has written")
 	fs.StringVar(&f.overlaps.sections, "sections", "", "also suspect the atomic sections in `file`")
 }
 
 // boundsSuspects reports whether the time bounds how often suspects are tried: not if the user has said
 // which seeds to try, and nothing about time.
 func (f *fuzzRun) boundsSuspects() bool {
-	set := map[string]bool{}
-	f.flags.Visit(func(one *flag.Flag) { set[one.Name] = true })
-	return set["time"] || !set["seeds"]
+	return f.isSet("time") || !f.isSet("seeds") && f.config.Quota == 0
+}
+
+// isSet reports whether the user has set a flag.
+func (f *fuzzRun) isSet(name string) (set bool) {
+	f.flags.Visit(func(one *flag.Flag) { set = set || one.Name == name })
+	return set
 }
 
 // schedulesFolder is the default folder for schedules.
@@ -96,12 +101,20 @@ func (f *fuzzRun) check() error {
 		return misuse("unknown strategy %q; there are directed, walk, pct, pos", f.strategy)
 	case c.Parallel < 1 || c.Procs < 1 || f.depth < 1:
 		return misuse("-j, -procs and -depth are at least 1")
-	case c.Minimize < 0 || c.Limit <= 0 || c.Virtual <= 0 || c.Wait < 0 || c.Time < 0:
-		return misuse("-minimize, -wait and -time are not negative, -limit and -virtual are more than 0")
+	case c.Minimize < 0 || c.Limit <= 0 || c.Virtual <= 0 || c.Wait < 0 || c.Time < 0 || c.Quota < 0:
+		return misuse("-minimize, -wait, -time and -executions are not negative, -limit and -virtual are more than 0")
+	case c.Quota > 0 && (c.Any || c.Time == 0):
+		return misuse("-executions concerns the search, which there is not with -strategy and -time 0")
 	}
 	c.Depth, c.Bounded, c.Own, c.Quiet = uint64(f.depth), f.boundsSuspects(), len(f.pkgs) == 0, f.reports.includes(asJSON)
+	if c.Quota > 0 && !f.isSet("time") {
+		c.Time = untimed
+	}
 	return nil
 }
+
+// untimed is the time of tests that only a number of executions bounds.
+const untimed = time.Hour
 
 // seedRange reads a:b, or a single seed.
 func seedRange(s string) (from, to uint64, err error) {
@@ -118,7 +131,10 @@ func seedRange(s string) (from, to uint64, err error) {
 	return from, to, nil
 }
 
-// shardOf reads i/n.
+// maxShards bounds the parts of a campaign.
+const maxShards = 1000
+
+// shardOf reads i/n. Part 0 is the last one: so those who count from 0 have the same parts as those who count from 1.
 func shardOf(s string) (part, parts int, err error) {
 	i, n, ok := strings.Cut(s, "/")
 	if ok {
@@ -126,8 +142,13 @@ func shardOf(s string) (part, parts int, err error) {
 			parts, err = strconv.Atoi(n)
 		}
 	}
-	if !ok || err != nil || part < 1 || part > parts {
-		return 0, 0, misuse("-shard %s: not i/n with i from 1 to n", s)
+	switch {
+	case !ok || err != nil || part < 0 || part > parts || parts < 1:
+		return 0, 0, misuse("-shard %s: not i/n with i from 1 to n, or from 0 to n-1", s)
+	case parts > maxShards:
+		return 0, 0, misuse("-shard %s: there are at most %d parts", s, maxShards)
+	case part == 0:
+		part = parts
 	}
 	return part, parts, nil
 }

@@ -6,55 +6,32 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen/internal/confirm/trials"
-	"github.com/heisen-go/heisen/internal/findingsfile"
 	"github.com/heisen-go/heisen/internal/observed"
 	"github.com/heisen-go/heisen/internal/plural"
 	"github.com/heisen-go/heisen/report"
 )
 
-// merge is heisen fuzz -merge. It combines files that -report json has written.
+// merge is heisen fuzz -merge. It combines the parts of a campaign, and files that -report json has written.
 func (f *fuzzRun) merge() (int, error) {
-	if len(f.line.packages()) == 0 {
-		return Misused, misuse("-merge needs files that -report json has written")
+	f.reports.foreign = true
+	f.config.Unversioned = f.config.Folder == schedulesFolder
+	names := f.line.packages()
+	if len(names) == 0 && f.isSet("corpus") && f.corpus != noCorpus {
+		names = []string{f.corpus} // with the folders of its shards
 	}
-	var all, reported []report.Finding
-	for _, name := range f.line.packages() {
-		found, err := findingsfile.ReadOwn(name) // there are none if a part of the suspects has shown nothing
-		if err != nil {
-			return Failed, err
-		}
-		all = append(all, found...)
+	if len(names) == 0 {
+		return Misused, misuse("-merge needs files that -report json has written, or folders")
 	}
-	suspects, confirmed, harmful, executions, failures := 0, 0, 0, 0, 0
-	merged := trials.Merge(all)
-	for _, one := range merged {
-		t := one.Trials
-		if t == nil || observed.IsObserved(&one) && slices.ContainsFunc(merged, func(other report.Finding) bool { return trials.SameBug(&other, &one) }) {
-			continue
-		}
-		_, hidden := f.known.hides(&one)
-		if observed.IsObserved(&one) {
-			failures++
-		} else {
-			suspects++
-			executions += t.Executions
-			if t.Confirmed > 0 {
-				confirmed++
-				if t.Harmful {
-					harmful++
-				}
-			}
-		}
-		wanted := t.Confirmed > 0 || f.config.Unconfirmed
-		if hidden || !wanted && !f.reports.includes(asJSON) {
-			continue
-		}
-		reported = append(reported, one)
-		f.setQuiet(&one, !wanted)
+	m, err := f.gather(names)
+	if err != nil {
+		return Failed, err
 	}
-	reported = byBug(reported, merged)
-	flakyOf(all, reported)
-	var failed error
+	merged, failed := f.mergeCorpora(m)
+	together := trials.Merge(m.findings)
+	c := f.judge(together)
+	reported := byBug(c.reported, together)
+	flakyOf(m.findings, reported)
+	failed = errors.Join(failed, f.keepSchedules(m, reported))
 	for i := range reported {
 		if !f.isQuiet(&reported[i]) && f.reports.shows(asText) {
 			failed = errors.Join(failed, f.reports.printTo(f.Err, f.raw.Err)(&reported[i]))
@@ -62,14 +39,54 @@ func (f *fuzzRun) merge() (int, error) {
 	}
 	f.reports.keepAll(reported, f.isQuiet)
 	failed = errors.Join(failed, f.reports.writeOutput(f.Out, reported, f.isQuiet, jsonTo(f.Out)), f.reports.writeFiles(reported, f.isQuiet))
-	fmt.Fprint(f.Err, suspectLine(f.tool.Name, confirmed, suspects, harmful, 0, plural.Of(executions, "execution")))
+	fmt.Fprint(f.Err, suspectLine(f.tool.Name, c.confirmed, c.suspects, c.harmful, 0, plural.Of(c.executions, "execution")))
+	f.flaky = flakyRows(reported)
+	f.flakySummary()
+	f.mergedSummary(m, merged)
+	failed = errors.Join(failed, m.damage)
 	switch {
 	case failed != nil:
 		return Failed, failed
-	case confirmed+failures > 0:
+	case c.confirmed+c.failures > 0:
 		return Findings, nil
 	}
 	return Clean, nil
+}
+
+// judged are findings of several parts, and what they are.
+type judged struct {
+	reported                                           []report.Finding
+	suspects, confirmed, harmful, executions, failures int
+}
+
+// judge counts findings, and decides which are reported and which of these are quiet.
+func (f *fuzzRun) judge(merged []report.Finding) (c judged) {
+	for _, one := range merged {
+		t := one.Trials
+		if t == nil || observed.IsObserved(&one) && slices.ContainsFunc(merged, func(other report.Finding) bool { return trials.SameBug(&other, &one) }) {
+			continue
+		}
+		_, hidden := f.known.hides(&one)
+		if observed.IsObserved(&one) {
+			c.failures++
+		} else {
+			c.suspects++
+			c.executions += t.Executions
+			if t.Confirmed > 0 {
+				c.confirmed++
+				if t.Harmful {
+					c.harmful++
+				}
+			}
+		}
+		wanted := t.Confirmed > 0 || f.config.Unconfirmed
+		if hidden || !wanted && !f.reports.includes(asJSON) {
+			continue
+		}
+		c.reported = append(c.reported, one)
+		f.setQuiet(&one, !wanted)
+	}
+	return c
 }
 
 // byBug returns findings with those of each bug as one, whatever has found them: the first that does harm, else the first that has happened, else

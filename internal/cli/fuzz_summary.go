@@ -46,10 +46,12 @@ func (f *fuzzRun) status(s confirm.Stage) string {
 	case confirm.Surveying:
 		return string(s) + " in " + plural.Part(n.Surveyed+1, len(f.config.Programs), "program")
 	case confirm.Searching:
-		at := max(min(f.config.Parallel, len(n.Units)), 1) // units at a time
-		left := f.config.Time*time.Duration((len(n.Units)+at-1)/at) - time.Since(n.Began)
-		return fmt.Sprintf("%s of %s, %s, %s, at most %v left", plural.Of(n.Searched, "execution"), f.whatIsSearched(&n),
-			plural.Of(n.Behaviors, "behavior"), plural.Of(f.found.count()+n.Observed, "finding"), max(left, 0).Round(time.Second))
+		text := fmt.Sprintf("%s of %s, %s, %s", plural.Of(n.Searched, "execution"), f.whatIsSearched(&n),
+			plural.Of(n.Behaviors, "behavior"), plural.Of(f.found.count()+n.Observed, "finding"))
+		if f.config.Time == untimed {
+			return text
+		}
+		return fmt.Sprintf("%s, at most %v left", text, max(f.searchTime(n.Units)-time.Since(n.Began), 0).Round(time.Second))
 	}
 	text := fmt.Sprintf("%s tried, %d confirmed", plural.Part(n.Judged, n.Suspects, "suspect"), n.Confirmed)
 	if n.Tried > 0 && n.Tried < n.Planned {
@@ -57,6 +59,19 @@ func (f *fuzzRun) status(s confirm.Stage) string {
 		text += fmt.Sprintf(", about %v left", left.Round(time.Second))
 	}
 	return text
+}
+
+// searchTime returns how long the search of units takes at most. One that is not shared with other parts has the time of all.
+func (f *fuzzRun) searchTime(units []*controlled.Unit) time.Duration {
+	times := 0
+	for _, u := range units {
+		times += f.config.Parts
+		if u.Share.Parts() > 1 {
+			times -= f.config.Parts - 1
+		}
+	}
+	at := max(min(f.config.Parallel, len(units)), 1) // units at a time
+	return f.config.Time * time.Duration((times+at-1)/at)
 }
 
 // whatIsSearched names the units.

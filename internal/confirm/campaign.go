@@ -50,7 +50,8 @@ type Config struct {
 	Time        time.Duration
 	Bounded     bool
 	Within      time.Duration
-	Part, Parts int // of the suspects and units, only part Part of Parts is tried, from 1
+	Part, Parts int // only part Part of Parts is tried, from 1, of the suspects and of the search; see shared
+	Quota       int // executions of the search of a unit at most, for each of the parts; 0 if only the time bounds them
 	// Any is set if nothing is suspected, and the seeds try Strategy.
 	Any      bool
 	Strategy strategies.Strategy
@@ -145,6 +146,8 @@ type Statistics struct {
 	Anyway   int // failures that come in every schedule
 
 	Corpus     string // the hash of what earlier campaigns have found out; empty if nothing is remembered
+	Work       string // equal if a campaign, or a part of it, has tried the same
+	Run        uint64 // the number of the campaign among those that came one after the other
 	Remembered int    // findings of earlier campaigns
 	Repeated   int    // executions that have repeated their schedules
 	Gone       int    // those that this campaign has not found, though it has looked
@@ -235,7 +238,7 @@ func (c *Campaign) Run(ctx context.Context) error {
 		if c.Within > 0 {
 			units = promising(units, all)
 		}
-		err = c.search(ctx, partOf(units, c.Part, c.Parts), len(all))
+		err = c.search(ctx, c.shared(units), len(all))
 	}
 	c.reportObserved(ctx)
 	c.reportFollowing(ctx)
@@ -359,16 +362,6 @@ func promising(units []*controlled.Unit, all []*suspects.Suspect) (sorted []*con
 	}
 	slices.SortStableFunc(sorted, func(a, b *controlled.Unit) int { return suspects.BoolOrder(with[b]) - suspects.BoolOrder(with[a]) })
 	return sorted
-}
-
-// partOf returns the i-th of n parts, from 1.
-func partOf[T any](all []T, i, n int) (mine []T) {
-	for k, s := range all {
-		if k%n == i-1 {
-			mine = append(mine, s)
-		}
-	}
-	return mine
 }
 
 // try is the second stage: it tries suspects, and reports each as soon as it is judged.

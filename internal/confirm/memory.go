@@ -1,6 +1,7 @@
 package confirm
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -38,10 +39,14 @@ import (
 // Memory says where a campaign keeps what it finds out.
 type Memory struct {
 	Folder   *corpus.Folder
-	Flags    string // those that decide what the executions of given seeds are
-	Chosen   bool   // the seeds are the user's own, and are tried as they are
-	ReadOnly bool   // what this campaign finds out is not kept: the next one finds the same new
+	To       *corpus.Folder // where what this campaign finds out is kept; nil for Folder
+	Flags    string         // those that decide what the executions of given seeds are
+	Chosen   bool           // the seeds are the user's own, and are tried as they are
+	ReadOnly bool           // what this campaign finds out is not kept: the next one finds the same new
 }
+
+// to returns the folder where what a campaign finds out is kept.
+func (m *Memory) to() *corpus.Folder { return cmp.Or(m.To, m.Folder) }
 
 // round is the distance between the seeds of two campaigns. A search uses fewer.
 const round = 1_000_000
@@ -59,6 +64,7 @@ type remembered struct {
 	*controlled.Program
 	key         corpus.Key
 	before, now *corpus.Memory
+	from        string          // a hash of what was read
 	seen        map[string]bool // fingerprints of the findings that this campaign has reported
 	fates       map[string]fate // what the schedules of the others have shown
 	harmful     map[string]bool // the ones seen before the survey, and whether they do harm
@@ -108,15 +114,14 @@ func (c *Campaign) recall(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.before, r.now = m, m.Clone()
-		if r.now.Program != identity {
-			r.now.Program, r.now.Rounds, r.now.Tests = identity, 0, nil
-		}
+		r.before, r.now, r.from = m, m.Clone(), corpus.Hash(text)
+		r.now.Begin(identity)
 		c.memory.programs = append(c.memory.programs, r)
 	}
 	c.memory.hash = corpus.Hash(texts...)
 	c.count(func(n *Statistics) {
 		n.Corpus = c.memory.hash
+		n.Work, n.Run = c.workOfPart()
 		for _, r := range c.memory.programs {
 			n.Remembered += len(r.before.Findings)
 		}
@@ -169,13 +174,13 @@ func (r *remembered) goOn() {
 	}
 }
 
-// repeatAll repeats the findings of a program, for at most the time in which its units are searched.
+// repeatAll repeats the findings of a program, for at most the time in which its units are searched. Each part of a campaign repeats others.
 func (c *Campaign) repeatAll(ctx context.Context, r *remembered) error {
 	ends := time.Now().Add(max(c.Time, time.Second) * time.Duration(max(len(r.Units), 1)))
 	usual := map[string]controlled.Outcome{} // by tests
 	for i := range r.before.Findings {
 		f := &r.before.Findings[i]
-		if !r.concerns(f) {
+		if !c.looksFor(r, i) {
 			continue
 		}
 		for try := 0; f.Schedule != nil && !r.seen[f.Fingerprint] && time.Now().Before(ends); try++ {
@@ -190,6 +195,11 @@ func (c *Campaign) repeatAll(ctx context.Context, r *remembered) error {
 		r.fromStart = r.fromStart || f.Gone == "" && !r.seen[f.Fingerprint]
 	}
 	return nil
+}
+
+// looksFor reports whether this part of the campaign repeats the i-th of the known findings, and so says whether it is gone.
+func (c *Campaign) looksFor(r *remembered, i int) bool {
+	return i%c.Parts == c.Part-1 && r.concerns(&r.before.Findings[i])
 }
 
 // concerns reports whether the campaign looks for a finding. If only some tests are executed, it does if one of them is among those of the
@@ -424,6 +434,7 @@ func (c *Campaign) remember(r *remembered, f *report.Finding) *report.History {
 	}
 	now.Harmful = now.Harmful || f.Trials.Harmful
 	now.Subject, now.Last, now.Gone, now.Fixed = onepage.Subject(f), today, "", false
+	now.Stated, now.Found = r.now.Runs, r.now.Runs
 	if made, ok := c.memory.made[madeKey{r.Program, f.Fingerprint}]; ok {
 		now.Schedule, now.Tests, now.Order = made.schedule, made.tests, made.order
 	}
@@ -496,14 +507,14 @@ func (c *Campaign) conclude(complete bool) {
 		surveyed := complete && r.Surveyed
 		for i := range r.before.Findings {
 			f := r.before.Findings[i]
-			if r.seen[f.Fingerprint] || !surveyed || !r.concerns(&f) {
+			if r.seen[f.Fingerprint] || !surveyed || !c.looksFor(r, i) {
 				continue
 			}
 			if f.Gone == "" {
 				f.Gone = today
 				c.sayGone(r, &f)
 			}
-			f.Fixed = f.Fixed || r.fates[f.Fingerprint].fixed()
+			f.Fixed, f.Stated = f.Fixed || r.fates[f.Fingerprint].fixed(), r.now.Runs
 			r.now.PutFinding(f)
 			c.count(func(n *Statistics) { n.Gone++ })
 		}
@@ -515,8 +526,9 @@ func (c *Campaign) conclude(complete bool) {
 			if old := r.now.Test(u.Test); old != nil {
 				t = *old
 			}
-			t.Executions += uint64(u.Executions)
-			t.Took += u.Used
+			if u.Executions > 0 {
+				t.Add(r.now.Runs, corpus.Work{ID: c.workOn(r, u.Share), Executions: uint64(u.Executions), Took: u.Used})
+			}
 			t.All = max(t.All, uint64(u.All))
 			t.Behaviors, t.Orders = sorted(t.Behaviors, u.Earlier.Behaviors), sorted(t.Orders, u.Earlier.Orders)
 			r.now.PutTest(t)
@@ -527,13 +539,37 @@ func (c *Campaign) conclude(complete bool) {
 		if c.Memory.ReadOnly {
 			continue
 		}
-		if err := c.Memory.Folder.Write(r.key, r.before, r.now); err != nil {
+		if err := c.Memory.to().Write(r.key, r.before, r.now); err != nil {
 			c.say("%s: what this run has found out is not remembered: %v", r.Package, err)
 		}
 	}
 	if len(c.memory.programs) > 0 && !c.Memory.ReadOnly {
-		c.Memory.Folder.Trim()
+		c.Memory.to().Trim()
 	}
+}
+
+// workOn returns what is equal if the search of a unit of the program is the same, or one of them is the beginning of the other.
+func (c *Campaign) workOn(r *remembered, share controlled.Share) string {
+	return hashOf(r.from, r.now.Program, c.From, c.To, share.I, share.Parts())
+}
+
+// workOfPart returns what is equal if what a part of a campaign tries is the same, and the number of its run.
+func (c *Campaign) workOfPart() (id string, run uint64) {
+	parts := []any{c.Part, c.Parts, c.From, c.To}
+	for _, r := range c.memory.programs {
+		parts = append(parts, r.Package, r.from, r.now.Program)
+		run = max(run, r.now.Runs)
+	}
+	return hashOf(parts...), run
+}
+
+// hashOf returns a hash of words and numbers.
+func hashOf(parts ...any) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%q\n", fmt.Sprint(p))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // sayGone says that a finding was not found again.

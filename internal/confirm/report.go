@@ -384,7 +384,7 @@ func (c *Campaign) write(ctx context.Context, s *suspects.Suspect, f *report.Fin
 	c.keepSchedule(ctx, s, f, r)
 	text, err := c.Origin.Schedule(s.Program, r.Tests, r.Schedule, r.Execution).MarshalText()
 	if err == nil {
-		err = c.openFolder()
+		err = OpenFolder(c.Folder, c.Unversioned)
 	}
 	if err != nil {
 		return "", err
@@ -396,13 +396,13 @@ func (c *Campaign) write(ctx context.Context, s *suspects.Suspect, f *report.Fin
 	})
 }
 
-// openFolder makes the folder of the schedules, if there is none.
-func (c *Campaign) openFolder() error {
-	_, missing := os.Stat(c.Folder)
-	if err := private.Open(c.Folder); err != nil || missing == nil || !c.Unversioned {
+// OpenFolder makes a folder of schedules, if there is none. If it is unversioned, git ignores it then.
+func OpenFolder(name string, unversioned bool) error {
+	_, missing := os.Stat(name)
+	if err := private.Open(name); err != nil || missing == nil || !unversioned {
 		return err
 	}
-	return private.Put(filepath.Join(c.Folder, ".gitignore"), []byte("*\n"))
+	return private.Put(filepath.Join(name, ".gitignore"), []byte("*\n"))
 }
 
 // Races that follow from others belong to the findings of these, and are none of their own. Which ones these are is known

@@ -45,6 +45,21 @@ func Open(path string) (*Folder, error) {
 	return &Folder{path}, err
 }
 
+// Existing returns a folder from which memories are read. It is an error if other users could exchange it.
+func Existing(path string) (*Folder, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a folder", path)
+	}
+	if err == nil {
+		err = private.Trust(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{path}, nil
+}
+
 // Path returns the name of the folder.
 func (f *Folder) Path() string { return f.path }
 
@@ -59,6 +74,9 @@ type Key struct {
 
 // extension is that of the files. Others in the folder are left alone.
 const extension = ".corpus"
+
+// names matches the names of the files.
+const names = "????????????????????????" + extension
 
 // name returns the name of the file: it says nothing about the program.
 func (k *Key) name() string {
@@ -78,18 +96,14 @@ func (k *Key) name() string {
 // Read returns the memory of a program, which is empty if there is none, and the text that it was read from. The error says in one
 // line which file cannot be used, and why. Such a file stays as it is, whatever is written later.
 func (f *Folder) Read(k Key) (m *Memory, text []byte, err error) {
-	path := filepath.Join(f.path, k.name())
-	text, err = private.Read(path, maxBytes)
+	m, text, err = f.named(k.name())
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Memory{Package: k.Package}, nil, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	m = new(Memory)
-	if err := m.UnmarshalText(text); err != nil {
-		return nil, nil, fmt.Errorf("%s:%w", path, err)
-	}
+	path := filepath.Join(f.path, k.name())
 	if m.Package != k.Package {
 		return nil, nil, fmt.Errorf("%s:2: it is about another package: %q", path, m.Package)
 	}
@@ -97,19 +111,44 @@ func (f *Folder) Read(k Key) (m *Memory, text []byte, err error) {
 	return m, text, nil
 }
 
-// Write writes the memory of a program, which was read before. What other processes have written since then stays.
+// named returns the memory in a file, and its text.
+func (f *Folder) named(name string) (m *Memory, text []byte, err error) {
+	path := filepath.Join(f.path, name)
+	text, err = private.Read(path, maxBytes)
+	if err != nil {
+		return nil, nil, err
+	}
+	m = new(Memory)
+	if err := m.UnmarshalText(text); err != nil {
+		return nil, nil, fmt.Errorf("%s:%w", path, err)
+	}
+	return m, text, nil
+}
+
+// Write writes the memory of a program, which was read before, from this folder or another one. What other processes have written since then
+// stays.
 func (f *Folder) Write(k Key, before, now *Memory) error {
 	there, _, err := f.Read(k)
 	if err != nil {
 		return err
 	}
-	merged := there.merged(before, now)
-	merged.bound()
-	text, err := merged.MarshalText()
+	for i := range before.Findings {
+		if name := before.Findings[i].Fingerprint; now.Finding(name) == nil {
+			there.Without(name)
+		}
+	}
+	joined, _ := Join(there, now)
+	return f.put(k.name(), joined)
+}
+
+// put writes a memory to a file.
+func (f *Folder) put(name string, m *Memory) error {
+	m.bound()
+	text, err := m.MarshalText()
 	if err != nil {
 		return err
 	}
-	return private.Put(filepath.Join(f.path, k.name()), text)
+	return private.Put(filepath.Join(f.path, name), text)
 }
 
 // maxFolder bounds the bytes of a folder.
@@ -119,7 +158,6 @@ const maxFolder = 256 << 20
 func (f *Folder) Trim() { f.trim(maxFolder) }
 
 func (f *Folder) trim(bytes int64) {
-	const names = "????????????????????????" + extension
 	private.RemoveUnused(f.path, names, names+".*.new")
 	entries, err := os.ReadDir(f.path)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,13 +20,13 @@ import (
 // sample returns a memory with something of everything.
 func sample() *Memory {
 	return &Memory{
-		Package: "example.org/shop", Program: "01ab", Rounds: 3,
+		Package: "example.org/shop", Runs: 7, Program: "01ab", Used: 7, Rounds: 3,
 		Tests: []Test{
 			{Name: "", Executions: 7, Took: time.Second, All: 7},
-			{Name: "TestPay", Executions: 12, Took: 90 * time.Millisecond, Behaviors: []uint64{1, 5}, Orders: []uint64{2, 1 << 63}},
+			{Name: "TestPay", Executions: 12, Took: 90 * time.Millisecond, Run: 7, Work: []Work{{"0d", 3, time.Second}, {"1d", 4, 0}}, Behaviors: []uint64{1, 5}, Orders: []uint64{2, 1 << 63}},
 		},
 		Findings: []Finding{
-			{Fingerprint: "0a", Subject: "Data race: \"total\"\n", First: "2026-11-02", Last: "2026-11-09", Gone: "2026-11-10", Fixed: true},
+			{Fingerprint: "0a", Subject: "Data race: \"total\"\n", First: "2026-11-02", Last: "2026-11-09", Gone: "2026-11-10", Fixed: true, Stated: 7, Found: 3},
 			{Fingerprint: "0b", Subject: "Deadlock", First: "2026-11-02", Last: "2026-11-09", Harmful: true, Tests: "^TestPay$", Schedule: &racefuzz.Schedule{
 				Strategy: "replay", Seed: 4, Steps: 10, Hash: 7, Outcome: "passed", Choices: []racefuzz.Choice{{Step: 3, ID: 9}},
 				Targets: []racefuzz.Target{{Roles: racefuzz.First, Mode: "read", Place: "shop.go:31", Func: "f"}},
@@ -62,32 +63,62 @@ func TestText(t *testing.T) {
 	}
 }
 
+// old returns a text as version 1 has it.
+func old(written []byte) []byte {
+	text := string(written)
+	for _, c := range [][2]string{
+		{`corpus 2`, "corpus 1"}, {`\nruns 7`, ""}, {`rounds 3 7`, "rounds 3"}, {`(?m)^work .*\n`, ""}, {`(?m)^(test .*) \d+$`, "$1"}, {`(?m)^(finding .*) \d+ \d+ (\d+)$`, "$1 $2"},
+	} {
+		text = regexp.MustCompile(c[0]).ReplaceAllString(text, c[1])
+	}
+	return []byte(text)
+}
+
+// TestOldText: a text of version 1 is read. What it does not say is not known.
+func TestOldText(t *testing.T) {
+	want := sample()
+	want.Runs, want.Used, want.Tests[1].Run, want.Tests[1].Work = 0, 0, 0, nil
+	for i := range want.Findings {
+		want.Findings[i].Stated, want.Findings[i].Found = 0, 0
+	}
+	var m Memory
+	if err := m.UnmarshalText(old([]byte(text(t, sample())))); err != nil || !reflect.DeepEqual(&m, want) {
+		t.Errorf("%+v, %v\nwant %+v", &m, err, want)
+	}
+}
+
 // TestWrongTexts: an error says in one line where the text is wrong.
 func TestWrongTexts(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
-		{"heisen corpus 1", "heisen schedule 1", "1: not a corpus of heisen"},
-		{"heisen corpus 1", "heisen corpus 2", "1: another version of heisen has written it"},
-		{"program 01ab", "program x", "3: the program is no number"},
-		{"rounds 3", "rounds -3", "4: rounds are a number"},
-		{"rounds 3", "lines 3", `4: unknown key "lines"`},
-		{"TestPay", "", "6: the test is in the wrong place"},
-		{" 90ms", " 90", "6: a number of the test is wrong"},
-		{"behaviors AQ", "behaviors *Q", "7: behaviors are wrong"},
-		{"behaviors", "orders", "8: orders come twice"},
-		{"finding 0a", "finding 0c", "10: the finding is in the wrong place"},
-		{"fixed", "mended", "9: a word of the finding is wrong"},
-		{"harmful", "harmless", "10: a word of the finding is wrong"},
-		{"2026-11-10", "2026-13-10", "9: a day is wrong"},
-		{"  strategy", "strategy", "12: a line of the schedule is not indented"},
-		{"  strategy replay", "  command test .", "20: the schedule names a program"},
-		{"  seed 4", "  seed four", "13: "},
+		{"heisen corpus 2", "heisen schedule 1", "1: not a corpus of heisen"},
+		{"heisen corpus 2", "heisen corpus 3", "1: another version of heisen has written it"},
+		{"heisen corpus 2", "heisen corpus 02", "1: another version of heisen has written it"},
+		{"heisen corpus 2", "heisen corpus 1", `3: unknown key "runs"`},
+		{"runs 7", "runs 6", "5: a run is no number, or there was none"},
+		{"program 01ab", "program x", "4: the program is no number"},
+		{"rounds 3", "rounds -3", "5: rounds are a number"},
+		{"rounds 3", "lines 3", `5: unknown key "lines"`},
+		{"TestPay", "", "7: the test is in the wrong place"},
+		{" 90ms", " 90", "7: a number of the test is wrong"},
+		{"work 0d 3", "work 0d -3", "8: a word of the work is wrong"},
+		{"work 0d", "work 2d", "9: the work is in the wrong place"},
+		{"behaviors AQ", "behaviors *Q", "10: behaviors are wrong"},
+		{"behaviors", "orders", "11: orders come twice"},
+		{"finding 0a", "finding 0c", "13: the finding is in the wrong place"},
+		{"fixed", "mended", "12: a word of the finding is wrong"},
+		{" 7 3 0", " 7 8 0", "12: a run is no number, or there was none"},
+		{"harmful", "harmless", "13: a word of the finding is wrong"},
+		{"2026-11-10", "2026-13-10", "12: a day is wrong"},
+		{"  strategy", "strategy", "15: a line of the schedule is not indented"},
+		{"  strategy replay", "  command test .", "23: the schedule names a program"},
+		{"  seed 4", "  seed four", "16: "},
 		{" 3\nend\n", " 3\nend\nmore\n", "there is text after the end"},
-		{"order whole", "order all", "21: an order is whole or partial"},
-		{"turn 9", "place", "23: place has 10 words, not 5"},
-		{"place write", "place 1", "22: a word of an anchor is wrong"},
-		{"turn 9", "turn 09", "23: "},
-		{"order whole\n", "", "21: an order of nothing"},
-		{`"Deadlock"`, `"Deadlock`, "10: words are not separated"},
+		{"order whole", "order all", "24: an order is whole or partial"},
+		{"turn 9", "place", "26: place has 10 words, not 5"},
+		{"place write", "place 1", "25: a word of an anchor is wrong"},
+		{"turn 9", "turn 09", "26: "},
+		{"order whole\n", "", "24: an order of nothing"},
+		{`"Deadlock"`, `"Deadlock`, "13: words are not separated"},
 	} {
 		written := text(t, sample())
 		broken := strings.Replace(written, c.old, c.new, 1)
@@ -128,8 +159,9 @@ func FuzzText(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(written)
+	f.Add(old(written))
 	f.Add([]byte("heisen corpus 1\npackage p\nend\n"))
-	f.Add([]byte("heisen corpus 2\n"))
+	f.Add([]byte("heisen corpus 3\n"))
 	f.Fuzz(func(t *testing.T, written []byte) {
 		var m Memory
 		if err := m.UnmarshalText(written); err != nil {
@@ -214,12 +246,19 @@ func TestTwoProcesses(t *testing.T) {
 	before, _ := read(t, f)
 	one, two := before.Clone(), before.Clone()
 	one.PutFinding(Finding{Fingerprint: "01", First: "2026-11-30", Last: "2026-11-30"})
-	one.PutTest(Test{Name: "TestPay", Executions: 22, Took: 190 * time.Millisecond, Behaviors: []uint64{1, 5, 6}, Orders: []uint64{2, 1 << 63}})
+	search := func(m *Memory, id string, executions uint64, took time.Duration, behaviors ...uint64) {
+		m.Begin("01ab")
+		pay := *m.Test("TestPay")
+		pay.Add(m.Runs, Work{id, executions, took})
+		pay.Behaviors = behaviors
+		m.PutTest(pay)
+	}
+	search(one, "01", 10, 100*time.Millisecond, 1, 5, 6)
 	one.Rounds++
 	two.PutFinding(Finding{Fingerprint: "02", First: "2026-11-30", Last: "2026-11-30"})
 	two.Without("0a")
-	two.PutTest(Test{Name: "TestPay", Executions: 15, Took: 95 * time.Millisecond, Behaviors: []uint64{1, 4, 5}, Orders: []uint64{2, 1 << 63}})
-	for _, now := range []*Memory{one, two} {
+	search(two, "02", 3, 5*time.Millisecond, 1, 4, 5)
+	for _, now := range []*Memory{one, one, two} { // the same again adds nothing
 		if err := f.Write(key, before, now); err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +268,9 @@ func TestTwoProcesses(t *testing.T) {
 	if m.Finding("01") == nil || m.Finding("02") == nil || m.Finding("0a") != nil || m.Finding("0b").Schedule == nil {
 		t.Errorf("findings %+v", m.Findings)
 	}
-	if m.Rounds != 4 || pay.Executions != 25 || pay.Took != 195*time.Millisecond || !slices.Equal(pay.Behaviors, []uint64{1, 4, 5, 6}) {
+	executions, took := pay.Total()
+	was, before1 := before.Test("TestPay").Total()
+	if m.Rounds != 4 || executions-was != 13 || took-before1 != 105*time.Millisecond || pay.Executions != was || !slices.Equal(pay.Behaviors, []uint64{1, 4, 5, 6}) {
 		t.Errorf("%d rounds, test %+v", m.Rounds, pay)
 	}
 }

@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -11,9 +12,13 @@ import (
 // Memory is what is known of the tests of a package, or of a program.
 type Memory struct {
 	Package string
+	// Runs counts the runs that came one after the other. It orders what they say: those that began from the same memory have the same
+	// number.
+	Runs uint64
 	// Program identifies the executable, and the flags that decide what is tried. Rounds and Tests are about that, and mean nothing
 	// for another one.
 	Program  string
+	Used     uint64    // the last run that had the program
 	Rounds   uint64    // how many ranges of seeds were tried
 	Tests    []Test    // by name, each once
 	Findings []Finding // by fingerprint, each once
@@ -22,11 +27,39 @@ type Memory struct {
 // Test is what is known of a test, or of a program as a whole.
 type Test struct {
 	Name       string // empty for a program, or all tests together
-	Executions uint64 // of the search
+	Executions uint64 // of the search, before the run of Work
 	Took       time.Duration
+	Run        uint64 // the last one that searched the test; 0 if that is not known
+	Work       []Work // in that run, by ID, each once
 	All        uint64 // the number of different executions, if all were made; otherwise 0
 	// Behaviors and Orders are what the executions have done, as hashes that are equal in executions of the same program, ascending.
 	Behaviors, Orders []uint64
+}
+
+// Work is what one process has done for a test in a run. Its ID is equal if the same work was done again, or more of it, and so that counts
+// once.
+type Work struct {
+	ID         string // hexadecimal
+	Executions uint64
+	Took       time.Duration
+}
+
+// Total returns the executions of all runs and their time.
+func (t *Test) Total() (executions uint64, took time.Duration) {
+	executions, took = t.Executions, t.Took
+	for _, w := range t.Work {
+		executions, took = min(executions+w.Executions, maxMade), min(took+w.Took, maxTook)
+	}
+	return executions, took
+}
+
+// Add adds what a process has done in a run. It ends the accounts of earlier runs, which are one number from then on.
+func (t *Test) Add(run uint64, w Work) {
+	if run != t.Run {
+		t.Executions, t.Took = t.Total()
+		t.Run, t.Work = run, nil
+	}
+	t.Work = joinWork(t.Work, []Work{w})
 }
 
 // Finding is a finding that was reported.
@@ -39,6 +72,8 @@ type Finding struct {
 	// Fixed is set if such a run has repeated the execution of the schedule, and that did not show it.
 	Fixed   bool
 	Harmful bool   // executions have shown that it does harm
+	Stated  uint64 // the last run that has found it, or has looked for it in vain
+	Found   uint64 // the last run that has found it, of which the rest is
 	Tests   string // which tests the schedule runs, as -test.run takes it; empty for all
 	// Schedule shows the finding. It has neither a program nor arguments. It is nil if there is none, or if it was too long.
 	Schedule *racefuzz.Schedule
@@ -76,17 +111,31 @@ func DayOf(t time.Time) Day { return Day(t.UTC().Format(time.DateOnly)) }
 
 // Bounds of a memory.
 const (
-	maxFindings = 200                  // the ones found last stay
-	maxTests    = 10_000               // the first ones stay
-	maxHashes   = 1 << 12              // of a kind for a test, the smallest ones stay
-	allHashes   = 1 << 17              // of all tests together; if there are more, each has its share
-	maxSchedule = 64 << 10             // bytes of a schedule
-	MaxTurns    = 256                  // of an order
-	maxPlaces   = 8                    // of a finding
-	maxBytes    = 16 << 20             // of a file that is read
+	maxFindings = 200      // the ones found last stay
+	maxTests    = 10_000   // the first ones stay
+	maxHashes   = 1 << 12  // of a kind for a test, the smallest ones stay
+	allHashes   = 1 << 17  // of all tests together; if there are more, each has its share
+	maxWork     = 1 << 12  // of a test
+	allWork     = 1 << 16  // of all tests together, as with allHashes
+	maxSchedule = 64 << 10 // bytes of a schedule
+	MaxTurns    = 256      // of an order
+	maxPlaces   = 8        // of a finding
+	maxBytes    = 16 << 20 // of a file that is read
+	maxRuns     = 1<<48 - 1
+	maxMade     = 1<<48 - 1            // executions of a test
+	maxTook     = math.MaxInt64 / 4    // of a test, in ns
 	maxText     = 1000                 // bytes of a name or a subject
 	forgotten   = 365 * 24 * time.Hour // findings that are gone for so long go
 )
+
+// Begin begins a run of an executable. What is known of another one means nothing for it.
+func (m *Memory) Begin(program string) {
+	m.Runs = min(m.Runs+1, maxRuns)
+	if m.Program != program {
+		m.Program, m.Rounds, m.Tests = program, 0, nil
+	}
+	m.Used = m.Runs
+}
 
 // Test returns what is known of a test, or nil.
 func (m *Memory) Test(name string) *Test {
@@ -137,46 +186,6 @@ func (m *Memory) Clone() *Memory {
 	return &one
 }
 
-// merged returns what a process knows now, with what others have added to what it knew before.
-func (there *Memory) merged(before, now *Memory) *Memory {
-	all := now.Clone()
-	for _, f := range there.Findings {
-		mine, known := all.Finding(f.Fingerprint), before.Finding(f.Fingerprint) != nil
-		switch {
-		case mine == nil && !known: // a finding of another process
-			all.PutFinding(f)
-		case mine != nil && mine.Schedule == nil && f.Schedule != nil:
-			mine.Schedule, mine.Tests, mine.Order = f.Schedule, f.Tests, f.Order
-		}
-	}
-	if there.Program != now.Program {
-		return all
-	}
-	all.Rounds = max(all.Rounds, there.Rounds)
-	for _, t := range there.Tests {
-		mine := all.Test(t.Name)
-		if mine == nil {
-			all.PutTest(t)
-			continue
-		}
-		if was := before.Test(t.Name); was != nil && before.Program == now.Program {
-			t.Executions, t.Took = t.Executions-min(was.Executions, t.Executions), t.Took-min(was.Took, t.Took)
-		}
-		mine.Executions += t.Executions
-		mine.Took += t.Took
-		mine.All = max(mine.All, t.All)
-		mine.Behaviors, mine.Orders = union(mine.Behaviors, t.Behaviors), union(mine.Orders, t.Orders)
-	}
-	return all
-}
-
-// union returns the numbers of both, ascending.
-func union(a, b []uint64) []uint64 {
-	all := slices.Concat(a, b)
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
 // bound makes the memory as small as it is to be.
 func (m *Memory) bound() {
 	limit := DayOf(time.Now().Add(-forgotten))
@@ -188,8 +197,13 @@ func (m *Memory) bound() {
 	}
 	m.Tests = m.Tests[:min(len(m.Tests), maxTests)]
 	each := min(maxHashes, allHashes/max(2*len(m.Tests), 1))
+	work := min(maxWork, allWork/max(len(m.Tests), 1))
 	for i := range m.Tests {
 		t := &m.Tests[i]
+		for _, w := range t.Work[min(len(t.Work), work):] {
+			t.Executions, t.Took = min(t.Executions+w.Executions, maxMade), min(t.Took+w.Took, maxTook)
+		}
+		t.Work = t.Work[:min(len(t.Work), work)]
 		t.Behaviors, t.Orders = t.Behaviors[:min(len(t.Behaviors), each)], t.Orders[:min(len(t.Orders), each)]
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -17,14 +16,16 @@ import (
 
 // The text of a memory has a line for each thing that is known, with a key and words. Words that could be anything are quoted as in Go.
 //
-//	heisen corpus 1
+//	heisen corpus 2
 //	package "example.org/shop"
+//	runs 7
 //	program 1f0a...
-//	rounds 2
-//	test "TestPay" 1204 9.8s 0
+//	rounds 2 7
+//	test "TestPay" 1204 9.8s 0 7
+//	work 03fa... 402 1.2s
 //	behaviors AAAA...
 //	orders AAAA...
-//	finding 9f01c2437ab0de55 "data race of total" 2026-11-02 2026-11-09 - - harmful "^TestPay$" 14
+//	finding 9f01c2437ab0de55 "data race of total" 2026-11-02 2026-11-09 - - harmful "^TestPay$" 7 7 14
 //	  heisen schedule 1
 //	  ...
 //	order whole
@@ -32,15 +33,17 @@ import (
 //	turn 7 acquire "example.org/shop.(*Shop).Add" 9f01c243 0 0 write "example.org/shop.(*Shop).Add" 9f01c243 0 1
 //	end
 //
-// The words of a test are its name, its executions, their time, and the number of all different ones, or 0. Hashes are in base64, eight bytes
+// Behind the rounds stands the last run that had the program. The words of a test are its name, its executions, their time, the number of all
+// different ones, or 0, and its last run, of which the lines work are: an ID, executions, and their time. Hashes are in base64, eight bytes
 // each, the lowest first. The words of a finding are its fingerprint, what it is about, when it was found first and last, since when it is gone,
-// whether it is fixed and harmful, the tests, and how many lines with the schedule follow. A dash stands for a day that there is not. An order is whole, or partial. Its lines have anchors: the
+// whether it is fixed and harmful, the tests, the run that has stated this and the last one that has found it, and how many lines with the
+// schedule follow. A dash stands for a day that there is not. An order is whole, or partial. Its lines have anchors: the
 // operation, the function, a hash of the line, and two numbers. Those of a turn are of its first and its last operation, after the number of
-// the goroutine.
+// the goroutine. A text of version 1 has no numbers of runs, and no work.
 
 const (
 	header  = "heisen corpus "
-	version = 1
+	version = 2
 )
 
 // ErrVersion is wrapped by the error of UnmarshalText for a text of another version.
@@ -50,12 +53,18 @@ var ErrVersion = errors.New("another version of heisen has written it")
 func (m *Memory) MarshalText() ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s%d\npackage %q\n", header, version, m.Package)
+	if m.Runs > 0 {
+		fmt.Fprintf(&b, "runs %d\n", m.Runs)
+	}
 	if m.Program != "" {
-		fmt.Fprintf(&b, "program %s\nrounds %d\n", m.Program, m.Rounds)
+		fmt.Fprintf(&b, "program %s\nrounds %d %d\n", m.Program, m.Rounds, m.Used)
 	}
 	for i := range m.Tests {
 		t := &m.Tests[i]
-		fmt.Fprintf(&b, "test %q %d %v %d\n", t.Name, t.Executions, t.Took, t.All)
+		fmt.Fprintf(&b, "test %q %d %v %d %d\n", t.Name, t.Executions, t.Took, t.All, t.Run)
+		for _, w := range t.Work {
+			fmt.Fprintf(&b, "work %s %d %v\n", w.ID, w.Executions, w.Took)
+		}
 		writeHashes(&b, "behaviors", t.Behaviors)
 		writeHashes(&b, "orders", t.Orders)
 	}
@@ -71,8 +80,8 @@ func (m *Memory) MarshalText() ([]byte, error) {
 				schedule = nil
 			}
 		}
-		fmt.Fprintf(&b, "finding %s %q %s %s %s %s %s %q %d\n", f.Fingerprint, cut(f.Subject), day(f.First), day(f.Last), day(f.Gone),
-			ifSet(f.Fixed, fixed), ifSet(f.Harmful, harmful), f.Tests, bytes.Count(schedule, []byte("\n")))
+		fmt.Fprintf(&b, "finding %s %q %s %s %s %s %s %q %d %d %d\n", f.Fingerprint, cut(f.Subject), day(f.First), day(f.Last), day(f.Gone),
+			ifSet(f.Fixed, fixed), ifSet(f.Harmful, harmful), f.Tests, f.Stated, f.Found, bytes.Count(schedule, []byte("\n")))
 		for line := range bytes.Lines(schedule) {
 			fmt.Fprintf(&b, "  %s", line)
 		}
@@ -161,6 +170,7 @@ func (m *Memory) UnmarshalText(text []byte) error {
 type parser struct {
 	rest    string
 	line    int
+	version int
 	out     Memory
 	ordered bool // the latest finding has an order
 }
@@ -182,10 +192,10 @@ func (p *parser) parse() error {
 		return err
 	}
 	number, ok := strings.CutPrefix(line, header)
-	switch {
-	case !ok:
+	if !ok {
 		return errors.New("not a corpus of heisen")
-	case number != strconv.Itoa(version):
+	}
+	if p.version, err = strconv.Atoi(number); err != nil || p.version < 1 || p.version > version || strconv.Itoa(p.version) != number {
 		return fmt.Errorf("%w (format %q)", ErrVersion, short(number))
 	}
 	for {
@@ -250,11 +260,14 @@ func split(text string) (words []string, err error) {
 	return words, nil
 }
 
-// lengths are how many words the lines have.
-var lengths = map[string]int{"package": 1, "program": 1, "rounds": 1, "test": 4, "behaviors": 1, "orders": 1, "finding": 9, "order": 1, "place": 5, "turn": 11}
+// lengths are how many words the lines have, in each version.
+var lengths = map[string][version]int{
+	"package": {1, 1}, "runs": {0, 1}, "program": {1, 1}, "rounds": {1, 2}, "test": {4, 5}, "work": {0, 3}, "behaviors": {1, 1}, "orders": {1, 1},
+	"finding": {9, 11}, "order": {1, 1}, "place": {5, 5}, "turn": {11, 11},
+}
 
 func (p *parser) take(key string, w []string) (err error) {
-	n, known := lengths[key]
+	n, known := lengths[key][p.version-1], lengths[key][p.version-1] > 0
 	switch {
 	case !known:
 		return fmt.Errorf("unknown key %q", short(key))
@@ -273,12 +286,22 @@ func (p *parser) take(key string, w []string) (err error) {
 			return errors.New("the program is no number, or in the wrong place")
 		}
 		m.Program = w[0]
+	case "runs":
+		if m.Runs, err = strconv.ParseUint(w[0], 10, 48); err != nil || m.Program != "" || len(m.Findings) > 0 {
+			return errors.New("runs are no number, or in the wrong place")
+		}
 	case "rounds":
 		if m.Rounds, err = strconv.ParseUint(w[0], 10, 32); err != nil || m.Program == "" {
 			return errors.New("rounds are a number below 4294967296, of a program")
 		}
+		if p.version > 1 {
+			m.Used, err = p.run(w[1])
+		}
+		return err
 	case "test":
 		return p.test(w)
+	case "work":
+		return p.work(w)
 	case "behaviors", "orders":
 		return p.hashes(key, w[0])
 	case "finding":
@@ -292,17 +315,48 @@ func (p *parser) take(key string, w []string) (err error) {
 func (p *parser) test(w []string) error {
 	m := &p.out
 	t := Test{Name: w[0]}
-	var err1, err2, err3 error
+	var err1, err2, err3, err4 error
 	t.Executions, err1 = strconv.ParseUint(w[1], 10, 48)
 	t.Took, err2 = time.ParseDuration(w[2])
 	t.All, err3 = strconv.ParseUint(w[3], 10, 31)
+	if p.version > 1 {
+		t.Run, err4 = p.run(w[4])
+	}
 	switch {
-	case errors.Join(err1, err2, err3) != nil || t.Took < 0 || t.Took > math.MaxInt64/4:
+	case errors.Join(err1, err2, err3, err4) != nil || t.Took < 0 || t.Took > maxTook:
 		return errors.New("a number of the test is wrong")
 	case m.Program == "" || len(m.Findings) > 0 || len(m.Tests) == maxTests || len(m.Tests) > 0 && m.Tests[len(m.Tests)-1].Name >= t.Name:
 		return errors.New("the test is in the wrong place")
 	}
 	m.Tests = append(m.Tests, t)
+	return nil
+}
+
+// run returns the number of a run, which is one of those that the memory counts.
+func (p *parser) run(word string) (uint64, error) {
+	n, err := strconv.ParseUint(word, 10, 48)
+	if err != nil || n > p.out.Runs {
+		return 0, errors.New("a run is no number, or there was none")
+	}
+	return n, nil
+}
+
+func (p *parser) work(w []string) error {
+	m := &p.out
+	if len(m.Tests) == 0 || len(m.Findings) > 0 {
+		return errors.New("work of no test")
+	}
+	of, one := &m.Tests[len(m.Tests)-1], Work{ID: w[0]}
+	var err1, err2 error
+	one.Executions, err1 = strconv.ParseUint(w[1], 10, 48)
+	one.Took, err2 = time.ParseDuration(w[2])
+	switch n := len(of.Work); {
+	case errors.Join(err1, err2) != nil || one.Took < 0 || one.Took > maxTook || !isHex(one.ID):
+		return errors.New("a word of the work is wrong")
+	case n == maxWork || n > 0 && of.Work[n-1].ID >= one.ID || len(of.Behaviors)+len(of.Orders) > 0:
+		return errors.New("the work is in the wrong place")
+	}
+	of.Work = append(of.Work, one)
 	return nil
 }
 
@@ -346,7 +400,15 @@ func (p *parser) finding(w []string) (err error) {
 		}
 	}
 	f.Fixed, f.Harmful = w[5] == fixed, w[6] == harmful
-	lines, err := strconv.Atoi(w[8])
+	if p.version > 1 {
+		var err1, err2 error
+		f.Stated, err1 = p.run(w[8])
+		f.Found, err2 = p.run(w[9])
+		if err := cmp.Or(err1, err2); err != nil {
+			return err
+		}
+	}
+	lines, err := strconv.Atoi(w[len(w)-1])
 	switch {
 	case err != nil || lines < 0 || lines > maxSchedule:
 		return errors.New("the number of lines of the schedule is wrong")

@@ -54,10 +54,11 @@ func (b *seenBehaviors) add(all []recorder.Behavior, stream *recorder.Stream) {
 // Coverage is what the executions of programs have done, and have not, in the source files of the
 // programs. Files that cannot be parsed are left out.
 type Coverage struct {
+	Points []Point // go statements and cases by file, then locks
+
 	Goroutines int // go statements
 	Cases      int // cases of select statements with two or more channel operations
 	Locks      int // places at which locks were acquired
-	Waits      int // places at which goroutines have waited for others
 
 	// Uncovered has a line for each go statement that was not executed, each case that was not
 	// chosen, and each place at which a lock was acquired, but no goroutine had to wait for it.
@@ -65,10 +66,94 @@ type Coverage struct {
 	NotStarted, NotChosen, Contended int
 }
 
+// Point is a place that executions cover or do not. Its values are comparable, and equal in programs from the same sources.
+type Point struct {
+	Kind    PointKind `json:"kind"`
+	File    string    `json:"file"`
+	Line    int       `json:"line"`
+	Nth     int       `json:"nth,omitempty"` // of those of the kind on the line, from 0
+	Covered bool      `json:"covered,omitempty"`
+}
+
+// PointKind says when a point is covered.
+type PointKind string
+
+const (
+	GoStatement PointKind = "go"   // it was executed
+	SelectCase  PointKind = "case" // it was chosen
+	LockPlace   PointKind = "lock" // a goroutine had to wait for the lock; those where none was acquired are no points
+)
+
+var uncovered = map[PointKind]string{
+	GoStatement: "this go statement was not executed",
+	SelectCase:  "this case of a select statement was not chosen",
+	LockPlace:   "no goroutine waited for the lock",
+}
+
+// NewCoverage returns the coverage of points. Those of other kinds than there are count for nothing.
+func NewCoverage(points []Point) (c Coverage) {
+	c.Points = points
+	for _, p := range points {
+		switch p.Kind {
+		case GoStatement:
+			c.Goroutines++
+			c.NotStarted += missing(p)
+		case SelectCase:
+			c.Cases++
+			c.NotChosen += missing(p)
+		case LockPlace:
+			c.Locks++
+			c.Contended += 1 - missing(p)
+		default:
+			continue
+		}
+		if !p.Covered {
+			c.Uncovered = append(c.Uncovered, fmt.Sprintf("%s:%d: %s", p.File, p.Line, uncovered[p.Kind]))
+		}
+	}
+	return c
+}
+
+func missing(p Point) int {
+	if p.Covered {
+		return 0
+	}
+	return 1
+}
+
+// JoinCoverage returns what all executions together have covered, whichever of several sets they belong to. The order of the sets does not
+// matter, and neither does a set that comes again.
+func JoinCoverage(sets ...[]Point) Coverage {
+	all := map[Point]bool{}
+	for _, set := range sets {
+		for _, p := range set {
+			covered := p.Covered
+			p.Covered = false
+			all[p] = all[p] || covered
+		}
+	}
+	points := make([]Point, 0, len(all))
+	for p, covered := range all {
+		p.Covered = covered
+		points = append(points, p)
+	}
+	slices.SortFunc(points, func(a, b Point) int {
+		return cmp.Or(isLock(a)-isLock(b), cmp.Compare(a.File, b.File), a.Line-b.Line, cmp.Compare(a.Kind, b.Kind), a.Nth-b.Nth)
+	})
+	return NewCoverage(points)
+}
+
+func isLock(p Point) int {
+	if p.Kind == LockPlace {
+		return 1
+	}
+	return 0
+}
+
 // CoverageOf returns the coverage of all executions of programs so far.
-func CoverageOf(programs []*Program) (c Coverage) {
-	started, locked, waited := map[sourcePlace]bool{}, map[sourcePlace]bool{}, map[sourcePlace]bool{}
-	contended, chosen, own := map[sourcePlace]bool{}, map[chosenCase]bool{}, map[string]bool{}
+func CoverageOf(programs []*Program) Coverage {
+	done := done{started: map[sourcePlace]bool{}, locked: map[sourcePlace]bool{}, contended: map[sourcePlace]bool{}, chosen: map[chosenCase]bool{}}
+	own := map[string]bool{}
 	var files []string
 	for _, p := range programs {
 		for _, file := range p.Files {
@@ -79,41 +164,59 @@ func CoverageOf(programs []*Program) (c Coverage) {
 		}
 	}
 	for _, p := range programs {
-		if p.behaviors == nil {
+		done.add(p.behaviors, own)
+	}
+	for _, file := range files {
+		done.addStatements(file)
+	}
+	for _, at := range sortedPlaces(done.locked) {
+		done.point(LockPlace, at, done.contended[at])
+	}
+	return NewCoverage(done.points)
+}
+
+// done is what executions have done.
+type done struct {
+	started, locked, contended map[sourcePlace]bool
+	chosen                     map[chosenCase]bool
+	points                     []Point
+}
+
+// add adds the behaviors in some files.
+func (d *done) add(behaviors *seenBehaviors, own map[string]bool) {
+	if behaviors == nil {
+		return
+	}
+	behaviors.mu.Lock()
+	defer behaviors.mu.Unlock()
+	for b, at := range behaviors.seen {
+		if !own[at.file] {
 			continue
 		}
-		p.behaviors.mu.Lock()
-		for b, at := range p.behaviors.seen {
-			if !own[at.file] {
-				continue
-			}
-			switch b.Kind() {
-			case recorder.Started:
-				started[at] = true
-			case recorder.Locked:
-				locked[at] = true
-			case recorder.Waited:
-				waited[at] = true
-				contended[at] = contended[at] || b.ForLock()
-			case recorder.Selected:
-				send, receive := b.Case()
-				chosen[chosenCase{at, send, receive}] = true
-			}
-		}
-		p.behaviors.mu.Unlock()
-	}
-	c.Locks, c.Waits = len(locked), len(waited)
-	for _, file := range files {
-		c.addStatements(file, started, chosen)
-	}
-	for _, at := range sortedPlaces(locked) {
-		if contended[at] {
-			c.Contended++
-		} else {
-			c.uncovered(at, "no goroutine waited for the lock")
+		switch b.Kind() {
+		case recorder.Started:
+			d.started[at] = true
+		case recorder.Locked:
+			d.locked[at] = true
+		case recorder.Waited:
+			d.contended[at] = d.contended[at] || b.ForLock()
+		case recorder.Selected:
+			send, receive := b.Case()
+			d.chosen[chosenCase{at, send, receive}] = true
 		}
 	}
-	return c
+}
+
+// point adds a point.
+func (d *done) point(kind PointKind, at sourcePlace, covered bool) {
+	p := Point{Kind: kind, File: at.file, Line: at.line, Covered: covered}
+	for i := len(d.points) - 1; i >= 0 && d.points[i].File == at.file; i-- {
+		if last := d.points[i]; last.Kind == kind && last.Line == at.line {
+			p.Nth = last.Nth + 1
+			break
+		}
+	}
+	d.points = append(d.points, p)
 }
 
 // chosenCase is a case of a select statement; see recorder.Behavior.Case.
@@ -130,12 +233,8 @@ func sortedPlaces(all map[sourcePlace]bool) (sorted []sourcePlace) {
 	return sorted
 }
 
-func (c *Coverage) uncovered(at sourcePlace, what string) {
-	c.Uncovered = append(c.Uncovered, fmt.Sprintf("%s:%d: %s", at.file, at.line, what))
-}
-
 // addStatements adds the statements of a file.
-func (c *Coverage) addStatements(file string, started map[sourcePlace]bool, chosen map[chosenCase]bool) {
+func (d *done) addStatements(file string) {
 	fset := token.NewFileSet()
 	parsed, err := parser.ParseFile(fset, file, nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -145,13 +244,9 @@ func (c *Coverage) addStatements(file string, started map[sourcePlace]bool, chos
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GoStmt:
-			c.Goroutines++
-			if at := place(n); !started[at] {
-				c.NotStarted++
-				c.uncovered(at, "this go statement was not executed")
-			}
+			d.point(GoStatement, place(n), d.started[place(n)])
 		case *ast.SelectStmt:
-			c.addSelect(n, place, chosen)
+			d.addSelect(n, place)
 		}
 		return true
 	})
@@ -159,7 +254,7 @@ func (c *Coverage) addStatements(file string, started map[sourcePlace]bool, chos
 
 // addSelect adds the cases of a select statement, unless it has fewer than two channel operations: such
 // statements are compiled to other operations.
-func (c *Coverage) addSelect(n *ast.SelectStmt, place func(ast.Node) sourcePlace, chosen map[chosenCase]bool) {
+func (d *done) addSelect(n *ast.SelectStmt, place func(ast.Node) sourcePlace) {
 	operations := 0
 	for _, clause := range n.Body.List {
 		if clause.(*ast.CommClause).Comm != nil {
@@ -182,10 +277,6 @@ func (c *Coverage) addSelect(n *ast.SelectStmt, place func(ast.Node) sourcePlace
 			one.receive = receives
 			receives++
 		}
-		c.Cases++
-		if !chosen[one] {
-			c.NotChosen++
-			c.uncovered(place(clause), "this case of a select statement was not chosen")
-		}
+		d.point(SelectCase, place(clause), d.chosen[one])
 	}
 }

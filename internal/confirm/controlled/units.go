@@ -29,6 +29,10 @@ type Unit struct {
 	Used, Granted time.Duration
 	Stale         int
 
+	// Share is the part of its search that is made, and Quota the largest number of executions of that; with 0 there is no bound.
+	Share Share
+	Quota int
+
 	// What a search knows of it. Usual is how it ends under the default schedule, if there were Executions. It is Exhausted if the
 	// search ended before its time, because further executions showed no other order of operations. Then All is the number of
 	// different executions, if all of them were made, and otherwise 0. Differed is set if an execution has ended in another way
@@ -40,6 +44,19 @@ type Unit struct {
 	// Earlier is what earlier searches of the same program have done, and with what this one has done once it has ended.
 	Earlier Done
 }
+
+// Share is a part of a search, one of Of that are disjoint and together the whole: the I-th, from 0. The zero value is the whole.
+type Share struct{ I, Of uint64 }
+
+// Nth returns the number, in the whole, of the n-th of a part.
+func (s Share) Nth(n uint64) uint64 { return n*s.Parts() + s.I }
+
+// Enumerates reports whether this part tries all executions, if they are few. What is next in an enumeration depends on all before, so one
+// part makes it.
+func (s Share) Enumerates() bool { return s.I == 0 }
+
+// Parts returns of how many parts this is one.
+func (s Share) Parts() uint64 { return max(s.Of, 1) }
 
 // Done is what the executions of a search have done, as hashes. An enumeration is made again whatever is done: its executions also say which
 // failures have nothing to do with a race.

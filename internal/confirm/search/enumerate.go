@@ -26,6 +26,7 @@ type enumeration struct {
 	complete bool // nothing is left
 	testing  bool // the main goroutine runs package testing and nothing else
 	made     int
+	most     int // executions; 0 if there is no bound
 	used     time.Duration
 	limit    time.Duration // of all executions
 }
@@ -85,7 +86,7 @@ func (m *enumeration) add(e *controlled.Execution, testBinary bool) {
 	}
 	m.explorer.End(nil)
 	m.complete = !m.explorer.More() && m.explorer.Err() == nil
-	m.over = m.complete || m.explorer.Err() != nil || m.used >= m.limit
+	m.over = m.complete || m.explorer.Err() != nil || m.used >= m.limit || m.most > 0 && m.made >= m.most
 }
 
 // enumerable reports whether the steps of an execution are all that other executions can differ in:

@@ -175,7 +175,10 @@ func (u *searched) plan(c *trials.Confirmer) {
 		for b := range u.Earlier.Behaviors {
 			u.behaviors[recorder.Behavior(b)] = true
 		}
-		u.enumeration.limit = c.Budget.ForEnumeration()
+		u.enumeration.limit, u.enumeration.most = c.Budget.ForEnumeration(u.Unit), suspects.EnumerationQuota(u.Unit)
+		if !u.Share.Enumerates() {
+			u.enumeration.most = 1 // the default schedule, which says how the unit usually ends
+		}
 	}
 	if (u.yielded || u.long) && !u.patient { // behind the random walk
 		u.arms, u.patient = slices.Insert(u.arms, 1, patientArm()), true
@@ -193,10 +196,12 @@ func (u *searched) plan(c *trials.Confirmer) {
 		u.begun = true
 		clear(shares[beginning:])
 	}
+	left := u.Quota - u.Executions
 	for round := range slices.Max(shares) {
 		for i, a := range u.arms {
-			if round < shares[i] {
+			if round < shares[i] && (u.Quota == 0 || left > 0) {
 				u.plans = append(u.plans, plan{arm: a, schedule: u.schedule(a, c)})
+				left--
 			}
 		}
 	}
@@ -232,15 +237,13 @@ func (p *portfolio) shares() []int {
 // program are those of the first seed, and only the choices differ. In half of each kind, goroutines can
 // also be stopped at the accesses of suspects.
 func (u *searched) schedule(a *arm, c *trials.Confirmer) *recorder.Schedule {
-	k := uint64(a.planned)
-	a.planned++
+	k := u.nth(a)
 	if a.mutates {
 		if len(u.parents) > 0 {
 			return u.mutation()
 		}
 		a = u.arms[0]
-		k = uint64(a.planned)
-		a.planned++
+		k = u.nth(a)
 	}
 	config := a.config
 	config.Seed = u.firstSeed
@@ -262,14 +265,23 @@ func (u *searched) schedule(a *arm, c *trials.Confirmer) *recorder.Schedule {
 	return schedule
 }
 
+// nth returns the number of the next execution of an arm, in the whole search: those of its parts have different ones. One of two has an even
+// number in each part.
+func (u *searched) nth(a *arm) uint64 {
+	k := uint64(a.planned)
+	a.planned++
+	return 2*u.Share.Nth(k/2) + k%2
+}
+
 // mutation returns a schedule that is the same as that of a parent up to some step, and then makes other
 // choices.
-func (p *portfolio) mutation() *recorder.Schedule {
-	p.mutated++
-	of := p.parents[len(p.parents)-1-int(p.mutated%uint64(len(p.parents)))]
+func (u *searched) mutation() *recorder.Schedule {
+	number := 1 + u.Share.Nth(u.mutated)
+	u.mutated++
+	of := u.parents[len(u.parents)-1-int(u.mutated%uint64(len(u.parents)))]
 	schedule := *of.schedule
-	schedule.Strategy.Branch = 1 + scatter(p.mutated)%max(of.steps, 1)
-	schedule.Strategy.BranchSeed = p.mutated
+	schedule.Strategy.Branch = 1 + scatter(number)%max(of.steps, 1)
+	schedule.Strategy.BranchSeed = number
 	return &schedule
 }
 

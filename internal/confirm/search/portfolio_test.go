@@ -193,3 +193,89 @@ func TestPatience(t *testing.T) {
 		}
 	}
 }
+
+// TestParts: the parts of a search have no schedule in common, and together those of the whole, as far as what is shown does not decide
+// which come next. All begin with the default schedule, if it is not known how that ends.
+func TestParts(t *testing.T) {
+	const n = 3
+	execute := func(s *recorder.Schedule) *controlled.Execution {
+		e := &controlled.Execution{}
+		e.Steps, e.Order = 10, scatter(s.Strategy.Seed+s.Strategy.Variation<<20)
+		return e
+	}
+	made := func(share controlled.Share, generations int) (schedules []string) {
+		u := modelUnit()
+		u.Share = share
+		rng := rand.New(rand.NewPCG(1, 2))
+		schedules = searchModel(u, &trials.Confirmer{From: 1, To: 10}, 1, rng, execute)
+		if len(schedules) != 1 || u.Executions != 1 || !u.enumeration.over { // the model has no steps to enumerate
+			t.Errorf("part %d: %d executions before the first generation", share.I, len(schedules))
+		}
+		return append(schedules, searchModel(u, &trials.Confirmer{From: 1, To: 10}, generations, rng, execute)...)
+	}
+	of := map[string]uint64{}
+	for i := range uint64(n) {
+		for k, s := range made(controlled.Share{I: i, Of: n}, 12) {
+			if other, there := of[s]; there && k > 0 {
+				t.Errorf("parts %d and %d make %s", other, i, s)
+			}
+			of[s] = i
+		}
+	}
+	for _, s := range made(controlled.Share{}, 12) {
+		if _, there := of[s]; !there {
+			t.Errorf("no part makes %s", s)
+		}
+	}
+}
+
+// TestQuota: a search ends after so many executions, whatever they show. A quarter of them may enumerate.
+func TestQuota(t *testing.T) {
+	u := modelUnit()
+	u.Quota = 50
+	n := uint64(0)
+	searchModel(u, &trials.Confirmer{From: 1, To: 10}, 60, rand.New(rand.NewPCG(1, 2)), func(*recorder.Schedule) *controlled.Execution {
+		n++
+		e := &controlled.Execution{}
+		e.Steps, e.Order, e.Behaviors = 10, n, []recorder.Behavior{recorder.Behavior(n)}
+		return e
+	})
+	if n != 50 || u.Executions != 50 || !u.spent() || u.enumeration.most != 12 {
+		t.Errorf("%d executions, %d count, %d may enumerate", n, u.Executions, u.enumeration.most)
+	}
+	for _, known := range []bool{false, true} {
+		u := newSearched(&controlled.Unit{Program: &controlled.Program{}, Share: controlled.Share{I: 1, Of: 2}, Quota: 50})
+		if known {
+			u = newSearched(&controlled.Unit{Program: &controlled.Program{}, Share: controlled.Share{I: 1, Of: 2}, Quota: 50, Alone: &controlled.Outcome{}, Steps: 9})
+		}
+		u.plan(&trials.Confirmer{From: 1, To: 10})
+		if explores := u.plans[0].schedule.Explore; explores == known || !explores && u.length != 9 || explores && u.enumeration.most != 1 {
+			t.Errorf("another part enumerates, the default schedule is known (%t): %+v", known, u.plans[0].schedule)
+		}
+	}
+}
+
+// TestMutationsOfParts: the parts of a search change executions at other steps, and in other ways.
+func TestMutationsOfParts(t *testing.T) {
+	const n = 3
+	of := map[uint64]uint64{}
+	for i := range uint64(n) {
+		u, next := modelUnit(), recorder.Behavior(1)
+		u.Share = controlled.Share{I: i, Of: n}
+		searchModel(u, &trials.Confirmer{From: 1, To: 10}, 12, rand.New(rand.NewPCG(1, 2)), func(s *recorder.Schedule) *controlled.Execution {
+			if seed := s.Strategy.BranchSeed; seed > 0 {
+				if other, there := of[seed]; there {
+					t.Errorf("parts %d and %d make mutation %d", other, i, seed)
+				}
+				of[seed] = i
+			}
+			next++
+			e := &controlled.Execution{}
+			e.Steps, e.Order, e.Behaviors = 10, uint64(next), []recorder.Behavior{next}
+			return e
+		})
+	}
+	if len(of) < 2*n {
+		t.Errorf("%d mutations", len(of))
+	}
+}

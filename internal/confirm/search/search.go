@@ -39,12 +39,12 @@ type searched struct {
 	results []*trials.Result // for each strategy that was used
 }
 
-// newSearched returns a unit before its search. If the execution with the default schedule is too long to be
-// enumerated, it is not made again.
+// newSearched returns a unit before its search. If the execution with the default schedule is known, and too long to be
+// enumerated, or others enumerate, it is not made again.
 func newSearched(u *controlled.Unit) *searched {
 	s := &searched{Unit: u}
 	s.long, s.yielded = u.Long, u.Yielded
-	if u.Alone != nil && u.Steps > maxEnumerated {
+	if u.Alone != nil && (u.Steps > maxEnumerated || !u.Share.Enumerates()) {
 		u.Usual, s.usual, s.enumeration.over, s.length = *u.Alone, true, true, u.Steps
 	}
 	return s
@@ -161,7 +161,7 @@ func (s *Search) next(units []*searched) (u *searched, busy bool) {
 				continue // what is next depends on what these show
 			}
 			v.judge()
-			if v.Exhausted {
+			if v.Exhausted || v.spent() {
 				continue
 			}
 			v.plan(s.Confirmer)
@@ -172,6 +172,9 @@ func (s *Search) next(units []*searched) (u *searched, busy bool) {
 	}
 	return u, busy
 }
+
+// spent reports whether all executions were made that the unit may have.
+func (u *searched) spent() bool { return u.Quota > 0 && u.Executions >= u.Quota }
 
 // goOn gives the time that is left to units that have used theirs. It reports whether there was any.
 func (s *Search) goOn(units []*searched) bool {

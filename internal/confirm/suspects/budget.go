@@ -180,8 +180,35 @@ func (b *Budget) Over(u *controlled.Unit) bool {
 	return b.left([]*controlled.Unit{u}, forSchedules) <= leastTime
 }
 
-// ForEnumeration returns how long trying all executions of a unit may take.
-func (b *Budget) ForEnumeration() time.Duration { return b.of(forEnumeration) }
+// ForEnumeration returns how long trying all executions of a unit may take. If the search of the unit is shared, one part enumerates for all: it
+// has their time for that, and no more than its own.
+func (b *Budget) ForEnumeration(u *controlled.Unit) time.Duration {
+	if b == nil {
+		return math.MaxInt64
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	whole := b.limit + u.Granted
+	return whole * time.Duration(min(uint64(forEnumeration)*u.Share.Parts(), uint64(forSchedules))) / 100
+}
+
+// EnumerationQuota is ForEnumeration in executions; 0 if there is no bound.
+func EnumerationQuota(u *controlled.Unit) int {
+	if u.Quota == 0 {
+		return 0
+	}
+	return max(u.Quota*int(min(uint64(forEnumeration)*u.Share.Parts(), uint64(forSchedules)))/100, 1)
+}
+
+// Enlarge gives a unit so many times the time that each one has.
+func (b *Budget) Enlarge(u *controlled.Unit, times int) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	u.Granted += b.limit * time.Duration(times-1)
+}
 
 // MayTry reports whether there is time for an execution that tries a suspect.
 func (b *Budget) MayTry(s *Suspect) bool {
