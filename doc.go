@@ -167,6 +167,7 @@
 //     it.
 //   - docs: the documents; its tests run their commands and compile their code.
 //   - internal/testaid/must: shortens tests that call constructors.
+//   - internal/testaid/leakprofile: runs tests with a release that knows leaked goroutines.
 //   - internal/testaid/tier: how much a run of the tests takes upon itself.
 //   - internal/testaid/diagramtest: checks that diagrams show what their findings say.
 //   - internal/testaid/heisencmd: runs the command on programs, for tests.

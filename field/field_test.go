@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"runtime"
 	"runtime/pprof"
 	"strings"
@@ -18,17 +17,10 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/goroutines"
+	"github.com/heisen-go/heisen/internal/testaid/leakprofile"
 	"github.com/heisen-go/heisen/internal/testaid/must"
-	"github.com/heisen-go/heisen/internal/testaid/tier"
 	"github.com/heisen-go/heisen/report"
 )
-
-func needProfile(t *testing.T) {
-	if pprof.Lookup(goroutines.Leaked) == nil {
-		t.Skip("this release of Go does not have the profile")
-	}
-}
 
 //go:noinline
 func receives(c chan int) int { return <-c + 1 }
@@ -55,7 +47,7 @@ func of(found []report.Finding, function string) (all []report.Finding) {
 
 // TestLeaks looks for goroutines that wait for ever, beside one that only waits for another.
 func TestLeaks(t *testing.T) {
-	needProfile(t)
+	leakprofile.Need(t)
 	var lines, text bytes.Buffer
 	var called []report.Finding
 	w := must.Make(New(WithOutput(&lines), WithLogger(slog.New(slog.NewTextHandler(&text, nil))), WithFunc(func(f report.Finding) { called = append(called, f) })))
@@ -118,7 +110,7 @@ func TestHandler(t *testing.T) {
 
 func TestWithoutProfile(t *testing.T) {
 	_, err := must.Make(New()).Look()
-	if has := pprof.Lookup(goroutines.Leaked) != nil; has != (err == nil) || !has && !errors.Is(err, ErrNoProfile) {
+	if has := !leakprofile.Missing(); has != (err == nil) || !has && !errors.Is(err, ErrNoProfile) {
 		t.Errorf("the profile is there: %v; error %v", has, err)
 	}
 }
@@ -157,7 +149,7 @@ func TestRun(t *testing.T) {
 	await(w, time.Time{})
 	await(w, looked(w))
 	end()
-	if missing := pprof.Lookup(goroutines.Leaked) == nil; missing && strings.Count(text.String(), "leaks cannot be looked for") != 1 {
+	if missing := leakprofile.Missing(); missing && strings.Count(text.String(), "leaks cannot be looked for") != 1 {
 		t.Errorf("logged %s", &text)
 	}
 	if runtime.GOOS == "windows" {
@@ -211,23 +203,5 @@ func nan() float64 {
 	return zero / zero
 }
 
-// TestReleases runs the tests with the profile: with the experiment, and with Go 1.27 if it is there.
-func TestReleases(t *testing.T) {
-	if tier.Of() < tier.CI || pprof.Lookup(goroutines.Leaked) != nil {
-		t.Skip("runs with TEST_TIER=ci and a release without the profile")
-	}
-	for _, setting := range []string{"GOEXPERIMENT=goroutineleakprofile", "GOTOOLCHAIN=go1.27.4"} {
-		env := append(os.Environ(), setting)
-		version := exec.Command("go", "version")
-		version.Env = env
-		if err := version.Run(); err != nil {
-			t.Logf("%s: %v", setting, err)
-			continue
-		}
-		cmd := exec.Command("go", "test", "-count=1", "-v", "-run", "Leaks|Handler|Run|Profile", ".")
-		cmd.Env = env
-		if out, err := cmd.CombinedOutput(); err != nil || bytes.Contains(out, []byte("SKIP")) {
-			t.Errorf("%s: %v\n%s", setting, err, out)
-		}
-	}
-}
+// TestReleases runs the tests that need the profile with releases that have it.
+func TestReleases(t *testing.T) { leakprofile.Rerun(t, "Leaks|Handler|Run|Profile") }

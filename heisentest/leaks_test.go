@@ -3,14 +3,11 @@ package heisentest
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"os/exec"
-	"runtime/pprof"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/heisen-go/heisen/internal/testaid/tier"
+	"github.com/heisen-go/heisen/internal/testaid/leakprofile"
 )
 
 // recorded is a test that records what is done to it.
@@ -45,12 +42,6 @@ func run(t *testing.T, name string, test func(r *recorded)) string {
 	return strings.Join(r.errors, "\n")
 }
 
-func needProfile(t *testing.T) {
-	if pprof.Lookup("goroutineleak") == nil {
-		t.Skip(noProfile)
-	}
-}
-
 // leak starts a goroutine that waits for ever in a function with a name.
 func leak() {
 	c := make(chan int)
@@ -62,7 +53,7 @@ func waitFor(c chan int) { <-c }
 const waiting = "github.com/heisen-go/heisen/heisentest.waitFor"
 
 func TestNoLeaksReportsOwn(t *testing.T) {
-	needProfile(t)
+	leakprofile.Need(t)
 	release := make(chan bool)
 	defer close(release)
 	for name, c := range map[string]struct {
@@ -96,7 +87,7 @@ func TestNoLeaksReportsOwn(t *testing.T) {
 
 // What an earlier test, one at the same time, or the same test before has left is not this test's.
 func TestNoLeaksOfOthers(t *testing.T) {
-	needProfile(t)
+	leakprofile.Need(t)
 	leak()
 	for range 2 {
 		got := run(t, "A", func(a *recorded) {
@@ -115,7 +106,7 @@ func TestNoLeaksOfOthers(t *testing.T) {
 }
 
 func TestVerifyNone(t *testing.T) {
-	needProfile(t)
+	leakprofile.Need(t)
 	leak()
 	if got := run(t, "A", func(r *recorded) { VerifyNone(r) }); !strings.Contains(got, waiting) {
 		t.Errorf("a leak of another test: %q", got)
@@ -126,7 +117,7 @@ func TestVerifyNone(t *testing.T) {
 }
 
 func TestIgnore(t *testing.T) {
-	needProfile(t)
+	leakprofile.Need(t)
 	const caller = "github.com/heisen-go/heisen/heisentest.calls"
 	for _, c := range []struct {
 		opts  []LeakOption
@@ -172,7 +163,7 @@ func TestVerifyTestMain(t *testing.T) {
 	if got := verifyTestMain(tests{3, true}, &out, nil); got != 3 || out.Len() > 0 {
 		t.Errorf("tests that fail: status %d, %s", got, &out)
 	}
-	if pprof.Lookup("goroutineleak") == nil {
+	if leakprofile.Missing() {
 		if got := verifyTestMain(tests{0, true}, &out, nil); got != 0 || testing.Verbose() && out.String() != noProfile+"\n" {
 			t.Errorf("without the profile: status %d, %s", got, &out)
 		}
@@ -184,7 +175,7 @@ func TestVerifyTestMain(t *testing.T) {
 }
 
 func TestWithoutProfile(t *testing.T) {
-	if pprof.Lookup("goroutineleak") != nil {
+	if !leakprofile.Missing() {
 		t.Skip("this release has it")
 	}
 	r := &recorded{TB: t, name: "A"}
@@ -199,23 +190,5 @@ func TestWithoutProfile(t *testing.T) {
 	}
 }
 
-// TestReleases runs the tests of leaks with the profile: with the experiment, and with Go 1.27 if it is there.
-func TestReleases(t *testing.T) {
-	if tier.Of() < tier.CI || pprof.Lookup("goroutineleak") != nil {
-		t.Skip("runs with TEST_TIER=ci and a release without the profile")
-	}
-	for _, setting := range []string{"GOEXPERIMENT=goroutineleakprofile", "GOTOOLCHAIN=go1.27.4"} {
-		env := append(os.Environ(), setting)
-		version := exec.Command("go", "version")
-		version.Env = env
-		if err := version.Run(); err != nil {
-			t.Logf("%s: %v", setting, err)
-			continue
-		}
-		cmd := exec.Command("go", "test", "-count=1", "-v", "-run", "Leaks|Verify|Ignore", ".")
-		cmd.Env = env
-		if out, err := cmd.CombinedOutput(); err != nil || bytes.Contains(out, []byte("SKIP")) {
-			t.Errorf("%s: %v\n%s", setting, err, out)
-		}
-	}
-}
+// TestReleases runs the tests that need the profile with releases that have it.
+func TestReleases(t *testing.T) { leakprofile.Rerun(t, "Leaks|Verify|Ignore") }

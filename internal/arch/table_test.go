@@ -173,6 +173,7 @@ var table = map[string]room{
 	"internal/testaid/must":            {floor: 0, stdOnly: true, only: []string{}},
 	"internal/testaid/sdktools":        {floor: 6},
 	"internal/testaid/tier":            {floor: 0, stdOnly: true, only: []string{}},
+	"internal/testaid/leakprofile":     {floor: 6, only: []string{"internal/goroutines", "internal/testaid/tier"}},
 	"internal/testaid/verdicts":        {floor: 6},
 	"internal/testaid/wine":            {floor: 6, stdOnly: true, only: []string{}},
 	"internal/testaid/randomtrials":    {floor: 6, stdOnly: true, only: []string{"internal/testaid/tier"}},
