@@ -115,7 +115,7 @@ var detectors = []struct {
 	},
 	{
 		name:    leakName,
-		promise: "goroutines that wait for ever, for what nothing can reach that may still run; only of running programs",
+		promise: "goroutines that wait for ever, for what nothing can reach that may still run, or in a circle for locks; only of running programs",
 		filter:  Unfiltered, // see leaks.go
 	},
 	{
