@@ -264,16 +264,7 @@ func (inv *invocation) tried(ctx context.Context, root string, found []report.Fi
 		return nil, err
 	}
 	defer remove()
-	t.all = given && len(inv.line.packages()) == 0
-	if given && len(found) > 0 {
-		began := time.Now()
-		end, err := t.command(ctx, 10*time.Minute, inv.line.verb, t.arguments("")...)
-		if err != nil {
-			return nil, err
-		}
-		t.known = append(slices.Clip(t.known), end.found...)
-		t.took = time.Since(began)
-	}
+	t.all, t.given = given && len(inv.line.packages()) == 0, given
 	return t.repair(ctx)
 }
 

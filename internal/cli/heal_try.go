@@ -37,6 +37,7 @@ type trial struct {
 	found  []report.Finding
 	took   time.Duration // what the tests or the program took without the patch
 	all    bool          // the tests of all packages run, and no others are named
+	given  bool          // nothing has run yet
 
 	known  []report.Finding     // what was found without a patch
 	before map[heisen.Kind]bool // what other schedules show without a patch; nil: it is not known yet
@@ -150,6 +151,9 @@ func withFingerprints(found []report.Finding, fingerprints []string) (out []repo
 func (t *trial) fails(ctx context.Context, result *patch.Result) (string, error) {
 	done := t.progress("trying the patch", time.Second)
 	defer done()
+	if err := t.runWithout(ctx); err != nil {
+		return "", err
+	}
 	overlay, err := t.overlay(result)
 	if err != nil {
 		return "", err
@@ -158,6 +162,20 @@ func (t *trial) fails(ctx context.Context, result *patch.Result) (string, error)
 		return why, err
 	}
 	return t.searches(ctx, overlay, result)
+}
+
+// runWithout runs the tests or the program without a patch, unless they have run.
+func (t *trial) runWithout(ctx context.Context) error {
+	if !t.given {
+		return nil
+	}
+	began := time.Now()
+	end, err := t.command(ctx, 10*time.Minute, t.line.verb, t.arguments("")...)
+	if err != nil {
+		return err
+	}
+	t.given, t.known, t.took = false, append(slices.Clip(t.known), end.found...), time.Since(began)
+	return nil
 }
 
 // overlay writes the changed files, and a file for the flag -overlay.

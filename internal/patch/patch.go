@@ -100,7 +100,11 @@ var ErrSource = errors.New("the source cannot be analyzed")
 // The cost is that of type-checking the module, two or three times for each variable with a finding.
 func Make(ctx context.Context, root string, tags []string, findings []report.Finding) (*Result, error) {
 	m := &maker{ctx: ctx, root: root, tags: tags, locks: map[string]int{}, result: &Result{root: root, old: map[string][]byte{}, new: map[string][]byte{}}}
-	if len(findings) == 0 {
+	findings = inOrder(findings)
+	if !slices.ContainsFunc(findings, func(f report.Finding) bool { return impossible(&f) == "" }) {
+		for i := range findings {
+			m.refuse(&findings[i], "", 0, impossible(&findings[i]))
+		}
 		return m.result, nil
 	}
 	if err := m.load(); err != nil {
@@ -113,8 +117,8 @@ func Make(ctx context.Context, root string, tags []string, findings []report.Fin
 	if m.warnings, err = copies(m.p.Packages); err != nil {
 		return nil, fmt.Errorf("make a patch: %w", err)
 	}
-	for _, f := range inOrder(findings) {
-		m.take(&f)
+	for i := range findings {
+		m.take(&findings[i])
 	}
 	for _, t := range m.outermostFirst(m.grouped()) {
 		if err := m.repair(t); err != nil {
@@ -203,20 +207,12 @@ func (m *maker) load() error {
 
 // take finds the variable of a finding.
 func (m *maker) take(f *report.Finding) {
-	if f.Kind != heisen.Race && f.Kind != heisen.Atomicity {
-		m.refuse(f, "", 0, fmt.Sprintf("a lock does not repair a %s", f.Kind))
-		return
-	}
-	if len(f.Accesses) == 0 {
-		m.refuse(f, "", 0, "it has no accesses")
+	if why := impossible(f); why != "" {
+		m.refuse(f, "", 0, why)
 		return
 	}
 	for i := range f.Accesses {
 		a := &f.Accesses[i]
-		if len(a.Stack) == 0 {
-			m.refuse(f, "", 0, "an access has no stack")
-			return
-		}
 		if at := a.Stack[0]; m.p.fileNamed(at.File) == nil {
 			why := "the access stands outside of the module"
 			if i := slices.IndexFunc(a.Stack, func(frame report.Frame) bool { return m.p.fileNamed(frame.File) != nil }); i > 0 {
@@ -238,6 +234,19 @@ func (m *maker) take(f *report.Finding) {
 	for _, found := range targets {
 		m.assign(f, found)
 	}
+}
+
+// impossible returns why a finding is not repaired, whatever the program is. It is empty if it may be.
+func impossible(f *report.Finding) string {
+	switch {
+	case f.Kind != heisen.Race && f.Kind != heisen.Atomicity:
+		return fmt.Sprintf("a lock does not repair a %s", f.Kind)
+	case len(f.Accesses) == 0:
+		return "it has no accesses"
+	case slices.ContainsFunc(f.Accesses, func(a report.Access) bool { return len(a.Stack) == 0 }):
+		return "an access has no stack"
+	}
+	return ""
 }
 
 // assign adds a finding to the task of its variable.

@@ -212,3 +212,21 @@ func (b *box) Two() { b.mu.Lock(); b.Add(); b.n++; b.mu.Unlock() }
 		})
 	}
 }
+
+// TestImpossible: what no lock repairs is refused without a look at the module, which may be large.
+func TestImpossible(t *testing.T) {
+	access := report.Access{Stack: []report.Frame{{Func: "main.f", File: "/nowhere/main.go", Line: 1}}}
+	findings := []report.Finding{
+		{Kind: heisen.Leak, Fingerprint: "1", Accesses: []report.Access{access}},
+		{Kind: heisen.Race, Fingerprint: "2"},
+		{Kind: heisen.Race, Fingerprint: "3", Accesses: []report.Access{access, {}}},
+	}
+	result, err := patch.Make(t.Context(), "/nowhere", nil, findings)
+	if err != nil || len(result.Refused) != len(findings) || result.Changed() > 0 {
+		t.Errorf("refused %v, %d files changed, error %v", result.Refused, result.Changed(), err)
+	}
+	findings = append(findings, report.Finding{Kind: heisen.Race, Fingerprint: "4", Accesses: []report.Access{access, access}})
+	if _, err := patch.Make(t.Context(), t.TempDir(), nil, findings); err == nil {
+		t.Error("a race is refused without a look at the module")
+	}
+}
