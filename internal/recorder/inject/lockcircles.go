@@ -7,7 +7,8 @@ import "unsafe"
 // Goroutines that wait for locks for ever while others go on: those that wait in a circle for locks that the
 // next one holds, and those that wait for a lock of one that waits for ever. They do so although others can
 // reach the locks, because nobody else releases them. Locks that were released by a goroutine that did not
-// hold them do not count, nor do those of the standard library (atrest.go, which has what holds at rest).
+// hold them do not count, nor do those of the standard library (atrest.go, which has what holds at rest). Nor does
+// one that waits for a lock that it holds itself: this is how one waits until another one releases it, for the first time.
 //
 // The functions run on the system stack, while no goroutine runs.
 
@@ -32,7 +33,11 @@ func (t *heisenByLock) strandBehind(gp, self *g) {
 	last := gp
 	for last != nil && last != self && !heisenIsStranded(last) && heisenBehindOf(last) == heisenBehindUnknown && heisenAwaitedLock(last) != 0 {
 		heisenSetBehind(last, heisenBehindLooking)
-		last = t.awaited(last)
+		holder := t.awaited(last)
+		if holder == last {
+			holder = nil
+		}
+		last = holder
 	}
 	stays := last != nil && last != self && (heisenIsStranded(last) || heisenBehindOf(last) == heisenBehindLooking)
 	for at := gp; at != nil && heisenBehindOf(at) == heisenBehindLooking; at = t.awaited(at) {
