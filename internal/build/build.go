@@ -32,6 +32,7 @@ type Builder struct {
 	noRace      bool                // files of the main modules do not have the tag race
 	toolexec    string              // of the go command; empty if none
 	linker      string              // flags of the linker
+	plain       bool                // nothing is instrumented; see NewField
 }
 
 // compiled says with which flags the packages that match a pattern are compiled.
@@ -54,12 +55,30 @@ func New(ctx context.Context, dir, cacheDir string, patterns ...string) (*Builde
 // NewWith is New for builds with flags that decide which modules and files there are, such as -mod
 // and -tags, among which racetag.Without may be.
 func NewWith(ctx context.Context, dir, cacheDir string, flags []string, patterns ...string) (*Builder, error) {
-	if err := checkAddressSpace(); err != nil {
+	b, cacheDir, err := newBuilder(ctx, dir, cacheDir, flags, false)
+	if err != nil {
 		return nil, err
+	}
+	t := b.Toolchain
+	o, err := newOverlay(t)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", t.Version, ErrMismatch, err)
+	}
+	if b.overlay, err = o.write(cacheDir, t.Root); err != nil {
+		return nil, fmt.Errorf("overlay: %w", err)
+	}
+	return b, b.chooseFlags(ctx, dir, patterns)
+}
+
+// newBuilder finds the toolchain for builds in dir, and the cache. The builder that it returns has no overlay and no flags of
+// the compiler.
+func newBuilder(ctx context.Context, dir, cacheDir string, flags []string, plain bool) (*Builder, string, error) {
+	if err := checkAddressSpace(); err != nil {
+		return nil, "", err
 	}
 	t, err := FindToolchain(ctx, dir)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	private.RemoveAbandoned(os.TempDir())
 	if cacheDir == "" {
@@ -68,25 +87,18 @@ func NewWith(ctx context.Context, dir, cacheDir string, flags []string, patterns
 		err = private.Folder(cacheDir)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cache: %w", err)
+		return nil, "", fmt.Errorf("cache: %w", err)
 	}
 	setApart(cacheDir)
 	t.nameModules(cacheDir)
 	if err := t.leaveModules(cacheDir); err != nil {
-		return nil, fmt.Errorf("toolchain %s: %w", t.Version, err)
+		return nil, "", fmt.Errorf("toolchain %s: %w", t.Version, err)
 	}
-	o, err := newOverlay(t)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", t.Version, ErrMismatch, err)
-	}
-	b := &Builder{Toolchain: t}
+	b := &Builder{Toolchain: t, plain: plain}
 	given, rest := cutTags(flags)
 	b.tags, b.noRace = b.allTags(given)
 	b.listFlags = append(rest, "-tags="+strings.Join(b.chosen(given), ","))
-	if b.overlay, err = o.write(cacheDir, t.Root); err != nil {
-		return nil, fmt.Errorf("overlay: %w", err)
-	}
-	return b, b.chooseFlags(ctx, dir, patterns)
+	return b, cacheDir, nil
 }
 
 // setApart makes the folder of a cache a module of its own, so that patterns such as ./... do not match the Go files in it if it lies in the
@@ -312,7 +324,10 @@ func (b *Builder) flags(tags []string) []string {
 func (b *Builder) Command(ctx context.Context, verb string, args ...string) *exec.Cmd {
 	given, args := cutTags(args)
 	tags, _ := b.allTags(given)
-	all := append([]string{verb}, b.flags(append([]string{racetag.Name}, tags...))...)
+	if !b.plain {
+		tags = append([]string{racetag.Name}, tags...)
+	}
+	all := append([]string{verb}, b.flags(tags)...)
 	return b.Toolchain.command(ctx, "", append(all, b.linked(args)...)...)
 }
 
@@ -328,7 +343,7 @@ func (b *Builder) allTags(given []string) (tags []string, without bool) {
 // chosen returns the tags by which the files of the main modules are chosen.
 func (b *Builder) chosen(given []string) []string {
 	tags, without := b.allTags(given)
-	if without {
+	if without || b.plain {
 		return tags
 	}
 	return racetag.Add(tags)
@@ -344,7 +359,13 @@ const stackAsRace = "-race"
 // linked returns the arguments of a go command with the flags of the linker, and stackAsRace, added to each
 // -ldflags, those in GOFLAGS included: of several that match a package, the go command takes the last one.
 func (b *Builder) linked(args []string) (all []string) {
-	add := func(given string) { all = append(all, "-ldflags="+join(join(given, b.linker), stackAsRace)) }
+	add := func(given string) {
+		if flags := join(given, b.linker); !b.plain {
+			all = append(all, "-ldflags="+join(flags, stackAsRace))
+		} else if flags != "" {
+			all = append(all, "-ldflags="+flags)
+		}
+	}
 	add("")
 	words, _ := Words(b.Toolchain.Flags) // the go command reports what is wrong
 	for _, word := range words {

@@ -25,13 +25,7 @@ type overlay map[string][]byte
 func newOverlay(t *Toolchain) (overlay, error) {
 	o := overlay{}
 	src := filepath.Join(t.Root, "src")
-	read := func(path string) ([]byte, error) {
-		text, err := os.ReadFile(filepath.Join(src, filepath.FromSlash(path)))
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%w GOROOT: %w", ErrUnsupported, err)
-		}
-		return text, err
-	}
+	read := sourceReader(src)
 
 	// The recorder.
 	injected, err := recorder.Sources(syscallPackage(src), recorder.Used())
@@ -57,16 +51,9 @@ func newOverlay(t *Toolchain) (overlay, error) {
 	o["runtime/heisen_std.go"] = roots
 
 	// Its calls in the runtime and in the packages that synchronize.
-	for _, p := range patches {
-		text, err := read(p.path)
-		if err != nil {
-			return nil, err
-		}
-		if o[p.path], err = apply(p.path, text, p.patches...); err != nil {
-			return nil, err
-		}
+	if err := o.patch(patches, read); err != nil {
+		return nil, err
 	}
-
 	if err := o.addUnchecked(read); err != nil {
 		return nil, err
 	}
@@ -98,6 +85,31 @@ func newOverlay(t *Toolchain) (overlay, error) {
 		return nil, err
 	}
 	return o, nil
+}
+
+// sourceReader returns a function that reads files below src, a GOROOT's.
+func sourceReader(src string) func(path string) ([]byte, error) {
+	return func(path string) ([]byte, error) {
+		text, err := os.ReadFile(filepath.Join(src, filepath.FromSlash(path)))
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w GOROOT: %w", ErrUnsupported, err)
+		}
+		return text, err
+	}
+}
+
+// patch adds files with their patches made.
+func (o overlay) patch(files []patchedFile, read func(string) ([]byte, error)) error {
+	for _, p := range files {
+		text, err := read(p.path)
+		if err != nil {
+			return err
+		}
+		if o[p.path], err = apply(p.path, text, p.patches...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // onceMessages has the functions that the patches of sync.Once call. The message's object is the word
@@ -199,12 +211,15 @@ func heisenForkEnv(_ string, attr *ProcAttr, _ *SysProcAttr) []string { return a
 func heisenEnv(_ string, env []string, _ bool) []string { return env }
 `
 
-// patches are the changes to files of GOROOT, each tied to a declaration. The list is long because
-// it is a table.
-var patches = []struct {
+// patchedFile is a file of GOROOT, by its path below src, and the changes to it.
+type patchedFile struct {
 	path    string
 	patches []patch
-}{
+}
+
+// patches are the changes to files of GOROOT, each tied to a declaration. The list is long because
+// it is a table.
+var patches = []patchedFile{
 	{"runtime/proc.go", []patch{
 		replaceCalls("findRunnable", "runqget(pp)", "heisenRunqget(pp)", 1),
 		replaceCalls("findRunnable", "globrunqget()", "heisenGlobrunqget()", 1),

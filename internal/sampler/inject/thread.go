@@ -1,0 +1,197 @@
+//go:build heisen_inject
+
+package runtime
+
+import (
+	"internal/runtime/atomic"
+	"unsafe"
+)
+
+const (
+	heisenBatch    = 100 // places that are armed at once to see whether they run
+	heisenMaxPeers = 48  // places that are armed during a hold
+	heisenRearms   = 400 // places that are armed again during a hold
+)
+
+// heisenSamplerThread is the sampler's thread. It has no P, so that it can end holds whatever the scheduler does.
+//
+//go:nowritebarrierrec
+func heisenSamplerThread() {
+	lock(&sched.lock)
+	sched.nmsys++ // as sysmon, it is no thread whose work a deadlock waits for
+	checkdead()
+	unlock(&sched.lock)
+
+	s := &heisenSampler
+	interval := int64(1_000_000_000) / s.options.rate
+	next := nanotime() + interval
+	for atomic.Load(&s.on) != 0 {
+		seen := atomic.Load(&s.wake)
+		now := nanotime()
+		if atomic.Load(&s.hold.state) == heisenHeld {
+			s.watch()
+			continue
+		}
+		if now < next {
+			futexsleep(&s.wake, seen, next-now)
+			continue
+		}
+		next = now + interval
+		s.tick()
+	}
+	for { // the thread of a program cannot end
+		usleep(1_000_000_000)
+	}
+}
+
+func heisenWakeSampler() {
+	s := &heisenSampler
+	atomic.Xadd(&s.wake, 1)
+	futexwakeup(&s.wake, 1)
+}
+
+// tick arms the next places.
+func (s *heisenSamplerState) tick() {
+	s.hold.cancel() // one that was told to park at the last tick, and has not
+	fd := heisenOpenMemory()
+	if fd < 0 {
+		return
+	}
+	s.explore(fd)
+	if n := s.table.numLive; n > 0 {
+		s.arm(fd, s.table.live[s.random()%uint64(n)])
+	}
+	atomic.Store(&s.chosen, 1)
+	closefd(fd)
+}
+
+// explore arms places that were not armed before, a batch of them, and collects those that were executed.
+func (s *heisenSamplerState) explore(fd int32) {
+	t := &s.table
+	n := uint32(len(t.places))
+	for range min(heisenBatch, n-s.explored) {
+		s.arm(fd, s.cursor)
+		s.cursor = (s.cursor + s.stride) % n
+		s.explored++
+	}
+	t.numLive = 0
+	for i := range t.isLive {
+		for bits := atomic.Load8(&t.isLive[i]); bits != 0; bits &= bits - 1 {
+			t.live[t.numLive] = uint32(i*8) + heisenLowest(bits)
+			t.numLive++
+		}
+	}
+}
+
+// heisenLowest returns the number of the lowest bit that is set.
+func heisenLowest(bits uint8) (n uint32) {
+	for bits&1 == 0 {
+		bits >>= 1
+		n++
+	}
+	return n
+}
+
+// arm writes a breakpoint, if the instruction's byte is that of the table and the page may be changed. It reports whether it has.
+func (s *heisenSamplerState) arm(fd int32, i uint32) bool {
+	t := &s.table
+	p := &t.places[i]
+	at := t.text + uintptr(p.pc)
+	page := uintptr(p.pc) / physPageSize
+	if bit := uint8(1) << (page % 8); s.pages[page/8]&bit == 0 {
+		if s.numPages == heisenMaxPages {
+			return false
+		}
+		s.pages[page/8] |= bit
+		s.numPages++
+	}
+	if !atomic.Cas(&t.states[i], heisenIdle, heisenArmed) {
+		return false
+	}
+	if atomic.Load8(heisenByteAt(at)) != p.first || !heisenWriteAt(fd, at, heisenBreakpoint) {
+		atomic.Store(&t.states[i], heisenIdle)
+		heisenSamplerStop() // somebody else changes the text, or it cannot be changed any more
+		return false
+	}
+	return true
+}
+
+// disarm removes a breakpoint that nobody came to.
+func (s *heisenSamplerState) disarm(i uint32) {
+	if atomic.Cas(&s.table.states[i], heisenArmed, heisenRestored) {
+		s.table.restore(int32(i))
+	}
+}
+
+// watch arms the places that may access the variable of the goroutine that is held, until it is time to let it go
+// on or another goroutine has come.
+func (s *heisenSamplerState) watch() {
+	h := &s.hold
+	end := h.since + s.options.delay
+	var peers [heisenMaxPeers]uint32
+	n := s.peers(peers[:])
+	s.holds++
+	rearms := heisenRearms
+	if fd := heisenOpenMemory(); fd >= 0 {
+		for atomic.Load(&h.state) == heisenHeld {
+			for _, i := range peers[:n] {
+				if rearms > 0 && atomic.Load(&s.table.states[i]) == heisenIdle && s.arm(fd, i) {
+					rearms--
+				}
+			}
+			now := nanotime()
+			if now >= end || atomic.Load(&h.state) != heisenHeld {
+				break
+			}
+			futexsleep(&s.wake, atomic.Load(&s.wake), min(end-now, 50_000))
+		}
+		closefd(fd)
+	}
+	for !atomic.Cas(&h.state, heisenHeld, heisenEnding) && !atomic.Cas(&h.state, heisenComplete, heisenEnding) {
+		usleep(5) // the other goroutine's stack is being noted
+	}
+	h.release()
+	s.reports.wake()
+	for _, i := range peers[:n] {
+		s.disarm(i)
+	}
+}
+
+// peers chooses places that may access the variable of the hold: those that were executed, at the same displacement. It
+// returns how many.
+func (s *heisenSamplerState) peers(out []uint32) (n int) {
+	h, t := &s.hold, &s.table
+	held := &t.places[h.place]
+	out[0], n = uint32(h.place), 1
+	live := t.numLive
+	if live == 0 {
+		return n
+	}
+	at := int(s.random() % uint64(live))
+	for range live {
+		if at++; at == live {
+			at = 0
+		}
+		i := t.live[at]
+		p := &t.places[i]
+		if i != uint32(h.place) && p.kind|held.kind >= heisenWrites && p.mayMeet(held, h, t) {
+			out[n] = i
+			if n++; n == len(out) {
+				break
+			}
+		}
+	}
+	return n
+}
+
+// mayMeet reports whether a place may access the variable of a hold, as far as its operand says.
+func (p *heisenPlace) mayMeet(held *heisenPlace, h *heisenHold, t *heisenTable) bool {
+	if p.base == heisenText && p.index == heisenNoRegister {
+		return heisenOverlap(t.text+uintptr(p.disp), p.size, h.addr, h.size)
+	}
+	return p.disp < held.disp+int32(held.size) && held.disp < p.disp+int32(p.size) ||
+		p.index != heisenNoRegister || held.index != heisenNoRegister
+}
+
+//go:nosplit
+func heisenByteAt(at uintptr) *uint8 { return (*uint8)(unsafe.Pointer(at)) }
