@@ -133,6 +133,8 @@
 //   - internal/ownership: proves from Go source which variables cannot race, and makes plans of that.
 //   - internal/selftest: programs by which a Go release is tried that heisen was not tested with.
 //   - internal/unhook: removes hooks from linked programs, where a focus.Plan says that accesses are safe.
+//   - internal/accesstable: finds the instructions of a linked program that access variables.
+//   - internal/sampler: what goes into the runtime of programs for production, which stops goroutines at such instructions.
 //   - internal/enforce: keeps the atomicity of passing runs, by locks that it places in Go source.
 //   - internal/patch: repairs races and atomicity violations in Go source by locks, as a patch.
 //   - internal/onepage: the page with which heisen check ends.

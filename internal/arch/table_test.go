@@ -123,6 +123,8 @@ var table = map[string]room{
 	"internal/infer":       {floor: 4, step: 0, only: []string{"internal/option", "internal/ssaload", "internal/static", "section"}},
 	"internal/ownership":   {floor: 4, step: 0, only: []string{"focus", "internal/reformat", "internal/ssaload", "internal/static", "internal/textdiff"}},
 	"internal/unhook":      {floor: 4, step: 0, only: []string{"focus"}},
+	"internal/accesstable": {floor: 4, step: 0, library: true, only: []string{}},
+	"internal/sampler":     {floor: 4, step: 0, library: true, stdOnly: true, only: []string{}},
 	"internal/enforce":     {floor: 4, step: 1, only: []string{".", "heal", "heal/lock", "internal/ssaload", "internal/static"}},
 	"internal/patch":       {floor: 4, step: 1, only: []string{".", "internal/infer", "internal/reformat", "internal/static", "internal/textdiff", "report"}},
 	"vet":                  {floor: 4, step: 1, only: []string{"internal/infer"}},

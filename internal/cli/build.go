@@ -32,6 +32,12 @@ Goroutines are kept apart at accesses to their variables, to the end of the
 section. That causes no deadlock: a goroutine waits for a bounded time, and no
 longer than others synchronize.
 
+With -field, a program is built for production: without instrumentation, with a
+part that stops a goroutine now and then for a moment before it accesses a
+variable. If another goroutine comes to access the variable meanwhile, and one of
+the two writes, that is a race. It is printed on standard error, and the program
+goes on. The variable HEISEN_FIELD=off switches it off. See docs/test-and-run.md.
+
 The flags and arguments of $heisen build are those of go build, and so is what it
 writes.
 `,
@@ -46,10 +52,16 @@ func (inv *invocation) build() (int, error) {
 	keep := &atomraceFlags{}
 	inv.flags.StringVar(&keep.heal, "heal", "", "the program keeps goroutines apart at accesses to the variables of the findings or\nsections in `file`, wherever it runs, and looks for no races")
 	inv.flags.StringVar(&keep.sections, "sections", "", "with -heal and findings: the atomic sections in `file`, instead of inferred ones;\nnone: no sections")
+	field := inv.fieldFlags()
 	if err := inv.buildLine(); err != nil {
 		return Misused, err
 	}
+	if err := field.check(inv); err != nil {
+		return Misused, err
+	}
 	switch {
+	case field.on:
+		return field.write(inv)
 	case *detect != fasttrackName:
 		return Misused, misuse("-detect %s: without %s a program can only do the work of %s; use %[2]s run or %[2]s test for other detectors", *detect, inv.tool.Name, fasttrackName)
 	case keep.heal != "" && inv.plan != "":

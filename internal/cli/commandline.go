@@ -131,10 +131,8 @@ func (l *commandLine) goFlags(without ...string) (flags []part) {
 
 // value returns the value of a flag of the go command, the last one if there are several.
 func (l *commandLine) value(name string) (value string, given bool) {
-	for _, p := range l.goFlags() {
-		if p.name == name {
-			value, given = p.value, true
-		}
+	for _, p := range l.named(name) {
+		value, given = p.value, true
 	}
 	return value, given
 }
@@ -148,12 +146,20 @@ func (l *commandLine) isTrue(name string) bool {
 
 // values returns all values of a flag of the go command.
 func (l *commandLine) values(name string) (values []string) {
-	for _, p := range l.goFlags() {
-		if p.name == name {
-			values = append(values, p.value)
-		}
+	for _, p := range l.named(name) {
+		values = append(values, p.value)
 	}
 	return values
+}
+
+// named returns the flags of the go command with a name.
+func (l *commandLine) named(name string) (flags []part) {
+	for _, p := range l.goFlags() {
+		if p.name == name {
+			flags = append(flags, p)
+		}
+	}
+	return flags
 }
 
 // texts returns flags as words.

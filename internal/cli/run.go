@@ -34,8 +34,15 @@ and at SIGQUIT, after which the program goes on.
 // runProgram is heisen run.
 func (inv *invocation) runProgram() (int, error) {
 	watch := inv.watchFlags()
+	field := inv.fieldFlags()
 	if err := inv.runLine(); err != nil {
 		return Misused, err
+	}
+	if err := field.check(inv); err != nil {
+		return Misused, err
+	}
+	if field.on {
+		return field.runProgram(inv)
 	}
 	if watch.overlaps.heal == healAuto { // single accesses apart do not make n++ one step
 		if err := watch.overlaps.inferSections(inv, watch.detect); err != nil {

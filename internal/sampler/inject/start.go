@@ -22,6 +22,8 @@ type heisenSamplerState struct {
 	options  heisenSamplerOptions
 	hold     heisenHold
 	reports  heisenReports
+	suspects heisenSuspects
+	spent    int64  // processor time so far, in nanoseconds
 	wake     uint32 // a futex: something happened that the sampler's thread waits for
 	chosen   uint32 // a goroutine that comes to an armed place may be held
 	rng      uint64 // of the sampler's thread
@@ -78,7 +80,8 @@ const (
 )
 
 type heisenSamplerOptions struct {
-	rate  int64 // holds a second
+	rate  int64 // holds a second, at most
+	cpu   int64 // share of a processor, in thousandths of a percent
 	delay int64 // nanoseconds of a hold
 	seed  uint64
 }
@@ -103,14 +106,14 @@ func heisenGCEnable() {
 // heisenSamplerRead reads options and the table. It reports whether there is something to do.
 func heisenSamplerRead() bool {
 	s := &heisenSampler
-	s.options = heisenSamplerOptions{rate: 20, delay: 500_000, seed: uint64(nanotime()) ^ uint64(getpid())<<32}
+	s.options = heisenSamplerOptions{rate: 20, cpu: 1000, delay: 500_000, seed: uint64(nanotime()) ^ uint64(getpid())<<32}
 	for _, text := range [...]string{heisenSamplerDefaults, gogetenv("HEISEN_FIELD")} {
 		if !s.options.read(text) {
-			print("heisen: HEISEN_FIELD: ", text, ": options are rate=N, delay=T, seed=N, or off\n")
+			print("heisen: HEISEN_FIELD: ", text, ": options are rate=N, cpu=N (thousandths of a percent), delay=Nus, seed=N, and off\n")
 			return false
 		}
 	}
-	if s.options.rate == 0 {
+	if s.options.rate == 0 || s.options.cpu == 0 {
 		return false
 	}
 	if why := s.table.read(); why != "" {
@@ -164,6 +167,8 @@ func (o *heisenSamplerOptions) read(text string) bool {
 		case option == "on":
 		case name == "rate" && ok && unit == "" && n <= 10_000:
 			o.rate = n
+		case name == "cpu" && ok && unit == "" && n <= 100_000:
+			o.cpu = n
 		case name == "seed" && ok && unit == "":
 			o.seed = uint64(n)
 		case name == "delay" && ok && unit == "us" && n <= 100_000:

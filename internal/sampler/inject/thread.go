@@ -4,6 +4,7 @@ package runtime
 
 import (
 	"internal/runtime/atomic"
+	linux "internal/runtime/syscall/linux"
 	"unsafe"
 )
 
@@ -11,6 +12,8 @@ const (
 	heisenBatch    = 100 // places that are armed at once to see whether they run
 	heisenMaxPeers = 48  // places that are armed during a hold
 	heisenRearms   = 400 // places that are armed again during a hold
+
+	heisenHitCost = 6_000 // nanoseconds of the goroutine that comes to a place
 )
 
 // heisenSamplerThread is the sampler's thread. It has no P, so that it can end holds whatever the scheduler does.
@@ -23,8 +26,7 @@ func heisenSamplerThread() {
 	unlock(&sched.lock)
 
 	s := &heisenSampler
-	interval := int64(1_000_000_000) / s.options.rate
-	next := nanotime() + interval
+	next := nanotime() + s.pause()
 	for atomic.Load(&s.on) != 0 {
 		seen := atomic.Load(&s.wake)
 		now := nanotime()
@@ -36,12 +38,24 @@ func heisenSamplerThread() {
 			futexsleep(&s.wake, seen, next-now)
 			continue
 		}
-		next = now + interval
 		s.tick()
+		next = now + s.pause()
 	}
 	for { // the thread of a program cannot end
 		usleep(1_000_000_000)
 	}
+}
+
+// pause returns the time to the next tick: that of the rate, and more if what was done since the last call took more than the share
+// of a processor.
+func (s *heisenSamplerState) pause() int64 {
+	var cpu timespec
+	const clockGettime, ofThread = 228, 3
+	linux.Syscall6(clockGettime, ofThread, uintptr(noescape(unsafe.Pointer(&cpu))), 0, 0, 0, 0)
+	spent := cpu.tv_sec*1_000_000_000 + cpu.tv_nsec + int64(atomic.Load64(&s.hits)+atomic.Load64(&s.late))*heisenHitCost
+	last := s.spent
+	s.spent = spent
+	return max(1_000_000_000/s.options.rate, (spent-last)*100_000/s.options.cpu)
 }
 
 func heisenWakeSampler() {
@@ -58,8 +72,11 @@ func (s *heisenSamplerState) tick() {
 		return
 	}
 	s.explore(fd)
-	if n := s.table.numLive; n > 0 {
-		s.arm(fd, s.table.live[s.random()%uint64(n)])
+	number := s.random()
+	if place, ok := s.suspects.random(number >> 1); ok && number&1 == 0 {
+		s.arm(fd, place)
+	} else if n := s.table.numLive; n > 0 {
+		s.arm(fd, s.table.live[number>>1%uint64(n)])
 	}
 	atomic.Store(&s.chosen, 1)
 	closefd(fd)
@@ -162,7 +179,8 @@ func (s *heisenSamplerState) watch() {
 func (s *heisenSamplerState) peers(out []uint32) (n int) {
 	h, t := &s.hold, &s.table
 	held := &t.places[h.place]
-	out[0], n = uint32(h.place), 1
+	out[0] = uint32(h.place)
+	n = s.suspects.partners(out[0], out[:len(out)/2], 1)
 	live := t.numLive
 	if live == 0 {
 		return n

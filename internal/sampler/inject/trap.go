@@ -102,6 +102,7 @@ func (s *heisenSamplerState) see(i int32, pc uintptr, c *sigctxt, gp *g) {
 		return
 	}
 	s.table.setLive(i)
+	s.suspects.came(s.table.places, i, addr, gp)
 	h := &s.hold
 	switch atomic.Load(&h.state) {
 	case heisenHeld:

@@ -1,0 +1,182 @@
+package accesstable
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// A Place is an instruction that accesses a variable.
+type Place struct {
+	PC     uint32 // from the start of the text
+	Disp   int32  // displacement
+	First  uint8  // the instruction's first byte
+	Base   uint8  // a register, 0 for AX to 15 for R15, or NoRegister, or Text
+	Index  uint8  // a register or NoRegister
+	Scale  uint8  // of the index
+	Size   uint8  // bytes that are accessed
+	Kind   Kind
+	_      uint16
+	Source Line // not in the executable
+}
+
+// Operands besides registers.
+const (
+	NoRegister = 16
+	Text       = 17 // the start of the text
+)
+
+// A Kind says what an instruction does with a variable.
+type Kind uint8
+
+// The kinds. An instruction may do both.
+const (
+	Reads  Kind = 1
+	Writes Kind = 2
+)
+
+// A Line is a line of the source.
+type Line struct {
+	File   string
+	Number int
+}
+
+// A Table has the places of a program, in the order of their addresses.
+type Table struct {
+	Places []Place
+	Stats  Stats
+
+	text uint64 // size of the text
+}
+
+// Stats counts instructions that access memory, besides the stack, in the program's Go code.
+type Stats struct {
+	Places     int // they are in the table
+	NoHook     int // the instrumented build has no such access in their lines
+	Atomic     int // their lines have atomic operations
+	LeftOut    int // they are in packages that are never sampled
+	Unreadable int // functions that cannot be decoded
+}
+
+// ErrNoTable is wrapped by the error about an executable that has no table.
+var ErrNoTable = errors.New("no table of accesses")
+
+// The table's form: entries from an offset that is a multiple of alignment, and a trailer at the end of the file.
+const (
+	alignment   = 4096
+	entrySize   = 16
+	trailerSize = 32
+	version     = 1
+)
+
+var magic = [8]byte{'h', 'e', 'i', 's', 'e', 'n', 'A', 'T'}
+
+type trailer struct {
+	Magic          [8]byte
+	Version, Count uint32
+	Offset, Text   uint64
+}
+
+type entry struct {
+	PC                                    uint32
+	Disp                                  int32
+	First, Base, Index, Scale, Size, Kind uint8
+	_                                     uint16
+}
+
+// Append writes the table at the end of an executable, which must not have one.
+func (t *Table) Append(file string) (err error) {
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	if _, err := readTrailer(f, size); !errors.Is(err, ErrNoTable) {
+		return fmt.Errorf("%s has a table of accesses", file)
+	}
+	var out bytes.Buffer
+	out.Write(make([]byte, -size&(alignment-1)))
+	end := trailer{Magic: magic, Version: version, Count: uint32(len(t.Places)), Offset: uint64(size) + uint64(out.Len()), Text: t.text}
+	for i := range t.Places {
+		p := &t.Places[i]
+		binary.Write(&out, binary.LittleEndian, entry{PC: p.PC, Disp: p.Disp, First: p.First, Base: p.Base, Index: p.Index, Scale: p.Scale, Size: p.Size, Kind: uint8(p.Kind)})
+	}
+	binary.Write(&out, binary.LittleEndian, end)
+	_, err = f.Write(out.Bytes())
+	return err
+}
+
+// Read reads the table of an executable. The lines of its places are not known. The error wraps ErrNoTable if there is
+// none.
+func Read(file string) (*Table, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	t, err := read(f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return t, nil
+}
+
+func read(r io.ReaderAt, size int64) (*Table, error) {
+	end, err := readTrailer(r, size)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]byte, entrySize*int(end.Count))
+	if _, err := r.ReadAt(all, int64(end.Offset)); err != nil {
+		return nil, err
+	}
+	t := &Table{text: end.Text, Places: make([]Place, end.Count)}
+	last := int64(-1)
+	for i := range t.Places {
+		var e entry
+		if _, err := binary.Decode(all[entrySize*i:], binary.LittleEndian, &e); err != nil {
+			return nil, err
+		}
+		if int64(e.PC) <= last || uint64(e.PC) >= end.Text {
+			return nil, fmt.Errorf("entry %d of the table of accesses is wrong", i)
+		}
+		last = int64(e.PC)
+		t.Places[i] = Place{PC: e.PC, Disp: e.Disp, First: e.First, Base: e.Base, Index: e.Index, Scale: e.Scale, Size: e.Size, Kind: Kind(e.Kind)}
+	}
+	t.Stats.Places = len(t.Places)
+	return t, nil
+}
+
+// readTrailer reads the trailer of a file, and checks that the entries lie in front of it.
+func readTrailer(r io.ReaderAt, size int64) (end trailer, err error) {
+	var b [trailerSize]byte
+	if size < trailerSize {
+		return end, ErrNoTable
+	}
+	if _, err := r.ReadAt(b[:], size-trailerSize); err != nil {
+		return end, err
+	}
+	if _, err := binary.Decode(b[:], binary.LittleEndian, &end); err != nil {
+		return end, err
+	}
+	switch {
+	case end.Magic != magic:
+		return end, ErrNoTable
+	case end.Version != version:
+		return end, fmt.Errorf("a table of accesses of version %d, not %d", end.Version, version)
+	case end.Offset%alignment != 0 || end.Offset > uint64(size) || end.Offset+uint64(end.Count)*entrySize != uint64(size-trailerSize):
+		return end, errors.New("the table of accesses is damaged")
+	}
+	return end, nil
+}
