@@ -1,5 +1,5 @@
-// Package field looks for goroutines that can never go on, in programs in production. It needs no special
-// build.
+// Package field tells of concurrency bugs in programs in production: goroutines that can never go on, which needs no special
+// build, and data races in programs that heisen build -field has made.
 //
 //	watcher, err := field.New(field.WithLogger(slog.Default()))
 //	...
@@ -10,6 +10,11 @@
 // still run can reach. These never go on. What a global variable leads to counts as reachable, so a goroutine that
 // waits for that is not found. The release of Go must have the profile goroutineleak of package runtime/pprof:
 // Go 1.27 has it, and Go 1.26 with GOEXPERIMENT=goroutineleakprofile.
+//
+// A program that heisen build -field has made has a sampler in its runtime. It stops a goroutine for a moment before it
+// accesses a variable; another one that comes to the variable meanwhile is in a data race with it. It prints
+// these races on standard error by itself. A Watcher tells of them, too, in all the ways in which it tells of leaks. Sample
+// sets what the sampler may cost, Count says what it has done.
 //
 // A look costs a garbage collection. WithShare bounds the share of the time that looks take. The package
 // starts no goroutines, registers nothing and changes no program: without a call nothing happens.

@@ -18,6 +18,10 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
+// ErrNoSampler is wrapped by errors that say that the program was not built with heisen build -field, or that its sampler was
+// switched off when it began.
+var ErrNoSampler = errors.New("this program has no sampler")
+
 // ErrNoProfile is wrapped by errors that say that leaks cannot be looked for, because this release of Go does
 // not have the profile goroutineleak.
 var ErrNoProfile = goroutines.ErrNoProfile
@@ -30,6 +34,7 @@ type Watcher struct {
 	mu     sync.Mutex // held while it looks
 	known  map[string]*report.Finding
 	failed map[string]bool // errors of looks that were logged
+	races  int             // so many were taken from the sampler
 	next   time.Time       // when the next look is within the share
 	looked time.Time       // when it has looked last, zero if never
 	took   time.Duration
@@ -61,6 +66,12 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 	ticker := time.NewTicker(w.config.interval)
 	defer ticker.Stop()
+	var races <-chan time.Time
+	if _, err := Count(); err == nil {
+		t := time.NewTicker(racesInterval)
+		defer t.Stop()
+		races = t.C
+	}
 	for {
 		var err error
 		select {
@@ -70,6 +81,8 @@ func (w *Watcher) Run(ctx context.Context) error {
 			_, err = w.Look()
 		case <-ticker.C:
 			_, err = w.lookWithin()
+		case <-races:
+			err = w.takeRaces()
 		}
 		w.notify(err)
 	}
@@ -106,7 +119,8 @@ func (w *Watcher) lookWithin() ([]report.Finding, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if time.Now().Before(w.next) {
-		return w.findings(), nil
+		err := w.addRaces()
+		return w.findings(), err
 	}
 	return w.look()
 }
@@ -115,6 +129,7 @@ func (w *Watcher) look() ([]report.Finding, error) {
 	if w.known == nil {
 		return nil, heisen.ErrZero
 	}
+	failed := w.addRaces()
 	start := time.Now()
 	found, err := search(func(fingerprint string) bool { return w.known[fingerprint] != nil })
 	w.looked, w.took = start, time.Since(start)
@@ -128,14 +143,42 @@ func (w *Watcher) look() ([]report.Finding, error) {
 		w.known[f.Fingerprint] = f
 		err = errors.Join(err, w.tell(f))
 	}
-	return w.findings(), err
+	return w.findings(), errors.Join(failed, err)
+}
+
+// racesInterval is how often Run asks the sampler for races, which costs next to nothing.
+const racesInterval = time.Second
+
+// takeRaces is addRaces for Run.
+func (w *Watcher) takeRaces() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.addRaces()
+}
+
+// addRaces tells of the races that the sampler has caught since the last call.
+func (w *Watcher) addRaces() (err error) {
+	for c := new(catch); samplerCatch(w.races, c); w.races++ {
+		f := c.finding()
+		if known := w.known[f.Fingerprint]; known != nil {
+			known.Count++
+			continue
+		}
+		w.known[f.Fingerprint] = &f
+		err = errors.Join(err, w.tell(&f))
+	}
+	return err
 }
 
 // tell tells of a new finding.
 func (w *Watcher) tell(f *report.Finding) error {
 	c := &w.config
 	if c.logger != nil {
-		c.logger.Warn("heisen: "+f.Message, slog.Uint64("goroutines", f.Count), slog.String("fingerprint", f.Fingerprint), slog.String("at", placeOf(f)))
+		count := "goroutines"
+		if f.Kind == heisen.Race {
+			count = "times"
+		}
+		c.logger.Warn("heisen: "+f.Message, slog.Uint64(count, f.Count), slog.String("fingerprint", f.Fingerprint), slog.String("at", placeOf(f)))
 	}
 	if c.each != nil {
 		c.each(*f)

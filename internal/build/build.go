@@ -324,9 +324,11 @@ func (b *Builder) flags(tags []string) []string {
 func (b *Builder) Command(ctx context.Context, verb string, args ...string) *exec.Cmd {
 	given, args := cutTags(args)
 	tags, _ := b.allTags(given)
-	if !b.plain {
-		tags = append([]string{racetag.Name}, tags...)
+	ours := racetag.Name
+	if b.plain {
+		ours = fieldTag
 	}
+	tags = append([]string{ours}, tags...)
 	all := append([]string{verb}, b.flags(tags)...)
 	return b.Toolchain.command(ctx, "", append(all, b.linked(args)...)...)
 }

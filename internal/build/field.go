@@ -8,6 +8,9 @@ import (
 	"github.com/heisen-go/heisen/internal/sampler"
 )
 
+// fieldTag is the tag of these builds. Package field has files with it.
+const fieldTag = "heisenfield"
+
 // fieldPorts are the ports on which a program can be sampled.
 var fieldPorts = map[string]bool{"linux/amd64": true}
 
@@ -35,7 +38,10 @@ func NewField(ctx context.Context, dir, cacheDir string, flags []string) (*Build
 
 // fieldPatches are the calls of the sampler in the runtime.
 var fieldPatches = []patchedFile{
-	{"runtime/proc.go", []patch{replaceCalls("main", "gcenable()", "heisenGCEnable()", 1)}},
+	{"runtime/proc.go", []patch{
+		replaceCalls("main", "gcenable()", "heisenGCEnable()", 1),
+		atStart("runExitHooks", "heisenFlush()"),
+	}},
 	{"runtime/preempt.go", []patch{
 		replaceCalls("asyncPreempt2", "xRegSave(gp)", "heisenSaved(gp)", 1),
 		replaceCalls("asyncPreempt2", "gopreempt_m(gp)", "heisenPreempted(gp)", 1),

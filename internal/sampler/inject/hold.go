@@ -15,6 +15,7 @@ type heisenHold struct {
 	size      uint8
 	kind      uint8
 	place     int32
+	other     int32 // the place of who came; -1 if nobody has
 	since     int64
 	stack     heisenStack
 }
@@ -34,7 +35,7 @@ const (
 // begin tells a goroutine to park before its access, if that is possible here.
 func (s *heisenSamplerState) begin(i int32, addr, pc uintptr, c *sigctxt, gp *g) {
 	ok, next := isAsyncSafePoint(gp, pc, c.sigsp(), c.siglr())
-	if !ok || next != pc || debug.asyncpreemptoff != 0 {
+	if !ok || next != pc {
 		return
 	}
 	h := &s.hold
@@ -44,7 +45,7 @@ func (s *heisenSamplerState) begin(i int32, addr, pc uintptr, c *sigctxt, gp *g)
 	atomic.Store(&s.chosen, 0)
 	p := &s.table.places[i]
 	h.goroutine.set(gp)
-	h.addr, h.size, h.kind, h.place = addr, p.size, p.kind, i
+	h.addr, h.size, h.kind, h.place, h.other = addr, p.size, p.kind, i, -1
 	h.stack.note(pc, c, gp)
 	c.pushCall(abi.FuncPCABI0(asyncPreempt), pc)
 }

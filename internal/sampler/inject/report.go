@@ -10,15 +10,26 @@ import (
 // heisenReports hands catches to the goroutine that writes reports.
 type heisenReports struct {
 	catch heisenCatch
-	full  uint32 // the catch is not written yet; the goroutine resets it
+	state uint32 // of the catch
 	lost  uint64 // catches while another one was being written
 
 	lock     mutex
 	reporter *g
 	idle     atomic.Bool // the goroutine waits
 
-	known []uint64 // only of the goroutine
+	// Only of who writes.
+	known []uint64
+
+	all  mutex          // guards told
+	told []*heisenCatch // for package field
 }
+
+// States of the catch.
+const (
+	heisenNothing = iota
+	heisenNoted
+	heisenWriting
+)
 
 // heisenCatch is a race: two goroutines that were about to access a variable at the same time.
 type heisenCatch struct {
@@ -37,13 +48,14 @@ type heisenAccess struct {
 func (s *heisenSamplerState) caught(i int32, addr, pc uintptr, c *sigctxt, gp *g) {
 	h, r := &s.hold, &s.reports
 	atomic.Xadd64(&s.catches, 1)
-	if atomic.Load(&r.full) == 0 {
+	h.other = i
+	if atomic.Load(&r.state) == heisenNothing {
 		p := &s.table.places[i]
 		k := &r.catch
 		k.held.addr, k.held.size, k.held.kind, k.held.stack = h.addr, h.size, h.kind, h.stack
 		k.came.addr, k.came.size, k.came.kind = addr, p.size, p.kind
 		k.came.stack.note(pc, c, gp)
-		atomic.Store(&r.full, 1)
+		atomic.Store(&r.state, heisenNoted)
 	} else {
 		atomic.Xadd64(&r.lost, 1)
 	}
@@ -53,7 +65,7 @@ func (s *heisenSamplerState) caught(i int32, addr, pc uintptr, c *sigctxt, gp *g
 
 // wake makes the goroutine that writes reports runnable, if there is something to write. Only the sampler's thread calls it.
 func (r *heisenReports) wake() {
-	if atomic.Load(&r.full) == 0 || !r.idle.Load() {
+	if atomic.Load(&r.state) != heisenNoted || !r.idle.Load() {
 		return
 	}
 	lock(&r.lock)
@@ -78,7 +90,7 @@ func heisenReporter() {
 
 // write writes the catch that there is, unless an equal one was written.
 func (r *heisenReports) write() {
-	if atomic.Load(&r.full) == 0 {
+	if !atomic.Cas(&r.state, heisenNoted, heisenWriting) {
 		return
 	}
 	k := &r.catch
@@ -86,8 +98,26 @@ func (r *heisenReports) write() {
 		r.known = append(r.known, pair)
 		text := k.text()
 		write(2, unsafe.Pointer(&text[0]), int32(len(text)))
+		kept := new(heisenCatch)
+		*kept = *k
+		lock(&r.all)
+		told := r.told
+		unlock(&r.all)
+		told = append(told, kept) // outside of the lock, because it allocates
+		lock(&r.all)
+		r.told = told
+		unlock(&r.all)
 	}
-	atomic.Store(&r.full, 0)
+	atomic.Store(&r.state, heisenNothing)
+}
+
+// heisenFlush writes what was caught, when main has returned or the program calls os.Exit.
+func heisenFlush() {
+	r := &heisenSampler.reports
+	for end := nanotime() + 100_000_000; atomic.Load(&r.state) != heisenNothing && nanotime() < end; {
+		r.write()
+		Gosched()
+	}
 }
 
 func (r *heisenReports) knows(pair uint64) bool {

@@ -3,7 +3,6 @@
 package runtime
 
 import (
-	"internal/runtime/atomic"
 	linux "internal/runtime/syscall/linux"
 	"unsafe"
 )
@@ -17,13 +16,15 @@ import (
 var heisenSampler heisenSamplerState
 
 type heisenSamplerState struct {
-	on       uint32 // 1: places are armed; set once, reset for good if something fails
+	on       uint32 // 1: there is a thread that arms places
 	table    heisenTable
 	options  heisenSamplerOptions
 	hold     heisenHold
 	reports  heisenReports
 	suspects heisenSuspects
 	spent    int64  // processor time so far, in nanoseconds
+	looked   int64  // when it has looked for a debugger
+	traced   bool   // a debugger is attached
 	wake     uint32 // a futex: something happened that the sampler's thread waits for
 	chosen   uint32 // a goroutine that comes to an armed place may be held
 	rng      uint64 // of the sampler's thread
@@ -43,6 +44,7 @@ type heisenTable struct {
 	states  []uint32 // of the places: heisenIdle and so on
 	live    []uint32 // the first numLive are places that were executed, with variables that goroutines may share
 	isLive  []uint8  // bits
+	told    []uint8  // bits: places of races that were caught; only of the sampler's thread
 	numLive int
 	text    uintptr
 	end     uintptr
@@ -113,7 +115,7 @@ func heisenSamplerRead() bool {
 			return false
 		}
 	}
-	if s.options.rate == 0 || s.options.cpu == 0 {
+	if s.options.rate == 0 {
 		return false
 	}
 	if why := s.table.read(); why != "" {
@@ -236,10 +238,10 @@ func (t *heisenTable) read() (why string) {
 	}
 	t.places = unsafe.Slice((*heisenPlace)(p), end.count)
 	n := uintptr(end.count)
-	words := heisenSamplerBytes(n*8 + n/8 + 1)
+	words := heisenSamplerBytes(n*8 + 2*(n/8+1))
 	t.states = unsafe.Slice((*uint32)(unsafe.Pointer(&words[0])), n)
 	t.live = unsafe.Slice((*uint32)(unsafe.Pointer(&words[4*n])), n)
-	t.isLive = words[8*n:]
+	t.isLive, t.told = words[8*n:8*n+n/8+1], words[8*n+n/8+1:]
 	return ""
 }
 
@@ -271,9 +273,4 @@ func (s *heisenSamplerState) random() uint64 {
 	s.rng ^= s.rng >> 7
 	s.rng ^= s.rng << 17
 	return s.rng
-}
-
-// heisenSamplerStop ends sampling for good. Places that are armed stay so until they are executed.
-func heisenSamplerStop() {
-	atomic.Store(&heisenSampler.on, 0)
 }

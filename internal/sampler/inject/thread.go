@@ -10,6 +10,7 @@ import (
 
 const (
 	heisenBatch    = 100 // places that are armed at once to see whether they run
+	heisenTargets  = 4   // places that are armed at once to hold who comes first
 	heisenMaxPeers = 48  // places that are armed during a hold
 	heisenRearms   = 400 // places that are armed again during a hold
 
@@ -30,8 +31,12 @@ func heisenSamplerThread() {
 	for atomic.Load(&s.on) != 0 {
 		seen := atomic.Load(&s.wake)
 		now := nanotime()
-		if atomic.Load(&s.hold.state) == heisenHeld {
+		if atomic.Load(&s.hold.state) >= heisenHeld { // another goroutine may have come already
 			s.watch()
+			continue
+		}
+		if atomic.Loadint64(&s.options.cpu) == 0 {
+			futexsleep(&s.wake, seen, -1)
 			continue
 		}
 		if now < next {
@@ -55,7 +60,7 @@ func (s *heisenSamplerState) pause() int64 {
 	spent := cpu.tv_sec*1_000_000_000 + cpu.tv_nsec + int64(atomic.Load64(&s.hits)+atomic.Load64(&s.late))*heisenHitCost
 	last := s.spent
 	s.spent = spent
-	return max(1_000_000_000/s.options.rate, (spent-last)*100_000/s.options.cpu)
+	return max(1_000_000_000/s.options.rate, (spent-last)*100_000/max(1, atomic.Loadint64(&s.options.cpu)))
 }
 
 func heisenWakeSampler() {
@@ -67,19 +72,76 @@ func heisenWakeSampler() {
 // tick arms the next places.
 func (s *heisenSamplerState) tick() {
 	s.hold.cancel() // one that was told to park at the last tick, and has not
+	if s.isTraced() {
+		return
+	}
 	fd := heisenOpenMemory()
 	if fd < 0 {
 		return
 	}
 	s.explore(fd)
-	number := s.random()
-	if place, ok := s.suspects.random(number >> 1); ok && number&1 == 0 {
-		s.arm(fd, place)
-	} else if n := s.table.numLive; n > 0 {
-		s.arm(fd, s.table.live[number>>1%uint64(n)])
+	for range heisenTargets {
+		if place, ok := s.target(); ok {
+			s.arm(fd, place)
+		}
 	}
 	atomic.Store(&s.chosen, 1)
 	closefd(fd)
+}
+
+// target chooses a place at which a goroutine may be held: half of the time one of those that are suspected. Places of races
+// that were told are chosen seldom.
+func (s *heisenSamplerState) target() (place uint32, ok bool) {
+	for range 4 {
+		number := s.random()
+		if place, ok = s.suspects.random(number >> 4); !ok || number&1 == 0 {
+			n := s.table.numLive
+			if n == 0 {
+				return 0, false
+			}
+			place = s.table.live[number>>4%uint64(n)]
+		}
+		if s.table.told[place/8]&(1<<(place%8)) == 0 || number&0xe == 0 {
+			return place, true
+		}
+	}
+	return 0, false
+}
+
+// isTraced reports whether a debugger is attached, which would take breakpoints for the program's own. It looks once a second, and removes
+// all breakpoints when one has come.
+func (s *heisenSamplerState) isTraced() bool {
+	now := nanotime()
+	if now-s.looked < 1_000_000_000 {
+		return s.traced
+	}
+	s.looked = now
+	s.traced = heisenTracer()
+	if s.traced {
+		for i := range s.table.states {
+			s.disarm(uint32(i))
+		}
+	}
+	return s.traced
+}
+
+// heisenTracer reports whether a process traces this one.
+func heisenTracer() bool {
+	name := [...]byte{'/', 'p', 'r', 'o', 'c', '/', 's', 'e', 'l', 'f', '/', 's', 't', 'a', 't', 'u', 's', 0}
+	fd := open(&name[0], _O_RDONLY|_O_CLOEXEC, 0)
+	if fd < 0 {
+		return false
+	}
+	var buffer [512]byte
+	n := read(fd, noescape(unsafe.Pointer(&buffer[0])), int32(len(buffer)))
+	closefd(fd)
+	const key = "TracerPid:\t"
+	for i := 0; i+len(key) < int(n); i++ {
+		if string(buffer[i:i+len(key)]) == key {
+			return buffer[i+len(key)] != '0'
+		}
+	}
+	return false
 }
 
 // explore arms places that were not armed before, a batch of them, and collects those that were executed.
@@ -125,12 +187,11 @@ func (s *heisenSamplerState) arm(fd int32, i uint32) bool {
 	if !atomic.Cas(&t.states[i], heisenIdle, heisenArmed) {
 		return false
 	}
-	if atomic.Load8(heisenByteAt(at)) != p.first || !heisenWriteAt(fd, at, heisenBreakpoint) {
-		atomic.Store(&t.states[i], heisenIdle)
-		heisenSamplerStop() // somebody else changes the text, or it cannot be changed any more
-		return false
+	if atomic.Load8(heisenByteAt(at)) == p.first && heisenWriteAt(fd, at, heisenBreakpoint) {
+		return true
 	}
-	return true
+	atomic.Store(&t.states[i], heisenIdle) // a debugger has a breakpoint there, or the text cannot be changed any more
+	return false
 }
 
 // disarm removes a breakpoint that nobody came to.
@@ -144,7 +205,7 @@ func (s *heisenSamplerState) disarm(i uint32) {
 // on or another goroutine has come.
 func (s *heisenSamplerState) watch() {
 	h := &s.hold
-	end := h.since + s.options.delay
+	end := h.since + atomic.Loadint64(&s.options.delay)
 	var peers [heisenMaxPeers]uint32
 	n := s.peers(peers[:])
 	s.holds++
@@ -166,6 +227,11 @@ func (s *heisenSamplerState) watch() {
 	}
 	for !atomic.Cas(&h.state, heisenHeld, heisenEnding) && !atomic.Cas(&h.state, heisenComplete, heisenEnding) {
 		usleep(5) // the other goroutine's stack is being noted
+	}
+	if h.other >= 0 {
+		t := &s.table
+		t.told[h.place/8] |= 1 << (h.place % 8)
+		t.told[h.other/8] |= 1 << (h.other % 8)
 	}
 	h.release()
 	s.reports.wake()
