@@ -38,9 +38,22 @@ const (
 	Writes Kind = 2
 )
 
+// String returns "read", "write", "read write" or "none".
+func (k Kind) String() string {
+	switch k & (Reads | Writes) {
+	case Reads:
+		return "read"
+	case Writes:
+		return "write"
+	case Reads | Writes:
+		return "read write"
+	}
+	return "none"
+}
+
 // A Line is a line of the source.
 type Line struct {
-	File   string
+	File   string // as the program has it, but in the standard library the package's path and the file
 	Number int
 }
 
@@ -52,13 +65,37 @@ type Table struct {
 	text uint64 // size of the text
 }
 
-// Stats counts instructions that access memory, besides the stack, in the program's Go code.
+// Stats counts instructions that may access variables: those of the program's Go code with an operand in memory, besides the
+// stack and constants.
 type Stats struct {
-	Places     int // they are in the table
-	NoHook     int // the instrumented build has no such access in their lines
-	Atomic     int // their lines have atomic operations
-	LeftOut    int // they are in packages that are never sampled
-	Unreadable int // functions that cannot be decoded
+	Places  int // they are in the table
+	NoHook  int // the instrumented build has no such access in their lines
+	Atomic  int // their lines have atomic operations
+	Caches  int // their lines have type assertions, which look into caches
+	MadeUp  int // they are no accesses of the source
+	LeftOut int // they are in packages that are never sampled
+	Other   int // the compiler does not use such instructions for variables
+
+	Unreadable int // functions that cannot be decoded; their instructions are not counted
+}
+
+func (s *Stats) count(why reason) {
+	switch why {
+	case certain:
+		s.Places++
+	case otherInstruction:
+		s.Other++
+	case leftOut:
+		s.LeftOut++
+	case madeUp:
+		s.MadeUp++
+	case noHook:
+		s.NoHook++
+	case atomicLine:
+		s.Atomic++
+	case cacheLine:
+		s.Caches++
+	}
 }
 
 // ErrNoTable is wrapped by the error about an executable that has no table.
