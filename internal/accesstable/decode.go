@@ -91,7 +91,7 @@ func (in *instruction) access() (p Place, why reason) {
 		return p, noAccess
 	}
 	kind := in.kind()
-	if kind == 0 || !known || !indexKnown || m.Base == 0 && m.Index == 0 || index == Text || in.MemBytes <= 0 || in.MemBytes > 64 || int64(int32(m.Disp)) != m.Disp {
+	if kind == 0 || !known || !indexKnown || m.Base == 0 && m.Index == 0 || index == Text || in.MemBytes <= 0 || in.MemBytes > largest || int64(int32(m.Disp)) != m.Disp {
 		return p, otherInstruction
 	}
 	return Place{Disp: int32(m.Disp), Base: base, Index: index, Scale: max(m.Scale, 1), Size: uint8(in.MemBytes), Kind: kind}, certain

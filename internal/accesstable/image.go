@@ -28,7 +28,7 @@ type span struct{ from, to uint64 }
 func open(path string) (im *image, err error) {
 	f, err := elf.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	im = &image{path: path, file: f}
 	if err := im.load(); err != nil {

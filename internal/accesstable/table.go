@@ -19,7 +19,6 @@ type Place struct {
 	Scale  uint8  // of the index
 	Size   uint8  // bytes that are accessed
 	Kind   Kind
-	_      uint16
 	Source Line // not in the executable
 }
 
@@ -107,6 +106,7 @@ const (
 	entrySize   = 16
 	trailerSize = 32
 	version     = 1
+	largest     = 64 // bytes that an instruction may access
 )
 
 var magic = [8]byte{'h', 'e', 'i', 's', 'e', 'n', 'A', 'T'}
@@ -121,7 +121,14 @@ type entry struct {
 	PC                                    uint32
 	Disp                                  int32
 	First, Base, Index, Scale, Size, Kind uint8
-	_                                     uint16
+	Reserved                              uint16
+}
+
+// isValid reports whether an entry is one that Append writes.
+func (e *entry) isValid() bool {
+	base, index := e.Base <= NoRegister || e.Base == Text, e.Index <= NoRegister
+	scale := e.Scale == 1 || e.Scale == 2 || e.Scale == 4 || e.Scale == 8
+	return base && index && scale && 1 <= e.Size && e.Size <= largest && 1 <= e.Kind && Kind(e.Kind) <= Reads|Writes && e.Reserved == 0
 }
 
 // Append writes the table at the end of an executable, which must not have one.
@@ -185,7 +192,7 @@ func read(r io.ReaderAt, size int64) (*Table, error) {
 		if _, err := binary.Decode(all[entrySize*i:], binary.LittleEndian, &e); err != nil {
 			return nil, err
 		}
-		if int64(e.PC) <= last || uint64(e.PC) >= end.Text {
+		if int64(e.PC) <= last || uint64(e.PC) >= end.Text || !e.isValid() {
 			return nil, fmt.Errorf("entry %d of the table of accesses is wrong", i)
 		}
 		last = int64(e.PC)

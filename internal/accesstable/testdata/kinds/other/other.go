@@ -12,5 +12,5 @@ func (c *Counter) Value() int {
 }
 
 func First[T any](s []T) T {
-	return s[0] // want read
+	return s[0] // want read?
 }
