@@ -9,6 +9,7 @@ type instruction struct {
 	x86asm.Inst
 	at     int
 	target bool // a jump of the function leads here
+	code   bool // it loads the address of code that is called
 }
 
 // decode decodes the code of a function. It returns nil if something cannot be decoded, or if a jump leads into the middle of an
@@ -35,7 +36,23 @@ func decode(code []byte) []instruction {
 		}
 		all[number[target]-1].target = true
 	}
+	for i := range all {
+		if r, ok := all[i].Args[0].(x86asm.Reg); ok && all[i].isCall() {
+			markCode(all[:i], r)
+		}
+	}
 	return all
+}
+
+// markCode marks the instruction that loads the address of the code which is called behind them. It is in a table of methods or
+// in a function value, and never changes.
+func markCode(before []instruction, register x86asm.Reg) {
+	for i := len(before) - 1; i >= 0 && !before[i].isCall(); i-- {
+		if in := &before[i]; in.Args[0] == register {
+			in.code = in.Op == x86asm.MOV
+			return
+		}
+	}
 }
 
 // branch returns where an instruction jumps to or which function it calls, from the start of its own function.

@@ -88,9 +88,8 @@ func newSearch(im *image, lines map[Line]facts) *search {
 
 // function looks at the instructions of a function.
 func (s *search) function(f *gosym.Func) error {
-	file, _, _ := s.table.PCToLine(f.Entry)
 	code := s.code(f)
-	if code == nil || strings.HasSuffix(file, ".s") {
+	if code == nil || s.isAssembly(f) {
 		return nil
 	}
 	all := decode(code)
@@ -148,11 +147,13 @@ func (s *search) instruction(in *instruction, pc uint64, left, barrier bool) err
 	if why == noAccess {
 		return nil
 	}
-	p.Source = s.line(pc)
+	if !left {
+		p.Source = s.line(pc)
+	}
 	switch {
 	case left || s.isLeftOut(p.Source.File):
 		why = leftOut
-	case barrier:
+	case barrier || in.code:
 		why = madeUp
 	}
 	if why != certain {

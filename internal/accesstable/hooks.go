@@ -23,7 +23,7 @@ func findHooks(program string) (map[Line]facts, error) {
 	lines := map[Line]facts{}
 	for i := range im.table.Funcs {
 		f := &im.table.Funcs[i]
-		if !neverSampled(packageOf(f.Name)) {
+		if !neverSampled(packageOf(f.Name)) && !im.isAssembly(f) {
 			im.addHooks(f, called, lines)
 		}
 	}

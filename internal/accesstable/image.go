@@ -98,6 +98,12 @@ func (im *image) code(f *gosym.Func) []byte {
 	return im.bytes[f.Entry-im.codeAt : f.End-im.codeAt]
 }
 
+// isAssembly reports whether a function is written in assembly.
+func (im *image) isAssembly(f *gosym.Func) bool {
+	file, _, _ := im.table.PCToLine(f.Entry)
+	return strings.HasSuffix(file, ".s")
+}
+
 // isWritten reports whether an address may be that of a variable.
 func (im *image) isWritten(addr uint64) bool {
 	for _, c := range im.constants {

@@ -186,6 +186,34 @@ func TestBarriers(t *testing.T) {
 	}
 }
 
+// TestCode: where code that is called is found is no place, only the variable that has the function or the interface.
+func TestCode(t *testing.T) {
+	plain, instrumented := buildBoth(t, "testdata/kinds")
+	table, err := Find(plain, instrumented)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("testdata/kinds/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range strings.Split(string(source), "\n") {
+		words := map[bool]int{strings.Contains(line, "h.shape.Area()"): 2, strings.Contains(line, "h.call()"): 1}[true]
+		if words == 0 {
+			continue
+		}
+		got := 0
+		for _, p := range table.Places {
+			if strings.HasSuffix(p.Source.File, "kinds/main.go") && p.Source.Number == i+1 {
+				got++
+			}
+		}
+		if got != words {
+			t.Errorf("%s: %d places, want %d", strings.TrimSpace(line), got, words)
+		}
+	}
+}
+
 // symbol returns the address of a symbol of a program.
 func symbol(t *testing.T, program, name string) uint64 {
 	t.Helper()

@@ -411,6 +411,21 @@ func dynamic(s shape) int {
 	return s.Area() // want none
 }
 
+type holder struct {
+	shape shape
+	call  func() int
+}
+
+//go:noinline
+func held(h *holder) int {
+	return h.shape.Area() // want read
+}
+
+//go:noinline
+func called(h *holder) int {
+	return h.call() // want read
+}
+
 //go:noinline
 func generic[T any](p *T) T {
 	return *p // want read
@@ -521,5 +536,6 @@ func main() {
 	method(n)(4)
 	fmt.Println(buffered(start), length(table), len(loop(n)), overFunc(n), interfaceOf(n), fma(n), ones(n))
 	fmt.Println(both(n))
+	fmt.Println(held(&holder{shape: shapes}), called(&holder{call: f}))
 	runtime.KeepAlive(m)
 }
