@@ -9,7 +9,7 @@ type instruction struct {
 	x86asm.Inst
 	at     int
 	target bool // a jump of the function leads here
-	code   bool // it loads the address of code that is called
+	added  bool // it accesses nothing of the source
 }
 
 // decode decodes the code of a function. It returns nil if something cannot be decoded, or if a jump leads into the middle of an
@@ -49,8 +49,24 @@ func decode(code []byte) []instruction {
 func markCode(before []instruction, register x86asm.Reg) {
 	for i := len(before) - 1; i >= 0 && !before[i].isCall(); i-- {
 		if in := &before[i]; in.Args[0] == register {
-			in.code = in.Op == x86asm.MOV
+			in.added = in.Op == x86asm.MOV
 			return
+		}
+	}
+}
+
+// markBlock marks the instructions around one that are executed whenever it is.
+func markBlock(all []instruction, number int) {
+	for i := number; i >= 0 && (i == number || !all[i].leaves()); i-- {
+		all[i].added = true
+		if all[i].target {
+			break
+		}
+	}
+	for i := number + 1; i < len(all) && !all[i].target; i++ {
+		all[i].added = true
+		if all[i].leaves() {
+			break
 		}
 	}
 }

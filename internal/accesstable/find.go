@@ -97,26 +97,30 @@ func (s *search) function(f *gosym.Func) error {
 		s.stats.Unreadable++
 		return nil
 	}
+	s.calls(f, all)
 	left := neverSampled(packageOf(f.Name))
-	barrier := false // the code that puts pointers into a buffer for the garbage collector
 	for i := range all {
-		in := &all[i]
-		pc := f.Entry + uint64(in.at)
-		if barrier = barrier && !in.target; in.leaves() {
-			barrier = s.called(f, in) == writeBarrier
-			if s.called(f, in) == typeAssertion {
-				s.lines[s.line(pc)] |= cacheHere
-			}
-		}
-		if in.isAtomic() {
+		pc := f.Entry + uint64(all[i].at)
+		if all[i].isAtomic() {
 			s.lines[s.line(pc)] |= atomicHere
-			continue
-		}
-		if err := s.instruction(in, pc, left, barrier); err != nil {
+		} else if err := s.instruction(&all[i], pc, left); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// calls looks at the calls of a function behind which are accesses that the compiler has added.
+func (s *search) calls(f *gosym.Func, all []instruction) {
+	for i := range all {
+		switch s.called(f, &all[i]) {
+		case writeBarrier:
+			// The block has the old pointers, too, which it reads for the garbage collector.
+			markBlock(all, i)
+		case typeAssertion:
+			s.lines[s.line(f.Entry+uint64(all[i].at))] |= cacheHere
+		}
+	}
 }
 
 // called returns which special function an instruction calls.
@@ -129,7 +133,7 @@ func (s *search) called(caller *gosym.Func, in *instruction) special {
 }
 
 // instruction adds an instruction to the candidates if it accesses memory.
-func (s *search) instruction(in *instruction, pc uint64, left, barrier bool) error {
+func (s *search) instruction(in *instruction, pc uint64, left bool) error {
 	p, why := in.access()
 	if why == certain && p.Base == Text {
 		target := int64(pc) + int64(in.Len) + int64(p.Disp)
@@ -153,7 +157,7 @@ func (s *search) instruction(in *instruction, pc uint64, left, barrier bool) err
 	switch {
 	case left || s.isLeftOut(p.Source.File):
 		why = leftOut
-	case barrier || in.code:
+	case in.added:
 		why = madeUp
 	}
 	if why != certain {

@@ -284,6 +284,11 @@ func length(m map[string]int) int {
 }
 
 //go:noinline
+func pointerInMap(m map[int]*node, n *node) {
+	m[n.a] = n // want read write
+}
+
+//go:noinline
 func pointerBoth(n, m *node) {
 	n.next = m.next // want read write
 }
@@ -531,6 +536,7 @@ func main() {
 		rangeSlice(n.list), rangeMap(table), typeSwitch(shapes), fieldAssert(n), dynamic(shapes), generic(&n.b), genericMethod(label{"l"}),
 		inlined(&other.Counter{}, n.list), unchecked(n), divide(n, 9), convert(n), jump(len(os.Args)))
 	pointerBoth(n, m)
+	pointerInMap(map[int]*node{}, n)
 	done := make(chan bool)
 	start2(n, done)
 	method(n)(4)
