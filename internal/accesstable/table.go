@@ -19,7 +19,6 @@ type Place struct {
 	Scale  uint8  // of the index
 	Size   uint8  // bytes that are accessed
 	Kind   Kind
-	_      uint16
 	Source Line // not in the executable
 }
 
@@ -38,9 +37,22 @@ const (
 	Writes Kind = 2
 )
 
+// String returns "read", "write", "read write" or "none".
+func (k Kind) String() string {
+	switch k & (Reads | Writes) {
+	case Reads:
+		return "read"
+	case Writes:
+		return "write"
+	case Reads | Writes:
+		return "read write"
+	}
+	return "none"
+}
+
 // A Line is a line of the source.
 type Line struct {
-	File   string
+	File   string // as the program has it, but in the standard library the package's path and the file
 	Number int
 }
 
@@ -52,13 +64,37 @@ type Table struct {
 	text uint64 // size of the text
 }
 
-// Stats counts instructions that access memory, besides the stack, in the program's Go code.
+// Stats counts instructions that may access variables: those of the program's Go code with an operand in memory, besides the
+// stack and constants.
 type Stats struct {
-	Places     int // they are in the table
-	NoHook     int // the instrumented build has no such access in their lines
-	Atomic     int // their lines have atomic operations
-	LeftOut    int // they are in packages that are never sampled
-	Unreadable int // functions that cannot be decoded
+	Places  int // they are in the table
+	NoHook  int // the instrumented build has no such access in their lines
+	Atomic  int // their lines have atomic operations
+	Caches  int // their lines have type assertions, which look into caches
+	MadeUp  int // they are no accesses of the source
+	LeftOut int // they are in packages that are never sampled
+	Other   int // the compiler does not use such instructions for variables
+
+	Unreadable int // functions that cannot be decoded; their instructions are not counted
+}
+
+func (s *Stats) count(why reason) {
+	switch why {
+	case certain:
+		s.Places++
+	case otherInstruction:
+		s.Other++
+	case leftOut:
+		s.LeftOut++
+	case madeUp:
+		s.MadeUp++
+	case noHook:
+		s.NoHook++
+	case atomicLine:
+		s.Atomic++
+	case cacheLine:
+		s.Caches++
+	}
 }
 
 // ErrNoTable is wrapped by the error about an executable that has no table.
@@ -70,6 +106,7 @@ const (
 	entrySize   = 16
 	trailerSize = 32
 	version     = 1
+	largest     = 64 // bytes that an instruction may access
 )
 
 var magic = [8]byte{'h', 'e', 'i', 's', 'e', 'n', 'A', 'T'}
@@ -84,7 +121,14 @@ type entry struct {
 	PC                                    uint32
 	Disp                                  int32
 	First, Base, Index, Scale, Size, Kind uint8
-	_                                     uint16
+	Reserved                              uint16
+}
+
+// isValid reports whether an entry is one that Append writes.
+func (e *entry) isValid() bool {
+	base, index := e.Base <= NoRegister || e.Base == Text, e.Index <= NoRegister
+	scale := e.Scale == 1 || e.Scale == 2 || e.Scale == 4 || e.Scale == 8
+	return base && index && scale && 1 <= e.Size && e.Size <= largest && 1 <= e.Kind && Kind(e.Kind) <= Reads|Writes && e.Reserved == 0
 }
 
 // Append writes the table at the end of an executable, which must not have one.
@@ -148,7 +192,7 @@ func read(r io.ReaderAt, size int64) (*Table, error) {
 		if _, err := binary.Decode(all[entrySize*i:], binary.LittleEndian, &e); err != nil {
 			return nil, err
 		}
-		if int64(e.PC) <= last || uint64(e.PC) >= end.Text {
+		if int64(e.PC) <= last || uint64(e.PC) >= end.Text || !e.isValid() {
 			return nil, fmt.Errorf("entry %d of the table of accesses is wrong", i)
 		}
 		last = int64(e.PC)
