@@ -1,7 +1,6 @@
 package accesstable
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -145,16 +144,25 @@ func (t *Table) Append(file string) (err error) {
 	if _, err := readTrailer(f, size); !errors.Is(err, ErrNoTable) {
 		return fmt.Errorf("%s has a table of accesses", file)
 	}
-	var out bytes.Buffer
-	out.Write(make([]byte, -size&(alignment-1)))
-	end := trailer{Magic: magic, Version: version, Count: uint32(len(t.Places)), Offset: uint64(size) + uint64(out.Len()), Text: t.text}
+	_, err = f.Write(t.encode(size))
+	return err
+}
+
+// encode returns what Append writes to a file of a size.
+func (t *Table) encode(size int64) []byte {
+	out := make([]byte, -size&(alignment-1), alignment+entrySize*len(t.Places)+trailerSize)
+	offset := uint64(size) + uint64(len(out))
 	for i := range t.Places {
 		p := &t.Places[i]
-		binary.Write(&out, binary.LittleEndian, entry{PC: p.PC, Disp: p.Disp, First: p.First, Base: p.Base, Index: p.Index, Scale: p.Scale, Size: p.Size, Kind: uint8(p.Kind)})
+		out = binary.LittleEndian.AppendUint32(out, p.PC)
+		out = binary.LittleEndian.AppendUint32(out, uint32(p.Disp))
+		out = append(out, p.First, p.Base, p.Index, p.Scale, p.Size, uint8(p.Kind), 0, 0)
 	}
-	binary.Write(&out, binary.LittleEndian, end)
-	_, err = f.Write(out.Bytes())
-	return err
+	out = append(out, magic[:]...)
+	out = binary.LittleEndian.AppendUint32(out, version)
+	out = binary.LittleEndian.AppendUint32(out, uint32(len(t.Places)))
+	out = binary.LittleEndian.AppendUint64(out, offset)
+	return binary.LittleEndian.AppendUint64(out, t.text)
 }
 
 // Read reads the table of an executable. The lines of its places are not known. The error wraps ErrNoTable if there is
