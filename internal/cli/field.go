@@ -69,6 +69,8 @@ func (f *fieldFlags) check(inv *invocation) (err error) {
 		return err
 	case !slices.Contains([]string{"", "default", "exe", "pie"}, mode):
 		return misuse("-buildmode=%s: only programs can be built with -field", mode)
+	case inv.line.isTrue("cover"):
+		return misuse("-cover: its counters are written without synchronization on purpose")
 	case inv.line.isTrue("n"):
 		return misuse("-n: a build with -field is more than one command")
 	case f.delay < time.Microsecond || f.delay > 100*time.Millisecond:
