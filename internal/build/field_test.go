@@ -58,7 +58,7 @@ func TestField(t *testing.T) {
 		t.Errorf("races in %d lines, want at least %d:\n%s", len(lines), want, out)
 	}
 	out = runField(t, program, "-for", "5s", "-fixed", "-findings", file)
-	if found, err := findingsfile.Read(file); err != nil || len(found) != 0 || strings.Contains(out, "DATA RACE") {
+	if found, err := os.ReadFile(file); err != nil || len(found) != 0 || strings.Contains(out, "DATA RACE") {
 		t.Errorf("races in the program that synchronizes (%v):\n%s", err, out)
 	}
 	if strings.Contains(out, "holds 0 ") || !strings.Contains(out, "holds ") {
