@@ -126,6 +126,7 @@ func TestKinds(t *testing.T) {
 		{"-buildmode=pie", "-ldflags=-s -linkmode=external"},
 	} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			t.Parallel()
 			if len(flags) > 0 {
 				tier.Need(t, tier.CI)
 			}
