@@ -102,7 +102,7 @@ func (s *waits) access(a *access) heisen.Access {
 	s.threads++
 	info := heisen.ThreadInfo{Name: fmt.Sprintf("goroutine %d", a.stack.goid)}
 	thread := s.threads
-	if frames := framesOf([]uintptr{a.stack.created}); a.stack.created != 0 && len(frames) > 0 {
+	if frames := framesOf([]uintptr{a.stack.created}); a.stack.goid != 1 && len(frames) > 0 {
 		info.Forked, info.Site = true, s.site(frameOf(frames[0]))
 		s.threads++
 		info.Parent = s.threads

@@ -194,7 +194,7 @@ func heisenAppendFrames(b []byte, pcs []uintptr) []byte {
 
 // appendOrigin appends where the goroutine was started.
 func (k *heisenStack) appendOrigin(b []byte) []byte {
-	if k.created == 0 {
+	if k.goid == 1 {
 		return b // the main goroutine
 	}
 	b = append(b, "\nGoroutine "...)
