@@ -15,6 +15,7 @@ import (
 	"github.com/heisen-go/heisen/internal/fold"
 	"github.com/heisen-go/heisen/internal/observed"
 	"github.com/heisen-go/heisen/internal/plural"
+	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/internal/wording"
 	"github.com/heisen-go/heisen/report"
 	"github.com/heisen-go/heisen/section"
@@ -82,6 +83,15 @@ type origin struct {
 	pkg     string             // import path of the tested package, or of the program; empty if it is not known
 	memory  *allocsite.Tracker // handles the events before the detectors
 	gaps    trace.Gaps
+	program *recorder.Stream // tells what is unseen in a program that runs, before its first event; nil for a trace
+}
+
+// doubts returns what may order the accesses of a detector's findings without being seen.
+func (o origin) doubts(detector string) []string {
+	if o.program != nil {
+		o.gaps.Unseen = o.program.Unseen().Reasons()
+	}
+	return doubtsAbout(o.gaps, detector)
 }
 
 // packageOf returns the Package of a finding of the stream: if that does not say which one ran, the one of the accesses. That of package
@@ -202,7 +212,7 @@ func (f *findings) take(item fold.Item, from origin, resolve func() report.Findi
 		return
 	}
 	resolved.Package = from.packageOf(&resolved)
-	resolved.Unseen = doubtsAbout(from.gaps, resolved.Detector)
+	resolved.Unseen = from.doubts(resolved.Detector)
 	observed.AtCalls(&resolved, f.standard, f.resolver)
 	if same := f.same(&resolved); same != nil {
 		resolved.Count = 0 // as above

@@ -143,8 +143,7 @@ func (w *observation) observe(inv *invocation, cmd *exec.Cmd, guard *liveGuard) 
 	w.detect.races, w.detect.proved, w.detect.standard = mode.FindsRaces(), inv.proved, inv.standard
 	w.detect.module = inv.module
 	s, err = newSession(inv, mode, w.live, func(_ int, p *recorder.Program, stream *recorder.Stream) (int32, error) {
-		from := origin{symbols: stream.Symbols(), pkg: testedPackage(p), memory: &allocsite.Tracker{}, gaps: inv.gaps(mode)}
-		from.gaps.Unseen = stream.Unseen().Reasons()
+		from := origin{symbols: stream.Symbols(), pkg: testedPackage(p), memory: &allocsite.Tracker{}, gaps: inv.gaps(mode), program: stream}
 		w.noteTested(p)
 		collector, done := w.found.collect(from)
 		w.overlaps.observe(stream, w.found, func(_ recorder.Overlap, f heisen.Finding) { collector.Add(f) })
