@@ -42,6 +42,7 @@ func TestRead(t *testing.T) {
 		"heisen.txt":   {"race: read " + grow + ", write " + grow, "race: write " + grow + ", write " + grow},
 		"heisen.json":  {"race: write " + grow + ", read " + grow, "race: write " + grow + ", write " + grow},
 		"heisen.sarif": {"potential-race: ?  " + here + ":14, ?  " + here + ":14"},
+		"pairs.sarif":  {"potential-race: ?  /src/given/a.go:3, ?  /src/given/a.go:4", "potential-race: ?  /src/given/b.go:5, ?  /src/given/b.go:6"},
 		"other.sarif":  {"potential-race: ?  /src/given/a b.go:3, ?  /src/given/b.go:7"},
 	} {
 		found, err := Read(filepath.Join("testdata", file))

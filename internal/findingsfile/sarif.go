@@ -3,6 +3,7 @@ package findingsfile
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/heisen-go/heisen"
@@ -13,6 +14,9 @@ import (
 // sarif has the parts of a SARIF 2.1.0 file that matter here.
 type sarif struct {
 	Runs []struct {
+		Tool struct {
+			Driver struct{ Name string } `json:"driver"`
+		} `json:"tool"`
 		Bases   map[string]artifact `json:"originalUriBaseIds"`
 		Results []struct {
 			Rule      string `json:"ruleId"`
@@ -37,32 +41,48 @@ type artifact struct {
 	Base string `json:"uriBaseId"`
 }
 
-// findings returns the results that have the places of two accesses: the location, and the related one.
+// findings returns the results that have the places of two accesses: the location, and the related one. Those of heisen may have several
+// such pairs.
 func (s *sarif) findings() (found []report.Finding, err error) {
 	for _, run := range s.Runs {
 		for _, r := range run.Results {
-			f := report.Finding{Message: r.Message.Text}
+			var places []report.Access
 			for _, l := range append(r.Locations, r.Related...) {
 				if file := inParents(fileOf(l.Physical.Artifact, run.Bases)); strings.HasSuffix(file, ".go") && l.Physical.Region.Line > 0 {
-					f.Accesses = append(f.Accesses, access("", report.Frame{File: file, Line: l.Physical.Region.Line}))
+					places = append(places, access("", report.Frame{File: file, Line: l.Physical.Region.Line}))
 				}
 			}
-			if len(f.Accesses) != 2 {
-				continue
+			pairs := run.Tool.Driver.Name == ownName && (r.Rule == string(heisen.Race) || r.Rule == string(heisen.PotentialRace)) && len(places) > 2
+			if len(places) != 2 && !pairs {
+				continue // it is not known what the others are
 			}
-			if r.Rule == string(heisen.Deadlock) {
-				f.Kind = heisen.Deadlock
-				for i := range f.Accesses {
-					f.Accesses[i].Op = heisen.Acquire.String()
+			for pair := range slices.Chunk(places, 2) { // heisen's own have further pairs
+				if len(pair) == 1 { // of two equal places, one is left out
+					pair = append(pair, pair[0])
 				}
+				found = append(found, ofPlaces(r.Rule, r.Message.Text, pair))
 			}
-			found = append(found, complete(f))
 		}
 	}
 	if len(found) == 0 {
 		return nil, ErrNone
 	}
 	return once(found), nil
+}
+
+// ownName is the name of the tool in files that heisen writes.
+const ownName = "heisen"
+
+// ofPlaces returns the finding of a rule at two places.
+func ofPlaces(rule, message string, places []report.Access) report.Finding {
+	f := report.Finding{Message: message, Accesses: places}
+	if rule == string(heisen.Deadlock) {
+		f.Kind = heisen.Deadlock
+		for i := range f.Accesses {
+			f.Accesses[i].Op = heisen.Acquire.String()
+		}
+	}
+	return complete(f)
 }
 
 // fileOf returns the file of an artifact. A base without an address is the working folder.

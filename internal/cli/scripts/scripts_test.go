@@ -261,7 +261,7 @@ func checkEvents(ts *testscript.TestScript, neg bool, args []string) {
 			Time                          time.Time
 			Action, Package, Test, Output string
 			Elapsed                       float64
-			FailedBuild                   string
+			FailedBuild, OutputType       string
 			Finding                       json.RawMessage
 		}
 		dec := json.NewDecoder(strings.NewReader(lines.Text()))
