@@ -144,7 +144,9 @@ func (w *observation) observe(inv *invocation, cmd *exec.Cmd, guard *liveGuard) 
 	w.detect.module = inv.module
 	s, err = newSession(inv, mode, w.live, func(_ int, p *recorder.Program, stream *recorder.Stream) (int32, error) {
 		from := origin{symbols: stream.Symbols(), pkg: testedPackage(p), memory: &allocsite.Tracker{}, gaps: inv.gaps(mode), program: stream}
-		w.noteTested(p)
+		if inv.line.verb == "test" {
+			w.noteTested(testedPackage(p))
+		}
 		collector, done := w.found.collect(from)
 		w.overlaps.observe(stream, w.found, func(_ recorder.Overlap, f heisen.Finding) { collector.Add(f) })
 		stream.OnCount(func() int { return w.found.reported(collector) })
@@ -222,16 +224,14 @@ func (w *observation) couldFind(known *report.Finding) bool {
 	return w.tested[known.Package] && slices.Contains(w.detect.chosen, known.Detector)
 }
 
-// noteTested notes that a package's tests run, if p runs them.
-func (w *observation) noteTested(p *recorder.Program) {
-	if path, runsTests := strings.CutSuffix(mainPackage(p), ".test"); runsTests {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.tested == nil {
-			w.tested = map[string]bool{}
-		}
-		w.tested[path] = true
+// noteTested notes that a package's tests run.
+func (w *observation) noteTested(pkg string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.tested == nil {
+		w.tested = map[string]bool{}
 	}
+	w.tested[pkg] = true
 }
 
 // noteInputs notes how to repeat the failing inputs that the fuzz tests of a package have saved.
@@ -244,7 +244,8 @@ func (w *observation) noteInputs(pkg, tool string, files []string) {
 	}
 }
 
-// testedPackage returns the import path of the package whose tests a program runs, or that of the program.
+// testedPackage returns the import path of the package whose tests a program runs, or that of the program. The path of a program that runs
+// tests ends in .test, but not if the package is a program, too.
 func testedPackage(p *recorder.Program) string {
 	path, _ := strings.CutSuffix(mainPackage(p), ".test")
 	return path
