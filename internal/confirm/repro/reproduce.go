@@ -351,7 +351,7 @@ func AddBlocked(f *report.Finding, blocked []report.Blocked) {
 	accesses := slices.Clone(f.Accesses)
 	for i := range accesses {
 		a, b := &accesses[i], inCircle[i]
-		a.Thread, a.Goroutine, a.Test, a.Object, a.Stack, a.Locks = b.Thread, b.Goroutine, b.Test, b.Object, b.Stack, b.Locks
+		a.Thread, a.Goroutine, a.Test, a.Labels, a.Object, a.Stack, a.Locks = b.Thread, b.Goroutine, b.Test, b.Labels, b.Object, b.Stack, b.Locks
 		if b.Variable != "" {
 			a.Variable, a.Alternatives = b.Variable, nil
 		}
